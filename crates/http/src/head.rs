@@ -1,0 +1,211 @@
+//! Status line and fields of one response: what they say about its framing.
+
+use memchr::memchr;
+
+use crate::Error;
+
+/// How the body of a response ends (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// After the last chunk and its trailers.
+    Chunked,
+    /// After this many bytes.
+    Length(u64),
+    /// When the connection closes.
+    UntilClose,
+}
+
+/// What a response's head says, as far as framing and connection are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// Bytes of the head, the empty line included.
+    pub length: usize,
+    /// 100 to 999.
+    pub status: u16,
+    /// Framing as the fields say; the request's method and the status may still rule a body out.
+    pub framing: Framing,
+    /// The connection may carry another response after this one.
+    pub persistent: bool,
+}
+
+impl ResponseHead {
+    /// Parses the head at the start of `input`; `None` while its end has not arrived.
+    ///
+    /// Lines end in CRLF or LF (RFC 9112, section 2.2). A folded line is accepted (section 5.2) unless
+    /// it continues a field that decides about framing.
+    pub fn parse(input: &[u8]) -> Result<Option<Self>, Error> {
+        let Some(line_end) = memchr(b'\n', input) else {
+            return check_start(input).map(|()| None);
+        };
+        let (status, http11) = parse_status_line(strip_cr(&input[..line_end]))?;
+        let mut fields = Fields::default();
+        let mut at = line_end + 1;
+        loop {
+            let rest = &input[at..];
+            let Some(line_end) = memchr(b'\n', rest) else { return Ok(None) };
+            let line = strip_cr(&rest[..line_end]);
+            at += line_end + 1;
+            if line.is_empty() {
+                break;
+            }
+            fields.add(line)?;
+        }
+        Ok(Some(Self {
+            length: at,
+            status,
+            framing: fields.framing(),
+            persistent: fields.persistent(http11),
+        }))
+    }
+}
+
+/// An early no to what cannot become a status line, so that a peer that speaks another protocol is
+/// seen at its first bytes and not at a time limit.
+fn check_start(input: &[u8]) -> Result<(), Error> {
+    const START: &[u8] = b"HTTP/1.";
+    let n = input.len().min(START.len());
+    if input[..n] == START[..n] { Ok(()) } else { Err(version_or_line(input)) }
+}
+
+fn version_or_line(input: &[u8]) -> Error {
+    if input.starts_with(b"HTTP/") { Error::Version } else { Error::StatusLine }
+}
+
+fn strip_cr(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// `HTTP/1.1 200 OK` to (200, true). The reason may be absent, and with it the space before it.
+fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
+    let Some(rest) = line.strip_prefix(b"HTTP/1.") else { return Err(version_or_line(line)) };
+    let [minor, b' ', a, b, c, reason @ ..] = rest else { return Err(Error::StatusLine) };
+    let http11 = match minor {
+        b'0' => false,
+        b'1' => true,
+        _ => return Err(Error::Version),
+    };
+    let digits = [*a, *b, *c];
+    if !digits.iter().all(u8::is_ascii_digit) || *a == b'0' {
+        return Err(Error::StatusLine);
+    }
+    if !matches!(reason, [] | [b' ', ..]) || has_forbidden(reason) {
+        return Err(Error::StatusLine);
+    }
+    let status = digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
+    Ok((status, http11))
+}
+
+/// CR and NUL inside a value make a message invalid (RFC 9110, section 5.5). Without an early exit,
+/// so that the loop becomes vector code.
+fn has_forbidden(value: &[u8]) -> bool {
+    value.iter().fold(false, |found, &byte| found | (byte == 0) | (byte == b'\r'))
+}
+
+/// The `tchar` of RFC 9110, section 5.6.2.
+pub(crate) fn is_token(name: &[u8]) -> bool {
+    const TOKEN: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let others = b"!#$%&'*+-.^_`|~";
+        let mut i = 0;
+        while i < others.len() {
+            table[others[i] as usize] = true;
+            i += 1;
+        }
+        table
+    };
+    !name.is_empty() && name.iter().fold(true, |all, &byte| all & TOKEN[byte as usize])
+}
+
+/// The fields that decide about framing and connection, gathered line by line.
+#[derive(Default)]
+struct Fields {
+    content_length: Option<u64>,
+    transfer_encoding: bool,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    /// The line before belonged to one of these fields: a fold may not continue it.
+    decisive: bool,
+}
+
+impl Fields {
+    fn add(&mut self, line: &[u8]) -> Result<(), Error> {
+        if matches!(line[0], b' ' | b'\t') {
+            return if self.decisive || has_forbidden(line) { Err(Error::Field) } else { Ok(()) };
+        }
+        let colon = memchr(b':', line).ok_or(Error::Field)?;
+        let (name, value) = (&line[..colon], &line[colon + 1..]);
+        if !is_token(name) || has_forbidden(value) {
+            return Err(Error::Field);
+        }
+        self.decisive = true;
+        match name.len() {
+            10 if name.eq_ignore_ascii_case(b"connection") => self.add_connection(value),
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.add_length(value)?,
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.add_coding(value),
+            _ => self.decisive = false,
+        }
+        Ok(())
+    }
+
+    fn add_connection(&mut self, value: &[u8]) {
+        for option in elements(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// Equal repetitions are one value (RFC 9112, section 6.3, item 5).
+    fn add_length(&mut self, value: &[u8]) -> Result<(), Error> {
+        for element in elements(value) {
+            let length = parse_length(element).ok_or(Error::ContentLength)?;
+            if self.content_length.is_some_and(|before| before != length) {
+                return Err(Error::ContentLength);
+            }
+            self.content_length = Some(length);
+        }
+        if self.content_length.is_some() { Ok(()) } else { Err(Error::ContentLength) }
+    }
+
+    /// Only the last coding decides; parameters play no part.
+    fn add_coding(&mut self, value: &[u8]) {
+        self.transfer_encoding = true;
+        if let Some(last) = elements(value).last() {
+            self.chunked = last.eq_ignore_ascii_case(b"chunked");
+        }
+    }
+
+    /// RFC 9112, section 6.3, items 3 to 8.
+    fn framing(&self) -> Framing {
+        match self {
+            Self { transfer_encoding: true, chunked: true, .. } => Framing::Chunked,
+            Self { transfer_encoding: true, .. } => Framing::UntilClose,
+            Self { content_length: Some(length), .. } => Framing::Length(*length),
+            _ => Framing::UntilClose,
+        }
+    }
+
+    /// RFC 9112, section 9.3; after contradictory or HTTP/1.0 transfer codings the connection ends
+    /// (section 6.1 and 6.3, item 3).
+    fn persistent(&self, http11: bool) -> bool {
+        let doubtful = self.transfer_encoding && (self.content_length.is_some() || !http11);
+        !self.close && !doubtful && (http11 || self.keep_alive)
+    }
+}
+
+/// The elements of a comma-separated list, without white space and without empty ones.
+fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
+}
+
+fn parse_length(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |length, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        length.checked_mul(10)?.checked_add(digit)
+    })
+}

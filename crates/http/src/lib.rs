@@ -1,0 +1,37 @@
+//! HTTP/1.1 messages without I/O: bytes in, events out.
+//!
+//! ```text
+//!   bytes from a peer ──> ResponseDecoder ──> More | Complete { status, persistent }
+//!   method, target, fields ──> RequestHead ──> bytes for a peer
+//! ```
+//!
+//! No sockets, no clock, no threads, no logging: what this crate does depends on its input alone, so a
+//! fuzz target for it is ten lines long.
+//!
+//! - [`response`]: one response after the other out of a stream of bytes (RFC 9112, sections 4 and 6)
+//! - [`head`]: status line and fields of one response
+//! - [`chunked`]: the chunked transfer coding (RFC 9112, section 7.1)
+//! - [`request`]: the head of a request, checked and rendered
+//!
+//! ```
+//! use millrace_http::{Decoded, ResponseDecoder};
+//!
+//! let mut decoder = ResponseDecoder::default();
+//! let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1";
+//! let Ok(Decoded::Complete { consumed, status, persistent }) = decoder.decode(bytes, false) else {
+//!     panic!("the first response is complete");
+//! };
+//! assert_eq!((consumed, status, persistent), (40, 200, true));
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod chunked;
+mod error;
+pub mod head;
+pub mod request;
+pub mod response;
+
+pub use error::Error;
+pub use request::RequestHead;
+pub use response::{Decoded, ResponseDecoder};

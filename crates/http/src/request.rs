@@ -1,0 +1,45 @@
+//! The head of a request, checked and rendered.
+
+use crate::Error;
+use crate::head::is_token;
+
+/// A request's head: start line and fields, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestHead<'a> {
+    /// A token (RFC 9110, section 9.1).
+    pub method: &'a str,
+    /// The request-target (RFC 9112, section 3.2): no white space, no control characters.
+    pub target: &'a str,
+    /// Names and values in order; a value holds neither CR, LF nor NUL.
+    pub fields: &'a [(String, String)],
+}
+
+impl RequestHead<'_> {
+    /// Appends start line and fields, each line with its CRLF, without the empty line that ends the
+    /// head: the caller may add fields of its own.
+    pub fn render(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if !is_token(self.method.as_bytes()) || !is_target(self.target.as_bytes()) {
+            return Err(Error::Request);
+        }
+        for part in [self.method, " ", self.target, " HTTP/1.1\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        for (name, value) in self.fields {
+            if !is_token(name.as_bytes()) || !is_value(value.as_bytes()) {
+                return Err(Error::Request);
+            }
+            for part in [name, ": ", value, "\r\n"] {
+                out.extend_from_slice(part.as_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_target(target: &[u8]) -> bool {
+    !target.is_empty() && target.iter().all(|&byte| byte > b' ' && byte != 0x7f)
+}
+
+fn is_value(value: &[u8]) -> bool {
+    value.iter().all(|&byte| !matches!(byte, b'\r' | b'\n' | 0))
+}

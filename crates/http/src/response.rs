@@ -1,0 +1,148 @@
+//! One response after the other out of a stream of bytes.
+
+use crate::Error;
+use crate::chunked::ChunkedDecoder;
+use crate::head::{Framing, ResponseHead};
+
+/// Bytes of a response's head that are accepted.
+pub const MAX_HEAD: usize = 256 * 1024;
+
+/// What [`ResponseDecoder::decode`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// The response has not ended yet. The first `consumed` bytes are done with; the others (a part of
+    /// a head) are to be given again, with what follows them.
+    More {
+        /// Bytes that are done with.
+        consumed: usize,
+    },
+    /// The final response to a request has ended after `consumed` bytes.
+    Complete {
+        /// Bytes that are done with; those after them belong to the next response.
+        consumed: usize,
+        /// 101 or 200 to 999.
+        status: u16,
+        /// Another response may follow on this connection.
+        persistent: bool,
+    },
+}
+
+/// Decodes responses in the order of their requests. Interim responses (1xx) are passed over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResponseDecoder {
+    body: Option<Body>,
+    /// Bytes of an unfinished head that hold no end of it: they are not parsed again before it comes,
+    /// so that a head in tiny pieces costs linear time.
+    scanned: usize,
+}
+
+/// The body that is being read, and what is reported at its end.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    status: u16,
+    persistent: bool,
+    rest: Rest,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rest {
+    Chunked(ChunkedDecoder),
+    Length(u64),
+    UntilClose,
+}
+
+impl ResponseDecoder {
+    /// Reads on in the response to a request; `head` tells that the request's method was HEAD, whose
+    /// response has no body whatever its fields say.
+    pub fn decode(&mut self, input: &[u8], head: bool) -> Result<Decoded, Error> {
+        let mut consumed = 0;
+        while self.body.is_none() {
+            let Some(response) = self.parse_head(&input[consumed..])? else {
+                return Ok(Decoded::More { consumed });
+            };
+            consumed += response.length;
+            let interim = (100..200).contains(&response.status) && response.status != 101;
+            if !interim {
+                self.body = Some(Body::of(&response, head));
+            }
+        }
+        self.decode_body(input, consumed)
+    }
+
+    /// The stream has ended. `Some` if that completes a response; `None` between two responses, when
+    /// `pending` (bytes of an unfinished head that the caller holds) is zero.
+    pub fn finish(&mut self, pending: usize) -> Result<Option<Decoded>, Error> {
+        match self.body.take() {
+            Some(Body { rest: Rest::UntilClose, status, .. }) => {
+                Ok(Some(Decoded::Complete { consumed: 0, status, persistent: false }))
+            }
+            None if pending == 0 => Ok(None),
+            _ => Err(Error::UnexpectedEnd),
+        }
+    }
+
+    /// A response has begun and not ended, not counting a head of which only a part has arrived.
+    #[must_use]
+    pub fn in_body(&self) -> bool {
+        self.body.is_some()
+    }
+
+    fn parse_head(&mut self, input: &[u8]) -> Result<Option<ResponseHead>, Error> {
+        if self.scanned > 0
+            && !has_head_end(&input[self.scanned.min(input.len()).saturating_sub(3)..])
+        {
+            self.scanned = input.len();
+            return if input.len() > MAX_HEAD { Err(Error::TooLarge) } else { Ok(None) };
+        }
+        let parsed = ResponseHead::parse(input)?;
+        self.scanned = match parsed {
+            Some(_) => 0,
+            None if input.len() > MAX_HEAD => return Err(Error::TooLarge),
+            None => input.len(),
+        };
+        Ok(parsed)
+    }
+
+    fn decode_body(&mut self, input: &[u8], start: usize) -> Result<Decoded, Error> {
+        let Some(body) = &mut self.body else { return Ok(Decoded::More { consumed: start }) };
+        let rest = &input[start..];
+        let (taken, ended) = match &mut body.rest {
+            Rest::Length(left) => {
+                let taken = (*left).min(rest.len() as u64);
+                *left -= taken;
+                (taken as usize, *left == 0)
+            }
+            Rest::Chunked(decoder) => decoder.decode(rest)?,
+            Rest::UntilClose => (rest.len(), false),
+        };
+        let consumed = start + taken;
+        if !ended {
+            return Ok(Decoded::More { consumed });
+        }
+        let Body { status, persistent, .. } = *body;
+        self.body = None;
+        Ok(Decoded::Complete { consumed, status, persistent })
+    }
+}
+
+/// An empty line, which ends a head, in either of its spellings.
+fn has_head_end(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', bytes)
+        .any(|at| matches!(bytes[at + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
+}
+
+impl Body {
+    /// RFC 9112, section 6.3, items 1 and 2: no body for HEAD, 1xx, 204 and 304. After 101 the
+    /// connection no longer speaks HTTP.
+    fn of(response: &ResponseHead, head: bool) -> Self {
+        let &ResponseHead { status, framing, persistent, .. } = response;
+        let bodiless = head || matches!(status, 101 | 204 | 304);
+        let rest = match framing {
+            _ if bodiless => Rest::Length(0),
+            Framing::Chunked => Rest::Chunked(ChunkedDecoder::default()),
+            Framing::Length(length) => Rest::Length(length),
+            Framing::UntilClose => Rest::UntilClose,
+        };
+        Self { status, persistent: persistent && status != 101, rest }
+    }
+}

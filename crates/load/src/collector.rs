@@ -1,0 +1,210 @@
+//! Brings the workers' windows together: totals, series, snapshots, and at last the outcome.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
+use crate::plan::{Model, Plan};
+use crate::recorder::WINDOW;
+use crate::series::Series;
+use crate::tally::Tally;
+use crate::worker::{Done, Message, Phase};
+use crate::{ErrorKind, RunError};
+
+/// Windows that a snapshot's throughput is taken over.
+const THROUGHPUT_WINDOWS: usize = 10;
+
+/// What is gathered while workers run.
+pub(crate) struct Collector<'a> {
+    plan: &'a Plan,
+    /// Where tallies go back to, by worker.
+    recycle: Vec<Sender<Box<Tally>>>,
+    observer: &'a mut dyn FnMut(Snapshot),
+    phase: Phase,
+    /// Set-up, and then the measurement.
+    total: Tally,
+    warmup_requests: u64,
+    series: Series,
+    warmup_windows: u32,
+    in_flight: Vec<u64>,
+    per_worker: Vec<(u64, Duration)>,
+    done: Vec<Done>,
+    set_up_turns: u32,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        recycle: Vec<Sender<Box<Tally>>>,
+        observer: &'a mut dyn FnMut(Snapshot),
+    ) -> Self {
+        let workers = recycle.len();
+        Self {
+            plan,
+            recycle,
+            observer,
+            phase: Phase::SetUp,
+            total: Tally::default(),
+            warmup_requests: 0,
+            series: Series::new(workers),
+            warmup_windows: 0,
+            in_flight: vec![0; workers],
+            per_worker: vec![(0, Duration::ZERO); workers],
+            done: Vec::new(),
+            set_up_turns: 0,
+        }
+    }
+
+    /// Takes messages until all workers have gone.
+    pub(crate) fn collect(&mut self, messages: &Receiver<Message>) {
+        loop {
+            match messages.recv_timeout(WINDOW) {
+                Ok(Message::Window { worker, phase, index, next, in_flight, tally }) => {
+                    self.in_flight[worker] = in_flight;
+                    self.add_window(worker, phase, (index, next), tally);
+                }
+                Ok(Message::Done(done)) => self.done.push(*done),
+                Err(RecvTimeoutError::Timeout) if self.phase == Phase::SetUp => {
+                    self.set_up_turns += 1;
+                    self.report(SnapshotPhase::SetUp, WINDOW * self.set_up_turns);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn add_window(
+        &mut self,
+        worker: usize,
+        phase: Phase,
+        (index, next): (u64, u64),
+        mut tally: Box<Tally>,
+    ) {
+        match phase {
+            Phase::SetUp => self.total += &*tally,
+            Phase::Warmup => {
+                self.phase = Phase::Warmup;
+                self.warmup_requests += tally.counts.warmup;
+                if worker == 0 {
+                    self.warmup_windows = index as u32 + 1;
+                    self.report(SnapshotPhase::Warmup, WINDOW * self.warmup_windows);
+                }
+            }
+            Phase::Measure => {
+                self.phase = Phase::Measure;
+                let (requests, idle) = &mut self.per_worker[worker];
+                *requests += tally.counts.sent;
+                *idle += tally.counts.idle;
+                self.total += &*tally;
+                let before = self.series.windows().len();
+                self.series.add(worker, index, next, &tally);
+                let windows = self.series.windows().len();
+                if windows > before {
+                    self.report(SnapshotPhase::Measure, WINDOW * windows as u32);
+                }
+            }
+        }
+        tally.clear();
+        // A worker that is done takes none back.
+        let _ = self.recycle[worker].send(tally);
+    }
+
+    fn report(&mut self, phase: SnapshotPhase, elapsed: Duration) {
+        let windows = self.series.windows();
+        let last = &windows[windows.len().saturating_sub(THROUGHPUT_WINDOWS)..];
+        let completed: u64 = last.iter().map(|window| window.completed).sum();
+        let seconds = (WINDOW * last.len() as u32).as_secs_f64();
+        (self.observer)(Snapshot {
+            phase,
+            elapsed,
+            completed: match phase {
+                SnapshotPhase::Warmup => self.warmup_requests,
+                _ => self.total.counts.completed(),
+            },
+            errors: self.total.counts.failures(),
+            in_flight: self.in_flight.iter().sum(),
+            throughput: if seconds > 0.0 { completed as f64 / seconds } else { 0.0 },
+            p50: self.total.latency.quantile(0.5),
+            p99: self.total.latency.quantile(0.99),
+        });
+    }
+
+    /// What it all came to.
+    pub(crate) fn finish(mut self, interrupted: bool) -> Result<Outcome, RunError> {
+        let measured = self.done.iter().filter_map(|done| done.measured);
+        let from = measured.clone().map(|(from, _)| from).min();
+        let Some(from) = from else { return Err(self.unreachable()) };
+        let to = measured.map(|(_, to)| to).max().unwrap_or(from);
+        let duration = to.since(from);
+        let counts = &self.total.counts;
+        if !self.total.adds_up() {
+            return Err(RunError::Accounting(format!(
+                "sent {}, ended {}, timed {} and {}",
+                counts.sent,
+                counts.ended(),
+                self.total.service_time.count(),
+                self.total.latency.count()
+            )));
+        }
+        let seconds = duration.as_secs_f64();
+        let share = |span: Duration| if seconds > 0.0 { span.as_secs_f64() / seconds } else { 0.0 };
+        self.done.sort_by_key(|done| done.worker);
+        let workers = self.done.iter().map(|done| {
+            let (requests, idle) = self.per_worker[done.worker];
+            let busy = if seconds > 0.0 { (1.0 - share(idle)).clamp(0.0, 1.0) } else { 0.0 };
+            WorkerOutcome { busy, starved: done.starved.map(share), requests }
+        });
+        let workers = workers.collect();
+        let used: BTreeSet<&String> = self.done.iter().flat_map(|done| &done.used).collect();
+        let ruled_out = self.done.iter().flat_map(|done| &done.ruled_out);
+        let ruled_out = ruled_out.filter(|address| !used.contains(address));
+        let ruled_out: BTreeSet<&String> = ruled_out.collect();
+        let mean_in_flight =
+            if seconds > 0.0 { counts.in_flight_area as f64 / 1e9 / seconds } else { 0.0 };
+        let little_residual = self.little_residual(seconds, mean_in_flight);
+        Ok(Outcome {
+            duration,
+            set_up: self.done.iter().map(|done| done.set_up).max().unwrap_or_default(),
+            warmup_requests: self.warmup_requests + self.total.counts.warmup,
+            interrupted,
+            series: self.series.finish(duration),
+            workers,
+            little_residual,
+            mean_in_flight,
+            addresses: used.into_iter().cloned().collect(),
+            ruled_out: ruled_out.into_iter().cloned().collect(),
+            total: self.total,
+        })
+    }
+
+    /// Little's law, N = X·R: the requests' times add up to N for the whole of the measurement. In a
+    /// closed run N is given (a slot whose request ended has the next one at once), otherwise measured.
+    fn little_residual(&self, seconds: f64, mean_in_flight: f64) -> Option<f64> {
+        let population = match &self.plan.model {
+            Model::Closed { think_time }
+                if think_time.is_zero() && self.plan.max_requests.is_none() =>
+            {
+                (self.plan.connections * self.plan.pipelining) as f64
+            }
+            _ => mean_in_flight,
+        };
+        let by_times = match &self.plan.model {
+            Model::Closed { think_time } if think_time.is_zero() => &self.total.latency,
+            _ => &self.total.service_time,
+        };
+        let measured = by_times.total().as_secs_f64() / seconds;
+        (population > 0.0 && seconds > 0.0).then(|| (population - measured).abs() / population)
+    }
+
+    /// No worker has opened a connection: the failure that was seen most says why.
+    fn unreachable(&self) -> RunError {
+        let worst = self.total.counts.errors().max_by_key(|(_, count, _)| *count);
+        let (kind, message) = match worst {
+            Some((kind, _, example)) => (kind, example.unwrap_or(kind.name()).to_owned()),
+            None => (ErrorKind::Other, "no connection could be opened".to_owned()),
+        };
+        RunError::Unreachable { kind, message }
+    }
+}

@@ -1,0 +1,315 @@
+//! One connection: requests out, responses in, in order.
+//!
+//! ```text
+//!   Closed ──open──> Opening ──ready──> Open ──close──> Closed
+//!            due ──send──> in flight ──response──> completed
+//! ```
+//!
+//! A connection knows no schedule and no socket: it is told the time, and its transport is a parameter.
+
+use std::collections::VecDeque;
+use std::io;
+
+use millrace_http::{Decoded, ResponseDecoder};
+use millrace_net::{Nanos, Progress, Transport};
+
+use crate::ErrorKind;
+use crate::recorder::{InFlight, Loss, Recorder};
+use crate::template::Rendered;
+
+/// A request that is due and has not been sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// When it was due.
+    pub(crate) intended: Nanos,
+    /// Index into the mix.
+    pub(crate) request: u32,
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The response said so, or each connection carries one request.
+    Agreed,
+    /// The peer closed it.
+    Eof,
+    /// It failed.
+    Failed(ErrorKind, String),
+}
+
+#[derive(Debug)]
+enum State<T> {
+    Closed,
+    Opening {
+        transport: T,
+        since: Nanos,
+        /// When the connect ended and the handshake began.
+        connected: Option<Nanos>,
+    },
+    Open(T),
+}
+
+/// A connection and what is under way on it.
+#[derive(Debug)]
+pub(crate) struct Connection<T> {
+    state: State<T>,
+    decoder: ResponseDecoder,
+    in_flight: VecDeque<InFlight>,
+    /// Requests that are due on this connection, in order.
+    pub(crate) due: VecDeque<Due>,
+    /// The part of a response's head that has arrived.
+    stash: Vec<u8>,
+    /// What the transport has not taken yet.
+    outbox: Vec<u8>,
+    /// A request has been sent on the present connection.
+    carried: bool,
+}
+
+impl<T> Default for Connection<T> {
+    fn default() -> Self {
+        Self {
+            state: State::Closed,
+            decoder: ResponseDecoder::default(),
+            in_flight: VecDeque::new(),
+            due: VecDeque::new(),
+            stash: Vec::new(),
+            outbox: Vec::new(),
+            carried: false,
+        }
+    }
+}
+
+/// What the responses in a read came to.
+#[derive(Debug, Default)]
+pub(crate) struct Fed {
+    /// Requests that have ended.
+    pub(crate) completed: usize,
+    /// The connection has to be closed, and why.
+    pub(crate) end: Option<End>,
+}
+
+impl<T: Transport> Connection<T> {
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
+    }
+
+    /// Requests in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// When the oldest request in flight was sent, or the opening began or went on to its handshake.
+    pub(crate) fn waiting_since(&self) -> Option<Nanos> {
+        match &self.state {
+            State::Closed => None,
+            State::Opening { since, connected, .. } => Some(connected.unwrap_or(*since)),
+            State::Open(_) => self.in_flight.front().map(|request| request.sent),
+        }
+    }
+
+    /// The opening has got as far as the TLS handshake.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::Opening { connected: Some(_), .. })
+    }
+
+    /// Takes over a transport that has begun to connect.
+    pub(crate) fn open(&mut self, transport: T, now: Nanos) {
+        self.state = State::Opening { transport, since: now, connected: None };
+        self.carried = false;
+    }
+
+    /// Goes on with opening; `true` when that has made the connection ready.
+    pub(crate) fn establish(&mut self, now: Nanos, recorder: &mut Recorder) -> io::Result<bool> {
+        let State::Opening { transport, since, connected } = &mut self.state else {
+            return Ok(false);
+        };
+        let progress = transport.establish()?;
+        if progress == Progress::Connecting {
+            return Ok(false);
+        }
+        let connected = *connected.get_or_insert(now);
+        let Progress::Ready { resumed } = progress else { return Ok(false) };
+        recorder.opened(connected.since(*since), now.since(connected), resumed);
+        if let State::Opening { transport, .. } = std::mem::replace(&mut self.state, State::Closed)
+        {
+            self.state = State::Open(transport);
+        }
+        Ok(true)
+    }
+
+    /// Closes the connection; the transport is given back for the caller to see it off.
+    pub(crate) fn close(&mut self) -> Option<T> {
+        self.decoder = ResponseDecoder::default();
+        self.stash.clear();
+        self.outbox.clear();
+        match std::mem::replace(&mut self.state, State::Closed) {
+            State::Closed => None,
+            State::Opening { transport, .. } | State::Open(transport) => Some(transport),
+        }
+    }
+
+    /// Takes the oldest request in flight out, if there is one, because it will not be answered.
+    pub(crate) fn abandon(&mut self) -> Option<InFlight> {
+        self.in_flight.pop_front()
+    }
+
+    /// Sends `bytes`, which are the first `count` requests that are due.
+    pub(crate) fn send(
+        &mut self,
+        bytes: &[u8],
+        count: usize,
+        now: Nanos,
+        recorder: &mut Recorder,
+    ) -> io::Result<()> {
+        for Due { intended, request } in self.due.drain(..count) {
+            let request = InFlight { intended, sent: now, request };
+            recorder.sent(&request, self.carried);
+            self.carried = true;
+            self.in_flight.push_back(request);
+        }
+        recorder.bytes_sent(bytes.len());
+        if !self.outbox.is_empty() {
+            self.outbox.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let State::Open(transport) = &mut self.state else { return Ok(()) };
+        let written = write_all(transport, bytes)?;
+        if written < bytes.len() {
+            self.outbox.extend_from_slice(&bytes[written..]);
+        }
+        Ok(())
+    }
+
+    /// Sends what could not go out before.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let State::Open(transport) = &mut self.state else { return Ok(()) };
+        if !transport.flush()? || self.outbox.is_empty() {
+            return Ok(());
+        }
+        let written = write_all(transport, &self.outbox)?;
+        self.outbox.drain(..written);
+        if self.outbox.is_empty() {
+            // A large body's memory is not kept by an idle connection.
+            self.outbox = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Reads once; see [`Transport::read`].
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<millrace_net::Read> {
+        match &mut self.state {
+            State::Open(transport) => transport.read(buffer),
+            _ => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// Takes bytes that have arrived, and completes the requests that they answer.
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        now: Nanos,
+        mix: &[Rendered],
+        recorder: &mut Recorder,
+    ) -> Fed {
+        recorder.bytes_received(bytes.len());
+        if self.stash.is_empty() {
+            let (fed, consumed) = self.decode(bytes, now, mix, recorder);
+            if fed.end.is_none() {
+                self.stash.extend_from_slice(&bytes[consumed..]);
+            }
+            return fed;
+        }
+        let mut stash = std::mem::take(&mut self.stash);
+        stash.extend_from_slice(bytes);
+        let (fed, consumed) = self.decode(&stash, now, mix, recorder);
+        stash.drain(..consumed);
+        self.stash = stash;
+        fed
+    }
+
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        now: Nanos,
+        mix: &[Rendered],
+        recorder: &mut Recorder,
+    ) -> (Fed, usize) {
+        let mut fed = Fed::default();
+        let mut at = 0;
+        while at < bytes.len() {
+            let Some(request) = self.in_flight.front() else {
+                let why = "bytes that answer no request".to_owned();
+                fed.end = Some(End::Failed(ErrorKind::Protocol, why));
+                break;
+            };
+            match self.decoder.decode(&bytes[at..], mix[request.request as usize].head) {
+                Ok(Decoded::More { consumed }) => {
+                    at += consumed;
+                    break;
+                }
+                Ok(Decoded::Complete { consumed, status, persistent }) => {
+                    at += consumed;
+                    recorder.completed(request, now, status);
+                    self.in_flight.pop_front();
+                    fed.completed += 1;
+                    if !persistent {
+                        fed.end = Some(End::Agreed);
+                        break;
+                    }
+                }
+                Err(error) => {
+                    fed.end = Some(End::Failed(ErrorKind::Protocol, error.to_string()));
+                    break;
+                }
+            }
+        }
+        (fed, at)
+    }
+
+    /// The peer has closed its side. A response that ends with the connection is complete now.
+    pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Fed {
+        let mut fed = Fed { completed: 0, end: Some(End::Eof) };
+        if let (Ok(Some(Decoded::Complete { status, .. })), Some(request)) =
+            (self.decoder.finish(self.stash.len()), self.in_flight.front())
+        {
+            recorder.completed(request, now, status);
+            self.in_flight.pop_front();
+            fed.completed = 1;
+        }
+        fed
+    }
+
+    /// Gives all requests in flight up. Returns how many there were.
+    pub(crate) fn lose_all(
+        &mut self,
+        now: Nanos,
+        recorder: &mut Recorder,
+        mut loss: impl FnMut(usize) -> (Loss, String),
+    ) -> usize {
+        let mut count = 0;
+        while let Some(request) = self.abandon() {
+            let (loss, example) = loss(count);
+            recorder.lost(&request, now, loss, || example);
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Writes until everything is out or the transport takes no more for now.
+fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> io::Result<usize> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match transport.write(&bytes[written..]) {
+            Ok(0) => break,
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,178 @@
+//! Everything that is counted.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use crate::ErrorKind;
+
+const KINDS: usize = ErrorKind::ALL.len();
+
+/// Numbers of one worker in one window, or of all workers in the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Requests whose first byte was sent.
+    pub sent: u64,
+    /// Requests that were due before the measurement: the warm-up's. Nothing else counts them.
+    pub warmup: u64,
+    /// Of those sent, on a connection that had carried a request before.
+    pub reused: u64,
+    /// Responses with status 100 to 399.
+    pub ok: u64,
+    /// Responses with status 400 and above.
+    pub status_errors: u64,
+    /// Sent, and failed before the response had ended.
+    pub transport_errors: u64,
+    /// Sent, and not answered within the limit.
+    pub timeouts: u64,
+    /// Sent, and neither answered nor failed when the run ended.
+    pub in_flight_at_end: u64,
+    /// Arrivals over the bound.
+    pub overflow: u64,
+    /// Arrivals that waited for a connection when the run ended.
+    pub queued_at_end: u64,
+    /// Requests that were due on a connection that could not be opened.
+    pub connect_failed: u64,
+    /// Arrivals that became due, sent or not.
+    pub offered: u64,
+    /// Connections that became ready.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Full handshakes.
+    pub tls_full: u64,
+    /// Resumed handshakes.
+    pub tls_resumed: u64,
+    /// Connections that the server closed with requests unanswered.
+    pub closed_by_server: u64,
+    /// Bytes of HTTP, before encryption.
+    pub bytes_sent: u64,
+    /// Bytes of HTTP, after decryption.
+    pub bytes_received: u64,
+    /// Responses by status; index 0 is status 100.
+    statuses: Statuses,
+    errors: [u64; KINDS],
+    examples: [Option<Box<str>>; KINDS],
+    /// Time in which the worker waited for events.
+    pub idle: Duration,
+    /// Requests in flight, summed over time: nanoseconds times requests.
+    pub in_flight_area: u128,
+}
+
+/// Responses by status; index 0 is status 100.
+#[derive(Clone, Copy, Debug)]
+struct Statuses([u64; 900]);
+
+impl Default for Statuses {
+    fn default() -> Self {
+        Self([0; 900])
+    }
+}
+
+impl Counts {
+    /// Counts a response's status, which lies between 100 and 999.
+    pub(crate) fn count_status(&mut self, status: u16) {
+        if let Some(count) = self.statuses.0.get_mut(usize::from(status).wrapping_sub(100)) {
+            *count += 1;
+        }
+    }
+
+    /// Counts an error; the first text of each kind is kept as an example.
+    pub(crate) fn count_error(&mut self, kind: ErrorKind, example: impl FnOnce() -> String) {
+        self.errors[kind as usize] += 1;
+        self.examples[kind as usize].get_or_insert_with(|| example().into());
+    }
+
+    /// Statuses that occurred, with their numbers.
+    pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        (100..).zip(self.statuses.0).filter(|(_, count)| *count > 0)
+    }
+
+    /// Kinds of errors that occurred, with number and example.
+    pub fn errors(&self) -> impl Iterator<Item = (ErrorKind, u64, Option<&str>)> + '_ {
+        ErrorKind::ALL
+            .into_iter()
+            .map(|kind| (kind, self.errors[kind as usize], self.examples[kind as usize].as_deref()))
+            .filter(|(_, count, _)| *count > 0)
+    }
+
+    /// Responses, whatever their status.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.ok + self.status_errors
+    }
+
+    /// Status errors, transport errors and timeouts.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.status_errors + self.transport_errors + self.timeouts
+    }
+
+    /// How requests that were sent have ended or not.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.completed() + self.transport_errors + self.timeouts + self.in_flight_at_end
+    }
+}
+
+impl AddAssign<&Self> for Counts {
+    fn add_assign(&mut self, other: &Self) {
+        let Self {
+            sent,
+            warmup,
+            reused,
+            ok,
+            status_errors,
+            transport_errors,
+            timeouts,
+            in_flight_at_end,
+            overflow,
+            queued_at_end,
+            connect_failed,
+            offered,
+            opened,
+            failed,
+            tls_full,
+            tls_resumed,
+            closed_by_server,
+            bytes_sent,
+            bytes_received,
+            statuses,
+            errors,
+            examples,
+            idle,
+            in_flight_area,
+        } = other;
+        self.sent += sent;
+        self.warmup += warmup;
+        self.reused += reused;
+        self.ok += ok;
+        self.status_errors += status_errors;
+        self.transport_errors += transport_errors;
+        self.timeouts += timeouts;
+        self.in_flight_at_end += in_flight_at_end;
+        self.overflow += overflow;
+        self.queued_at_end += queued_at_end;
+        self.connect_failed += connect_failed;
+        self.offered += offered;
+        self.opened += opened;
+        self.failed += failed;
+        self.tls_full += tls_full;
+        self.tls_resumed += tls_resumed;
+        self.closed_by_server += closed_by_server;
+        self.bytes_sent += bytes_sent;
+        self.bytes_received += bytes_received;
+        for (sum, count) in self.statuses.0.iter_mut().zip(statuses.0) {
+            *sum += count;
+        }
+        for (sum, count) in self.errors.iter_mut().zip(errors) {
+            *sum += count;
+        }
+        for (kept, example) in self.examples.iter_mut().zip(examples) {
+            if kept.is_none() {
+                kept.clone_from(example);
+            }
+        }
+        self.idle += *idle;
+        self.in_flight_area += in_flight_area;
+    }
+}

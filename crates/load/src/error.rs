@@ -1,0 +1,129 @@
+//! What can go wrong with a request, and with a run.
+
+use std::fmt;
+use std::io;
+
+use millrace_net::tls::is_tls_error;
+
+/// Kinds of transport errors; their names are part of the public result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// Nobody listens at the address.
+    ConnectRefused,
+    /// No connection within the limit.
+    ConnectTimeout,
+    /// The name has no address.
+    Dns,
+    /// The handshake failed, or a record could not be read.
+    Tls,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the response had ended.
+    ClosedEarly,
+    /// No complete response within the limit.
+    Timeout,
+    /// The bytes are not an HTTP/1.1 response.
+    Protocol,
+    /// No descriptor left in this process or on this system.
+    FdLimit,
+    /// Anything else that the system reports.
+    Other,
+}
+
+impl ErrorKind {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [Self; 10] = [
+        Self::ConnectRefused,
+        Self::ConnectTimeout,
+        Self::Dns,
+        Self::Tls,
+        Self::Reset,
+        Self::ClosedEarly,
+        Self::Timeout,
+        Self::Protocol,
+        Self::FdLimit,
+        Self::Other,
+    ];
+
+    /// The name in the result.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ConnectRefused => "connect-refused",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::Dns => "dns",
+            Self::Tls => "tls",
+            Self::Reset => "reset",
+            Self::ClosedEarly => "closed-early",
+            Self::Timeout => "timeout",
+            Self::Protocol => "protocol",
+            Self::FdLimit => "fd-limit",
+            Self::Other => "other",
+        }
+    }
+
+    /// The kind of an error that a socket or TLS session reports.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        /// `EMFILE` and `ENFILE`, which have no `io::ErrorKind` of their own.
+        const NO_DESCRIPTORS: [i32; 2] = [24, 23];
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::ConnectRefused,
+            // A Unix socket's path that does not exist is a port nobody listens at.
+            io::ErrorKind::NotFound => Self::ConnectRefused,
+            io::ErrorKind::TimedOut => Self::ConnectTimeout,
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => Self::Reset,
+            io::ErrorKind::UnexpectedEof => Self::ClosedEarly,
+            _ if is_tls_error(error) => Self::Tls,
+            _ if error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code)) => {
+                Self::FdLimit
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a run gave no outcome.
+#[derive(Debug)]
+pub enum RunError {
+    /// The plan cannot be carried out: one line that says what was given and what is accepted.
+    Usage(String),
+    /// No connection could be opened.
+    Unreachable {
+        /// Of the failure that was seen most.
+        kind: ErrorKind,
+        /// Address and reason in words.
+        message: String,
+    },
+    /// The engine itself could not get what it needs from the system.
+    System(io::Error),
+    /// The requests do not add up: a defect of the engine, never reported as a result.
+    Accounting(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) => f.write_str(message),
+            Self::Unreachable { message, .. } => f.write_str(message),
+            Self::System(error) => write!(f, "the load engine could not start: {error}"),
+            Self::Accounting(what) => write!(f, "internal error: requests do not add up: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the workers wait for each other after set-up, so that all begin at the same time.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use millrace_net::Nanos;
+
+/// From the last arrival to the start: time for every worker to see it.
+const HEAD_START: Duration = Duration::from_micros(500);
+
+/// Shared by the workers of a run; touched in set-up, and once per loop turn for `stop`.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    expected: usize,
+    arrived: AtomicUsize,
+    /// Connections that were opened in set-up.
+    opened: AtomicU64,
+    /// Nanoseconds; zero while closed, `u64::MAX` when the run will not begin.
+    start: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// What the gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Others are not ready yet.
+    Wait,
+    /// Begin at this time.
+    Start(Nanos),
+    /// No worker has a connection: do not begin.
+    Unreachable,
+}
+
+impl Gate {
+    pub(crate) fn new(expected: usize) -> Self {
+        Self {
+            expected,
+            arrived: AtomicUsize::new(0),
+            opened: AtomicU64::new(0),
+            start: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// A worker is ready, with so many connections.
+    pub(crate) fn arrive(&self, opened: u64, now: Nanos) {
+        self.opened.fetch_add(opened, Ordering::SeqCst);
+        if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.expected {
+            let unreachable = self.opened.load(Ordering::SeqCst) == 0;
+            let start = if unreachable { Nanos::NEVER } else { now + HEAD_START };
+            self.start.store(start.0, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn signal(&self) -> Signal {
+        match self.start.load(Ordering::Relaxed) {
+            0 => Signal::Wait,
+            u64::MAX => Signal::Unreachable,
+            start => Signal::Start(Nanos(start)),
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,113 @@
+//! The load engine: a plan in, numbers out.
+//!
+//! ```text
+//!   Plan ──run──> workers (threads that share nothing)                    Outcome
+//!                  ├ engine: connections, timers, load model                 ^
+//!                  │    └ connection: requests out, responses in             │
+//!                  └ recorder: one Tally per window ──channel──> collector ──┘   Snapshots on the way
+//! ```
+//!
+//! Two clocks per request: *intended* (when it was due) and *sent* (its first byte was written).
+//! `latency = done - intended`, `service time = done - sent`. Nothing is synthesised or dropped: what
+//! has not ended is recorded at its age and marked censored.
+//!
+//! Nothing here prints, exits or knows Node.js.
+
+#![forbid(unsafe_code)]
+
+mod collector;
+mod connection;
+pub mod counts;
+mod engine;
+mod error;
+mod gate;
+mod mix;
+pub mod outcome;
+pub mod plan;
+mod pool;
+mod recorder;
+pub mod schedule;
+mod series;
+mod server;
+pub mod tally;
+pub mod template;
+pub mod times;
+mod worker;
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use millrace_net::Monotonic;
+
+use collector::Collector;
+use engine::Shared;
+use gate::Gate;
+use worker::Worker;
+
+pub use error::{ErrorKind, RunError};
+pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
+pub use plan::Plan;
+pub use series::Window;
+
+/// A run that can be stopped from another thread.
+#[derive(Clone, Debug)]
+pub struct Run {
+    plan: Arc<Plan>,
+    gate: Arc<Gate>,
+}
+
+impl Run {
+    /// Takes a plan; nothing happens yet.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let gate = Arc::new(Gate::new(plan.threads));
+        Self { plan: Arc::new(plan), gate }
+    }
+
+    /// Ends the run early; it gives the outcome so far.
+    pub fn stop(&self) {
+        self.gate.stop();
+    }
+
+    /// Carries the run out on threads of its own, and returns when it is over. `observer` is called with
+    /// a snapshot for each window. Blocks, also to resolve names.
+    pub fn run(&self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
+        let plan = &self.plan;
+        let shared = Arc::new(Shared::new(Arc::clone(plan))?);
+        let clock = Monotonic::new();
+        let (sender, messages) = mpsc::channel();
+        let mut recycle = Vec::new();
+        let mut workers = Vec::new();
+        for index in 0..plan.threads {
+            let (back, recycled) = mpsc::channel();
+            recycle.push(back);
+            let (shared, gate) = (Arc::clone(&shared), Arc::clone(&self.gate));
+            let worker = Worker::new(index, shared, gate, clock, sender.clone(), recycled)?;
+            workers.push(worker);
+        }
+        drop(sender);
+        let mut collector = Collector::new(plan, recycle, observer);
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (index, worker) in workers.into_iter().enumerate() {
+                let builder = thread::Builder::new().name(format!("millrace-load-{index}"));
+                let gate = &self.gate;
+                let run = move || {
+                    // A worker that fails must not keep the others waiting for it.
+                    worker.run().inspect_err(|_| gate.stop())
+                };
+                let thread = builder.spawn_scoped(scope, run).inspect_err(|_| gate.stop())?;
+                threads.push(thread);
+            }
+            collector.collect(&messages);
+            for thread in threads {
+                match thread.join() {
+                    Ok(result) => result?,
+                    Err(_) => return Err(RunError::Accounting("a worker panicked".into())),
+                }
+            }
+            Ok(())
+        })?;
+        collector.finish(self.gate.is_stopped())
+    }
+}

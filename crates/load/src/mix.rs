@@ -1,0 +1,57 @@
+//! Which request comes next.
+
+/// An order over the requests of a mix, given by their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct Mix {
+    requests: Vec<u32>,
+    order: Order,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    Turn {
+        next: usize,
+    },
+    /// Running sums of the weights.
+    Weighted {
+        sums: Vec<f64>,
+    },
+}
+
+impl Mix {
+    /// Over requests with their weights; `first` is where a turn begins, so that threads do not all
+    /// begin with the same request.
+    pub(crate) fn new(weights: &[(u32, f64)], weighted: bool, first: usize) -> Self {
+        let requests: Vec<u32> = weights.iter().map(|(request, _)| *request).collect();
+        let order = if weighted {
+            let running = |sum: &mut f64, (_, weight): &(u32, f64)| {
+                *sum += weight;
+                Some(*sum)
+            };
+            Order::Weighted { sums: weights.iter().scan(0.0, running).collect() }
+        } else {
+            Order::Turn { next: first % requests.len().max(1) }
+        };
+        Self { requests, order }
+    }
+
+    /// The index of the next request.
+    pub(crate) fn next(&mut self, random: &mut fastrand::Rng) -> u32 {
+        if let [only] = self.requests[..] {
+            return only;
+        }
+        let index = match &mut self.order {
+            Order::Turn { next } => {
+                let index = *next;
+                *next = if index + 1 == self.requests.len() { 0 } else { index + 1 };
+                index
+            }
+            Order::Weighted { sums } => {
+                let total = sums.last().copied().unwrap_or_default();
+                let drawn = random.f64() * total;
+                sums.partition_point(|sum| *sum <= drawn).min(sums.len() - 1)
+            }
+        };
+        self.requests[index]
+    }
+}

@@ -1,0 +1,76 @@
+//! What a run gives: numbers only.
+
+use std::time::Duration;
+
+use crate::series::Window;
+use crate::tally::Tally;
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Length of the measurement.
+    pub duration: Duration,
+    /// From the first connect to the start of the load.
+    pub set_up: Duration,
+    /// Requests that were sent before the measurement.
+    pub warmup_requests: u64,
+    /// The run was stopped from outside.
+    pub interrupted: bool,
+    /// Everything of the measurement, and connections from set-up on.
+    pub total: Tally,
+    /// Windows of 100 ms.
+    pub series: Vec<Window>,
+    /// One per thread.
+    pub workers: Vec<WorkerOutcome>,
+    /// `|N - X·R| / N`, where N is known beforehand (closed, flat out) or measured.
+    pub little_residual: Option<f64>,
+    /// Requests in flight, averaged over the measurement.
+    pub mean_in_flight: f64,
+    /// Addresses in use.
+    pub addresses: Vec<String>,
+    /// Addresses at which nobody answered in set-up while others did.
+    pub ruled_out: Vec<String>,
+}
+
+/// What one thread had to do.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerOutcome {
+    /// Share of the measurement in which it did not wait for events.
+    pub busy: f64,
+    /// Share in which it was ready to run and had no core.
+    pub starved: Option<f64>,
+    /// Requests that it sent.
+    pub requests: u64,
+}
+
+/// The state of a run in progress.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    /// Set-up, warm-up or measurement.
+    pub phase: SnapshotPhase,
+    /// Since the start of the phase.
+    pub elapsed: Duration,
+    /// Responses so far; in the warm-up, requests sent so far.
+    pub completed: u64,
+    /// Status errors, transport errors and timeouts so far.
+    pub errors: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Completed per second, over the last second.
+    pub throughput: f64,
+    /// Median latency so far.
+    pub p50: Option<Duration>,
+    /// 99th percentile so far.
+    pub p99: Option<Duration>,
+}
+
+/// The phase of a run in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotPhase {
+    /// Connections are being opened.
+    SetUp,
+    /// Load without statistics.
+    Warmup,
+    /// The measurement.
+    Measure,
+}

@@ -1,0 +1,165 @@
+//! What a run is to do, complete and typed: every default has been filled in by the caller.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use millrace_net::tls::TlsOptions;
+
+use crate::RunError;
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The servers; requests name them by index.
+    pub origins: Vec<Origin>,
+    /// The mix of requests.
+    pub requests: Vec<Request>,
+    /// Requests are drawn by weight; otherwise they are taken in turn.
+    pub weighted: bool,
+    /// `{{...}}` in targets, field values and bodies is filled in per request.
+    pub placeholders: bool,
+    /// The tables that placeholders refer to.
+    pub tables: Vec<Table>,
+    /// Closed or open.
+    pub model: Model,
+    /// Threads; at least one, at most `connections`.
+    pub threads: usize,
+    /// Connections over all threads: in use (closed) or at most (open).
+    pub connections: usize,
+    /// Connections that are opened before the clock starts.
+    pub initial_connections: usize,
+    /// Requests in flight per connection, at least one.
+    pub pipelining: usize,
+    /// A new connection for each request.
+    pub close: bool,
+    /// Length of the measurement; `None`: until all requests are done.
+    pub duration: Option<Duration>,
+    /// Requests of the measurement.
+    pub max_requests: Option<u64>,
+    /// Load before the measurement.
+    pub warmup: Duration,
+    /// First byte sent to last byte received.
+    pub timeout: Duration,
+    /// For the connect and, again, for the handshake.
+    pub connect_timeout: Duration,
+    /// For origins with TLS.
+    pub tls: TlsOptions,
+    /// Seeds arrivals and placeholders: the same seed gives the same requests.
+    pub seed: u64,
+}
+
+/// A server.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// The name for TLS, if TLS is spoken.
+    pub server_name: Option<String>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug)]
+pub enum Endpoint {
+    /// A name or address literal, and a port.
+    Host(String, u16),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+/// One request of the mix. `Content-Length` and `Connection` are added by the engine.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Index into the plan's origins.
+    pub origin: usize,
+    /// A token.
+    pub method: String,
+    /// The request-target.
+    pub target: String,
+    /// Names and values, `Host` among them.
+    pub fields: Vec<(String, String)>,
+    /// The body; `None`: no body and no `Content-Length`.
+    pub body: Option<Vec<u8>>,
+    /// Share in a weighted mix.
+    pub weight: f64,
+}
+
+/// Rows that placeholders are filled from.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The name that placeholders use.
+    pub name: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Each row has a value per column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Who decides when the next request is due.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// The responses: a slot sends its next request `think_time` after the last one was answered.
+    Closed {
+        /// Zero: flat out.
+        think_time: Duration,
+    },
+    /// The schedule.
+    Open {
+        /// Arrivals per second at the start.
+        rate: f64,
+        /// Changes of the rate; the last rate holds to the end.
+        stages: Vec<Stage>,
+        /// Random spacing with the given rate; otherwise even.
+        poisson: bool,
+        /// The most arrivals that wait or are in flight.
+        max_pending: u64,
+    },
+}
+
+/// A straight line from the rate before to `rate`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// May be zero: a step.
+    pub duration: Duration,
+    /// Arrivals per second at the end.
+    pub rate: f64,
+}
+
+impl Plan {
+    /// What the types cannot rule out.
+    pub fn check(&self) -> Result<(), RunError> {
+        let usage = |message: String| Err(RunError::Usage(message));
+        if self.requests.is_empty() || self.requests.iter().any(|r| r.origin >= self.origins.len())
+        {
+            return usage("a run needs a request, and each request an origin".into());
+        }
+        if self.threads == 0 || self.connections < self.threads || self.pipelining == 0 {
+            return usage(format!(
+                "{} connections, {} threads, pipelining {}: each must be at least 1, and connections \
+                 at least the number of threads",
+                self.connections, self.threads, self.pipelining
+            ));
+        }
+        if self.origins.len() > 1 && self.connections < self.threads * self.origins.len() {
+            return usage(format!(
+                "{} connections are too few: {} servers on {} threads need at least {}",
+                self.connections,
+                self.origins.len(),
+                self.threads,
+                self.threads * self.origins.len()
+            ));
+        }
+        if self.close && self.pipelining > 1 {
+            return usage("pipelining needs connections that are kept".into());
+        }
+        if self.duration.is_none() && self.max_requests.is_none() {
+            return usage("a run needs a duration or a number of requests".into());
+        }
+        Ok(())
+    }
+
+    /// Share of thread `index` of `total` things: the remainder goes to the first threads.
+    pub(crate) fn share(&self, total: u64, index: usize) -> u64 {
+        let threads = self.threads as u64;
+        total / threads + u64::from((index as u64) < total % threads)
+    }
+}

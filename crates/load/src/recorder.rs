@@ -1,0 +1,197 @@
+//! What a worker writes down: one tally per window, handed on when the window ends.
+
+use std::io;
+use std::time::Duration;
+
+use millrace_net::Nanos;
+
+use crate::ErrorKind;
+use crate::tally::Tally;
+
+/// Length of a window.
+pub(crate) const WINDOW: Duration = Duration::from_millis(100);
+
+/// A request that was sent and has not ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    /// When it was due.
+    pub(crate) intended: Nanos,
+    /// When its first byte was written.
+    pub(crate) sent: Nanos,
+    /// Index into the mix.
+    pub(crate) request: u32,
+}
+
+/// How a request ended without a complete response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The limit for the whole request has passed.
+    Timeout,
+    /// The connection failed.
+    Transport(ErrorKind),
+    /// The run ended first.
+    InFlightAtEnd,
+}
+
+/// Counts and times what happens to the requests of one worker. A request belongs to the measurement if
+/// it was due in it; the others (of the warm-up) are not recorded, whenever they end.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    tally: Box<Tally>,
+    measure_from: Nanos,
+    in_flight: u64,
+    /// Up to when the area under `in_flight` has been summed.
+    summed_until: Nanos,
+}
+
+impl Recorder {
+    pub(crate) fn new(measure_from: Nanos) -> Self {
+        Self { tally: Box::default(), measure_from, in_flight: 0, summed_until: measure_from }
+    }
+
+    /// The measurement begins at this time; what was recorded so far remains in the present tally.
+    pub(crate) fn measure_from(&mut self, at: Nanos) {
+        self.measure_from = at;
+        self.summed_until = at;
+    }
+
+    /// Requests in flight, measured or not.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Ends the window: gives its tally away for an empty one.
+    pub(crate) fn roll(&mut self, now: Nanos, empty: Box<Tally>) -> Box<Tally> {
+        self.sum_area(now);
+        std::mem::replace(&mut self.tally, empty)
+    }
+
+    /// To be called before `in_flight` changes, and often enough to be exact.
+    pub(crate) fn sum_area(&mut self, now: Nanos) {
+        let span = now.since(self.summed_until).as_nanos();
+        if span > 0 {
+            self.tally.counts.in_flight_area += span * u128::from(self.in_flight);
+            self.summed_until = now;
+        }
+    }
+
+    /// The worker has waited for events.
+    pub(crate) fn waited(&mut self, from: Nanos, to: Nanos) {
+        self.sum_area(to);
+        self.tally.counts.idle += to.since(from);
+    }
+
+    pub(crate) fn is_measured(&self, intended: Nanos) -> bool {
+        intended >= self.measure_from
+    }
+
+    pub(crate) fn offered(&mut self, intended: Nanos, now: Nanos) {
+        if self.is_measured(intended) {
+            self.tally.counts.offered += 1;
+            self.tally.lateness.record(now.since(intended));
+        }
+    }
+
+    pub(crate) fn sent(&mut self, request: &InFlight, reused: bool) {
+        self.in_flight += 1;
+        let counts = &mut self.tally.counts;
+        if request.intended >= self.measure_from {
+            counts.sent += 1;
+            counts.reused += u64::from(reused);
+        } else {
+            counts.warmup += 1;
+        }
+    }
+
+    pub(crate) fn bytes_sent(&mut self, count: usize) {
+        self.tally.counts.bytes_sent += count as u64;
+    }
+
+    pub(crate) fn bytes_received(&mut self, count: usize) {
+        self.tally.counts.bytes_received += count as u64;
+    }
+
+    pub(crate) fn completed(&mut self, request: &InFlight, now: Nanos, status: u16) {
+        self.in_flight -= 1;
+        if !self.is_measured(request.intended) {
+            return;
+        }
+        let tally = &mut *self.tally;
+        let succeeded = status < 400;
+        tally.counts.ok += u64::from(succeeded);
+        tally.counts.status_errors += u64::from(!succeeded);
+        tally.counts.count_status(status);
+        tally.latency.record(now.since(request.intended));
+        tally.service_time.record(now.since(request.sent));
+    }
+
+    pub(crate) fn lost(
+        &mut self,
+        request: &InFlight,
+        now: Nanos,
+        loss: Loss,
+        example: impl FnOnce() -> String,
+    ) {
+        self.in_flight -= 1;
+        if !self.is_measured(request.intended) {
+            return;
+        }
+        let tally = &mut *self.tally;
+        match loss {
+            Loss::Timeout => {
+                tally.counts.timeouts += 1;
+                tally.counts.count_error(ErrorKind::Timeout, example);
+            }
+            Loss::Transport(kind) => {
+                tally.counts.transport_errors += 1;
+                tally.counts.count_error(kind, example);
+            }
+            Loss::InFlightAtEnd => tally.counts.in_flight_at_end += 1,
+        }
+        tally.latency.record_censored(now.since(request.intended));
+        tally.service_time.record_censored(now.since(request.sent));
+    }
+
+    /// An arrival was over the bound.
+    pub(crate) fn overflowed(&mut self, intended: Nanos) {
+        self.tally.counts.overflow += u64::from(self.is_measured(intended));
+    }
+
+    /// An arrival still waits for a connection at the end.
+    pub(crate) fn queued_at_end(&mut self, intended: Nanos, now: Nanos) {
+        if self.is_measured(intended) {
+            self.tally.counts.queued_at_end += 1;
+            self.tally.latency.record_censored(now.since(intended));
+        }
+    }
+
+    /// A connection is ready; `resumed` is `None` without TLS.
+    pub(crate) fn opened(&mut self, connect: Duration, tls: Duration, resumed: Option<bool>) {
+        let tally = &mut *self.tally;
+        tally.counts.opened += 1;
+        tally.connect.record(connect);
+        if let Some(resumed) = resumed {
+            tally.counts.tls_resumed += u64::from(resumed);
+            tally.counts.tls_full += u64::from(!resumed);
+            tally.tls.record(tls);
+        }
+    }
+
+    /// A connection could not be opened, and with it `due` requests of the measurement not sent.
+    pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
+        let counts = &mut self.tally.counts;
+        counts.failed += 1;
+        counts.connect_failed += due;
+        counts.count_error(kind, || example);
+    }
+
+    /// The server closed a connection with requests unanswered.
+    pub(crate) fn closed_by_server(&mut self) {
+        self.tally.counts.closed_by_server += 1;
+    }
+}
+
+/// An example text for an error of the system.
+pub(crate) fn describe(error: &io::Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,93 @@
+//! The run over time, in windows.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::recorder::WINDOW;
+use crate::tally::Tally;
+use crate::times::Times;
+
+/// What one window came to, over all workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Responses with any status.
+    pub completed: u64,
+    /// Status errors, transport errors and timeouts.
+    pub errors: u64,
+    /// Median latency of the requests that ended.
+    pub p50: Option<Duration>,
+    /// 99th percentile of the same.
+    pub p99: Option<Duration>,
+}
+
+/// Windows that have been reported by all workers, and those that wait for some of them.
+#[derive(Debug)]
+pub(crate) struct Series {
+    windows: Vec<Window>,
+    open: VecDeque<OpenWindow>,
+    /// The next window that each worker will report.
+    next: Vec<u64>,
+}
+
+#[derive(Debug, Default)]
+struct OpenWindow {
+    completed: u64,
+    errors: u64,
+    latency: Option<Box<Times>>,
+}
+
+impl Series {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { windows: Vec::new(), open: VecDeque::new(), next: vec![0; workers] }
+    }
+
+    /// Takes a worker's window; it will report none below `next` any more.
+    pub(crate) fn add(&mut self, worker: usize, index: u64, next: u64, tally: &Tally) {
+        let at = (index as usize).saturating_sub(self.windows.len());
+        while self.open.len() <= at {
+            self.open.push_back(OpenWindow::default());
+        }
+        let window = &mut self.open[at];
+        window.completed += tally.counts.completed();
+        window.errors += tally.counts.failures();
+        if tally.latency.count() > 0 {
+            **window.latency.get_or_insert_default() += &tally.latency;
+        }
+        self.next[worker] = next;
+        self.close(self.next.iter().copied().min().unwrap_or(0) as usize);
+    }
+
+    /// No worker will report a window below `count` any more.
+    fn close(&mut self, count: usize) {
+        while self.windows.len() < count {
+            let window = self.open.pop_front().unwrap_or_default();
+            let quantile = |q| window.latency.as_ref().and_then(|times| times.quantile(q));
+            let OpenWindow { completed, errors, .. } = window;
+            self.windows.push(Window {
+                completed,
+                errors,
+                p50: quantile(0.5),
+                p99: quantile(0.99),
+            });
+        }
+    }
+
+    /// The windows that are complete.
+    pub(crate) fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// All windows of a run that lasted this long; one that did not come to a tenth of its length is
+    /// left out if nothing happened in it.
+    pub(crate) fn finish(mut self, duration: Duration) -> Vec<Window> {
+        self.close(self.windows.len() + self.open.len());
+        let whole = duration.as_nanos().div_ceil(WINDOW.as_nanos());
+        let count = usize::try_from(whole).unwrap_or(usize::MAX).max(self.windows.len());
+        self.close(count);
+        while self.windows.len() > whole as usize && self.windows.last() == Some(&Window::default())
+        {
+            self.windows.pop();
+        }
+        self.windows
+    }
+}

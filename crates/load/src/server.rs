@@ -1,0 +1,110 @@
+//! The servers as a worker sees them: addresses in turn, TLS configuration.
+
+use std::io;
+
+use millrace_net::tls::{Tls, TlsSettings};
+use millrace_net::{Address, Stream, names};
+use mio::{Registry, Token};
+
+use crate::plan::{Endpoint, Origin};
+use crate::{ErrorKind, RunError};
+
+/// Addresses of a server, resolved once for the whole run.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    addresses: Vec<Address>,
+    server_name: Option<String>,
+}
+
+impl Resolved {
+    pub(crate) fn new(origin: &Origin) -> Result<Self, RunError> {
+        let addresses = match &origin.endpoint {
+            Endpoint::Unix(path) => vec![Address::Unix(path.clone())],
+            Endpoint::Host(host, port) => {
+                let reason = match names::resolve(host, *port) {
+                    Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+                    Ok(_) => Err("the name has no address".to_owned()),
+                    Err(error) => Err(error.to_string()),
+                };
+                reason.map_err(|reason| RunError::Unreachable {
+                    kind: ErrorKind::Dns,
+                    message: format!("{host}: {reason}"),
+                })?
+            }
+        };
+        Ok(Self { addresses, server_name: origin.server_name.clone() })
+    }
+}
+
+/// One server of one worker. All addresses are used in turn, apart from those that failed before they
+/// ever worked, as long as there are others: `localhost` often has one that nobody listens at.
+#[derive(Debug)]
+pub(crate) struct Server {
+    addresses: Vec<(Address, Standing)>,
+    tls: Option<Tls>,
+    next: usize,
+}
+
+/// What is known of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Untried,
+    Works,
+    Failed,
+}
+
+impl Server {
+    pub(crate) fn new(resolved: &Resolved, tls: Option<&TlsSettings>) -> Result<Self, RunError> {
+        let tls = match (&resolved.server_name, tls) {
+            (Some(name), Some(settings)) => {
+                Some(settings.server(name).map_err(|error| RunError::Usage(error.to_string()))?)
+            }
+            _ => None,
+        };
+        let untried = |address: &Address| (address.clone(), Standing::Untried);
+        Ok(Self { addresses: resolved.addresses.iter().map(untried).collect(), tls, next: 0 })
+    }
+
+    /// Begins to connect to the next address; gives the address's index in any case.
+    pub(crate) fn connect(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+    ) -> (usize, io::Result<Stream>) {
+        let index = self.choose();
+        let address = &self.addresses[index].0;
+        (index, Stream::connect(address, self.tls.as_ref(), registry, token))
+    }
+
+    fn choose(&mut self) -> usize {
+        let count = self.addresses.len();
+        let in_turn = |offset: usize| (self.next + offset) % count;
+        let good = (0..count).map(in_turn).find(|at| self.addresses[*at].1 != Standing::Failed);
+        let index = good.unwrap_or_else(|| in_turn(0));
+        self.next = (index + 1) % count;
+        index
+    }
+
+    pub(crate) fn worked(&mut self, index: usize) {
+        self.addresses[index].1 = Standing::Works;
+    }
+
+    /// A connect has failed. An address that never worked is ruled out; `true` if it has just been, and
+    /// others are left.
+    pub(crate) fn rule_out(&mut self, index: usize) -> bool {
+        let standing = &mut self.addresses[index].1;
+        if *standing != Standing::Untried {
+            return false;
+        }
+        *standing = Standing::Failed;
+        self.addresses.iter().any(|(_, standing)| *standing != Standing::Failed)
+    }
+
+    pub(crate) fn address(&self, index: usize) -> &Address {
+        &self.addresses[index].0
+    }
+
+    pub(crate) fn standings(&self) -> &[(Address, Standing)] {
+        &self.addresses
+    }
+}

@@ -1,0 +1,55 @@
+//! What was counted and timed. Each worker keeps its own; results are merged with `+=`.
+
+use std::ops::AddAssign;
+
+use crate::counts::Counts;
+use crate::times::Times;
+
+/// What one worker saw in one window, or all workers in the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Numbers.
+    pub counts: Counts,
+    /// Done minus intended.
+    pub latency: Times,
+    /// Done minus sent.
+    pub service_time: Times,
+    /// Start of a connect to its end.
+    pub connect: Times,
+    /// End of the connect to the end of the handshake.
+    pub tls: Times,
+    /// The generator's own attempt to send minus intended.
+    pub lateness: Times,
+}
+
+impl Tally {
+    /// Everything that was sent has ended in one of the ways that there are, and was timed.
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        let Self { counts, latency, service_time, .. } = self;
+        counts.sent == counts.ended()
+            && service_time.count() == counts.sent
+            && latency.count() == counts.sent + counts.queued_at_end
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        let Self { counts, latency, service_time, connect, tls, lateness } = self;
+        *counts = Counts::default();
+        for times in [latency, service_time, connect, tls, lateness] {
+            times.clear();
+        }
+    }
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        let Self { counts, latency, service_time, connect, tls, lateness } = other;
+        self.counts += counts;
+        self.latency += latency;
+        self.service_time += service_time;
+        self.connect += connect;
+        self.tls += tls;
+        self.lateness += lateness;
+    }
+}

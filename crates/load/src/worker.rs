@@ -1,0 +1,237 @@
+//! One thread of the engine: its loop, and the phases of a run.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
+
+use crate::RunError;
+use crate::engine::{Engine, Shared};
+use crate::gate::{Gate, Signal};
+use crate::recorder::WINDOW;
+use crate::server::Standing;
+use crate::tally::Tally;
+
+/// Events taken per wait.
+const BATCH: usize = 512;
+
+/// In set-up and at the gate the loop looks around this often.
+const SET_UP_TURN: Duration = Duration::from_millis(1);
+
+/// What a worker tells the collector.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A window has ended.
+    Window {
+        worker: usize,
+        phase: Phase,
+        /// Number of the window in its phase.
+        index: u64,
+        /// The next window that this worker will report, at the least.
+        next: u64,
+        /// Requests in flight at its end.
+        in_flight: u64,
+        tally: Box<Tally>,
+    },
+    /// The worker is done.
+    Done(Box<Done>),
+}
+
+/// What a window belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    SetUp,
+    Warmup,
+    Measure,
+}
+
+/// A worker's last words.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) worker: usize,
+    /// When the measurement began and ended; `None` if it never began.
+    pub(crate) measured: Option<(Nanos, Nanos)>,
+    /// The first connections began to be opened, and the load began.
+    pub(crate) set_up: Duration,
+    /// Time without a core although there was something to do.
+    pub(crate) starved: Option<Duration>,
+    /// Addresses that were used, and those that were ruled out.
+    pub(crate) used: Vec<String>,
+    pub(crate) ruled_out: Vec<String>,
+}
+
+/// A worker, before it runs.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    index: usize,
+    shared: Arc<Shared>,
+    gate: Arc<Gate>,
+    clock: Monotonic,
+    poller: Poller,
+    engine: Engine,
+    sender: Sender<Message>,
+    /// Tallies that come back to be used again.
+    recycled: Receiver<Box<Tally>>,
+    phase: Phase,
+    /// Number of the present window in its phase, and its end.
+    window: u64,
+    window_end: Nanos,
+}
+
+impl Worker {
+    pub(crate) fn new(
+        index: usize,
+        shared: Arc<Shared>,
+        gate: Arc<Gate>,
+        clock: Monotonic,
+        sender: Sender<Message>,
+        recycled: Receiver<Box<Tally>>,
+    ) -> Result<Self, RunError> {
+        let poller = Poller::new(BATCH)?;
+        let registry = poller.registry().try_clone()?;
+        let engine = Engine::new(Arc::clone(&shared), index, registry, clock)?;
+        Ok(Self {
+            index,
+            shared,
+            gate,
+            clock,
+            poller,
+            engine,
+            sender,
+            recycled,
+            phase: Phase::SetUp,
+            window: 0,
+            window_end: Nanos::NEVER,
+        })
+    }
+
+    /// Runs from set-up to the end.
+    pub(crate) fn run(mut self) -> Result<(), RunError> {
+        let started = self.clock.now();
+        let signal = self.set_up()?;
+        let mut done = Done {
+            worker: self.index,
+            measured: None,
+            set_up: Duration::ZERO,
+            starved: None,
+            used: self.addresses(|standing| standing == Standing::Works),
+            ruled_out: self.addresses(|standing| standing == Standing::Failed),
+        };
+        if let Signal::Start(start) = signal {
+            done.set_up = start.since(started);
+            self.load(start, &mut done)?;
+        }
+        self.roll(self.clock.now());
+        // The collector has gone only if another worker failed.
+        let _ = self.sender.send(Message::Done(Box::new(done)));
+        Ok(())
+    }
+
+    fn addresses(&self, wanted: impl Fn(Standing) -> bool) -> Vec<String> {
+        let standings = self.engine.servers().iter().flat_map(|server| server.standings());
+        let wanted = standings.filter(|(_, standing)| wanted(*standing));
+        wanted.map(|(address, _)| address.to_string()).collect()
+    }
+
+    /// Opens the first connections, and waits for the other workers.
+    fn set_up(&mut self) -> Result<Signal, RunError> {
+        let mut arrived = false;
+        let mut now = self.clock.now();
+        loop {
+            if self.engine.set_up() && !arrived {
+                arrived = true;
+                self.gate.arrive(self.engine.open_connections(), now);
+            }
+            if self.gate.is_stopped() {
+                return Ok(Signal::Start(now));
+            }
+            match self.gate.signal() {
+                Signal::Start(start) if start > now => {}
+                Signal::Wait => {}
+                signal => return Ok(signal),
+            }
+            let wake = Wake { precise: Nanos::NEVER, coarse: now + SET_UP_TURN };
+            now = self.turn(now, wake)?;
+        }
+    }
+
+    /// From the start to the end of the measurement.
+    fn load(&mut self, start: Nanos, done: &mut Done) -> Result<(), RunError> {
+        let plan = &self.shared.plan;
+        let measure_from = start + plan.warmup;
+        let end = plan.duration.map_or(Nanos::NEVER, |duration| measure_from + duration);
+        let warm = !plan.warmup.is_zero();
+        self.enter(if warm { Phase::Warmup } else { Phase::Measure }, start);
+        self.engine.recorder.measure_from(measure_from);
+        self.engine.start(start);
+        let mut waited_before = cpu::run_queue_wait();
+        let mut now = self.clock.now();
+        loop {
+            if self.phase == Phase::Warmup && now >= measure_from {
+                self.enter(Phase::Measure, measure_from);
+                waited_before = cpu::run_queue_wait();
+            }
+            if now >= end || self.gate.is_stopped() || self.engine.is_exhausted() {
+                break;
+            }
+            if now >= self.window_end {
+                self.roll(now);
+            }
+            let (timer, exact) = self.engine.next_timer();
+            let arrival = self.engine.next_arrival();
+            let precise = if exact { arrival.min(timer) } else { arrival };
+            let boundary = if self.phase == Phase::Warmup { measure_from } else { end };
+            let coarse = timer.min(self.window_end).min(boundary);
+            now = self.turn(now, Wake { precise, coarse })?;
+        }
+        let end = now.min(end).max(measure_from);
+        self.engine.finish(end);
+        done.measured = Some((measure_from, end));
+        done.starved =
+            cpu::run_queue_wait().zip(waited_before).map(|(after, before)| after - before);
+        Ok(())
+    }
+
+    /// Waits, and acts on what has come.
+    fn turn(&mut self, before: Nanos, wake: Wake) -> Result<Nanos, RunError> {
+        let now = self.poller.wait(&self.clock, before, wake)?;
+        self.engine.recorder.waited(before, now);
+        self.engine.on_timers(now);
+        let mut next_arrival = self.engine.next_arrival();
+        for event in self.poller.events() {
+            if next_arrival != Nanos::NEVER {
+                // A long batch of events must not make the schedule late.
+                self.engine.on_arrivals();
+                next_arrival = self.engine.next_arrival();
+            }
+            self.engine.on_event(event);
+        }
+        self.engine.on_arrivals();
+        Ok(self.clock.now())
+    }
+
+    fn enter(&mut self, phase: Phase, at: Nanos) {
+        self.roll(at);
+        self.phase = phase;
+        self.window = 0;
+        self.window_end = at + WINDOW;
+    }
+
+    /// Hands the window's tally on.
+    fn roll(&mut self, now: Nanos) {
+        let empty = self.recycled.try_recv().unwrap_or_default();
+        let tally = self.engine.recorder.roll(now, empty);
+        let index = self.window;
+        while self.window_end <= now {
+            self.window_end = self.window_end + WINDOW;
+            self.window += 1;
+        }
+        let in_flight = self.engine.recorder.in_flight();
+        let (worker, phase) = (self.index, self.phase);
+        let next = self.window;
+        let window = Message::Window { worker, phase, index, next, in_flight, tally };
+        // As above.
+        let _ = self.sender.send(window);
+    }
+}

@@ -1,0 +1,84 @@
+//! Monotonic time.
+
+use std::cell::Cell;
+use std::ops::{Add, Sub};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A point on a clock: nanoseconds since its origin. 584 years fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// A point that is never reached.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// Time since `earlier`, zero if that lies ahead.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Nanos {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Where time comes from.
+pub trait Clock {
+    /// The present.
+    fn now(&self) -> Nanos;
+}
+
+/// The system's monotonic clock. Copies share their origin, so that threads can compare times.
+#[derive(Clone, Copy, Debug)]
+pub struct Monotonic {
+    origin: Instant,
+}
+
+impl Monotonic {
+    /// A clock whose origin is now.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    #[expect(clippy::new_without_default, reason = "a default value should not read the time")]
+    pub fn new() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Clock for Monotonic {
+    fn now(&self) -> Nanos {
+        Nanos::default() + self.origin.elapsed()
+    }
+}
+
+/// A clock that moves when told to, for tests.
+#[derive(Clone, Debug, Default)]
+pub struct ManualClock {
+    now: Rc<Cell<Nanos>>,
+}
+
+impl ManualClock {
+    /// Moves all copies of this clock on.
+    pub fn advance(&self, by: Duration) {
+        self.now.set(self.now.get() + by);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+}

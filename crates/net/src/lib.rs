@@ -1,0 +1,33 @@
+//! The ground that the load engine and the server stack stand on: readiness, time, transports.
+//!
+//! ```text
+//!   Clock ──> Nanos           Timers<K> : what is due, by time
+//!   Poller : readiness of many sockets, woken within microseconds of a given time
+//!   Transport : read, write, establish      Stream = tcp | unix | tls over either
+//! ```
+//!
+//! - [`clock`]: monotonic nanoseconds; a manual clock for tests
+//! - [`poll`]: the readiness loop over `mio`
+//! - [`timers`]: a heap of times
+//! - [`transport`]: the seam between a connection and its bytes
+//! - [`stream`], [`tls`]: the transports of production
+//! - [`cpu`]: how long a thread waited for a core
+//! - [`names`]: host names to addresses
+
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod cpu;
+pub mod names;
+pub mod poll;
+pub mod stream;
+pub mod timers;
+pub mod tls;
+pub mod transport;
+
+pub use clock::{Clock, ManualClock, Monotonic, Nanos};
+pub use names::Address;
+pub use poll::{Poller, Wake};
+pub use stream::Stream;
+pub use timers::Timers;
+pub use transport::{Progress, Read, Transport};

@@ -1,0 +1,151 @@
+//! The transports of production: TCP and Unix sockets, with or without TLS on top.
+
+use std::io::{self, Read as _, Write as _};
+
+use mio::net::TcpStream;
+#[cfg(unix)]
+use mio::net::UnixStream;
+use mio::{Interest, Registry, Token};
+
+use crate::tls::{Tls, TlsStream};
+use crate::{Address, Progress, Read, Transport};
+
+/// A connection's transport.
+#[derive(Debug)]
+pub enum Stream {
+    /// Bytes as they are.
+    Plain(Socket),
+    /// Bytes through TLS.
+    Tls(Box<TlsStream>),
+}
+
+impl Stream {
+    /// Begins to connect, and registers the socket with `token`.
+    pub fn connect(
+        address: &Address,
+        tls: Option<&Tls>,
+        registry: &Registry,
+        token: Token,
+    ) -> io::Result<Self> {
+        let socket = Socket::connect(address, registry, token)?;
+        Ok(match tls {
+            None => Self::Plain(socket),
+            Some(tls) => Self::Tls(Box::new(TlsStream::new(socket, tls)?)),
+        })
+    }
+}
+
+impl Transport for Stream {
+    fn establish(&mut self) -> io::Result<Progress> {
+        match self {
+            Self::Plain(socket) => socket.establish(),
+            Self::Tls(tls) => tls.establish(),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        match self {
+            Self::Plain(socket) => socket.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            Self::Tls(tls) => tls.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Plain(_) => Ok(true),
+            Self::Tls(tls) => tls.flush(),
+        }
+    }
+}
+
+/// A read that did not fill the buffer has emptied the socket: man epoll(7), question 9. On Windows the
+/// next readiness is told only after a `WouldBlock`.
+const SHORT_READ_DRAINS: bool = cfg!(unix);
+
+/// A socket that never blocks.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP over IPv4 or IPv6.
+    Tcp(TcpStream),
+    /// A Unix socket of stream type.
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn connect(address: &Address, registry: &Registry, token: Token) -> io::Result<Self> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        match address {
+            Address::Inet(address) => {
+                let mut stream = TcpStream::connect(*address)?;
+                // A request's last, short segment must not wait for an acknowledgement.
+                stream.set_nodelay(true)?;
+                registry.register(&mut stream, token, both)?;
+                Ok(Self::Tcp(stream))
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let mut stream = UnixStream::connect(path)?;
+                registry.register(&mut stream, token, both)?;
+                Ok(Self::Unix(stream))
+            }
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Connected once the socket has a peer; until then a pending error is the connect's.
+    pub(crate) fn establish(&mut self) -> io::Result<Progress> {
+        let (error, peer) = match self {
+            Self::Tcp(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+            #[cfg(unix)]
+            Self::Unix(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+        };
+        match (error, peer) {
+            (Some(error), _) => Err(error),
+            (None, Ok(())) => Ok(Progress::Ready { resumed: None }),
+            (None, Err(error)) if error.kind() == io::ErrorKind::NotConnected => {
+                Ok(Progress::Connecting)
+            }
+            (None, Err(error)) => Err(error),
+        }
+    }
+
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        loop {
+            let result = match self {
+                Self::Tcp(stream) => stream.read(buffer),
+                #[cfg(unix)]
+                Self::Unix(stream) => stream.read(buffer),
+            };
+            match result {
+                Ok(count) => {
+                    return Ok(Read { count, drained: SHORT_READ_DRAINS && count < buffer.len() });
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            let result = match self {
+                Self::Tcp(stream) => stream.write(bytes),
+                #[cfg(unix)]
+                Self::Unix(stream) => stream.write(bytes),
+            };
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}

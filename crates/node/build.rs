@@ -1,0 +1,5 @@
+//! Lets the addon find Node-API at link time.
+
+fn main() {
+    napi_build::setup();
+}

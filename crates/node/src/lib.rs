@@ -1,0 +1,9 @@
+//! The addon: converts between JavaScript and the engines. No logic, and the only crate that knows
+//! Node-API. Numbers cross as `f64` (exact to 2^53), durations as milliseconds.
+
+#![expect(unreachable_pub, reason = "the macro exports these items to JavaScript")]
+
+mod certificate;
+mod outcome;
+mod plan;
+mod run;

@@ -1,0 +1,256 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use millrace_load::plan::{Endpoint, Model, Origin, Plan, Request, Stage, Table};
+use millrace_net::tls::TlsOptions;
+use napi::bindgen_prelude::Buffer;
+use napi::{Error, Result};
+use napi_derive::napi;
+
+/// A server.
+#[napi(object)]
+pub struct NativeOrigin {
+    /// Name or address literal, without brackets; ignored with `unixPath`.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path of a Unix socket.
+    pub unix_path: Option<String>,
+    /// Speaks TLS.
+    pub tls: bool,
+    /// Server name for TLS; the host if absent.
+    pub server_name: Option<String>,
+}
+
+/// A header field.
+#[napi(object)]
+pub struct NativeHeader {
+    /// A token.
+    pub name: String,
+    /// May hold placeholders.
+    pub value: String,
+}
+
+/// A request of the mix.
+#[napi(object)]
+pub struct NativeRequest {
+    /// Index into the plan's origins.
+    pub origin: u32,
+    /// A token.
+    pub method: String,
+    /// The request-target; may hold placeholders.
+    pub target: String,
+    /// Complete, `Host` included, without `Content-Length` and `Connection`.
+    pub headers: Vec<NativeHeader>,
+    /// May hold placeholders.
+    pub body: Option<Buffer>,
+    /// Share in a weighted mix.
+    pub weight: f64,
+}
+
+/// A straight line from the rate before to this one.
+#[napi(object)]
+pub struct NativeStage {
+    /// Milliseconds.
+    pub duration_ms: f64,
+    /// Arrivals per second at the end.
+    pub rate: f64,
+}
+
+/// TLS of a run.
+#[napi(object)]
+pub struct NativeTls {
+    /// `keep-alive`, `resume` or `full`.
+    pub mode: String,
+    /// Check the server's certificate.
+    pub verify: bool,
+    /// Authorities, PEM; the system's if absent.
+    pub ca: Option<Buffer>,
+    /// Client certificate, PEM.
+    pub cert: Option<Buffer>,
+    /// Its key, PEM.
+    pub key: Option<Buffer>,
+}
+
+/// Rows for placeholders.
+#[napi(object)]
+pub struct NativeCsv {
+    /// The file, as placeholders name it.
+    pub name: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Each row has a value per column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What a run is to do; every default has been filled in.
+#[napi(object)]
+pub struct NativePlan {
+    /// The servers.
+    pub origins: Vec<NativeOrigin>,
+    /// The mix.
+    pub requests: Vec<NativeRequest>,
+    /// Drawn by weight; otherwise taken in turn.
+    pub weighted: bool,
+    /// Fill `{{...}}` in.
+    pub placeholders: bool,
+    /// Files that placeholders name.
+    pub csv: Vec<NativeCsv>,
+    /// Threads of the engine.
+    pub threads: u32,
+    /// Connections in use (closed) or at most (open).
+    pub connections: u32,
+    /// Connections opened before the clock starts.
+    pub initial_connections: u32,
+    /// Requests in flight per connection.
+    pub pipelining: u32,
+    /// A new connection for each request.
+    pub close_connections: bool,
+    /// Closed model: milliseconds between a response and the next request.
+    pub think_time_ms: f64,
+    /// Present: the open model, with this rate per second at the start.
+    pub start_rate: Option<f64>,
+    /// Open model: changes of the rate.
+    pub stages: Vec<NativeStage>,
+    /// Open model: random spacing.
+    pub poisson: bool,
+    /// Open model: the most arrivals that wait or are in flight.
+    pub max_pending: f64,
+    /// Length of the measurement in milliseconds.
+    pub duration_ms: Option<f64>,
+    /// Requests of the measurement.
+    pub max_requests: Option<f64>,
+    /// Milliseconds.
+    pub warmup_ms: f64,
+    /// Milliseconds.
+    pub timeout_ms: f64,
+    /// Milliseconds.
+    pub connect_timeout_ms: f64,
+    /// For origins with TLS.
+    pub tls: NativeTls,
+    /// For random numbers: below 2^53.
+    pub seed: f64,
+}
+
+/// The CSV files that placeholders in these texts name; throws for a placeholder that is not known.
+#[napi]
+pub fn csv_files(templates: Vec<Buffer>) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for template in templates {
+        let names = millrace_load::template::table_names(&template)
+            .map_err(|error| Error::from_reason(error.to_string()))?;
+        files.extend(names.into_iter().filter(|name| !files.contains(name)).collect::<Vec<_>>());
+    }
+    Ok(files)
+}
+
+fn milliseconds(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(Duration::ZERO)
+}
+
+impl From<NativePlan> for Plan {
+    fn from(plan: NativePlan) -> Self {
+        let NativePlan {
+            origins,
+            requests,
+            weighted,
+            placeholders,
+            csv,
+            threads,
+            connections,
+            initial_connections,
+            pipelining,
+            close_connections,
+            think_time_ms,
+            start_rate,
+            stages,
+            poisson,
+            max_pending,
+            duration_ms,
+            max_requests,
+            warmup_ms,
+            timeout_ms,
+            connect_timeout_ms,
+            tls,
+            seed,
+        } = plan;
+        let model = match start_rate {
+            None => Model::Closed { think_time: milliseconds(think_time_ms) },
+            Some(rate) => Model::Open {
+                rate,
+                stages: stages.into_iter().map(Stage::from).collect(),
+                poisson,
+                max_pending: max_pending as u64,
+            },
+        };
+        Self {
+            origins: origins.into_iter().map(Origin::from).collect(),
+            requests: requests.into_iter().map(Request::from).collect(),
+            weighted,
+            placeholders,
+            tables: csv.into_iter().map(Table::from).collect(),
+            model,
+            threads: threads as usize,
+            connections: connections as usize,
+            initial_connections: initial_connections as usize,
+            pipelining: pipelining as usize,
+            close: close_connections,
+            duration: duration_ms.map(milliseconds),
+            max_requests: max_requests.map(|requests| requests as u64),
+            warmup: milliseconds(warmup_ms),
+            timeout: milliseconds(timeout_ms),
+            connect_timeout: milliseconds(connect_timeout_ms),
+            tls: tls.into(),
+            seed: seed as u64,
+        }
+    }
+}
+
+impl From<NativeOrigin> for Origin {
+    fn from(origin: NativeOrigin) -> Self {
+        let NativeOrigin { host, port, unix_path, tls, server_name } = origin;
+        let server_name = tls.then(|| server_name.unwrap_or_else(|| host.clone()));
+        let endpoint = match unix_path {
+            Some(path) => Endpoint::Unix(PathBuf::from(path)),
+            None => Endpoint::Host(host, port),
+        };
+        Self { endpoint, server_name }
+    }
+}
+
+impl From<NativeRequest> for Request {
+    fn from(request: NativeRequest) -> Self {
+        let NativeRequest { origin, method, target, headers, body, weight } = request;
+        Self {
+            origin: origin as usize,
+            method,
+            target,
+            fields: headers.into_iter().map(|NativeHeader { name, value }| (name, value)).collect(),
+            body: body.map(|body| body.to_vec()),
+            weight,
+        }
+    }
+}
+
+impl From<NativeStage> for Stage {
+    fn from(NativeStage { duration_ms, rate }: NativeStage) -> Self {
+        Self { duration: milliseconds(duration_ms), rate }
+    }
+}
+
+impl From<NativeTls> for TlsOptions {
+    fn from(NativeTls { mode, verify, ca, cert, key }: NativeTls) -> Self {
+        Self {
+            verify,
+            authorities: ca.map(|pem| pem.to_vec()),
+            identity: cert.zip(key).map(|(cert, key)| (cert.to_vec(), key.to_vec())),
+            resume: mode != "full",
+        }
+    }
+}
+
+impl From<NativeCsv> for Table {
+    fn from(NativeCsv { name, columns, rows }: NativeCsv) -> Self {
+        Self { name, columns, rows }
+    }
+}

@@ -1,0 +1,96 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use millrace_load::plan::Plan;
+use millrace_load::{Outcome, Run, RunError};
+use napi::bindgen_prelude::{Function, JsObjectValue, Object};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::{Env, Error, JsDeferred, JsValue, Result};
+use napi_derive::napi;
+
+use crate::outcome::{NativeOutcome, NativeSnapshot};
+use crate::plan::NativePlan;
+
+type Finish = Box<dyn FnOnce(Env) -> Result<NativeOutcome> + Send>;
+type Finished = std::result::Result<Outcome, RunError>;
+
+/// The end of a run, and who waits for it: whichever comes first is kept.
+enum End {
+    Pending,
+    Awaited(JsDeferred<NativeOutcome, Finish>),
+    Over(Box<Finished>),
+}
+
+/// A run of the load engine, on threads of its own.
+#[napi]
+pub struct NativeRun {
+    run: Run,
+    end: Arc<Mutex<End>>,
+    warmup: std::time::Duration,
+}
+
+#[napi]
+impl NativeRun {
+    /// Starts a run. `onSnapshot` is called ten times a second until it has ended.
+    #[napi(factory)]
+    pub fn start(plan: NativePlan, on_snapshot: Function<'_, NativeSnapshot, ()>) -> Result<Self> {
+        let plan = Plan::from(plan);
+        let warmup = plan.warmup;
+        let run = Run::new(plan);
+        let snapshots = on_snapshot.build_threadsafe_function().build()?;
+        let end = Arc::new(Mutex::new(End::Pending));
+        let (thread_run, thread_end) = (run.clone(), Arc::clone(&end));
+        thread::Builder::new()
+            .name("millrace-load".into())
+            .spawn(move || {
+                let finished = thread_run.run(&mut |snapshot| {
+                    snapshots.call(snapshot.into(), ThreadsafeFunctionCallMode::NonBlocking);
+                });
+                let mut end = thread_end.lock().unwrap_or_else(PoisonError::into_inner);
+                match std::mem::replace(&mut *end, End::Pending) {
+                    End::Awaited(deferred) => settle(deferred, finished, warmup),
+                    _ => *end = End::Over(Box::new(finished)),
+                }
+            })
+            .map_err(|error| Error::from_reason(error.to_string()))?;
+        Ok(Self { run, end, warmup })
+    }
+
+    /// The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s.
+    #[napi(ts_return_type = "Promise<NativeOutcome>")]
+    pub fn finished<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (deferred, promise) = env.create_deferred::<NativeOutcome, Finish>()?;
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *end, End::Pending) {
+            End::Over(finished) => settle(deferred, *finished, self.warmup),
+            _ => *end = End::Awaited(deferred),
+        }
+        Ok(promise)
+    }
+
+    /// Ends the run early; `finished` then gives the outcome so far.
+    #[napi]
+    pub fn stop(&self) {
+        self.run.stop();
+    }
+}
+
+fn settle(
+    deferred: JsDeferred<NativeOutcome, Finish>,
+    finished: Finished,
+    warmup: std::time::Duration,
+) {
+    deferred.resolve(Box::new(move |env| match finished {
+        Ok(outcome) => Ok(NativeOutcome::new(outcome, warmup)),
+        Err(error) => {
+            let code = match error {
+                RunError::Usage(_) => "ERR_MILLRACE_USAGE",
+                RunError::Unreachable { .. } => "ERR_MILLRACE_UNREACHABLE",
+                RunError::System(_) | RunError::Accounting(_) => "ERR_MILLRACE_ENGINE",
+            };
+            let mut object = env.create_error(Error::from_reason(error.to_string()))?;
+            object.set_named_property("code", code)?;
+            Err(Error::from(object.to_unknown()))
+        }
+    }));
+}

@@ -1,0 +1,28 @@
+/** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
+export type ErrorCode =
+  /** An option, URL, file or placeholder that cannot be used. The message names it, what was given and what is accepted. */
+  | 'ERR_MILLRACE_USAGE'
+  /** No connection to the target could be opened. The message gives the reason. */
+  | 'ERR_MILLRACE_UNREACHABLE'
+  /** The server's command could not be started, ended early, or never listened. */
+  | 'ERR_MILLRACE_COMMAND'
+  /** The load engine could not get what it needs from the system, or found a defect of its own. */
+  | 'ERR_MILLRACE_ENGINE'
+  /** The native addon is missing or does not fit this platform. */
+  | 'ERR_MILLRACE_NATIVE';
+
+/** An error of millrace itself; match on `code`. */
+export class MillraceError extends Error {
+  override readonly name = 'MillraceError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** An `ERR_MILLRACE_USAGE`: one line saying what was given and what is accepted. */
+export function usageError(message: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_USAGE', message);
+}
