@@ -39,7 +39,7 @@ ends the run and gives the report so far; the second one ends millrace.
 | 3 | the target could not be reached, the command did not start or ended during the run, or every request failed |
 | 99 | a \`--fail-on\` failed |
 | 4 | client-bound under \`--strict\`, or less than 95 % of the asked rate was sent or completed |
-| 1 | something unforeseen, or the native addon is missing |
+| 1 | the engine failed, the native addon is missing, or something unforeseen |
 | 0 | none of these |
 `;
 

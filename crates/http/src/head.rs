@@ -200,7 +200,15 @@ impl Fields {
 
 /// The elements of a comma-separated list, without white space and without empty ones.
 fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
+    value.split(|&byte| byte == b',').map(trim).filter(|element| !element.is_empty())
+}
+
+/// Only space and tab are white space here (RFC 9110, section 5.6.3).
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
 }
 
 fn parse_length(digits: &[u8]) -> Option<u64> {

@@ -94,7 +94,7 @@ impl ResponseDecoder {
             self.scanned = input.len();
             return if input.len() > MAX_HEAD { Err(Error::TooLarge) } else { Ok(None) };
         }
-        let parsed = ResponseHead::parse(input)?;
+        let parsed = ResponseHead::parse(&input[..input.len().min(MAX_HEAD)])?;
         self.scanned = match parsed {
             Some(_) => 0,
             None if input.len() > MAX_HEAD => return Err(Error::TooLarge),

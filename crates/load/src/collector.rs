@@ -24,7 +24,6 @@ pub(crate) struct Collector<'a> {
     phase: Phase,
     /// Set-up, and then the measurement.
     total: Tally,
-    warmup_requests: u64,
     series: Series,
     warmup_windows: u32,
     in_flight: Vec<u64>,
@@ -46,7 +45,6 @@ impl<'a> Collector<'a> {
             observer,
             phase: Phase::SetUp,
             total: Tally::default(),
-            warmup_requests: 0,
             series: Series::new(workers),
             warmup_windows: 0,
             in_flight: vec![0; workers],
@@ -86,7 +84,10 @@ impl<'a> Collector<'a> {
             Phase::SetUp => self.total += &*tally,
             Phase::Warmup => {
                 self.phase = Phase::Warmup;
-                self.warmup_requests += tally.counts.warmup;
+                // The turn that crosses the boundary has sent requests of the measurement already.
+                self.per_worker[worker].0 += tally.counts.sent;
+                self.total += &*tally;
+                self.series.add(worker, 0, 0, &tally);
                 if worker == 0 {
                     self.warmup_windows = index as u32 + 1;
                     self.report(SnapshotPhase::Warmup, WINDOW * self.warmup_windows);
@@ -120,7 +121,7 @@ impl<'a> Collector<'a> {
             phase,
             elapsed,
             completed: match phase {
-                SnapshotPhase::Warmup => self.warmup_requests,
+                SnapshotPhase::Warmup => self.total.counts.warmup,
                 _ => self.total.counts.completed(),
             },
             errors: self.total.counts.failures(),
@@ -167,7 +168,7 @@ impl<'a> Collector<'a> {
         Ok(Outcome {
             duration,
             set_up: self.done.iter().map(|done| done.set_up).max().unwrap_or_default(),
-            warmup_requests: self.warmup_requests + self.total.counts.warmup,
+            warmup_requests: self.total.counts.warmup,
             interrupted,
             series: self.series.finish(duration),
             workers,
@@ -202,7 +203,9 @@ impl<'a> Collector<'a> {
     fn unreachable(&self) -> RunError {
         let worst = self.total.counts.errors().max_by_key(|(_, count, _)| *count);
         let (kind, message) = match worst {
-            Some((kind, _, example)) => (kind, example.unwrap_or(kind.name()).to_owned()),
+            Some((kind, _, example)) => {
+                (kind, format!("cannot connect to {}", example.unwrap_or(kind.name())))
+            }
             None => (ErrorKind::Other, "no connection could be opened".to_owned()),
         };
         RunError::Unreachable { kind, message }

@@ -54,8 +54,9 @@ pub struct Counts {
     examples: [Option<Box<str>>; KINDS],
     /// Time in which the worker waited for events.
     pub idle: Duration,
-    /// Requests in flight, summed over time: nanoseconds times requests.
-    pub in_flight_area: u128,
+    /// Requests in flight, summed over time: nanoseconds times requests. 2^64 of them are a million in
+    /// flight for five hours.
+    pub in_flight_area: u64,
 }
 
 /// Responses by status; index 0 is status 100.

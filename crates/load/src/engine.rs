@@ -11,10 +11,11 @@ use mio::event::Event;
 use mio::{Registry, Token};
 
 use crate::connection::{Connection, Due, End};
+use crate::error::describe;
 use crate::mix::Mix;
 use crate::plan::{Model, Plan};
 use crate::pool::Pool;
-use crate::recorder::{Loss, Recorder, describe};
+use crate::recorder::{Loss, Recorder};
 use crate::schedule::{Arrivals, RateProfile};
 use crate::server::{Resolved, Server};
 use crate::template::{Rendered, Values};
@@ -127,6 +128,8 @@ pub(crate) struct Engine {
     budget: u64,
     /// Between start and end.
     sending: bool,
+    /// From here on nothing becomes due by the schedule.
+    end: Nanos,
     /// Slots that are to be opened before the start, and those under way.
     set_up: Vec<u32>,
     setting_up: usize,
@@ -168,6 +171,7 @@ impl Engine {
             sequence: (worker as u64, plan.threads as u64),
             budget,
             sending: false,
+            end: Nanos::NEVER,
             set_up,
             setting_up: 0,
             peer_closed: false,
@@ -203,9 +207,10 @@ impl Engine {
         self.slots.iter().filter(|slot| slot.connection.is_open()).count() as u64
     }
 
-    /// Load begins.
-    pub(crate) fn start(&mut self, start: Nanos) {
+    /// Load begins; the schedule ends at `end`.
+    pub(crate) fn start(&mut self, start: Nanos, end: Nanos) {
         self.sending = true;
+        self.end = end;
         match &mut self.demand {
             Demand::Open { arrivals, start: origin, next, .. } => {
                 *origin = start;
@@ -251,7 +256,9 @@ impl Engine {
     /// When the next arrival is due.
     pub(crate) fn next_arrival(&self) -> Nanos {
         match &self.demand {
-            Demand::Open { next, .. } if self.sending && self.budget > 0 => *next,
+            Demand::Open { next, .. } if self.sending && self.budget > 0 && *next < self.end => {
+                *next
+            }
             _ => Nanos::NEVER,
         }
     }

@@ -85,6 +85,21 @@ impl ErrorKind {
     }
 }
 
+/// An error of a socket in words for a reader.
+pub(crate) fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::ConnectionReset => "connection reset by the server".to_owned(),
+        io::ErrorKind::AddrNotAvailable => {
+            "no local port is left: those of closed connections wait in TIME-WAIT".to_owned()
+        }
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error").next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -1,6 +1,5 @@
 //! What a worker writes down: one tally per window, handed on when the window ends.
 
-use std::io;
 use std::time::Duration;
 
 use millrace_net::Nanos;
@@ -39,6 +38,8 @@ pub(crate) enum Loss {
 pub(crate) struct Recorder {
     tally: Box<Tally>,
     measure_from: Nanos,
+    /// In the warm-up what belongs to no request (connections, bytes, idle time) is not recorded.
+    warming_up: bool,
     in_flight: u64,
     /// Up to when the area under `in_flight` has been summed.
     summed_until: Nanos,
@@ -46,13 +47,23 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(measure_from: Nanos) -> Self {
-        Self { tally: Box::default(), measure_from, in_flight: 0, summed_until: measure_from }
+        Self {
+            tally: Box::default(),
+            measure_from,
+            warming_up: false,
+            in_flight: 0,
+            summed_until: measure_from,
+        }
     }
 
-    /// The measurement begins at this time; what was recorded so far remains in the present tally.
+    /// The measurement begins at this time, maybe after a warm-up.
     pub(crate) fn measure_from(&mut self, at: Nanos) {
         self.measure_from = at;
         self.summed_until = at;
+    }
+
+    pub(crate) fn set_warming_up(&mut self, warming_up: bool) {
+        self.warming_up = warming_up;
     }
 
     /// Requests in flight, measured or not.
@@ -66,19 +77,20 @@ impl Recorder {
         std::mem::replace(&mut self.tally, empty)
     }
 
-    /// To be called before `in_flight` changes, and often enough to be exact.
-    pub(crate) fn sum_area(&mut self, now: Nanos) {
-        let span = now.since(self.summed_until).as_nanos();
+    /// To be called before `in_flight` changes.
+    fn sum_area(&mut self, now: Nanos) {
+        let span = now.0.saturating_sub(self.summed_until.0);
         if span > 0 {
-            self.tally.counts.in_flight_area += span * u128::from(self.in_flight);
+            self.tally.counts.in_flight_area += span * self.in_flight;
             self.summed_until = now;
         }
     }
 
     /// The worker has waited for events.
     pub(crate) fn waited(&mut self, from: Nanos, to: Nanos) {
-        self.sum_area(to);
-        self.tally.counts.idle += to.since(from);
+        if !self.warming_up {
+            self.tally.counts.idle += to.since(from);
+        }
     }
 
     pub(crate) fn is_measured(&self, intended: Nanos) -> bool {
@@ -93,6 +105,7 @@ impl Recorder {
     }
 
     pub(crate) fn sent(&mut self, request: &InFlight, reused: bool) {
+        self.sum_area(request.sent);
         self.in_flight += 1;
         let counts = &mut self.tally.counts;
         if request.intended >= self.measure_from {
@@ -104,14 +117,19 @@ impl Recorder {
     }
 
     pub(crate) fn bytes_sent(&mut self, count: usize) {
-        self.tally.counts.bytes_sent += count as u64;
+        if !self.warming_up {
+            self.tally.counts.bytes_sent += count as u64;
+        }
     }
 
     pub(crate) fn bytes_received(&mut self, count: usize) {
-        self.tally.counts.bytes_received += count as u64;
+        if !self.warming_up {
+            self.tally.counts.bytes_received += count as u64;
+        }
     }
 
     pub(crate) fn completed(&mut self, request: &InFlight, now: Nanos, status: u16) {
+        self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
             return;
@@ -132,6 +150,7 @@ impl Recorder {
         loss: Loss,
         example: impl FnOnce() -> String,
     ) {
+        self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
             return;
@@ -167,6 +186,9 @@ impl Recorder {
 
     /// A connection is ready; `resumed` is `None` without TLS.
     pub(crate) fn opened(&mut self, connect: Duration, tls: Duration, resumed: Option<bool>) {
+        if self.warming_up {
+            return;
+        }
         let tally = &mut *self.tally;
         tally.counts.opened += 1;
         tally.connect.record(connect);
@@ -179,6 +201,9 @@ impl Recorder {
 
     /// A connection could not be opened, and with it `due` requests of the measurement not sent.
     pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
+        if self.warming_up {
+            return;
+        }
         let counts = &mut self.tally.counts;
         counts.failed += 1;
         counts.connect_failed += due;
@@ -187,11 +212,6 @@ impl Recorder {
 
     /// The server closed a connection with requests unanswered.
     pub(crate) fn closed_by_server(&mut self) {
-        self.tally.counts.closed_by_server += 1;
+        self.tally.counts.closed_by_server += u64::from(!self.warming_up);
     }
-}
-
-/// An example text for an error of the system.
-pub(crate) fn describe(error: &io::Error) -> String {
-    error.to_string()
 }

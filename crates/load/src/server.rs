@@ -28,7 +28,7 @@ impl Resolved {
                 };
                 reason.map_err(|reason| RunError::Unreachable {
                     kind: ErrorKind::Dns,
-                    message: format!("{host}: {reason}"),
+                    message: format!("cannot resolve {host}: {reason}"),
                 })?
             }
         };

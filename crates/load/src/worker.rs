@@ -164,7 +164,7 @@ impl Worker {
         let warm = !plan.warmup.is_zero();
         self.enter(if warm { Phase::Warmup } else { Phase::Measure }, start);
         self.engine.recorder.measure_from(measure_from);
-        self.engine.start(start);
+        self.engine.start(start, end);
         let mut waited_before = cpu::run_queue_wait();
         let mut now = self.clock.now();
         loop {
@@ -213,6 +213,7 @@ impl Worker {
 
     fn enter(&mut self, phase: Phase, at: Nanos) {
         self.roll(at);
+        self.engine.recorder.set_warming_up(phase == Phase::Warmup);
         self.phase = phase;
         self.window = 0;
         self.window_end = at + WINDOW;

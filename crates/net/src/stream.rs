@@ -103,18 +103,26 @@ impl Socket {
 
     /// Connected once the socket has a peer; until then a pending error is the connect's.
     pub(crate) fn establish(&mut self) -> io::Result<Progress> {
-        let (error, peer) = match self {
-            Self::Tcp(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+        let peer = match self {
+            Self::Tcp(stream) => stream.peer_addr().map(drop),
             #[cfg(unix)]
-            Self::Unix(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+            Self::Unix(stream) => stream.peer_addr().map(drop),
         };
-        match (error, peer) {
-            (Some(error), _) => Err(error),
-            (None, Ok(())) => Ok(Progress::Ready { resumed: None }),
-            (None, Err(error)) if error.kind() == io::ErrorKind::NotConnected => {
-                Ok(Progress::Connecting)
-            }
-            (None, Err(error)) => Err(error),
+        match peer {
+            Ok(()) => Ok(Progress::Ready { resumed: None }),
+            Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
+            Err(_) => match self.take_error()? {
+                Some(error) => Err(error),
+                None => Ok(Progress::Connecting),
+            },
+        }
+    }
+
+    fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match self {
+            Self::Tcp(stream) => stream.take_error(),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.take_error(),
         }
     }
 

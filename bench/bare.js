@@ -1,0 +1,67 @@
+// The bare server and the bare client of bench/native.
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { cpuNs } from './proc.js';
+import { end, start } from './processes.js';
+
+const crate = fileURLToPath(new URL('native/', import.meta.url));
+
+/** The path of a binary of bench/native. */
+export function nativePath(name) {
+  return join(crate, 'target', 'release', name);
+}
+
+/** Brings the binaries of bench/native up to date. */
+export function buildNative() {
+  execFileSync('cargo', ['build', '--release', '--quiet', '--locked'], {
+    cwd: crate,
+    stdio: 'inherit',
+  });
+}
+
+/**
+ * Starts the bare server. `tls` is a certificate's pair of files; with `stamp` the server spins and
+ * `stop()` gives the times at which requests arrived.
+ */
+export async function startBareServer({ cores, directory, threads = 1, tls, stamp = false }) {
+  const countFile = join(directory, 'counts');
+  const stampFile = join(directory, 'stamps');
+  const argv = [nativePath('bare-server'), '--threads', `${threads}`, '--count', countFile];
+  if (tls) argv.push('--cert', tls.cert, '--key', tls.key);
+  if (stamp) argv.push('--stamp', stampFile);
+  const child = start(argv, cores);
+  child.stderr.pipe(process.stderr);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const first = await lines.next();
+  if (first.done) throw new Error('bare-server did not start');
+  const { port } = JSON.parse(first.value);
+  const counts = openSync(countFile, 'r');
+  const buffer = Buffer.alloc(40);
+  return {
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
+    port,
+    cert: tls?.cert,
+    /** What the server has done so far, and when that was asked. */
+    async sample() {
+      readSync(counts, buffer, 0, buffer.length, 0);
+      const [requests, connections, tlsFull, tlsResumed] = integers(buffer);
+      const ns = Number(process.hrtime.bigint());
+      return { ns, requests, connections, tlsFull, tlsResumed, serverCpuNs: cpuNs([child.pid]) };
+    },
+    /** Ends the server; `{ requests, ..., firstRequestNs, stamps }`. */
+    async stop() {
+      end(child);
+      const totals = JSON.parse((await lines.next()).value);
+      await child.exited;
+      closeSync(counts);
+      return { ...totals, stamps: stamp ? integers(readFileSync(stampFile)) : null };
+    },
+  };
+}
+
+function integers(buffer) {
+  return Array.from({ length: buffer.length / 8 }, (_, i) => Number(buffer.readBigUInt64LE(i * 8)));
+}

@@ -1,0 +1,19 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const KEYS = {
+  ecdsa: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
+  rsa: ['-newkey', 'rsa:2048'],
+};
+
+/** A self-signed certificate for 127.0.0.1 with a key of this kind (`ecdsa`, `rsa`): paths of two PEM files. */
+export function certificate(kind, directory) {
+  const cert = join(directory, `${kind}.pem`);
+  const key = join(directory, `${kind}.key`);
+  const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  // Clients that verify refuse an authority's certificate as a server's.
+  names.push('-addext', 'basicConstraints=critical,CA:FALSE');
+  const files = ['-nodes', '-days', '2', '-keyout', key, '-out', cert];
+  execFileSync('openssl', ['req', '-x509', ...KEYS[kind], ...files, ...names], { stdio: 'pipe' });
+  return { cert, key };
+}

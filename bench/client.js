@@ -1,0 +1,86 @@
+// Runs one client against a server, and measures both from outside.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuNs, descendantsOf, machineBusySeconds } from './proc.js';
+import { collect, end, start } from './processes.js';
+import { commandOf, tools } from './tools.js';
+
+const SAMPLE_MS = 50;
+/** How much longer than asked for a client may take. */
+const GRACE_MS = 15_000;
+
+/**
+ * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and gives
+ * `{ command, startedNs, samples, server, cpuSeconds, wallSeconds, maxRssKb, othersSeconds, said }`:
+ * `server` is what the server did, `cpuSeconds` and `maxRssKb` are those of the client and its
+ * children, `othersSeconds` is CPU time of anything else on the machine, `said` the tool's own words.
+ */
+export async function runClient(name, load, { cores, server, directory, observe = true }) {
+  const usageFile = join(directory, 'usage');
+  const command = commandOf(name, load);
+  const measured = ['time', '-q', '-o', usageFile, '-f', '%e %U %S %M', ...command.argv];
+  const busyBefore = machineBusySeconds();
+  const before = await server.sample();
+  const startedNs = Number(process.hrtime.bigint());
+  const child = start(measured, cores);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const limitMs = load.seconds * 1000 + GRACE_MS;
+  const timer = setTimeout(() => end(child, 'SIGKILL'), limitMs);
+  const samples = observe ? await sampleWhile(child, server) : [];
+  const { code, signal } = await child.exited;
+  clearTimeout(timer);
+  const after = await server.sample();
+  const othersSeconds = machineBusySeconds() - busyBefore;
+  if (signal) throw new Error(`still running after ${limitMs / 1000} s`);
+  if (code !== 0) throw new Error(`exit code ${code}, ${lastLine(stderr() || stdout())}`);
+  const usage = readFileSync(usageFile, 'utf8').trim().split(' ').map(Number);
+  const [wallSeconds, user, system, maxRssKb] = usage;
+  const cpuSeconds = user + system;
+  const serverSeconds = (after.serverCpuNs - before.serverCpuNs) / 1e9;
+  return {
+    command: command.text,
+    startedNs,
+    samples,
+    server: difference(before, after),
+    wallSeconds,
+    cpuSeconds,
+    maxRssKb,
+    othersSeconds: Math.max(0, othersSeconds - serverSeconds - cpuSeconds),
+    said: tools[name].read(stdout()),
+  };
+}
+
+const lastLine = (text) => text.trim().split('\n').at(-1);
+
+async function sampleWhile(child, server) {
+  const samples = [];
+  let running = true;
+  const stopped = child.exited.then(() => {
+    running = false;
+  });
+  while (running) {
+    const sample = await server.sample();
+    const clientCpuNs = cpuNsBelow(child.pid);
+    if (clientCpuNs !== null) samples.push({ ...sample, clientCpuNs });
+    await Promise.race([stopped, delay(SAMPLE_MS)]);
+  }
+  return samples;
+}
+
+/** CPU time of what `pid` has started; null if some of it ended meanwhile. */
+function cpuNsBelow(pid) {
+  try {
+    return cpuNs(descendantsOf(pid));
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return null;
+    throw error;
+  }
+}
+
+function difference(before, after) {
+  const { ns: _, serverCpuNs: __, ...counts } = after;
+  return Object.fromEntries(
+    Object.entries(counts).map(([key, value]) => [key, value - before[key]]),
+  );
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Installs the peers that the benchmarks compare with, on Debian and its relatives. Run it as a user
+# who may install packages; what is there already is left as it is.
+set -eu
+cd "$(dirname "$0")"
+
+sudo=
+[ "$(id -u)" -eq 0 ] || sudo=sudo
+$sudo apt-get install --yes --no-install-recommends \
+  wrk apache2-utils nginx nghttp2-client time openssl util-linux
+# The distribution may start nginx at once; the benchmarks start their own.
+$sudo service nginx stop || true
+
+command -v oha > /dev/null || cargo install oha --locked
+npm ci
+cargo build --release --locked --manifest-path native/Cargo.toml

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** What the results depend on besides the tools. */
+export function machine() {
+  return {
+    cpu: cpus()[0].model.trim(),
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    kernel: `${type()} ${release()}`,
+    governor: governor(),
+    node: process.version,
+    loadAverage: loadavg()[0],
+    commit: commit(),
+  };
+}
+
+/** A short name for the machine that says nothing of its owner. */
+export function machineName({ cpu, cores }) {
+  const words = cpu.toLowerCase().replaceAll(/\(r\)|\(tm\)|processor|@.*/g, '');
+  return `${words.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')}-${cores}-cores`;
+}
+
+function governor() {
+  try {
+    return readFileSync('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor', 'utf8').trim();
+  } catch {
+    return 'not visible';
+  }
+}
+
+function commit() {
+  const git = (...args) =>
+    execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const changed = git('status', '--porcelain').trim() ? ', with changes' : '';
+    return `${git('rev-parse', '--short=12', 'HEAD').trim()}${changed}`;
+  } catch {
+    return 'none';
+  }
+}

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuNs, descendantsOf } from './proc.js';
+import { end, start } from './processes.js';
+
+/**
+ * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;
+ * sessions are never resumed, so that every handshake is a full one.
+ */
+export async function startNginx({ cores, directory, tls }) {
+  const [port, statusPort] = await freePorts(2);
+  const config = join(directory, 'nginx.conf');
+  writeFileSync(config, configuration({ directory, port, statusPort, tls }));
+  const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
+  child.stderr.pipe(process.stderr);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let asked = 0;
+  const status = async () => {
+    const text = await fetchText({ host: '127.0.0.1', port: statusPort, agent });
+    asked++;
+    return text;
+  };
+  await untilItAnswers(status, child);
+  const workers = descendantsOf(child.pid);
+  return {
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
+    port,
+    cert: tls?.cert,
+    /** What the server has done so far, and when that was told; its own status requests are left out. */
+    async sample() {
+      const text = await status();
+      const ns = Number(process.hrtime.bigint());
+      const [, connections, , requests] = /(\d+) (\d+) (\d+)/.exec(text).map(Number);
+      return {
+        ns,
+        requests: requests - asked,
+        connections: connections - 1,
+        serverCpuNs: cpuNs(workers),
+      };
+    },
+    async stop() {
+      agent.destroy();
+      end(child);
+      await child.exited;
+      return {};
+    },
+  };
+}
+
+function configuration({ directory, port, statusPort, tls }) {
+  const secure = `
+    ssl_certificate ${tls?.cert};
+    ssl_certificate_key ${tls?.key};
+    ssl_protocols TLSv1.3;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+    ssl_ecdh_curve X25519;
+    ssl_session_cache off;
+    ssl_session_tickets off;`;
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid ${join(directory, 'nginx.pid')};
+error_log stderr crit;
+events { worker_connections 16384; }
+http {
+  ${paths.map((path) => `${path}_temp_path ${join(directory, path)};`).join('\n  ')}
+  access_log off;
+  default_type text/plain;
+  keepalive_requests 1000000000;
+  keepalive_timeout 1h;
+  server {
+    listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''};${tls ? secure : ''}
+    location / { return 200 "hello world\\n"; }
+  }
+  server {
+    listen 127.0.0.1:${statusPort};
+    location / { stub_status; }
+  }
+}
+`;
+}
+
+async function freePorts(count) {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(
+    servers.map((server) => new Promise((resolve) => server.on('listening', resolve))),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+function fetchText(options) {
+  return new Promise((resolve, reject) => {
+    get(options, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(text));
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}
+
+async function untilItAnswers(status, child) {
+  for (;;) {
+    try {
+      return await status();
+    } catch (error) {
+      if (child.exitCode !== null) throw new Error('nginx did not start', { cause: error });
+      await delay(10);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// What Linux tells about CPU time, in /proc.
+import { readdirSync, readFileSync } from 'node:fs';
+
+function cpuNsOf(pid) {
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  }
+  return sum;
+}
+
+/** Nanoseconds that the living threads of these processes have run. */
+export function cpuNs(pids) {
+  return pids.reduce((sum, pid) => sum + cpuNsOf(pid), 0);
+}
+
+/** The living processes that `pid` has started, that these have started, and so on. */
+export function descendantsOf(pid) {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  const children = text.split(' ').filter(Boolean).map(Number);
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Seconds that all cores of the machine were busy, for whomever; time stolen by a hypervisor included. */
+export function machineBusySeconds() {
+  const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1);
+  const [user, nice, system, , , irq, softirq, steal] = ticks.map(Number);
+  return (user + nice + system + irq + softirq + steal) / 100;
+}

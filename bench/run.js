@@ -1,0 +1,136 @@
+// Measures millrace against its peers; see BENCHMARKING.md.
+//
+//   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildNative } from './bare.js';
+import { suites } from './cases.js';
+import { machine } from './machine.js';
+import * as memory from './memory.js';
+import { Results } from './results.js';
+import { toolOf } from './rounds.js';
+import * as spacing from './spacing.js';
+import * as start from './start.js';
+import * as throughput from './throughput.js';
+import { nginxVersion, onPath, tools, versionOf } from './tools.js';
+
+const kinds = { throughput, spacing, memory, start };
+
+/** Ends with one line that says what was wrong. */
+function usage(message) {
+  console.error(`bench: ${message}`);
+  process.exit(2);
+}
+
+function options() {
+  const known = {
+    case: { type: 'string', multiple: true },
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    list: { type: 'boolean', default: false },
+  };
+  let parsed;
+  try {
+    parsed = parseArgs({ options: known, allowPositionals: true });
+  } catch (error) {
+    usage(error.message);
+  }
+  const { values, positionals } = parsed;
+  const suite = positionals[0] ?? 'load';
+  if (!(suite in suites)) usage(`${suite}: the suites are ${Object.keys(suites).join(', ')}`);
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
+  if (!Number.isInteger(rounds) || rounds < 1)
+    usage(`--rounds ${values.rounds}: a whole number from 1`);
+  const cases = chosenCases(suites[suite], values.case);
+  return {
+    suite,
+    cases,
+    rounds,
+    quick: values.quick,
+    list: values.list,
+    chosen: values.case ?? [],
+  };
+}
+
+/** The cases of these names, or that start with them; all without any. */
+function chosenCases(all, wanted = ['']) {
+  const chosen = wanted.map((text) => {
+    const exact = all.filter(({ name }) => name === text);
+    const cases = exact.length > 0 ? exact : all.filter(({ name }) => name.startsWith(text));
+    if (cases.length > 0) return cases;
+    return usage(`--case ${text}: the cases are ${all.map(({ name }) => name).join(', ')}`);
+  });
+  return [...new Set(chosen.flat())];
+}
+
+/** The tools of these cases that are there; what is missing is named. */
+function findTools(cases) {
+  const needed = new Set(cases.flatMap((bench) => bench.tools.map((row) => toolOf(bench, row))));
+  const missing = [...needed].filter((name) => !tools[name].find());
+  if (missing.length > 0) {
+    console.error(`missing: ${missing.join(', ')} (bench/install.sh installs the peers)`);
+  }
+  return new Set([...needed].filter((name) => !missing.includes(name)));
+}
+
+async function runCase(bench, context) {
+  const kind = kinds[bench.kind ?? 'throughput'];
+  const title = [`## ${bench.name}`, '', bench.question, ''];
+  const note = bench.note ? [`- note: ${bench.note}`] : [];
+  const result = await kind.run(bench, context);
+  return { result, lines: [...title, ...kind.summarize(bench, result), ...note, ''] };
+}
+
+/** What the cases need besides tools; ends if it is missing. */
+function checkMachine() {
+  if (availableParallelism() < 2) usage('two cores are needed, one for each side');
+  for (const needed of ['taskset', 'time', 'openssl']) {
+    if (!onPath(needed)) usage(`${needed} is missing (bench/install.sh installs it)`);
+  }
+}
+
+/** A directory for certificates and the like, for as long as the harness runs. */
+function temporaryDirectory() {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function main() {
+  const { suite, cases, rounds, quick, list, chosen } = options();
+  if (list) {
+    for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);
+    return;
+  }
+  checkMachine();
+  buildNative();
+  const found = findTools(cases);
+  const nginx = cases.some(({ server }) => server.kind === 'nginx') && onPath('nginx') !== null;
+  const runnable = cases.filter(({ server }) => nginx || server.kind !== 'nginx');
+  if (runnable.length < cases.length) {
+    console.error('missing: nginx (bench/install.sh installs it)');
+  }
+  const versions = Object.fromEntries([...found].map((name) => [name, versionOf(name)]));
+  if (nginx) versions.nginx = nginxVersion();
+  const seconds = quick ? 1 : 2;
+  const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
+  const results = new Results(what, { suite, machine: machine(), versions, rounds, seconds });
+
+  // The harness keeps to the server's core: on the client's it would disturb what is measured.
+  const cores = { server: '0', client: '1' };
+  execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
+  const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
+  const context = { found, rounds, seconds, cores, progress, directory: temporaryDirectory() };
+  for (const bench of runnable) {
+    const { result, lines } = await runCase(bench, context);
+    progress('');
+    console.log(lines.join('\n'));
+    results.add(bench, result, lines);
+  }
+  console.log(`written: ${results.path}`);
+}
+
+await main();

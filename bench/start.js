@@ -1,0 +1,31 @@
+// Cases of starting: from the start of the process to the arrival of its first request.
+import { failureLines, runRounds, withServer } from './rounds.js';
+import { medianInterval } from './statistics.js';
+import { table } from './table.js';
+
+/** Runs a case; `{ runs, failures }`. */
+export function run(bench, context) {
+  return runRounds(bench, context, async (tool, load) => {
+    const { used, stopped } = await withServer(bench, context, (run) =>
+      run(tool, load, { observe: false }),
+    );
+    return { ms: (stopped.firstRequestNs - used.startedNs) / 1e6 };
+  });
+}
+
+/** The lines of a case's result. */
+export function summarize({ bars = [] }, { runs, failures }) {
+  const names = [...new Set(runs.map(({ row }) => row))];
+  const ms = (row) => medianInterval(runs.filter((one) => one.row === row).map((one) => one.ms));
+  const rows = names.map((row) => {
+    const { median, low, high } = ms(row);
+    return [row, `${median.toFixed(1)} [${low.toFixed(1)}..${high.toFixed(1)}]`];
+  });
+  const judged = bars.map(({ row = 'millrace', atMost }) => {
+    const bar = `- bar: ${row} at most ${atMost} ms`;
+    if (!names.includes(row)) return `${bar}: not measured`;
+    return `${bar}: **${ms(row).median <= atMost ? 'met' : 'missed'}**`;
+  });
+  const head = ['client', 'ms from start to first request'];
+  return [...table(head, rows), '', ...failureLines(failures), ...judged];
+}

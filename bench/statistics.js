@@ -1,0 +1,69 @@
+// Medians, intervals of medians, and the steady part of a run.
+
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** The value below which the share `q` of the sorted values lies (nearest rank). */
+export function quantile(sorted, q) {
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
+}
+
+/**
+ * The median with an interval that holds whatever the distribution: from the k-th smallest to the
+ * k-th largest value, with the largest k that still covers the true median with 95 % probability
+ * (sign test). With fewer than six values that is from the least to the greatest, and `coverage`
+ * tells what it is worth.
+ */
+export function medianInterval(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const count = sorted.length;
+  let rank = 1;
+  while (2 * (rank + 1) <= count && coverage(count, rank + 1) >= 0.95) rank++;
+  return {
+    median: median(sorted),
+    low: sorted[rank - 1],
+    high: sorted[count - rank],
+    coverage: coverage(count, rank),
+  };
+}
+
+/** Probability that the true median lies between the k-th smallest and the k-th largest of n values. */
+function coverage(n, k) {
+  let outside = 0;
+  let term = 0.5 ** n;
+  for (let i = 0; i < k; i++) {
+    outside += term;
+    term *= (n - i) / (i + 1);
+  }
+  return 1 - 2 * outside;
+}
+
+/**
+ * The steady part of a run, of samples `{ ns, requests, serverCpuNs, clientCpuNs }` in order: what is
+ * left when the first quarter and the last tenth of the time in which requests were served are cut
+ * off. Null if nothing was served. Both `...Busy` are in cores.
+ */
+export function steady(samples) {
+  const grows = (sample, index) => index > 0 && sample.requests > samples[index - 1].requests;
+  const first = samples.findIndex(grows);
+  const last = samples.findLastIndex(grows);
+  if (first < 0) return null;
+  const begin = samples[first - 1].ns;
+  const span = samples[last].ns - begin;
+  const from = samples.find((sample) => sample.ns >= begin + span * 0.25);
+  const to = samples.findLast((sample) => sample.ns <= begin + span * 0.9);
+  const seconds = (to.ns - from.ns) / 1e9;
+  if (!(seconds > 0)) return null;
+  const perSecond = (key) => (to[key] - from[key]) / seconds;
+  const requestsPerSecond = perSecond('requests');
+  return {
+    seconds,
+    requestsPerSecond,
+    serverBusy: perSecond('serverCpuNs') / 1e9,
+    clientBusy: perSecond('clientCpuNs') / 1e9,
+    cpuUsPerRequest: perSecond('clientCpuNs') / 1e3 / requestsPerSecond,
+  };
+}

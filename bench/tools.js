@@ -1,0 +1,205 @@
+// The load testers: how each is found, told what to do, and read.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativePath } from './bare.js';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const root = here('..');
+const millrace = here('../bin/millrace.js');
+const searchPath = [here('node_modules/.bin'), ...process.env.PATH.split(delimiter)];
+
+/** `[text]` if the condition holds, else nothing: for optional arguments. */
+const when = (condition, ...args) => (condition ? args : []);
+
+/** The number in a line that a tool always prints. */
+function number(text, pattern) {
+  const found = pattern.exec(text);
+  if (!found) throw new Error(`no ${pattern} in: ${text}`);
+  return Number(found[1]);
+}
+
+/** The number in a line that a tool prints only if there is something to count. */
+const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
+
+/**
+ * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
+ * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
+ * (false: any certificate is accepted), `rate`, `requests`.
+ *
+ * For each tool: `find()` gives the words that start it or null, `version` the words that make it
+ * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself.
+ */
+export const tools = {
+  millrace: {
+    find: () => (exists(millrace) ? [process.execPath, millrace] : null),
+    version: ['--version'],
+    args: (load) => [
+      ...when(load.connections, '-c', load.connections),
+      ...['-t', load.threads ?? 1],
+      ...(load.requests ? ['-n', load.requests] : ['-d', `${load.seconds}s`]),
+      ...when(load.rate, '-R', load.rate),
+      ...when(load.pipelining, '-p', load.pipelining),
+      ...when(load.close && !load.tls, '--connection', 'close'),
+      ...when(load.tls, '--tls', load.tls),
+      ...when(load.tls, ...(load.verify ? ['--ca', load.cert] : ['-k'])),
+      '--json',
+      load.url,
+    ],
+    read: (stdout) => {
+      const { requests, throughput, generator } = JSON.parse(stdout);
+      const errors = requests.statusErrors + requests.transportErrors + requests.timeouts;
+      const latenessUs = generator.latenessMs && generator.latenessMs.p99 * 1000;
+      return { requestsPerSecond: throughput.mean, errors, latenessUs };
+    },
+  },
+  'bare-client': {
+    find: () => [nativePath('bare-client')],
+    args: (load) => [
+      ...['--port', load.port, '--connections', load.connections],
+      ...['--pipelining', load.pipelining ?? 1, '--seconds', load.seconds],
+    ],
+    read: (stdout) => ({ requestsPerSecond: JSON.parse(stdout).requestsPerSecond, errors: 0 }),
+  },
+  wrk: {
+    find: () => onPath('wrk'),
+    version: ['-v'],
+    args: (load) => [
+      ...['-t', load.threads ?? 1, '-c', load.connections, '-d', `${load.seconds}s`],
+      ...when(load.close, '-H', 'Connection: close'),
+      ...when(load.pipelining, '-s', here('pipeline.lua')),
+      load.url,
+      ...when(load.pipelining, '--', load.pipelining),
+    ],
+    read: (stdout) => {
+      const sockets = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(
+        stdout,
+      );
+      const transport = (sockets ?? []).slice(1).reduce((sum, count) => sum + Number(count), 0);
+      const errors = transport + countOf(stdout, /Non-2xx or 3xx responses: (\d+)/);
+      return { requestsPerSecond: number(stdout, /Requests\/sec:\s+([\d.]+)/), errors };
+    },
+  },
+  ab: {
+    find: () => onPath('ab'),
+    version: ['-V'],
+    // -t sets -n to 50 000, so -n has to follow; memory for -n is reserved, not used.
+    args: (load) => [
+      ...['-q', '-d', '-S', '-r', '-t', load.seconds, '-n', 20_000_000, '-c', load.connections],
+      ...when(!load.close, '-k'),
+      ...when(load.tls, '-f', 'TLS1.3'),
+      load.url,
+    ],
+    read: (stdout) => ({
+      requestsPerSecond: number(stdout, /Requests per second:\s+([\d.]+)/),
+      errors:
+        number(stdout, /Failed requests:\s+(\d+)/) + countOf(stdout, /Non-2xx responses:\s+(\d+)/),
+    }),
+  },
+  h2load: {
+    find: () => onPath('h2load'),
+    version: ['--version'],
+    // With a duration it never ends if the server closes (1.52), so then it gets a count for about as long.
+    args: (load) => [
+      ...['--h1', '-t', load.threads ?? 1, '-c', load.connections, '-m', load.pipelining ?? 1],
+      ...(load.close ? ['-n', (load.tls ? 2_000 : 20_000) * load.seconds] : ['-D', load.seconds]),
+      ...when(load.close, '-H', 'connection: close'),
+      load.url,
+    ],
+    read: (stdout) => ({
+      requestsPerSecond: number(stdout, /finished in [^,]+, ([\d.]+) req\/s/),
+      errors: number(stdout, /(\d+) failed/),
+    }),
+  },
+  oha: {
+    find: () => onPath('oha'),
+    version: ['--version'],
+    args: (load) => [
+      ...['--no-tui', '--output-format', 'json', '--worker-threads', load.threads ?? 1],
+      ...when(load.connections, '-c', load.connections),
+      ...['-z', `${load.seconds}s`],
+      ...when(load.rate, '-q', load.rate),
+      ...when(load.close, '--disable-keepalive'),
+      ...when(load.tls, ...(load.verify ? ['--cacert', load.cert] : ['--insecure'])),
+      load.url,
+    ],
+    read: (stdout) => {
+      const { summary, errorDistribution, statusCodeDistribution } = JSON.parse(stdout);
+      const failed = Object.entries({ ...errorDistribution, ...statusCodeDistribution })
+        .filter(([what]) => what !== '200' && what !== 'aborted due to deadline')
+        .reduce((sum, [, count]) => sum + count, 0);
+      return { requestsPerSecond: summary.requestsPerSec, errors: failed };
+    },
+  },
+  autocannon: {
+    find: () => onPath('autocannon'),
+    version: ['--version'],
+    args: (load) => [
+      ...['--json', '-c', load.connections ?? 50, '-d', load.seconds],
+      ...when(load.rate, '-R', load.rate),
+      ...when(load.pipelining, '-p', load.pipelining),
+      load.url,
+    ],
+    read: (stdout) => {
+      const { requests, errors, non2xx } = JSON.parse(stdout);
+      return { requestsPerSecond: requests.average, errors: errors + non2xx };
+    },
+  },
+  loadtest: { ...loadtest(), find: () => onPath('loadtest') },
+  'loadtest --tcp': { ...loadtest('--tcp'), find: () => onPath('loadtest') },
+};
+
+function loadtest(...more) {
+  return {
+    version: ['--version'],
+    args: (load) => [
+      ...['--cores', 1, '-t', load.seconds, '-c', load.connections],
+      ...when(!load.close, '-k'),
+      ...more,
+      load.url,
+    ],
+    read: (stdout) => ({
+      requestsPerSecond: number(stdout, /Effective rps:\s+(\d+)/),
+      errors: number(stdout, /Total errors:\s+(\d+)/),
+    }),
+  };
+}
+
+/** The command line of a tool for a load: the words to run, and a text without the paths of this machine. */
+export function commandOf(name, load) {
+  const args = tools[name].args(load).map(String);
+  return {
+    argv: [...tools[name].find(), ...args],
+    text: [name, ...args.map((word) => word.replace(root, ''))].join(' '),
+  };
+}
+
+/** The first line that a tool prints about its version. */
+export function versionOf(name) {
+  const { find, version } = tools[name];
+  if (!version) return 'of this checkout';
+  const [command, ...words] = find();
+  const { stdout, stderr } = spawnSync(command, [...words, ...version], { encoding: 'utf8' });
+  return `${stdout}${stderr}`.trim().split('\n', 1)[0];
+}
+
+/** The version of the nginx on the PATH. */
+export function nginxVersion() {
+  return spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr.trim();
+}
+
+/** Whether there is a program of this name on the PATH. */
+export function onPath(name) {
+  const path = searchPath.map((directory) => join(directory, name)).find(exists);
+  return path ? [path] : null;
+}
+
+function exists(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Invocation } from './invocation.js';
+
+const MILLRACE = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+
+/** Makes the demo the target: the test server in a process of its own. Returns what to tell the user. */
+export async function prepareDemo(invocation: Invocation): Promise<string> {
+  const port = await freePort();
+  const serve = ['testserver', '--processes', '1', '--delay', '50ms', '--port', String(port)];
+  invocation.options = {
+    connections: 20,
+    duration: '5s',
+    warmup: '1s',
+    ...invocation.options,
+    command: [process.execPath, MILLRACE, ...serve],
+    url: `http://127.0.0.1:${port}/`,
+  };
+  return 'A demo, as no target is given: the built-in test server answers after 50 ms, in a process of its own.\n';
+}
+
+export const nextSteps = `
+That was a demo. Next, a server of yours:
+  npx millrace -c 50 -d 10s http://127.0.0.1:8080/   flat out, 50 connections
+  npx millrace -R 500 -d 10s -- node server.js       500 a second; starts and stops it
+  npx millrace --help`;
+
+// Asked for beforehand, as not every system tells where a process listens.
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,112 @@
+import { usageError } from '../errors.js';
+import type { Distribution, LoadResult } from '../index.js';
+import { rate, share, time } from '../report/units.js';
+import { hasDurationUnit, parseDuration, parseRate } from '../units.js';
+
+/** What a result must hold. */
+export interface Condition {
+  /** As given. */
+  text: string;
+  /** `null` if it holds, else what was measured, in words. */
+  failure(result: LoadResult): string | null;
+}
+
+const SYNTAX = /^(?:(latency|service|connect|tls)\.)?([a-z0-9_.-]+)\s*(<=|>=|<|>)\s*(\S+)$/i;
+const ACCEPTED =
+  "accepted: 'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1', 'throughput>1000'";
+
+const DISTRIBUTIONS = {
+  latency: 'latencyMs',
+  service: 'serviceTimeMs',
+  connect: 'connectMs',
+  tls: 'tlsMs',
+} as const;
+const POINTS = [
+  'min',
+  'mean',
+  'stdev',
+  'p50',
+  'p75',
+  'p90',
+  'p95',
+  'p99',
+  'p99_9',
+  'p99_99',
+  'max',
+] as const satisfies (keyof Distribution)[];
+
+/** Reads a condition such as `p99<50ms`: what must hold, not what must not. */
+export function parseCondition(text: string, given: string): Condition {
+  const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
+  const measure = measureOf(metric, distribution, bound, given);
+  if (!measure) throw usageError(`${given}: '${text}' is not a condition; ${ACCEPTED}`);
+  return {
+    text,
+    failure(result) {
+      const value = measure.read(result);
+      if (value !== null && compare(value, comparison, measure.bound)) return null;
+      return value === null ? 'there is no sample' : `it is ${measure.format(value)}`;
+    },
+  };
+}
+
+/** What of a result is compared, and with what. */
+interface Measure {
+  read(result: LoadResult): number | null;
+  format(value: number): string;
+  bound: number;
+}
+
+function measureOf(
+  metric: string,
+  distribution: string | undefined,
+  bound: string,
+  given: string,
+): Measure | null {
+  const point = POINTS.find((point) => point === metric.toLowerCase().replace('.', '_'));
+  if (point) {
+    if (!hasDurationUnit(bound)) return null;
+    const key = DISTRIBUTIONS[(distribution?.toLowerCase() ?? 'latency') as 'latency'];
+    const ms = parseDuration(bound, given);
+    return { read: (result) => result[key][point], format: time, bound: ms };
+  }
+  if (distribution !== undefined) return null;
+  if (metric === 'throughput') {
+    const perSecond = parseRate(bound, given, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    return { read: (result) => result.throughput.mean, format: rate, bound: perSecond };
+  }
+  if (metric === 'errors') return countOrShare(failed, bound);
+  if (metric === 'timeouts') return countOrShare(({ requests }) => requests.timeouts, bound);
+  return null;
+}
+
+function countOrShare(number: (result: LoadResult) => number, bound: string): Measure | null {
+  const [, digits, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(bound) ?? [];
+  if (digits === undefined) return null;
+  if (!percent) return { read: number, format: rate, bound: Number(digits) };
+  const read = (result: LoadResult) => {
+    const { sent, notSent } = result.requests;
+    const due = sent + notSent.connectFailed;
+    return due === 0 ? null : number(result) / due;
+  };
+  return { read, format: share, bound: Number(digits) / 100 };
+}
+
+/** Requests with an error status, a transport error, a timeout, or without a connection. */
+function failed({ requests }: LoadResult): number {
+  const { statusErrors, transportErrors, timeouts, notSent } = requests;
+  return statusErrors + transportErrors + timeouts + notSent.connectFailed;
+}
+
+function compare(value: number, comparison: string, bound: number): boolean {
+  switch (comparison) {
+    case '<':
+      return value < bound;
+    case '<=':
+      return value <= bound;
+    case '>':
+      return value > bound;
+    default:
+      return value >= bound;
+  }
+}

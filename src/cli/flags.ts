@@ -1,0 +1,486 @@
+// The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
+import { usageError } from '../errors.js';
+import { DEFAULTS, LIMITS } from '../load/defaults.js';
+import { splitHeader } from '../load/header.js';
+import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../units.js';
+import { parseCondition } from './failon.js';
+import type { Flag } from './flag.js';
+import type { Invocation } from './invocation.js';
+import type { Refusals } from './parse.js';
+
+const LOAD = 'Load';
+const REQUESTS = 'Requests';
+const CONNECTIONS = 'Connections and TLS';
+const RESULT = 'Result';
+
+/** The groups of the flags, in the order of the reference page. */
+export const GROUPS = [LOAD, REQUESTS, CONNECTIONS, RESULT];
+
+export const LOAD_FLAGS: Flag<Invocation>[] = [
+  {
+    name: 'connections',
+    short: 'c',
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openConnections}`,
+    help: 'connections',
+    details:
+      'Without a rate all are opened before the clock starts. With a rate some are, all if the flag is given; the others when an arrival finds none free. At least one per thread. With fewer requests than connections (-n) only as many are opened.',
+    set({ options }, value, given) {
+      options.connections = parseCount(value, given, LIMITS.connections);
+    },
+  },
+  {
+    name: 'threads',
+    short: 't',
+    aliases: ['w', 'workers'],
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: String(DEFAULTS.threads),
+    help: 'threads that send',
+    details:
+      'They share the connections and the rate. One is enough for most servers; the report says when it was not (CLIENT-BOUND). A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-t' && hasDurationUnit(value) && !isCount(value)) {
+        options.timeout = parseDuration(value, given);
+        notes.push(`-t ${value} is taken as --timeout ${value}; threads are -t N`);
+      } else {
+        options.threads = parseCount(value, given, LIMITS.threads);
+      }
+    },
+  },
+  {
+    name: 'duration',
+    short: 'd',
+    aliases: ['z'],
+    value: 'TIME',
+    group: LOAD,
+    common: true,
+    fallback: `${DEFAULTS.durationMs / 1000}s`,
+    help: 'how long to measure: 10, 500ms, 1m30s',
+    details:
+      'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with { or [, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (/^\s*[{[]/.test(value)) {
+        options.body = value;
+        notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 10s`);
+      } else {
+        options.duration = parseDuration(value, given);
+      }
+    },
+  },
+  {
+    name: 'requests',
+    short: 'n',
+    aliases: ['a', 'amount'],
+    value: 'N',
+    group: LOAD,
+    common: true,
+    help: 'end after exactly N requests: 200, 10k, 1M',
+    details:
+      'The warm-up does not count. With -d too, the first of both ends the run. -n without a number is taken as "no progress line", as in autocannon, and the report says so.',
+    set({ options }, value, given) {
+      options.requests = parseCount(value, given, LIMITS.requests);
+    },
+    bare: {
+      unless: (next) => !isCount(next) && /^-|[./:]|^localhost$/.test(next),
+      set(invocation) {
+        invocation.progress = false;
+        invocation.notes.push('-n without a number is taken as "no progress"; a count is -n 10k');
+      },
+    },
+  },
+  {
+    name: 'rate',
+    short: 'R',
+    aliases: ['q', 'rps'],
+    value: 'RATE',
+    group: LOAD,
+    common: true,
+    help: 'requests per second in all: 1000, 10k, 50/1s',
+    details:
+      'Makes the run open: requests are due at this rate whatever the server does, and latency counts from when a request was due. It is the total over all threads and connections. With --stage it is where the first stage starts.',
+    set({ options }, value, given) {
+      options.rate = parseRate(value, given, LIMITS.rate);
+    },
+  },
+  {
+    name: 'stage',
+    value: 'TIME:RATE',
+    repeatable: true,
+    group: LOAD,
+    common: true,
+    help: 'go to this rate within this time: 30s:100',
+    details:
+      'Several follow each other, each in a straight line from the rate before it, the first from --rate or 0. Without -d the run ends with the last one.',
+    set({ options }, value, given) {
+      const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
+      if (time === undefined || rate === undefined) {
+        throw usageError(
+          `${given}: '${value}' is not a stage; accepted: TIME:RATE, such as 30s:100`,
+        );
+      }
+      const duration = parseDuration(time, given);
+      options.stages = [
+        ...(options.stages ?? []),
+        { duration, rate: parseRate(rate, given, LIMITS.rate) },
+      ];
+    },
+  },
+  {
+    name: 'poisson',
+    group: LOAD,
+    help: 'space the arrivals of a rate at random',
+    details:
+      'As many independent clients would: exponential times between arrivals. Without it they are evenly spaced.',
+    set({ options }) {
+      options.arrivals = 'poisson';
+    },
+  },
+  {
+    name: 'max-pending',
+    value: 'N',
+    group: LOAD,
+    fallback: String(DEFAULTS.maxPending),
+    help: 'the most arrivals waiting or in flight',
+    details: 'With a rate. What exceeds it is not sent; it is counted, and the report warns of it.',
+    set({ options }, value, given) {
+      options.maxPending = parseCount(value, given, LIMITS.maxPending);
+    },
+  },
+  {
+    name: 'pipelining',
+    short: 'p',
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: String(DEFAULTS.pipelining),
+    help: 'requests in flight per connection',
+    details: 'Not with --connection close or --tls resume|full.',
+    set({ options }, value, given) {
+      options.pipelining = parseCount(value, given, LIMITS.pipelining);
+    },
+  },
+  {
+    name: 'think-time',
+    value: 'TIME',
+    group: LOAD,
+    fallback: '0',
+    help: 'wait between a response and the next request',
+    details: 'Not with a rate.',
+    set({ options }, value, given) {
+      options.thinkTime = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'warmup',
+    value: 'TIME',
+    group: LOAD,
+    common: true,
+    fallback: '0',
+    help: 'load before, left out of the statistics',
+    set({ options }, value, given) {
+      options.warmup = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'method',
+    short: 'm',
+    aliases: ['X'],
+    value: 'METHOD',
+    group: REQUESTS,
+    common: true,
+    fallback: 'GET, with a body POST',
+    help: 'request method',
+    set({ options }, value) {
+      options.method = value;
+    },
+  },
+  {
+    name: 'header',
+    short: 'H',
+    aliases: ['headers'],
+    value: "'NAME: VALUE'",
+    repeatable: true,
+    group: REQUESTS,
+    common: true,
+    help: 'a header; repeatable',
+    details:
+      "Wins over millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length comes from the body. Values may hold placeholders.",
+    set({ options }, value, given) {
+      const header = splitHeader(value, given);
+      options.headers = [...((options.headers as [string, string][] | undefined) ?? []), header];
+    },
+  },
+  {
+    name: 'body',
+    short: 'b',
+    value: 'TEXT|@FILE',
+    group: REQUESTS,
+    common: true,
+    help: 'request body, or @ and the file that holds it',
+    details: 'May hold placeholders. No Content-Type is sent unless -H gives one.',
+    set({ options }, value) {
+      if (value.startsWith('@')) options.bodyFile = value.slice(1);
+      else options.body = value;
+    },
+  },
+  {
+    name: 'input',
+    short: 'i',
+    value: 'FILE',
+    group: REQUESTS,
+    help: 'file that holds the request body',
+    details: 'The same as --body @FILE.',
+    set({ options }, value) {
+      options.bodyFile = value;
+    },
+  },
+  {
+    name: 'url',
+    value: 'URL',
+    repeatable: true,
+    group: REQUESTS,
+    help: 'a URL; the same as one without the flag',
+    details:
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out. Several are taken in turn. With -- COMMAND, or beside --targets, a URL may begin with /.',
+    set(invocation, value) {
+      addUrl(invocation, value);
+    },
+  },
+  {
+    name: 'targets',
+    value: 'FILE',
+    group: REQUESTS,
+    common: true,
+    help: "requests in vegeta's text or JSON form",
+    details:
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. They are taken in turn, or by weight.',
+    set({ options }, value) {
+      options.targetsFile = value;
+    },
+  },
+  {
+    name: 'no-placeholders',
+    group: REQUESTS,
+    help: 'send {{...}} as it is',
+    details:
+      'Unless it is given, these are filled in in URL, headers and body, anew for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
+    set({ options }) {
+      options.placeholders = false;
+    },
+  },
+  {
+    name: 'connection',
+    value: 'MODE',
+    group: CONNECTIONS,
+    common: true,
+    fallback: DEFAULTS.connection,
+    help: 'keep-alive, or close: one for each request',
+    details: 'close: a new connection for each request, which sends Connection: close.',
+    set({ options }, value, given) {
+      options.connection = oneOf(value, ['keep-alive', 'close'], given);
+    },
+  },
+  {
+    name: 'tls',
+    value: 'MODE',
+    group: CONNECTIONS,
+    common: true,
+    fallback: `${DEFAULTS.tls[0]}, with --connection close ${DEFAULTS.tls[1]}`,
+    help: 'keep-alive, or for each request: resume, full',
+    details:
+      'keep-alive: one handshake per connection; resume: a new connection for each request, which resumes a session; full: the same with a full handshake. Only for https:// URLs.',
+    set({ options }, value, given) {
+      options.tls = oneOf(value, ['keep-alive', 'resume', 'full'], given);
+    },
+  },
+  {
+    name: 'insecure',
+    short: 'k',
+    group: CONNECTIONS,
+    common: true,
+    help: 'accept any certificate',
+    details: 'Without it the certificate is verified. The report says if it was not.',
+    set({ options }) {
+      options.insecure = true;
+    },
+  },
+  {
+    name: 'ca',
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: "trust these authorities instead of the system's (PEM)",
+    set({ options }, value) {
+      options.ca = value;
+    },
+  },
+  {
+    name: 'cert',
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: 'client certificate (PEM); needs --key',
+    set({ options }, value) {
+      options.cert = value;
+    },
+  },
+  {
+    name: 'key',
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: "the client certificate's key (PEM)",
+    set({ options }, value) {
+      options.key = value;
+    },
+  },
+  {
+    name: 'sni',
+    value: 'NAME',
+    group: CONNECTIONS,
+    help: "server name for TLS instead of the URL's host",
+    set({ options }, value) {
+      options.sni = value;
+    },
+  },
+  {
+    name: 'socketPath',
+    short: 'S',
+    aliases: ['socket-path'],
+    value: 'PATH',
+    group: CONNECTIONS,
+    help: "connect to this Unix socket instead of the URL's host",
+    set({ options }, value) {
+      options.socketPath = value;
+    },
+  },
+  {
+    name: 'timeout',
+    short: 'T',
+    value: 'TIME',
+    group: CONNECTIONS,
+    common: true,
+    fallback: `${DEFAULTS.timeoutMs / 1000}s`,
+    help: 'for a request, to the end of its response',
+    details:
+      'From its first byte sent. The request enters the latencies at its age then, and its connection is given up. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
+        const header: [string, string] = ['Content-Type', value];
+        options.headers = [...((options.headers as [string, string][] | undefined) ?? []), header];
+        notes.push(`-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`);
+      } else {
+        options.timeout = parseDuration(value, given);
+      }
+    },
+  },
+  {
+    name: 'connect-timeout',
+    value: 'TIME',
+    group: CONNECTIONS,
+    common: true,
+    fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
+    help: 'for the connect, and again for the handshake',
+    set({ options }, value, given) {
+      options.connectTimeout = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'json',
+    short: 'j',
+    group: RESULT,
+    common: true,
+    help: 'print the result as JSON, and nothing else',
+    set(invocation) {
+      invocation.json = true;
+    },
+  },
+  {
+    name: 'output',
+    short: 'o',
+    value: 'FILE',
+    group: RESULT,
+    common: true,
+    help: 'write the result as JSON to a file',
+    set(invocation, value) {
+      invocation.output = value;
+    },
+  },
+  {
+    name: 'html',
+    value: 'FILE',
+    group: RESULT,
+    common: true,
+    help: 'write the result as a page with plots',
+    set(invocation, value) {
+      invocation.html = value;
+    },
+  },
+  {
+    name: 'strict',
+    group: RESULT,
+    common: true,
+    help: 'exit 4 if the generator was the limit',
+    set(invocation) {
+      invocation.strict = true;
+    },
+  },
+  {
+    name: 'fail-on',
+    value: 'CONDITION',
+    repeatable: true,
+    group: RESULT,
+    common: true,
+    help: "exit 99 unless this holds: 'p99<50ms'",
+    details:
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or with service., connect. or tls. before it, as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. One that has no sample does not hold.",
+    set(invocation, value, given) {
+      invocation.failOn.push(parseCondition(value, given));
+    },
+  },
+  {
+    name: 'pid',
+    value: 'N|none',
+    group: RESULT,
+    fallback: "the command's, or the local owner of the port",
+    help: 'process to sample CPU and memory of',
+    details: 'Its descendants are sampled with it. none: no process.',
+    set({ options }, value, given) {
+      const range = { min: 1, max: 2 ** 31 - 1 };
+      options.pid = value === 'none' ? false : parseCount(value, given, range);
+    },
+  },
+  {
+    name: 'latency',
+    short: 'L',
+    aliases: ['l'],
+    group: RESULT,
+    help: 'accepted and without effect',
+    details: 'The distribution of the latencies is always shown.',
+    set() {},
+  },
+];
+
+/** Other tools' flags that mean nothing here. */
+export const REFUSALS: Refusals = {
+  s: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage',
+  script: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}',
+  r: 'a rate per connection is not offered; the total rate is -R',
+  F: 'forms are not built; a body from a file is -b @FILE',
+  form: 'forms are not built; a body from a file is -b @FILE',
+  D: 'the body from a file is -b @FILE, a connection per request --connection close',
+};
+
+/** Adds a URL to the targets. */
+export function addUrl({ options }: Invocation, url: string): void {
+  options.url = [...[options.url ?? []].flat(), url];
+}
+
+function oneOf<Choice extends string>(value: string, choices: Choice[], given: string): Choice {
+  const choice = choices.find((choice) => choice === value);
+  if (choice === undefined) {
+    throw usageError(`${given}: '${value}' given; accepted: ${choices.join(', ')}`);
+  }
+  return choice;
+}

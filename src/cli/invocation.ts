@@ -1,0 +1,22 @@
+import type { LoadOptions } from '../index.js';
+import type { Condition } from './failon.js';
+
+/** What a command line asks for. */
+export interface Invocation {
+  options: LoadOptions;
+  json: boolean;
+  /** File for the result as JSON. */
+  output?: string;
+  /** File for the page. */
+  html?: string;
+  strict: boolean;
+  failOn: Condition[];
+  progress: boolean;
+  /** How values were understood that mean something else in another tool. */
+  notes: string[];
+}
+
+/** Nothing asked for yet. */
+export function newInvocation(): Invocation {
+  return { options: {}, json: false, strict: false, failOn: [], progress: true, notes: [] };
+}

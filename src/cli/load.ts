@@ -1,0 +1,100 @@
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { MillraceError, usageError } from '../errors.js';
+import { type LoadResult, load } from '../index.js';
+import { fileErrorReason } from '../load/file.js';
+import { exitCode } from './exit.js';
+import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
+import { onInterrupt } from './interrupt.js';
+import { type Invocation, newInvocation } from './invocation.js';
+import { parseArguments } from './parse.js';
+import { showProgress } from './progress.js';
+
+/** Loads what the command line names, or the demo, and reports. */
+export async function loadCommand(args: string[]): Promise<number> {
+  const invocation = readInvocation(args);
+  // The report shows the notes, JSON has no place for them.
+  if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
+  const { url, targets, targetsFile, command, socketPath } = invocation.options;
+  const isDemo = [url, targets, targetsFile, command, socketPath].every((it) => it === undefined);
+  if (isDemo) {
+    const { prepareDemo, nextSteps } = await import('./demo.js');
+    const introduction = await prepareDemo(invocation);
+    say(introduction, invocation);
+    const code = await runAndReport(invocation);
+    say(nextSteps, invocation);
+    return code;
+  }
+  return runAndReport(invocation);
+}
+
+function readInvocation(args: string[]): Invocation {
+  const invocation = newInvocation();
+  const { positional, command } = parseArguments(args, LOAD_FLAGS, invocation, REFUSALS);
+  for (const url of positional) addUrl(invocation, url);
+  if (command?.length === 0) throw usageError('-- given without a command after it');
+  if (command) invocation.options.command = command;
+  return invocation;
+}
+
+/** Beside the report: with `--json` stdout is for the JSON alone. */
+function say(text: string, { json }: Invocation): void {
+  if (json) console.error(text);
+  else console.log(text);
+}
+
+async function runAndReport(invocation: Invocation): Promise<number> {
+  const { options, strict, failOn, output, html } = invocation;
+  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  const abort = new AbortController();
+  const listenNoLonger = onInterrupt(() => abort.abort());
+  try {
+    const result = await runShown({ ...options, signal: abort.signal }, invocation.progress);
+    await report(result, invocation);
+    const failures = failOn.flatMap(({ text, failure }) => {
+      const measured = failure(result);
+      return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
+    });
+    for (const line of failures) console.error(`millrace: ${line}`);
+    return exitCode(result, { strict, failedConditions: failures.length });
+  } catch (error) {
+    if (error !== abort.signal.reason) throw error;
+    throw new MillraceError('ERR_MILLRACE_UNREACHABLE', 'interrupted before the load began');
+  } finally {
+    listenNoLonger();
+  }
+}
+
+async function runShown(options: Invocation['options'], progress: boolean): Promise<LoadResult> {
+  const run = load(options);
+  if (progress) await showProgress(run);
+  return run;
+}
+
+// What is printed first cannot be lost by a file that cannot be written.
+async function report(result: LoadResult, invocation: Invocation): Promise<void> {
+  const { json, output, html } = invocation;
+  const asJson = `${JSON.stringify(result, null, 2)}\n`;
+  if (json) process.stdout.write(asJson);
+  else console.log(await asText(result, invocation));
+  if (output !== undefined) writeFileSync(output, asJson);
+  if (html === undefined) return;
+  const { htmlReport } = await import('../report/html.js');
+  writeFileSync(html, htmlReport(result));
+}
+
+async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
+  const { textReport } = await import('../report/text.js');
+  const { isTTY, columns = 80 } = process.stdout;
+  const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+  return textReport(result, { color, width: columns, notes });
+}
+
+/** Refuses a file that cannot be written before the run, not after it. */
+function checkWritable(path: string): void {
+  try {
+    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
+  } catch (error) {
+    throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
+  }
+}

@@ -1,0 +1,44 @@
+import { MillraceError } from '../errors.js';
+import { EXIT, exitCodeOf } from './exit.js';
+
+/** Runs a command line; resolves with its exit code. */
+export async function main(args: string[]): Promise<number> {
+  // A reader that went away, as in `millrace ... | head`, is no error.
+  process.stdout.on('error', () => {});
+  try {
+    return await dispatch(args);
+  } catch (error) {
+    console.error(error instanceof MillraceError ? `millrace: ${error.message}` : error);
+    return exitCodeOf(error);
+  }
+}
+
+async function dispatch(args: string[]): Promise<number> {
+  const [first = '', ...rest] = args;
+  if (first === 'help') return help(rest[0]);
+  if (asksFor(['-h', '--help'], args)) return help(first === 'testserver' ? first : undefined);
+  if (asksFor(['-v', '--version'], args)) return version();
+  if (first === 'testserver') return (await import('./testserver.js')).testServerCommand(rest);
+  const { loadCommand } = await import('./load.js');
+  return loadCommand(first === 'load' ? rest : args);
+}
+
+/** Whether a flag stands among millrace's own arguments. */
+function asksFor(flags: string[], args: string[]): boolean {
+  const end = args.indexOf('--');
+  return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
+}
+
+async function help(topic: string | undefined): Promise<number> {
+  const { flagHelp, helpText, testServerHelpText } = await import('./help.js');
+  if (topic === undefined || topic === 'load') console.log(helpText());
+  else if (topic === 'testserver') console.log(testServerHelpText());
+  else console.log(flagHelp(topic));
+  return EXIT.ok;
+}
+
+async function version(): Promise<number> {
+  const { packageVersion } = await import('../load/version.js');
+  console.log(`millrace ${packageVersion()}`);
+  return EXIT.ok;
+}

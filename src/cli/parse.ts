@@ -1,0 +1,114 @@
+import { usageError } from '../errors.js';
+import { nearest } from '../load/nearest.js';
+import { dashed, type Flag, namesOf } from './flag.js';
+
+/** What is left when the flags are taken out. */
+export interface Operands {
+  positional: string[];
+  /** What follows `--`; `null` without one. */
+  command: string[] | null;
+}
+
+/** Other tools' flags that are not taken: name to what to do instead. */
+export type Refusals = Record<string, string>;
+
+/**
+ * Sets the flags of a command line in `into`. Knows `-c 400`, `-c400`, `-kj`, `--flag value`, `--flag=value`, and long
+ * names with one dash.
+ */
+export function parseArguments<Into>(
+  args: string[],
+  flags: Flag<Into>[],
+  into: Into,
+  refusals: Refusals = {},
+): Operands {
+  const parser = new Parser(args, flags, into, refusals);
+  return parser.parse();
+}
+
+class Parser<Into> {
+  readonly #args: string[];
+  readonly #into: Into;
+  readonly #flags = new Map<string, Flag<Into>>();
+  readonly #refusals: Refusals;
+  #index = 0;
+
+  constructor(args: string[], flags: Flag<Into>[], into: Into, refusals: Refusals) {
+    this.#args = args;
+    this.#into = into;
+    this.#refusals = refusals;
+    for (const flag of flags) for (const name of namesOf(flag)) this.#flags.set(name, flag);
+  }
+
+  parse(): Operands {
+    const positional: string[] = [];
+    for (;;) {
+      const arg = this.#take();
+      if (arg === undefined) return { positional, command: null };
+      if (arg === '--') return { positional, command: this.#args.slice(this.#index) };
+      if (arg.startsWith('-') && arg !== '-') this.#flag(arg);
+      else positional.push(arg);
+    }
+  }
+
+  #take(): string | undefined {
+    const arg = this.#args[this.#index];
+    if (arg !== undefined) this.#index += 1;
+    return arg;
+  }
+
+  #flag(arg: string): void {
+    const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    // With one dash it is a long name only if there is such a flag: vegeta's and hey's habit.
+    if (dashes === '--' || (name.length > 1 && this.#flags.has(name))) this.#long(arg, name, value);
+    else this.#short(arg.slice(1));
+  }
+
+  #long(arg: string, name: string, value: string | undefined): void {
+    const flag = name.length > 1 ? this.#flags.get(name) : undefined;
+    const given = value === undefined ? arg : arg.slice(0, -value.length - 1);
+    if (!flag) throw this.#unknown(given, name);
+    if (flag.value !== undefined) this.#set(flag, given, value);
+    else if (value === undefined) flag.set(this.#into, '', given);
+    else throw usageError(`${given}: '${value}' given; accepted: no value`);
+  }
+
+  #short(letters: string): void {
+    const [letter = '', ...more] = letters;
+    const flag = this.#flags.get(letter);
+    const given = `-${letter}`;
+    if (!flag) throw this.#unknown(given, letter);
+    const rest = more.join('');
+    if (flag.value !== undefined) {
+      this.#set(flag, given, rest === '' ? undefined : rest.replace(/^=/, ''));
+      return;
+    }
+    flag.set(this.#into, '', given);
+    if (rest !== '') this.#short(rest);
+  }
+
+  #set(flag: Flag<Into>, given: string, attached: string | undefined): void {
+    if (attached !== undefined) {
+      flag.set(this.#into, attached, given);
+      return;
+    }
+    const next = this.#args[this.#index];
+    if (flag.bare && given === `-${flag.short}` && (next === undefined || flag.bare.unless(next))) {
+      flag.bare.set(this.#into);
+      return;
+    }
+    const value = this.#take();
+    if (value === undefined) throw usageError(`${given} needs a value: ${given} ${flag.value}`);
+    flag.set(this.#into, value, given);
+  }
+
+  #unknown(given: string, name: string): Error {
+    const refusal = this.#refusals[name];
+    if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
+    const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
+    const advice = near
+      ? `did you mean ${dashed(near)}?`
+      : 'millrace --help lists those that there are';
+    return usageError(`unknown flag '${given}'; ${advice}`);
+  }
+}

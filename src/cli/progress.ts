@@ -1,0 +1,39 @@
+import type { LoadRun, Snapshot } from '../index.js';
+import { count, duration, rate, time } from '../report/units.js';
+
+const REDRAW_MS = 200;
+const CLEAR_LINE = '\r\x1b[K';
+
+/** Shows the run's progress in one line on stderr until it ends; nothing if that is not a terminal. */
+export async function showProgress(run: LoadRun): Promise<void> {
+  const { stderr } = process;
+  if (!stderr.isTTY) return;
+  let drawn = Number.NEGATIVE_INFINITY;
+  try {
+    for await (const snapshot of run) {
+      if (performance.now() - drawn < REDRAW_MS) continue;
+      drawn = performance.now();
+      stderr.write(`${CLEAR_LINE}${paint(progressLine(snapshot).slice(0, stderr.columns - 1))}`);
+    }
+  } finally {
+    stderr.write(CLEAR_LINE);
+  }
+}
+
+function progressLine(snapshot: Snapshot): string {
+  const { phase, elapsedMs, throughput, p50Ms, p99Ms, inFlight, errors } = snapshot;
+  const elapsed = duration(Math.round(elapsedMs / 100) * 100) || '0 s';
+  if (phase === 'setup') return `connecting  ${elapsed}`;
+  return [
+    `${phase === 'warmup' ? 'warm-up' : 'measuring'}  ${elapsed}`,
+    `${rate(throughput)} req/s`,
+    `p50 ${time(p50Ms)}`,
+    `p99 ${time(p99Ms)}`,
+    `${count(inFlight)} in flight`,
+    ...(errors > 0 ? [`${count(errors)} errors`] : []),
+  ].join('  ');
+}
+
+function paint(line: string): string {
+  return process.env.NO_COLOR ? line : `\x1b[2m${line}\x1b[22m`;
+}

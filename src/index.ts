@@ -1,0 +1,32 @@
+import type { TestServerOptions } from './testserver/options.js';
+import type { TestServer } from './testserver/start.js';
+
+export { type ErrorCode, MillraceError } from './errors.js';
+export { type LoadRun, load } from './load/load.js';
+export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
+export type {
+  Distribution,
+  ErrorKind,
+  LoadResult,
+  PlanSummary,
+  ServerResult,
+  ServerSample,
+  Snapshot,
+  Warning,
+  Window,
+} from './load/result.js';
+export type { TestServer, TestServerOptions };
+
+/**
+ * Starts the built-in test server, by default in one process per core.
+ *
+ * @example
+ * const server = await startTestServer({ processes: 1, delay: 50 });
+ * await load({ url: server.url });
+ * await server.close();
+ */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  // Most who load do not serve.
+  const { startTestServer } = await import('./testserver/start.js');
+  return startTestServer(options);
+}

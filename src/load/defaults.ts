@@ -1,0 +1,33 @@
+import type { Range } from '../units.js';
+
+/** Every default of a run; times in milliseconds. */
+export const DEFAULTS = {
+  connections: 10,
+  /** In an open run: the most that may be open, and how many are opened before the clock starts. */
+  openConnections: 1000,
+  openInitialConnections: 10,
+  threads: 1,
+  pipelining: 1,
+  thinkTimeMs: 0,
+  arrivals: 'constant',
+  maxPending: 100_000,
+  durationMs: 10_000,
+  warmupMs: 0,
+  connection: 'keep-alive',
+  /** Of a run with `connection: 'close'` the second. */
+  tls: ['keep-alive', 'full'],
+  timeoutMs: 10_000,
+  connectTimeoutMs: 3_000,
+  /** Time a command has to listen. */
+  commandTimeoutMs: 30_000,
+} as const;
+
+/** What is accepted for each number. */
+export const LIMITS = {
+  connections: { min: 1, max: 1_000_000 },
+  threads: { min: 1, max: 1024 },
+  pipelining: { min: 1, max: 1_000_000 },
+  maxPending: { min: 1, max: 100_000_000 },
+  requests: { min: 1, max: Number.MAX_SAFE_INTEGER },
+  rate: { min: 0, max: 100_000_000 },
+} as const satisfies Record<string, Range>;

@@ -1,0 +1,90 @@
+/** A duration: milliseconds as a number, or text with a unit: `'500ms'`, `'10s'`, `'1m30s'`, `'2h'`. Bare digits in text are seconds. */
+export type Duration = number | string;
+
+/** A part of the schedule of an open run: the rate goes in a straight line to `rate` within `duration`. */
+export interface Stage {
+  duration: Duration;
+  /** Arrivals per second at the stage's end. */
+  rate: number;
+}
+
+/** One request of the mix. What is absent is taken from the run's options. */
+export interface Target {
+  url: string;
+  method?: string;
+  headers?: Record<string, string | string[]> | [name: string, value: string][];
+  body?: string | Uint8Array;
+  /** Share of the requests, against the other targets' weights. Without any weight the targets are taken in turn. */
+  weight?: number;
+}
+
+/** What `load()` takes. Only a target is needed: `url`, `targets`, `targetsFile` or `command`. */
+export interface LoadOptions {
+  /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be left out. Several are taken in turn. */
+  url?: string | string[];
+  /** Several requests, in turn or by weight. Those whose URL begins with `/` go to the host of `url` or of `command`. */
+  targets?: Target[];
+  /** A file of targets in vegeta's text or JSON form. */
+  targetsFile?: string;
+  /** Connects to this Unix socket instead of the URLs' hosts. */
+  socketPath?: string;
+  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or with one that begins with `/`, the port it listens on is found. */
+  command?: string[];
+
+  method?: string;
+  headers?: Record<string, string | string[]> | [name: string, value: string][];
+  body?: string | Uint8Array;
+  /** Reads the body from a file. */
+  bodyFile?: string;
+  /** Turns the placeholders `{{...}}` off. Default: on. */
+  placeholders?: boolean;
+
+  /** Connections in all. Default 10; in an open run the most that may be open, default 1000, opened as needed. */
+  connections?: number;
+  /** Threads of the engine. Default 1. */
+  threads?: number;
+  /** Requests in flight per connection. Default 1. */
+  pipelining?: number;
+  /** Time between a response and the next request on the same slot of a closed run. Default 0. */
+  thinkTime?: Duration;
+
+  /** Arrivals per second over all threads: makes the run open. */
+  rate?: number | string;
+  /** How arrivals are spaced. Default `'constant'`. */
+  arrivals?: 'constant' | 'poisson';
+  /** A rate that changes: makes the run open. Starts at `rate`, or 0. */
+  stages?: Stage[];
+  /** The most arrivals that may wait or be in flight in an open run; what exceeds it is not sent. Default 100 000. */
+  maxPending?: number;
+
+  /** Default 10 s, or the sum of the stages, or without end if `requests` is given. */
+  duration?: Duration;
+  /** Ends after exactly this many requests (not counting the warm-up). */
+  requests?: number | string;
+  /** Load before the measurement starts, left out of the statistics. Default 0. */
+  warmup?: Duration;
+
+  /** Default `'keep-alive'`. `'close'`: a new connection for each request. */
+  connection?: 'keep-alive' | 'close';
+  /** `'keep-alive'`: one handshake per connection; `'resume'`, `'full'`: a new connection for each request, with a resumed or a full handshake. */
+  tls?: 'keep-alive' | 'resume' | 'full';
+  /** Accepts any certificate. Default `false`. */
+  insecure?: boolean;
+  /** Certificate authorities (PEM file) to trust instead of the system's. */
+  ca?: string;
+  /** Client certificate and its key (PEM files). */
+  cert?: string;
+  key?: string;
+  /** Server name for TLS, instead of the URL's host. */
+  sni?: string;
+
+  /** From the first byte of a request to the last byte of its response. Default 10 s. */
+  timeout?: Duration;
+  /** For the TCP connect and, again, for the TLS handshake. Default 3 s. */
+  connectTimeout?: Duration;
+
+  /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
+  pid?: number | false;
+  /** Ends the run early; the promise then gives the result so far, with `interrupted: true`. */
+  signal?: AbortSignal;
+}

@@ -1,0 +1,103 @@
+import type { NativeDistribution, NativeOutcome } from '../native.js';
+import type { Plan } from './plan.js';
+import type { Distribution, ErrorKind, LoadResult, ServerResult } from './result.js';
+import { clientBoundReasons } from './verdict.js';
+import { packageVersion } from './version.js';
+import { warningsOf } from './warnings.js';
+
+/** What the result of a run is made of. */
+export interface Finished {
+  plan: Plan;
+  outcome: NativeOutcome;
+  /** When the measurement started. */
+  startedAt: Date;
+  server: ServerResult | null;
+  /** How the command's server ended, if it did so during the run. */
+  serverEnded: string | null;
+}
+
+/** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
+export function resultOf({ plan, outcome, startedAt, server, serverEnded }: Finished): LoadResult {
+  const measured = measuredOf(outcome);
+  const reasons = clientBoundReasons(measured.generator, measured.latencyMs.p50);
+  const result: LoadResult = {
+    schemaVersion: 1,
+    tool: { name: 'millrace', version: packageVersion() },
+    plan: { ...plan.summary, addresses: outcome.addresses },
+    startedAt: startedAt.toISOString(),
+    ...measured,
+    generator: { ...measured.generator, clientBound: reasons.length > 0, reasons },
+    ...(server && { server }),
+    warnings: [],
+  };
+  const { refusedAddresses } = outcome;
+  return { ...result, warnings: warningsOf(result, { refusedAddresses, serverEnded }) };
+}
+
+type Added = 'schemaVersion' | 'tool' | 'plan' | 'startedAt' | 'server' | 'warnings' | 'generator';
+type Measured = Omit<LoadResult, Added> & {
+  generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
+};
+
+// Field by field, so that what the addon adds or drops does not compile until it is mapped.
+function measuredOf(outcome: NativeOutcome): Measured {
+  const { generator, throughput, histograms, percentiles } = outcome;
+  return {
+    durationMs: outcome.durationMs,
+    setupMs: outcome.setupMs,
+    interrupted: outcome.interrupted,
+    warmup: outcome.warmup,
+    requests: outcome.requests,
+    throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
+    latencyMs: distributionOf(outcome.latencyMs),
+    serviceTimeMs: distributionOf(outcome.serviceTimeMs),
+    connectMs: distributionOf(outcome.connectMs),
+    tlsMs: distributionOf(outcome.tlsMs),
+    connections: outcome.connections,
+    statusCodes: outcome.statusCodes,
+    errors: outcome.errors
+      .map(({ kind, count, example }) => ({
+        kind: kind as ErrorKind,
+        count,
+        example: example ?? null,
+      }))
+      .sort((a, b) => b.count - a.count),
+    bytes: outcome.bytes,
+    generator: {
+      busy: generator.busy,
+      starved: generator.starved ?? null,
+      latenessMs: generator.latenessMs ?? null,
+      littleResidual: generator.littleResidual ?? null,
+      workers: generator.workers.map((worker) => ({ ...worker, starved: worker.starved ?? null })),
+    },
+    meanInFlight: outcome.meanInFlight,
+    series: outcome.series.map((window) => ({
+      ...window,
+      p50Ms: window.p50Ms ?? null,
+      p99Ms: window.p99Ms ?? null,
+    })),
+    histograms: { unit: 'ns', latency: histograms.latency, serviceTime: histograms.serviceTime },
+    percentiles: {
+      latency: percentiles.latency as [number, number][],
+      serviceTime: percentiles.serviceTime as [number, number][],
+    },
+  };
+}
+
+function distributionOf(native: NativeDistribution): Distribution {
+  return {
+    count: native.count,
+    censored: native.censored,
+    min: native.min ?? null,
+    mean: native.mean ?? null,
+    stdev: native.stdev ?? null,
+    p50: native.p50 ?? null,
+    p75: native.p75 ?? null,
+    p90: native.p90 ?? null,
+    p95: native.p95 ?? null,
+    p99: native.p99 ?? null,
+    p99_9: native.p99_9 ?? null,
+    p99_99: native.p99_99 ?? null,
+    max: native.max ?? null,
+  };
+}

@@ -1,0 +1,150 @@
+import { usageError } from '../errors.js';
+import type { NativePlan } from '../native.js';
+import { parseDuration } from '../units.js';
+import { readConcurrency } from './concurrency.js';
+import { DEFAULTS } from './defaults.js';
+import { readMix } from './mix.js';
+import { nearest } from './nearest.js';
+import type { LoadOptions } from './options.js';
+import { checkPid } from './pid.js';
+import { readPlaceholders } from './placeholders.js';
+import type { PlanSummary } from './result.js';
+import { positive, readSchedule, type Schedule } from './schedule.js';
+import { readTransport } from './transport.js';
+import { parseUrl } from './url.js';
+
+/** What the engine is told, and what the result says was told. */
+export interface Plan {
+  native: NativePlan;
+  /** Without the addresses: they are known after the run. */
+  summary: Omit<PlanSummary, 'addresses'>;
+  /** Whether requests go to the command's server without naming its port. */
+  toCommand: boolean;
+}
+
+type NativeSchedule = Pick<
+  NativePlan,
+  | 'startRate'
+  | 'stages'
+  | 'poisson'
+  | 'maxPending'
+  | 'durationMs'
+  | 'maxRequests'
+  | 'warmupMs'
+  | 'thinkTimeMs'
+>;
+
+/** Each option once, so that a misspelt one is noticed. */
+const OPTIONS: Record<keyof LoadOptions, true> = {
+  url: true,
+  targets: true,
+  targetsFile: true,
+  command: true,
+  socketPath: true,
+  method: true,
+  headers: true,
+  body: true,
+  bodyFile: true,
+  placeholders: true,
+  connections: true,
+  threads: true,
+  pipelining: true,
+  thinkTime: true,
+  rate: true,
+  arrivals: true,
+  stages: true,
+  maxPending: true,
+  duration: true,
+  requests: true,
+  warmup: true,
+  connection: true,
+  tls: true,
+  insecure: true,
+  ca: true,
+  cert: true,
+  key: true,
+  sni: true,
+  timeout: true,
+  connectTimeout: true,
+  pid: true,
+  signal: true,
+};
+
+/**
+ * Reads the options, completes them with the defaults and refuses what cannot be run.
+ * `command` is where a command's server listens, as a URL without path. Rejects with `ERR_MILLRACE_USAGE`.
+ */
+export async function planOf(options: LoadOptions, command?: string): Promise<Plan> {
+  refuseUnknown(options);
+  checkPid(options.pid);
+  const base = command === undefined ? null : parseUrl(command, 'command');
+  const mix = readMix(options, base);
+  const schedule = readSchedule(options);
+  const { model, ...timing } = schedule;
+  const transport = readTransport(options, mix);
+  const concurrency = readConcurrency(options, schedule, transport.connection, mix.origins.length);
+  const limits = {
+    timeoutMs: timeLimit(options.timeout ?? DEFAULTS.timeoutMs, 'timeout'),
+    connectTimeoutMs: timeLimit(
+      options.connectTimeout ?? DEFAULTS.connectTimeoutMs,
+      'connectTimeout',
+    ),
+  };
+  const placeholders = options.placeholders ?? true;
+  const csv = placeholders ? await readPlaceholders(mix.requests) : [];
+  return {
+    native: {
+      origins: mix.origins,
+      requests: mix.requests,
+      weighted: mix.weighted,
+      ...nativeSchedule(schedule),
+      ...concurrency,
+      ...limits,
+      placeholders,
+      csv,
+      closeConnections: transport.connection === 'close',
+      tls: transport.native,
+      seed: Math.floor(Math.random() * 2 ** 32),
+    },
+    summary: {
+      model,
+      targets: mix.summary,
+      order: mix.weighted ? 'weighted' : 'in-turn',
+      ...concurrency,
+      ...timing,
+      ...limits,
+      connection: transport.connection,
+      tls: transport.tls,
+      verifyCertificate: transport.tls === null ? null : transport.native.verify,
+      command: options.command ?? null,
+    },
+    toCommand: mix.toCommand,
+  };
+}
+
+function refuseUnknown(options: LoadOptions): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    const near = nearest(name, Object.keys(OPTIONS));
+    throw usageError(`unknown option '${name}'${near ? `; did you mean '${near}'?` : ''}`);
+  }
+  if (options.command?.length === 0) throw usageError('command: an empty list given');
+}
+
+function timeLimit(value: number | string, name: string): number {
+  return positive(parseDuration(value, name), name);
+}
+
+function nativeSchedule(schedule: Schedule): NativeSchedule {
+  const { rate, stages, durationMs, requests, warmupMs, thinkTimeMs } = schedule;
+  return {
+    ...(rate !== null && { startRate: rate }),
+    ...(durationMs !== null && { durationMs }),
+    ...(requests !== null && { maxRequests: requests }),
+    stages,
+    poisson: schedule.arrivals === 'poisson',
+    maxPending: schedule.maxPending ?? DEFAULTS.maxPending,
+    warmupMs,
+    thinkTimeMs,
+  };
+}

@@ -1,0 +1,203 @@
+/** Kinds of transport errors. */
+export type ErrorKind =
+  | 'connect-refused'
+  | 'connect-timeout'
+  | 'dns'
+  | 'tls'
+  | 'reset'
+  | 'closed-early'
+  | 'timeout'
+  | 'protocol'
+  | 'fd-limit'
+  | 'other';
+
+/** A distribution of times in milliseconds; `null` where there is no sample. */
+export interface Distribution {
+  /** Samples in all, the censored ones included. */
+  count: number;
+  /** Samples of requests that timed out, failed or were in flight at the end: they enter at their age, the truth is at least that. */
+  censored: number;
+  /** Of the uncensored samples. */
+  min: number | null;
+  mean: number | null;
+  stdev: number | null;
+  p50: number | null;
+  p75: number | null;
+  p90: number | null;
+  p95: number | null;
+  p99: number | null;
+  p99_9: number | null;
+  p99_99: number | null;
+  max: number | null;
+}
+
+/** The effective settings, every default spelled out. Durations in milliseconds, rates per second. */
+export interface PlanSummary {
+  model: 'closed' | 'open';
+  /** The requests of the mix, before placeholders are filled in. */
+  targets: { method: string; url: string; weight: number | null; bodyBytes: number }[];
+  order: 'in-turn' | 'weighted';
+  connections: number;
+  /** Opened before the clock starts; fewer than `connections` only in an open run. */
+  initialConnections: number;
+  threads: number;
+  pipelining: number;
+  thinkTimeMs: number;
+  /** Arrivals per second at the start of an open run, else `null`. */
+  rate: number | null;
+  arrivals: 'constant' | 'poisson' | null;
+  stages: { durationMs: number; rate: number }[];
+  maxPending: number | null;
+  durationMs: number | null;
+  requests: number | null;
+  warmupMs: number;
+  connection: 'keep-alive' | 'close';
+  tls: 'keep-alive' | 'resume' | 'full' | null;
+  verifyCertificate: boolean | null;
+  timeoutMs: number;
+  connectTimeoutMs: number;
+  /** The addresses in use, `host:port` or a socket's path. */
+  addresses: string[];
+  command: string[] | null;
+}
+
+/** One window of the series: 100 ms, the last one may be shorter. */
+export interface Window {
+  /** Start of the window, from the start of the measurement. */
+  tMs: number;
+  /** Responses with any status. */
+  completed: number;
+  /** Status errors, transport errors and timeouts. */
+  errors: number;
+  p50Ms: number | null;
+  p99Ms: number | null;
+}
+
+/** One sample of the server's processes. */
+export interface ServerSample {
+  tMs: number;
+  /** CPU in cores: 1.0 is one core busy. */
+  cpu: number;
+  rssMb: number;
+}
+
+/** The server as seen from `/proc`, when its pid is known. */
+export interface ServerResult {
+  pid: number;
+  /** The command line, shortened. */
+  command: string;
+  /** How the pid was known. */
+  source: 'command' | 'pid' | 'port-owner';
+  /** Number of processes sampled: the pid and its descendants. */
+  processes: number;
+  /** Mean CPU in cores over the measurement per group of threads; `main` is the main threads' (JavaScript in Node). */
+  threads: { group: string; threads: number; cpu: number }[];
+  cpuMean: number;
+  rssMaxMb: number;
+  series: ServerSample[];
+}
+
+/** Something that makes the measurement doubtful, with advice. */
+export interface Warning {
+  id: string;
+  message: string;
+}
+
+/** The result of a run; JSON of schemaVersion 1. Times are in milliseconds, `series` in windows of 100 ms. */
+export interface LoadResult {
+  schemaVersion: 1;
+  tool: { name: 'millrace'; version: string };
+  plan: PlanSummary;
+  /** When the measurement started (after set-up and warm-up), ISO 8601. */
+  startedAt: string;
+  /** Of the measurement. */
+  durationMs: number;
+  /** Time to open the first connections, before the clock. */
+  setupMs: number;
+  /** Ended early by a signal. */
+  interrupted: boolean;
+  warmup: { durationMs: number; requests: number };
+  /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
+  requests: {
+    sent: number;
+    /** Status 100-399. */
+    ok: number;
+    /** Status 400 and above. */
+    statusErrors: number;
+    transportErrors: number;
+    timeouts: number;
+    inFlightAtEnd: number;
+    notSent: {
+      /** Arrivals over the bound of an open run. */
+      overflow: number;
+      /** Arrivals still waiting for a connection at the end. */
+      queuedAtEnd: number;
+      /** Requests that were due on a connection that could not be opened. */
+      connectFailed: number;
+    };
+  };
+  /** Completed requests per second; `stdev` over whole seconds, `null` with fewer than two. */
+  throughput: { mean: number; stdev: number | null };
+  latencyMs: Distribution;
+  serviceTimeMs: Distribution;
+  connectMs: Distribution;
+  tlsMs: Distribution;
+  connections: {
+    opened: number;
+    /** Requests that were sent on a connection that had carried one before. */
+    reused: number;
+    tlsFull: number;
+    tlsResumed: number;
+    /** Attempts that failed. */
+    failed: number;
+  };
+  statusCodes: Record<string, number>;
+  /** By kind, most frequent first. Failed connects count here and in `connections.failed`, not in `requests`. */
+  errors: {
+    kind: ErrorKind;
+    count: number /** One of the system's own messages. */;
+    example: string | null;
+  }[];
+  bytes: { sent: number; received: number };
+  generator: {
+    /** Share of the measurement in which the busiest worker was not waiting. */
+    busy: number;
+    /** Share in which the most starved worker was ready to run and was not given a core; `null` where the system does not tell. */
+    starved: number | null;
+    /** Intended time to the generator's own attempt to send; `null` in a closed run without think time. */
+    latenessMs: { p50: number; p99: number; max: number } | null;
+    /** |N - X·R| / N; `null` where it has no meaning. */
+    littleResidual: number | null;
+    clientBound: boolean;
+    /** Why, in words; empty if not client-bound. */
+    reasons: string[];
+    workers: { busy: number; starved: number | null; requests: number }[];
+  };
+  /** Mean number of requests in flight, measured. */
+  meanInFlight: number;
+  series: Window[];
+  /** HdrHistogram V2 compressed, base64; values in nanoseconds, 3 significant digits. */
+  histograms: { unit: 'ns'; latency: string; serviceTime: string };
+  /** Points of the distributions on the percentile axis, for plots: [percentile, ms]. */
+  percentiles: {
+    latency: [percentile: number, ms: number][];
+    serviceTime: [percentile: number, ms: number][];
+  };
+  server?: ServerResult;
+  warnings: Warning[];
+}
+
+/** The state of a run in progress; ten a second. */
+export interface Snapshot {
+  phase: 'setup' | 'warmup' | 'measure';
+  /** Since the start of the phase. */
+  elapsedMs: number;
+  completed: number;
+  errors: number;
+  inFlight: number;
+  /** Over the last second. */
+  throughput: number;
+  /** So far; `null` without a sample. */
+  p50Ms: number | null;
+  p99Ms: number | null;
+}

@@ -1,0 +1,79 @@
+import { usageError } from '../errors.js';
+import type { NativeTls } from '../native.js';
+import { DEFAULTS } from './defaults.js';
+import { readInput } from './file.js';
+import type { Mix } from './mix.js';
+import type { LoadOptions } from './options.js';
+import type { PlanSummary } from './result.js';
+
+/** How long a connection lives, and how it is secured. */
+export interface Transport {
+  connection: PlanSummary['connection'];
+  /** `null` where no target is `https`. */
+  tls: PlanSummary['tls'];
+  native: NativeTls;
+}
+
+const TLS_MODES = ['keep-alive', 'resume', 'full'];
+
+/** Reads what the options say about connections' lives and TLS. */
+export function readTransport(options: LoadOptions, mix: Mix): Transport {
+  const secure = mix.origins.some(({ tls }) => tls);
+  refuseTlsWithoutHttps(options, secure);
+  const connection = readConnection(options, mix.close);
+  const tls = secure ? (options.tls ?? DEFAULTS.tls[connection === 'close' ? 1 : 0]) : null;
+  if (tls === 'keep-alive' && connection === 'close') {
+    throw usageError('tls keep-alive with connection close; accepted with it: resume, full');
+  }
+  return { connection, tls, native: { ...readCertificates(options), mode: tls ?? 'keep-alive' } };
+}
+
+function readConnection(options: LoadOptions, headersClose: boolean): PlanSummary['connection'] {
+  const { connection, tls } = options;
+  if (connection !== undefined && connection !== 'keep-alive' && connection !== 'close') {
+    throw usageError(`connection: '${connection}' given; accepted: keep-alive, close`);
+  }
+  if (tls !== undefined && !TLS_MODES.includes(tls)) {
+    throw usageError(`tls: '${tls}' given; accepted: ${TLS_MODES.join(', ')}`);
+  }
+  const handshakes = tls === 'resume' || tls === 'full';
+  if (connection === 'keep-alive' && handshakes) {
+    throw usageError(
+      `connection keep-alive with tls ${tls}, which opens a connection for each request; accepted: one of them`,
+    );
+  }
+  if (connection === 'keep-alive' && headersClose) {
+    throw usageError(
+      'connection keep-alive with a header Connection: close; accepted: one of them',
+    );
+  }
+  return handshakes || headersClose ? 'close' : (connection ?? DEFAULTS.connection);
+}
+
+function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
+  if (secure) return;
+  for (const option of ['tls', 'ca', 'cert', 'key', 'sni'] as const) {
+    if (options[option] === undefined) continue;
+    throw usageError(
+      `${option}: '${options[option]}' given without an https:// URL; accepted: only with one`,
+    );
+  }
+}
+
+function readCertificates({
+  insecure = false,
+  ca,
+  cert,
+  key,
+}: LoadOptions): Omit<NativeTls, 'mode'> {
+  if ((cert === undefined) !== (key === undefined)) {
+    const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
+    throw usageError(`${given} without ${missing}; accepted: both or neither`);
+  }
+  return {
+    verify: !insecure,
+    ...(ca !== undefined && { ca: readInput(ca, 'ca file') }),
+    ...(cert !== undefined && { cert: readInput(cert, 'cert file') }),
+    ...(key !== undefined && { key: readInput(key, 'key file') }),
+  };
+}

@@ -1,0 +1,189 @@
+import { availableParallelism } from 'node:os';
+import { count, plural, rate, share, time } from '../report/units.js';
+import type { LoadResult, Warning } from './result.js';
+import { arrivalsWithin } from './schedule.js';
+
+/** What the result does not hold. */
+export interface Circumstances {
+  /** Addresses of a name with several that refused and were left out. */
+  refusedAddresses: string[];
+  /** How the command's server ended, if it did so during the run. */
+  serverEnded: string | null;
+}
+
+/** Everything that makes a measurement doubtful, each with advice; what matters most comes first. */
+export function warningsOf(result: LoadResult, circumstances: Circumstances): Warning[] {
+  const checks: [id: string, message: string | null][] = [
+    ['client-bound', clientBound(result)],
+    ['server-ended', serverEnded(circumstances)],
+    ['all-failed', allFailed(result)],
+    ['rate-not-reached', rateNotReached(result)],
+    ['not-sent', notSent(result)],
+    ['waiting-for-connections', waitingForConnections(result)],
+    ['timeouts', timeouts(result)],
+    ...errors(result),
+    ['status-errors', statusErrors(result)],
+    ['connect-failed', connectFailed(result)],
+    ['addresses-left-out', addressesLeftOut(circumstances)],
+    ['reopened', reopened(result)],
+    ['censored', censored(result)],
+    ['shared-cores', sharedCores(result)],
+    ['short-run', shortRun(result)],
+    ['certificate-not-verified', certificateNotVerified(result)],
+  ];
+  return checks.flatMap(([id, message]) => (message === null ? [] : [{ id, message }]));
+}
+
+function clientBound({ generator }: LoadResult): string | null {
+  if (!generator.clientBound) return null;
+  return `CLIENT-BOUND: ${generator.reasons.join('; ')}. The figures are the generator's, not the server's: use more threads (-t), a lower load, or cores of its own.`;
+}
+
+function serverEnded({ serverEnded }: Circumstances): string | null {
+  if (serverEnded === null) return null;
+  return `The server ${serverEnded}, during the run, which was ended then.`;
+}
+
+function allFailed({ requests }: LoadResult): string | null {
+  if (requests.ok > 0) return null;
+  if (requests.sent > 0) return 'No request succeeded: the latencies are those of failures.';
+  return 'No request was sent: the run was too short, or nothing was due.';
+}
+
+/** The share of the asked rate below which it counts as not reached. */
+const RATE_REACHED = 0.95;
+
+function rateNotReached({ plan, requests, latencyMs, durationMs }: LoadResult): string | null {
+  if (plan.model === 'closed') return null;
+  // What was due within the fastest response's time of the end could not be complete.
+  const due = (ms: number) =>
+    Math.min(arrivalsWithin(plan, Math.max(ms, 0)), plan.requests ?? Number.POSITIVE_INFINITY);
+  const completed = requests.ok + requests.statusErrors;
+  const sentTooFew = requests.sent < leastOf(due(durationMs), plan.arrivals);
+  const completedTooFew =
+    completed < leastOf(due(durationMs - (latencyMs.min ?? 0)), plan.arrivals);
+  if (!sentTooFew && !completedTooFew) return null;
+  const perSecond = (requests: number) => `${rate((requests * 1000) / durationMs)}/s`;
+  return `The rate was not reached: asked ${perSecond(due(durationMs))}, sent ${perSecond(requests.sent)}, completed ${perSecond(completed)}. Lower it (-R), or allow more connections (-c).`;
+}
+
+// An arrival at the very end may fall on either side; Poisson arrivals deviate by their root.
+function leastOf(due: number, arrivals: LoadResult['plan']['arrivals']): number {
+  const chance = arrivals === 'poisson' ? 3 * Math.sqrt(due) : 0;
+  return RATE_REACHED * due - chance - 1;
+}
+
+function notSent({ requests, plan }: LoadResult): string | null {
+  const { overflow, queuedAtEnd, connectFailed } = requests.notSent;
+  const parts = [
+    overflow > 0 &&
+      `${count(overflow)} were over the bound of ${count(plan.maxPending ?? 0)} pending (--max-pending)`,
+    queuedAtEnd > 0 && `${count(queuedAtEnd)} were still waiting for a connection at the end`,
+    connectFailed > 0 && `${count(connectFailed)} had no connection because it could not be opened`,
+  ].filter((part) => part !== false);
+  if (parts.length === 0) return null;
+  return `${plural(overflow + queuedAtEnd + connectFailed, 'request')} due but not sent: ${parts.join('; ')}. The latencies do not hold them.`;
+}
+
+function waitingForConnections({ plan, latencyMs, serviceTimeMs, generator }: LoadResult) {
+  if (plan.model === 'closed' || generator.clientBound) return null;
+  const [latency, service] = [latencyMs.p99 ?? 0, serviceTimeMs.p99 ?? 0];
+  if (latency < 2 * service || latency - service < 1) return null;
+  return `Arrivals waited for a free connection: latency p99 is ${time(latency)}, service time p99 ${time(service)}. That wait is real for clients who come at this rate; to see the server without it, raise -c (now ${count(plan.connections)}).`;
+}
+
+function timeouts({ requests, plan }: LoadResult): string | null {
+  if (requests.timeouts === 0) return null;
+  return `${plural(requests.timeouts, 'request')} timed out after ${time(plan.timeoutMs)} and entered the latencies at that age: the truth is at least that. See the server, or raise --timeout.`;
+}
+
+const ADVICE: Partial<Record<LoadResult['errors'][number]['kind'], string>> = {
+  'connect-refused': 'nothing listens there, or its backlog is full',
+  'connect-timeout': 'the host drops packets, or its backlog is full; see --connect-timeout',
+  dns: 'see the name',
+  tls: 'see the certificate (--ca, --sni, or -k to accept any)',
+  reset: 'the server or a proxy gave the connection up',
+  'closed-early': 'the server closed before the response was complete',
+  protocol: 'the response breaks HTTP/1.1',
+  'fd-limit': 'raise the limit of open files (ulimit -n) or lower -c',
+};
+
+function errors(result: LoadResult): [id: string, message: string][] {
+  return result.errors
+    .filter(({ kind }) => kind !== 'timeout')
+    .map(({ kind, count: number, example }) => {
+      const advice = kind === 'closed-early' || kind === 'reset' ? unanswered(result) : null;
+      const parts = [ADVICE[kind], advice].filter((part) => part);
+      const text = `${plural(number, 'error')} of kind ${kind}${example ? ` (${example})` : ''}`;
+      return [`errors-${kind}`, `${text}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}.`];
+    });
+}
+
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
+
+// RFC 9110, 9.2.2: what a client may send again by itself. Millrace never does.
+function unanswered({ plan, requests }: LoadResult): string | null {
+  if (requests.transportErrors === 0) return null;
+  const methods = new Set(plan.targets.map(({ method }) => method));
+  const others = [...methods].filter((method) => !IDEMPOTENT.has(method));
+  if (others.length === 0) {
+    return 'requests left without an answer were not sent again, though all are idempotent';
+  }
+  return `requests left without an answer were not sent again: ${others.join(', ')} is not idempotent, the server may have acted on them`;
+}
+
+function statusErrors({ requests, statusCodes }: LoadResult): string | null {
+  if (requests.statusErrors === 0) return null;
+  const codes = Object.entries(statusCodes)
+    .filter(([code]) => Number(code) >= 400)
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, number]) => `${code} (${count(number)})`);
+  const answered = requests.ok + requests.statusErrors;
+  return `${share(requests.statusErrors / answered)} of the responses had an error status: ${codes.slice(0, 4).join(', ')}. An error may be faster or slower than the work it replaces.`;
+}
+
+function connectFailed({ connections, plan }: LoadResult): string | null {
+  if (connections.failed === 0) return null;
+  return `${plural(connections.failed, 'attempt')} to connect failed: fewer than the ${count(plan.connections)} connections asked for may have carried the load.`;
+}
+
+function addressesLeftOut({ refusedAddresses }: Circumstances): string | null {
+  if (refusedAddresses.length === 0) return null;
+  return `Left out, because nothing could be connected there: ${refusedAddresses.join(', ')}. Name an address instead of the host to be sure which is measured.`;
+}
+
+function reopened({ connections, plan }: LoadResult): string | null {
+  const more = connections.opened - plan.connections;
+  if (plan.connection === 'close' || more <= 0) return null;
+  return `${plural(more, 'connection')} had to be opened anew because the server closed one: connect times are part of the latencies. See its keep-alive settings.`;
+}
+
+/** The share of samples from which on they shape the percentiles that people look at. */
+const CENSORED = 0.05;
+
+function censored({ latencyMs }: LoadResult): string | null {
+  const part = latencyMs.censored / Math.max(latencyMs.count, 1);
+  if (part < CENSORED) return null;
+  return `${share(part)} of the latencies are ages of requests that did not finish: percentiles above ${share(1 - part)} are lower bounds. Run longer (-d), or with less load.`;
+}
+
+function sharedCores({ server, generator }: LoadResult): string | null {
+  if (!server) return null;
+  const cores = availableParallelism();
+  const used = generator.workers.reduce((sum, { busy }) => sum + busy, server.cpuMean);
+  if (used < 0.9 * cores) return null;
+  return `Server and generator share ${plural(cores, 'core')} and used ${share(used / cores)} of them: each slows the other down. Use another machine for one of them, or separate cores (taskset).`;
+}
+
+function shortRun({ durationMs, requests }: LoadResult): string | null {
+  const completed = requests.ok + requests.statusErrors;
+  if (durationMs < 1000) {
+    return `The measurement lasted ${time(durationMs)}: one second is the least for a throughput. Run longer (-d).`;
+  }
+  if (completed >= 100 || completed === 0) return null;
+  return `Only ${plural(completed, 'response')}: p99 needs 100 at the least. Run longer (-d).`;
+}
+
+function certificateNotVerified({ plan }: LoadResult): string | null {
+  return plan.verifyCertificate === false ? 'The certificate was not verified (--insecure).' : null;
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MillraceError } from '../errors.js';
+import { type Endpoint, endpointFinder } from './endpoint.js';
+import { listeningSockets } from './listening.js';
+import { signalGroup, stopGroup } from './process-group.js';
+import { type SpawnedCommand, spawnCommand } from './spawn.js';
+
+/** How `startCommand` waits for the server. */
+export interface CommandOptions {
+  /** The port to wait for; without it the lowest TCP port that the command's processes listen on. */
+  port?: number;
+  /** The most time until the port is open. */
+  timeoutMs: number;
+  /** Gives up waiting: the server is stopped, and the promise rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Receives what the server writes to stdout and stderr. */
+  onOutput?: (chunk: Buffer) => void;
+}
+
+/** A server that was started and listens; `host` is the address under which this machine reaches it. */
+export interface ServerProcess extends Endpoint {
+  pid: number;
+  /** Resolves when the command has ended, with how, as in `ended with exit code 1: Error: no database`. */
+  exited: Promise<string>;
+  /** Ends all processes of the command: SIGTERM, after 3 s SIGKILL. Resolves when they are gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server, without a shell and in a process group of its own, and waits until it listens. The group does not
+ * get the terminal's Ctrl-C. It is killed when this process exits, but not when this process is killed by a signal.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_COMMAND`: it cannot be started, ends early, or does not listen in time;
+ *   `ERR_MILLRACE_USAGE`: this system does not tell which port it listens on, it has to be given.
+ * @example
+ * const server = await startCommand(['node', 'server.js'], { timeoutMs: 10_000 });
+ * console.log(`http://${server.host}:${server.port}/`);
+ * await server.stop();
+ */
+export async function startCommand(
+  command: string[],
+  options: CommandOptions,
+): Promise<ServerProcess> {
+  options.signal?.throwIfAborted();
+  const find = await endpointFinder(options.port);
+  const spawned = await spawnCommand(command, options.onOutput);
+  const { pid } = spawned;
+
+  const killOnExit = () => {
+    signalGroup(pid, 'SIGKILL');
+  };
+  process.on('exit', killOnExit);
+  const stop = async () => {
+    await stopGroup(pid);
+    await spawned.ended;
+    process.off('exit', killOnExit);
+  };
+  try {
+    const endpoint = await waitForEndpoint(command, spawned, find, options);
+    const exited = spawned.ended.then((how) => withLine(how, spawned.lastLine()));
+    return { pid, ...endpoint, exited, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Looks until the server listens, has ended, or the time is over. */
+async function waitForEndpoint(
+  command: string[],
+  { pid, ended, lastLine }: SpawnedCommand,
+  find: (pid: number) => Promise<Endpoint | null>,
+  { port, timeoutMs, signal }: CommandOptions,
+): Promise<Endpoint> {
+  const name = `\`${command.join(' ')}\``;
+  const wanted = port === undefined ? 'on any port' : `on port ${port}`;
+  const fail = (what: string) =>
+    new MillraceError('ERR_MILLRACE_COMMAND', withLine(`${name} ${what}`, lastLine()));
+  const deadline = performance.now() + timeoutMs;
+  let end: string | undefined;
+  ended.then((how) => {
+    end = how;
+  });
+  for (;;) {
+    signal?.throwIfAborted();
+    if (end !== undefined) throw fail(`${end} before it listened ${wanted}`);
+    const begin = performance.now();
+    const endpoint = await find(pid);
+    if (endpoint !== null) return endpoint;
+    if (begin > deadline) {
+      throw fail(`does not listen ${wanted} after ${timeoutMs / 1000} s${insteadOf(port, pid)}`);
+    }
+    // Reading the kernel's tables may take milliseconds: looking is to take a fifth of a core at most.
+    await sleep(Math.max(10, 4 * (performance.now() - begin)));
+  }
+}
+
+function insteadOf(port: number | undefined, pid: number): string {
+  const ports = new Set(listeningSockets(pid).map((socket) => socket.port));
+  if (port === undefined || ports.size === 0) return '';
+  return `, only on ${[...ports].join(', ')}`;
+}
+
+function withLine(text: string, line: string): string {
+  return line === '' ? text : `${text}: ${line}`;
+}

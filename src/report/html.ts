@@ -1,0 +1,62 @@
+import type { LoadResult } from '../load/result.js';
+import { clientBound } from './client-bound.js';
+import { definitionList } from './html/definitions.js';
+import { headline } from './html/headline.js';
+import { distributionPlots, timePlots } from './html/load-plots.js';
+import {
+  connectionTable,
+  distributionTable,
+  errorTable,
+  generatorTable,
+  planTable,
+  requestTable,
+  serverTable,
+  statusTable,
+} from './html/load-tables.js';
+import { html, type Markup } from './html/markup.js';
+import { page, section } from './html/page.js';
+import { figure } from './html/plot.js';
+import { planSentence } from './plan.js';
+import { warningMessages } from './warnings.js';
+
+/** The report of a run as one HTML page that needs nothing from any network. */
+export function htmlReport(result: LoadResult): string {
+  const overTime = timePlots(result);
+  const distribution = distributionPlots(result);
+  const hint = html`<p class="hint">Drag to zoom, double-click to see all; with the keyboard, arrow keys move the cursor.</p>`;
+  return page({
+    title: 'Load report',
+    summary: planSentence(result.plan),
+    origin: `${result.tool.name} ${result.tool.version} · ${result.startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}`,
+    main: [
+      alarm(result),
+      headline(result),
+      warnings(result),
+      overTime.length > 0 ? section('Over time', hint, overTime.map(figure)) : null,
+      distribution.length > 0 ? section('Distribution', distribution.map(figure)) : null,
+      section(
+        'Numbers',
+        html`<div class="tables">${[distributionTable(result), requestTable(result), statusTable(result), errorTable(result), connectionTable(result), generatorTable(result), serverTable(result)]}</div>`,
+      ),
+      section('Plan', planTable(result)),
+      section('What the numbers mean', definitionList()),
+    ],
+    plots: [...overTime, ...distribution],
+    result,
+  });
+}
+
+function alarm({ generator }: LoadResult): Markup | null {
+  if (!generator.clientBound) return null;
+  const { title, meaning, advice } = clientBound;
+  return html`<div class="alarm" role="alert">
+<p><strong>${title}</strong> ${meaning}</p>
+<ul>${[...generator.reasons, advice].map((line) => html`<li>${line}</li>`)}</ul>
+</div>`;
+}
+
+function warnings(result: LoadResult): Markup | null {
+  const messages = warningMessages(result);
+  if (messages.length === 0) return null;
+  return html`<ul class="warnings">${messages.map((message) => html`<li>${message}</li>`)}</ul>`;
+}

@@ -1,0 +1,50 @@
+import { html, type Markup } from './markup.js';
+
+/** What each printed number means, in a line. */
+const definitions: readonly (readonly [term: string, meaning: string])[] = [
+  [
+    'throughput',
+    'responses with any status per second of the measurement; ± is the standard deviation over whole seconds',
+  ],
+  [
+    'latency',
+    'from the moment a request was due until the last byte of its response; in a closed run it is due when its slot is free',
+  ],
+  ['service time', 'from the first byte of the request sent until the last byte of its response'],
+  ['p99', '99 % of the samples are at most this; histograms keep three significant digits'],
+  [
+    'censored',
+    'requests that timed out, failed or were in flight at the end: they count at their age, the truth is at least that',
+  ],
+  ['ok', 'responses with a status from 100 to 399'],
+  [
+    'transport errors',
+    'requests that were sent and never answered in full: reset, closed early, not understood',
+  ],
+  ['timeouts', 'requests without a whole response within the time limit'],
+  ['not sent', 'requests that were due and never left: not part of sent, nor of any distribution'],
+  [
+    'connect, TLS',
+    'from the start of the connect to the connection, and of the handshake to its end, for each connection',
+  ],
+  ['busy', 'share of the measurement in which the busiest thread of the generator was not waiting'],
+  ['starved', 'share in which a thread of the generator was ready to run and was not given a core'],
+  [
+    'lateness',
+    'from the moment a request was due until the generator tried to send it: its own fault, contained in latency',
+  ],
+  [
+    "Little's law residual",
+    '|N − X·R| / N with N requests in flight, X throughput and R mean time: how far the numbers disagree with each other',
+  ],
+  [
+    'server CPU',
+    'cores busy, read from the operating system every 100 ms for the process and its descendants',
+  ],
+  ['server memory', 'resident set size of the same processes'],
+];
+
+export function definitionList(): Markup {
+  return html`<dl class="definitions">
+${definitions.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
+}

@@ -1,0 +1,177 @@
+import type { Distribution, LoadResult, ServerResult } from '../../load/result.js';
+import { sameDistribution } from '../distribution.js';
+import { readableIntervals } from '../intervals.js';
+import { bytes, cores, rate, time } from '../units.js';
+import { nines, type Plot, type Series } from './plot.js';
+
+type Points = readonly (readonly [percentile: number, ms: number])[];
+
+/** Where the greatest value is so many times the median, the y axis is logarithmic: a linear one would show a flat line. */
+const logFrom = 20;
+
+const bothClocks =
+  'Latency counts from the moment a request was due, service time from its first byte. Where they part, requests waited to be sent.';
+
+const line = { stepped: false, dashed: false, filled: false };
+const step = { ...line, stepped: true };
+
+/** What happened over time: on one time axis. */
+export function timePlots(result: LoadResult): Plot[] {
+  if (result.series.length === 0) return [];
+  const plots = [throughputPlot(result)];
+  if (result.series.some((window) => window.p50Ms !== null)) plots.push(latencyPlot(result));
+  if (result.server && result.server.series.length > 0) {
+    plots.push(cpuPlot(result, result.server), memoryPlot(result, result.server));
+  }
+  return plots;
+}
+
+/** Both clocks on the percentile axis. */
+export function distributionPlots({ percentiles, latencyMs, serviceTimeMs }: LoadResult): Plot[] {
+  const latency = ended(percentiles.latency, latencyMs);
+  const serviceTime = ended(percentiles.serviceTime, serviceTimeMs);
+  if (latency.length === 0) return [];
+  const percentilesOf = (points: Points) => points.map(([percentile]) => percentile);
+  const all = new Set([0, ...percentilesOf(latency), ...percentilesOf(serviceTime)]);
+  const shown = [...all].sort((a, b) => a - b);
+  const valuesOf = (points: Points) => shown.map((percentile) => valueAt(points, percentile));
+  const series: Series[] = [
+    { ...line, label: 'latency', values: valuesOf(latency), color: 'first' },
+  ];
+  const same = sameDistribution(latencyMs, serviceTimeMs);
+  if (!same) {
+    const values = valuesOf(serviceTime);
+    series.push({ ...line, label: 'service time', values, color: 'second', dashed: true });
+  }
+  return [
+    {
+      id: 'distribution',
+      title: 'Latency by percentile',
+      caption: same ? 'Service time is the same: no request waited to be sent.' : bothClocks,
+      summary: `Latency: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)}, greatest ${time(latencyMs.max)}.`,
+      axis: 'percentile',
+      unit: 'time',
+      log: wide(series),
+      x: shown.map((percentile) => nines(percentile, latencyMs.count)),
+      end: nines(100, latencyMs.count),
+      series,
+    },
+  ];
+}
+
+function throughputPlot(result: LoadResult): Plot {
+  const points = readableIntervals(result);
+  const completed = points.map((point) => point.completed);
+  const errors = points.map((point) => point.errors);
+  const series: Series[] = [
+    { ...step, label: 'completed', values: closed(completed), color: 'first', filled: true },
+  ];
+  if (errors.some((value) => value > 0)) {
+    series.push({ ...step, label: 'errors', values: closed(errors), color: 'error' });
+  }
+  return {
+    id: 'throughput',
+    title: 'Throughput',
+    caption:
+      'Responses per second with any status, and errors: status 4xx/5xx, transport errors, timeouts.',
+    summary: `Throughput over time: mean ${rate(result.throughput.mean)} requests per second.`,
+    axis: 'time',
+    unit: 'rate',
+    log: false,
+    x: [...points.map((point) => point.tMs), result.durationMs].map(seconds),
+    end: seconds(result.durationMs),
+    series,
+  };
+}
+
+function latencyPlot({ series: windows, latencyMs, durationMs }: LoadResult): Plot {
+  const p50s = closed(windows.map((window) => window.p50Ms));
+  const p99s = closed(windows.map((window) => window.p99Ms));
+  const series: Series[] = [
+    { ...step, label: 'p99', values: p99s, color: 'second' },
+    { ...step, label: 'p50', values: p50s, color: 'first' },
+  ];
+  return {
+    id: 'latency',
+    title: 'Latency',
+    caption: 'Percentiles of each 100 ms window, by the end of the request. A gap: nothing ended.',
+    summary: `Latency over time: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)} over the run.`,
+    axis: 'time',
+    unit: 'time',
+    log: wide(series),
+    x: [...windows.map((window) => window.tMs), durationMs].map(seconds),
+    end: seconds(durationMs),
+    series,
+  };
+}
+
+function cpuPlot({ durationMs }: LoadResult, server: ServerResult): Plot {
+  return {
+    id: 'cpu',
+    title: 'Server CPU',
+    caption: `Cores busy, all threads of pid ${server.pid} and its descendants.`,
+    summary: `Server CPU over time: mean ${cores(server.cpuMean)} cores.`,
+    axis: 'time',
+    unit: 'cores',
+    log: false,
+    x: server.series.map((sample) => seconds(sample.tMs)),
+    end: seconds(durationMs),
+    series: [
+      {
+        ...line,
+        label: 'CPU',
+        values: server.series.map((s) => s.cpu),
+        color: 'first',
+        filled: true,
+      },
+    ],
+  };
+}
+
+function memoryPlot({ durationMs }: LoadResult, server: ServerResult): Plot {
+  return {
+    id: 'memory',
+    title: 'Server memory',
+    caption: 'Resident set size, shared pages included.',
+    summary: `Server memory over time: at most ${bytes(server.rssMaxMb * 1e6)}.`,
+    axis: 'time',
+    unit: 'megabytes',
+    log: false,
+    x: server.series.map((sample) => seconds(sample.tMs)),
+    end: seconds(durationMs),
+    series: [
+      {
+        ...line,
+        label: 'memory',
+        values: server.series.map((s) => s.rssMb),
+        color: 'first',
+        filled: true,
+      },
+    ],
+  };
+}
+
+/** The last window lasts until the end of the run. */
+function closed(values: (number | null)[]): (number | null)[] {
+  return [...values, values.at(-1) ?? null];
+}
+
+/** Without the points below the least time of a request that ended: requests in flight at the end may be of any age. */
+function ended(points: Points, { min }: Distribution): Points {
+  return min === null ? points : points.filter(([, ms]) => ms >= min);
+}
+
+function valueAt(points: Points, percentile: number): number | null {
+  return (points.find((point) => point[0] >= percentile) ?? points.at(-1))?.[1] ?? null;
+}
+
+function wide(series: Series[]): boolean {
+  const values = series.flatMap((one) => one.values).filter((value) => value !== null);
+  const sorted = values.sort((a, b) => a - b);
+  const [least = 0, median = 0, most = 0] = [sorted[0], sorted[sorted.length >> 1], sorted.at(-1)];
+  return least > 0 && most > logFrom * median;
+}
+
+function seconds(ms: number): number {
+  return ms / 1000;
+}

@@ -1,0 +1,148 @@
+import type { Distribution, LoadResult } from '../../load/result.js';
+import { sameDistribution, statistics } from '../distribution.js';
+import { length, schedule } from '../plan.js';
+import { bytes, cores, count, duration, share, time } from '../units.js';
+import type { Child, Markup } from './markup.js';
+import { table, textTable } from './tables.js';
+
+/** Latency and service time, and connecting where it was measured. */
+export function distributionTable(result: LoadResult): Markup | null {
+  const clocks: [string, Distribution][] = sameDistribution(result.latencyMs, result.serviceTimeMs)
+    ? [['latency = service time', result.latencyMs]]
+    : [
+        ['latency', result.latencyMs],
+        ['service time', result.serviceTimeMs],
+      ];
+  const all: [string, Distribution][] = [
+    ...clocks,
+    ['connect', result.connectMs],
+    ['TLS', result.tlsMs],
+  ];
+  const measured = all.filter(([, distribution]) => distribution.count > 0);
+  if (measured.length === 0) return null;
+  const row = (name: string, cell: (distribution: Distribution) => string) => [
+    name,
+    ...measured.map(([, distribution]) => cell(distribution)),
+  ];
+  return table(
+    'Times',
+    ['', ...measured.map(([name]) => name)],
+    [
+      row('min', ({ min }) => time(min)),
+      ...statistics.map(({ name, key }) => row(name, (distribution) => time(distribution[key]))),
+      row('samples', (distribution) => count(distribution.count)),
+      row('censored', ({ censored }) => count(censored)),
+    ],
+  );
+}
+
+/** The account of the requests: the rows from `ok` on add up to `sent`. */
+export function requestTable({ requests }: LoadResult): Markup | null {
+  const { notSent } = requests;
+  const rows: [string, number][] = [
+    ['sent', requests.sent],
+    ['= ok', requests.ok],
+    ['+ status 4xx/5xx', requests.statusErrors],
+    ['+ transport errors', requests.transportErrors],
+    ['+ timeouts', requests.timeouts],
+    ['+ in flight at the end', requests.inFlightAtEnd],
+  ];
+  const missed: [string, number][] = [
+    ['not sent: over the bound', notSent.overflow],
+    ['not sent: waiting at the end', notSent.queuedAtEnd],
+    ['not sent: no connection', notSent.connectFailed],
+  ];
+  const shown = [...rows, ...missed.filter(([, number]) => number > 0)];
+  return table('Requests', [], shown.map(counted));
+}
+
+export function statusTable({ statusCodes }: LoadResult): Markup | null {
+  return table('Responses by status', [], Object.entries(statusCodes).map(counted));
+}
+
+export function errorTable({ errors }: LoadResult): Markup | null {
+  const rows = errors.map(({ kind, count: number, example }) => [
+    kind,
+    count(number),
+    example ?? '',
+  ]);
+  return textTable('Errors by kind', ['kind', 'count', 'for example'], rows);
+}
+
+export function connectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
+  const rows: Child[][] = [
+    ['opened', count(connections.opened)],
+    ['failed to open', count(connections.failed)],
+    ['requests on a used one', count(connections.reused)],
+    ['full TLS handshakes', count(connections.tlsFull)],
+    ['resumed TLS handshakes', count(connections.tlsResumed)],
+    ['sent', bytes(moved.sent)],
+    ['received', bytes(moved.received)],
+  ];
+  return table('Connections', [], rows);
+}
+
+export function generatorTable({ generator, meanInFlight }: LoadResult): Markup | null {
+  const { busy, starved, latenessMs, littleResidual } = generator;
+  const lateness: Child[][] =
+    latenessMs === null
+      ? [['lateness', 'no schedule']]
+      : [
+          ['lateness p50', time(latenessMs.p50)],
+          ['lateness p99', time(latenessMs.p99)],
+          ['lateness max', time(latenessMs.max)],
+        ];
+  const rows: Child[][] = [
+    ['busy, the busiest thread', share(busy)],
+    ['starved of CPU', starved === null ? 'not known' : share(starved)],
+    ...lateness,
+    ["Little's law residual", littleResidual === null ? 'no meaning' : share(littleResidual)],
+    ['requests in flight, mean', meanInFlight.toFixed(1)],
+  ];
+  return table('Generator', [], rows);
+}
+
+export function serverTable({ server }: LoadResult): Markup | null {
+  if (!server) return null;
+  const rows = server.threads.map(({ group, threads, cpu }) => [group, count(threads), cores(cpu)]);
+  return table('Server CPU by group of threads', ['group', 'threads', 'cores'], rows);
+}
+
+/** The effective settings. */
+export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
+  const settings: [string, Child][] = [
+    ['model', plan.model],
+    ...plan.targets.map((target): [string, Child] => [
+      plan.order === 'weighted' ? `target, weight ${target.weight ?? 1}` : 'target',
+      `${target.method} ${target.url}${target.bodyBytes > 0 ? `, body ${bytes(target.bodyBytes)}` : ''}`,
+    ]),
+    ['addresses', plan.addresses.join(', ')],
+    ['command', plan.command === null ? null : plan.command.join(' ')],
+    ['schedule', plan.model === 'open' ? schedule(plan) : null],
+    ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
+    ['pipelining', plan.pipelining],
+    ['think time', plan.model === 'open' ? null : duration(plan.thinkTimeMs)],
+    ['threads', plan.threads],
+    ['pending at most', plan.maxPending === null ? null : count(plan.maxPending)],
+    ['length', length(plan)],
+    ['measured', `${time(durationMs)} after ${time(setupMs)} of set-up`],
+    ['connection', plan.connection],
+    ['TLS', plan.tls],
+    ['certificate', certificate(plan.verifyCertificate)],
+    [
+      'time limits',
+      `request ${duration(plan.timeoutMs)}, connect ${duration(plan.connectTimeoutMs)}`,
+    ],
+  ];
+  const rows = settings.filter(([, value]) => value !== null);
+  return textTable('Settings in effect', [], rows);
+}
+
+function certificate(verified: boolean | null): string | null {
+  if (verified === null) return null;
+  return verified ? 'verified' : 'not verified';
+}
+
+function counted([name, number]: [string, number]): Child[] {
+  return [name, count(number)];
+}

@@ -1,0 +1,73 @@
+import type { PlanSummary } from '../load/result.js';
+import { bytes, count, duration, plural, rate } from './units.js';
+
+/** Targets named in full before the rest is only counted. */
+const targetsShown = 3;
+
+/**
+ * How the settings were understood, in one sentence:
+ * `closed: 50 connections x pipelining 1, 1 thread, 10 s, GET http://127.0.0.1:8080/`.
+ */
+export function planSentence(plan: PlanSummary): string {
+  const parts = [
+    ...(plan.model === 'open' ? openModel(plan) : closedModel(plan)),
+    plural(plan.threads, 'thread'),
+    length(plan),
+    ...connectionMode(plan),
+    targets(plan),
+  ];
+  return `${plan.model}: ${parts.join(', ')}`;
+}
+
+/** The schedule of an open run: `1,000 req/s total (constant)`, or its stages. */
+export function schedule(plan: PlanSummary): string {
+  const start = `${rate(plan.rate ?? 0)}`;
+  if (plan.stages.length === 0) return `${start} req/s total (${plan.arrivals})`;
+  const stages = plan.stages.map((stage) => `${rate(stage.rate)} in ${duration(stage.durationMs)}`);
+  return `${start} req/s total, to ${stages.join(', to ')} (${plan.arrivals})`;
+}
+
+/** The time or the number of requests after which the run ends. */
+export function length(plan: PlanSummary): string {
+  const limits = [];
+  if (plan.requests !== null) limits.push(plural(plan.requests, 'request'));
+  if (plan.durationMs !== null) limits.push(duration(plan.durationMs));
+  const end = limits.length > 0 ? limits.join(' or at most ') : 'until stopped';
+  return plan.warmupMs > 0 ? `${end} after ${duration(plan.warmupMs)} of warm-up` : end;
+}
+
+function closedModel(plan: PlanSummary): string[] {
+  const slots = `${plural(plan.connections, 'connection')} x pipelining ${plan.pipelining}`;
+  return plan.thinkTimeMs > 0 ? [slots, `think time ${duration(plan.thinkTimeMs)}`] : [slots];
+}
+
+function openModel(plan: PlanSummary): string[] {
+  const connections = `up to ${plural(plan.connections, 'connection')}`;
+  return [
+    schedule(plan),
+    plan.pipelining > 1 ? `${connections} x pipelining ${plan.pipelining}` : connections,
+  ];
+}
+
+function connectionMode(plan: PlanSummary): string[] {
+  const parts = [];
+  if (plan.tls === 'full') parts.push('a new connection and a full TLS handshake per request');
+  else if (plan.tls === 'resume') {
+    parts.push('a new connection and a resumed TLS handshake per request');
+  } else if (plan.connection === 'close') parts.push('a new connection per request');
+  if (plan.verifyCertificate === false) parts.push('certificate not verified');
+  return parts;
+}
+
+function targets(plan: PlanSummary): string {
+  const shown = plan.targets.slice(0, targetsShown).map((target) => {
+    const body = target.bodyBytes > 0 ? ` (${bytes(target.bodyBytes)} body)` : '';
+    const weight = plan.order === 'weighted' ? ` (weight ${target.weight ?? 1})` : '';
+    return `${target.method} ${target.url}${body}${weight}`;
+  });
+  if (plan.targets.length === 1) return shown.join('');
+  const more = plan.targets.length - shown.length;
+  if (more > 0) shown.push(`${count(more)} more`);
+  const order = plan.order === 'weighted' ? 'by weight' : 'in turn';
+  return `${plural(plan.targets.length, 'target')} ${order}: ${shown.join(', ')}`;
+}

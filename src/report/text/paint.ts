@@ -1,0 +1,22 @@
+/** What a colour means in the text report. */
+export type Ink = 'dim' | 'strong' | 'bar' | 'good' | 'warning' | 'bad' | 'alarm';
+
+/** Colours a text, or leaves it as it is. */
+export type Paint = (ink: Ink, text: string) => string;
+
+/** ECMA-48, Select Graphic Rendition. */
+const codes: Record<Ink, string> = {
+  dim: '2',
+  strong: '1',
+  bar: '36',
+  good: '32',
+  warning: '33',
+  bad: '31',
+  alarm: '1;7;31',
+};
+
+/** The colours of a terminal, or none. */
+export function painter(color: boolean): Paint {
+  if (!color) return (_, text) => text;
+  return (ink, text) => (text === '' ? '' : `\x1b[${codes[ink]}m${text}\x1b[0m`);
+}

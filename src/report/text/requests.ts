@@ -1,0 +1,78 @@
+import type { LoadResult } from '../../load/result.js';
+import { bytes, count, plural, rate, time } from '../units.js';
+import { field, type Sheet } from './sheet.js';
+
+/** Throughput, and the account of all requests. */
+export function requestLines(result: LoadResult, sheet: Sheet): string[] {
+  return [
+    ...field(sheet, 'throughput', throughput(result), 'strong'),
+    ...field(sheet, 'requests', account(result.requests)),
+    ...notSent(result, sheet),
+    ...connections(result, sheet),
+    ...statusCodes(result, sheet),
+    ...errors(result, sheet),
+  ];
+}
+
+function throughput({ throughput, plan, bytes: moved, durationMs }: LoadResult): string {
+  const spread = throughput.stdev === null ? '' : ` ± ${rate(throughput.stdev)}`;
+  const asked =
+    plan.rate !== null && plan.stages.length === 0 ? ` of ${rate(plan.rate)} asked for` : '';
+  const received = durationMs > 0 ? (moved.received * 1000) / durationMs : 0;
+  return `${rate(throughput.mean)}${spread} req/s${asked}, ${bytes(received)}/s received in ${time(durationMs)}`;
+}
+
+/** `sent = ok + ...`; what is zero is left out. */
+function account(requests: LoadResult['requests']): string {
+  const rest = [
+    [requests.statusErrors, 'status 4xx/5xx'],
+    [requests.transportErrors, 'transport errors'],
+    [requests.timeouts, 'timeouts'],
+    [requests.inFlightAtEnd, 'in flight at the end'],
+  ] as const;
+  const terms = rest
+    .filter(([number]) => number > 0)
+    .map(([number, what]) => ` + ${count(number)} ${what}`);
+  return `${count(requests.sent)} sent = ${count(requests.ok)} ok${terms.join('')}`;
+}
+
+function notSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
+  const { overflow, queuedAtEnd, connectFailed } = requests.notSent;
+  const parts = [];
+  if (overflow > 0) {
+    const bound = plan.maxPending === null ? '' : ` of ${count(plan.maxPending)} pending`;
+    parts.push(`${count(overflow)} over the bound${bound}`);
+  }
+  if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for a connection at the end`);
+  if (connectFailed > 0) parts.push(`${count(connectFailed)} for want of a connection`);
+  return parts.length > 0 ? field(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
+}
+
+/** Connections, and what connecting took where it went on beyond the set-up. */
+function connections(result: LoadResult, sheet: Sheet): string[] {
+  const { opened, reused, failed, tlsFull, tlsResumed } = result.connections;
+  const parts = [`${count(opened)} opened`];
+  if (failed > 0) parts.push(`${count(failed)} failed`);
+  parts.push(`${plural(reused, 'request')} on a used one`);
+  const lines = field(sheet, 'connections', parts.join(', '));
+  if (opened <= result.plan.initialConnections) return lines;
+  lines.push(...field(sheet, 'connect', timesOf(result.connectMs)));
+  if (tlsFull + tlsResumed === 0) return lines;
+  const kinds = `${count(tlsFull)} full, ${count(tlsResumed)} resumed`;
+  return [...lines, ...field(sheet, 'TLS', `${timesOf(result.tlsMs)} (${kinds})`)];
+}
+
+function timesOf({ p50, p99, max }: LoadResult['connectMs']): string {
+  return `p50 ${time(p50)}, p99 ${time(p99)}, max ${time(max)}`;
+}
+
+function statusCodes({ statusCodes }: LoadResult, sheet: Sheet): string[] {
+  const codes = Object.entries(statusCodes).map(([code, number]) => `${code}: ${count(number)}`);
+  return codes.length > 0 ? field(sheet, 'status', codes.join(', ')) : [];
+}
+
+/** By kind; what became of them is in the warnings. */
+function errors({ errors }: LoadResult, sheet: Sheet): string[] {
+  const kinds = errors.map(({ kind, count: number }) => `${kind}: ${count(number)}`);
+  return kinds.length > 0 ? field(sheet, 'errors', kinds.join(', '), 'bad') : [];
+}

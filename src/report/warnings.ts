@@ -1,0 +1,10 @@
+import type { LoadResult } from '../load/result.js';
+import { time } from './units.js';
+
+/** What makes the measurement doubtful, without CLIENT-BOUND, which has a place of its own. */
+export function warningMessages({ warnings, interrupted, durationMs }: LoadResult): string[] {
+  const messages = warnings
+    .filter((warning) => warning.id !== 'client-bound')
+    .map((warning) => warning.message);
+  return interrupted ? [`Stopped early, after ${time(durationMs)}.`, ...messages] : messages;
+}

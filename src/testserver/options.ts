@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { createSecureContext } from 'node:tls';
+import { usageError } from '../errors.js';
+import type { Duration } from '../load/options.js';
+import { selfSignedCertificate } from '../native.js';
+import { parseBytes, parseCount, parseDuration } from '../units.js';
+
+/**
+ * How long a request waits for its response: always as long, at random between two bounds (uniformly), or every n-th
+ * request so long and the others not at all. The timer is Node's, of whole milliseconds. Each process counts for itself.
+ */
+export type Delay = Duration | { from: Duration; to: Duration } | { ms: Duration; every: number };
+
+/** What `startTestServer()` takes; everything has a default. */
+export interface TestServerOptions {
+  /** Default 0: a free port. */
+  port?: number;
+  /** The address to listen on. Default `'127.0.0.1'`. */
+  host?: string;
+  /** Listens on this Unix socket instead. */
+  path?: string;
+  /** Processes that answer, on one port. Default: one per core; 0: the calling process. */
+  processes?: number;
+  /** Default 0. */
+  delay?: Delay;
+  /** Status code of the responses. Default 200. */
+  status?: number;
+  /** Bytes of content in a response: a number or text such as `'16k'`. Default 13: a short text. */
+  size?: number | string;
+  /** Sends the content in several chunks and without a Content-Length. Default `false`. */
+  chunked?: boolean;
+  /** Closes the connection after each response. Default `false`. */
+  close?: boolean;
+  /** Share of the requests, 0 to 1, answered with status 500: at 0.25 every fourth. Default 0. */
+  errorRate?: number;
+  /** `true`: TLS with a certificate made on the spot for `localhost` and the host; or a certificate and its key, PEM. */
+  tls?: boolean | { cert: string; key: string };
+}
+
+/** The options, checked and with every default spelled out; goes as JSON to the processes that serve. */
+export interface TestServerPlan {
+  listen: { host: string; port: number } | { path: string };
+  processes: number;
+  /** Every n-th request takes a time between the two bounds. */
+  delay: { fromMs: number; toMs: number; every: number };
+  status: number;
+  /** `null`: the short text. */
+  size: number | null;
+  chunked: boolean;
+  close: boolean;
+  errorRate: number;
+  /** Processes that share the keys resume each other's sessions. */
+  tls: { cert: string; key: string; ticketKeys: string } | null;
+}
+
+/** @throws {MillraceError} `ERR_MILLRACE_USAGE` naming the option, what was given and what is accepted. */
+export async function planTestServer(options: TestServerOptions): Promise<TestServerPlan> {
+  const { host = '127.0.0.1', path, size, errorRate = 0 } = options;
+  if (!(errorRate >= 0 && errorRate <= 1)) {
+    throw usageError(`errorRate: '${errorRate}' given; accepted: a share from 0 to 1`);
+  }
+  if (path !== undefined && options.tls) {
+    throw usageError('tls with the path of a Unix socket; accepted: one of them');
+  }
+  const processes = options.processes ?? availableParallelism();
+  return {
+    listen:
+      path === undefined
+        ? { host, port: parseCount(options.port ?? 0, 'port', { min: 0, max: 65535 }) }
+        : { path },
+    processes: parseCount(processes, 'processes', { min: 0, max: 1024 }),
+    delay: planDelay(options.delay ?? 0),
+    status: parseStatus(options.status ?? 200),
+    size: size === undefined ? null : parseSize(size),
+    chunked: options.chunked ?? false,
+    close: options.close ?? false,
+    errorRate,
+    tls: await planTls(options.tls ?? false, host),
+  };
+}
+
+/** A status that can end a request. */
+export function parseStatus(status: number | string): number {
+  return parseCount(status, 'status', { min: 200, max: 599 });
+}
+
+/** Bytes of content that the server is ready to hold. */
+export function parseSize(size: number | string): number {
+  const max = 256 * 1024 ** 2;
+  return parseCount(parseBytes(size, 'size'), 'size', { min: 0, max });
+}
+
+/** Milliseconds that a timer can wait. */
+export function parseDelay(delay: Duration): number {
+  const ms = parseDuration(delay, 'delay');
+  if (ms > LONGEST_TIMER_MS) throw usageError(`delay: '${delay}' given; accepted: up to 24 days`);
+  return ms;
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function planDelay(delay: Delay): TestServerPlan['delay'] {
+  if (typeof delay !== 'object') {
+    const ms = parseDelay(delay);
+    return { fromMs: ms, toMs: ms, every: 1 };
+  }
+  if ('every' in delay) {
+    const ms = parseDelay(delay.ms);
+    const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
+    return { fromMs: ms, toMs: ms, every: parseCount(delay.every, 'delay.every', range) };
+  }
+  const [fromMs, toMs] = [parseDelay(delay.from), parseDelay(delay.to)];
+  if (fromMs > toMs) {
+    throw usageError(`delay: from '${delay.from}' to '${delay.to}' given; accepted: from <= to`);
+  }
+  return { fromMs, toMs, every: 1 };
+}
+
+async function planTls(
+  tls: NonNullable<TestServerOptions['tls']>,
+  host: string,
+): Promise<TestServerPlan['tls']> {
+  if (tls === false) return null;
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', host])];
+  const { cert, key } = tls === true ? await selfSignedCertificate(names) : tls;
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const { message } = error as Error;
+    throw usageError(`tls: these cannot be used as certificate and key, PEM: ${message}`);
+  }
+  return { cert, key, ticketKeys: randomBytes(48).toString('base64') };
+}

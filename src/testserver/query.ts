@@ -1,0 +1,24 @@
+import { parseDelay, parseSize, parseStatus } from './options.js';
+
+/** What the query of a request changes in its response. */
+export interface QueryChanges {
+  delayMs?: number;
+  status?: number;
+  size?: number;
+}
+
+/**
+ * Reads `?delay=20&status=503&size=1000`. Digits alone are milliseconds and bytes, as in the API; other parameters are
+ * of no concern.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` on a value that is not accepted.
+ */
+export function readQuery(url: string): QueryChanges {
+  const changes: QueryChanges = {};
+  const query = new URLSearchParams(url.slice(url.indexOf('?')));
+  const [delay, status, size] = ['delay', 'status', 'size'].map((name) => query.get(name));
+  if (delay) changes.delayMs = parseDelay(/^\d+$/.test(delay) ? Number(delay) : delay);
+  if (status) changes.status = parseStatus(status);
+  if (size) changes.size = parseSize(size);
+  return changes;
+}

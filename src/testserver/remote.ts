@@ -1,0 +1,73 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestServerPlan } from './options.js';
+import type { RunningServer } from './serve.js';
+
+/** What is asked of a process that serves. */
+export type Question = { serve: TestServerPlan } | { count: 'requests' };
+
+/** What it tells: first that it can be asked, then an answer to each question, in order. */
+export type Report =
+  | { ready: true }
+  | { listening: { port: number | null; pids: number[] } }
+  | { requests: number }
+  | { error: { message: string; code?: string | undefined } };
+
+/** Has a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
+export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promise<RunningServer> {
+  const gone = once(child, 'exit');
+  const { nextReport, ask } = questioner(child);
+  await nextReport();
+  const report = await ask({ serve: plan });
+  if (!('listening' in report)) {
+    child.kill('SIGKILL');
+    await gone;
+    throw toError(report);
+  }
+  return {
+    ...report.listening,
+    async requests() {
+      const report = await ask({ count: 'requests' });
+      if ('requests' in report) return report.requests;
+      throw toError(report);
+    },
+    async close() {
+      // The loss of the channel is what ends the child, as when this process is killed.
+      if (child.connected) child.disconnect();
+      const patience = setTimeout(() => child.kill('SIGKILL'), 3000);
+      await gone;
+      clearTimeout(patience);
+    },
+  };
+}
+
+const ENDED: Report = { error: { message: 'a process of the test server has ended' } };
+
+interface Questioner {
+  nextReport(): Promise<Report>;
+  ask(question: Question): Promise<Report>;
+}
+
+function questioner(child: ChildProcess): Questioner {
+  const waiting: ((report: Report) => void)[] = [];
+  child.on('message', (report: Report) => waiting.shift()?.(report));
+  child.once('exit', () => {
+    for (const receive of waiting) receive(ENDED);
+  });
+  return {
+    nextReport: () => new Promise((resolve) => waiting.push(resolve)),
+    ask(question) {
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        child.send(question, (error) => {
+          if (error) resolve(ENDED);
+        });
+      });
+    },
+  };
+}
+
+function toError(report: Report): Error {
+  const { message, code } = 'error' in report ? report.error : { message: 'unexpected report' };
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,54 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import type { TestServerPlan } from './options.js';
+import { readQuery } from './query.js';
+import { prepareReply, type Reply, sendReply } from './reply.js';
+
+/** Answers requests as a plan says, and counts them. */
+export interface Responder {
+  listener: RequestListener;
+  /** Requests whose head has arrived. */
+  requests(): number;
+}
+
+/** What can be made beforehand is: a request without a query costs a count and a few comparisons. */
+export function createResponder(plan: TestServerPlan): Responder {
+  const { fromMs, toMs, every } = plan.delay;
+  const usual = prepareReply(plan);
+  const failure = prepareReply({ ...plan, status: 500 });
+  let requests = 0;
+
+  const listener: RequestListener = (request, response) => {
+    requests += 1;
+    let delayMs = requests % every === 0 ? fromMs + Math.random() * (toMs - fromMs) : 0;
+    let reply = isFailure(requests, plan.errorRate) ? failure : usual;
+    const url = request.url ?? '';
+    if (url.includes('?')) {
+      try {
+        const changes = readQuery(url);
+        delayMs = changes.delayMs ?? delayMs;
+        if ('status' in changes || 'size' in changes) reply = prepareReply({ ...plan, ...changes });
+      } catch (error) {
+        reply = prepareReply({ ...plan, status: 400 }, `${(error as Error).message}\n`);
+      }
+    }
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      answer(response, reply, delayMs);
+    } else {
+      request.resume().once('end', () => answer(response, reply, delayMs));
+    }
+  };
+  return { listener, requests: () => requests };
+}
+
+function answer(response: ServerResponse, reply: Reply, delayMs: number): void {
+  // A response that is still due does not keep a closed server's process alive.
+  if (delayMs > 0) setTimeout(sendReply, delayMs, response, reply).unref();
+  else sendReply(response, reply);
+}
+
+/** The n-th request fails when the share has grown by a whole request: no chance is in it. */
+function isFailure(n: number, share: number): boolean {
+  // Ten times 0.1 may be a little less than 1.
+  const failures = (requests: number) => Math.floor(requests * share + 1e-9);
+  return share > 0 && failures(n) > failures(n - 1);
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TestServerPlan } from './options.js';
+import { createResponder } from './responder.js';
+
+/** A server that listens, in this process or in others. */
+export interface RunningServer {
+  /** `null` on a Unix socket. */
+  port: number | null;
+  /** Of the processes that answer. */
+  pids: number[];
+  requests(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Listens and answers in this process. Nothing of Node's ends a connection that a load test holds idle. */
+export async function serve(plan: TestServerPlan): Promise<RunningServer> {
+  const { listener, requests } = createResponder(plan);
+  const limits = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+  const server =
+    plan.tls === null
+      ? http.createServer(limits, listener)
+      : https.createServer({ ...limits, ...tlsOptions(plan.tls) }, listener);
+  // The system lowers the backlog to what it allows.
+  server.listen({ ...plan.listen, backlog: 65535 });
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port ?? null,
+    pids: [process.pid],
+    requests: async () => requests(),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** With the same keys and context every process of the server takes the session tickets of the others. */
+function tlsOptions({ cert, key, ticketKeys }: NonNullable<TestServerPlan['tls']>) {
+  return {
+    cert,
+    key,
+    ticketKeys: Buffer.from(ticketKeys, 'base64'),
+    sessionIdContext: 'millrace',
+  };
+}

@@ -1,0 +1,25 @@
+import cluster from 'node:cluster';
+import type { TestServerPlan } from './options.js';
+import { serveIn } from './remote.js';
+import type { RunningServer } from './serve.js';
+
+/** Serves the plan in several processes on one port, started from this one, which hands out the connections in turn. */
+export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServer> {
+  // Connections of one request need no even shares, and are accepted faster by the workers themselves.
+  if (plan.close) cluster.schedulingPolicy = cluster.SCHED_NONE;
+  const workers = Array.from({ length: plan.processes }, () => cluster.fork());
+  const servers = await Promise.all(
+    workers.map((worker) => serveIn(worker.process, { ...plan, processes: 1 })),
+  );
+  return {
+    port: servers[0]?.port ?? null,
+    pids: servers.flatMap((server) => server.pids),
+    async requests() {
+      const counts = await Promise.all(servers.map((server) => server.requests()));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close()));
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { usageError } from './errors.js';
+
+// Durations, counts, rates and sizes as people type them; report/units.ts is how they are printed.
+// `name` is the flag or field that a message names.
+
+const MS_PER_UNIT: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const COUNT_SUFFIX: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
+const BYTES_PER_UNIT: Record<string, number> = {
+  '': 1,
+  b: 1,
+  k: 1e3,
+  kb: 1e3,
+  kib: 1024,
+  m: 1e6,
+  mb: 1e6,
+  mib: 1024 ** 2,
+  g: 1e9,
+  gb: 1e9,
+  gib: 1024 ** 3,
+};
+
+const NUMBER = String.raw`\d+(?:\.\d+)?|\.\d+`;
+const DURATION_PART = new RegExp(`(${NUMBER})(ns|us|µs|ms|s|m|h)`, 'g');
+const DURATION = new RegExp(`^(?:(?:${NUMBER})(?:ns|us|µs|ms|s|m|h))+$`);
+const COUNT = new RegExp(`^(${NUMBER})([kmg]?)$`, 'i');
+const BYTES = new RegExp(`^(${NUMBER})(b|[kmg](?:i?b)?)?$`, 'i');
+const DIGITS = new RegExp(`^(?:${NUMBER})$`);
+
+/** The smallest and the largest number accepted. */
+export interface Range {
+  min: number;
+  max: number;
+}
+
+/** Milliseconds from a number of them or from text such as `500ms`, `10s`, `1m30s`, `2h`; bare digits in text are seconds. */
+export function parseDuration(value: number | string, name: string): number {
+  const ms = typeof value === 'number' ? value : durationOf(value);
+  if (!(ms >= 0 && ms < Number.MAX_SAFE_INTEGER)) {
+    throw usageError(
+      `${name}: '${value}' is not a duration; accepted: 500ms, 10s, 1m30s, 2h, or digits for seconds`,
+    );
+  }
+  return ms;
+}
+
+/** Whether the text is a duration that names its unit. */
+export function hasDurationUnit(text: string): boolean {
+  return DURATION.test(text);
+}
+
+function durationOf(text: string): number {
+  if (typeof text !== 'string') return Number.NaN;
+  if (DIGITS.test(text)) return Number(text) * 1000;
+  if (!DURATION.test(text)) return Number.NaN;
+  let ms = 0;
+  for (const [, amount, unit] of text.matchAll(DURATION_PART)) {
+    ms += Number(amount) * (MS_PER_UNIT[unit ?? ''] ?? Number.NaN);
+  }
+  return ms;
+}
+
+/** A whole number within the range, from a number or from text such as `400`, `10k`, `1M`. */
+export function parseCount(value: number | string, name: string, { min, max }: Range): number {
+  const count = typeof value === 'number' ? value : scaled(value, COUNT, COUNT_SUFFIX);
+  if (!Number.isSafeInteger(count) || count < min || count > max) {
+    throw usageError(
+      `${name}: '${value}' given; accepted: a whole number from ${min} to ${max}, such as 50, 10k, 1M`,
+    );
+  }
+  return count;
+}
+
+/** Whether the text is a count, such as `400` or `10k`. */
+export function isCount(text: string): boolean {
+  return COUNT.test(text);
+}
+
+/** Arrivals per second, from a number or from text: `1000`, `10k`, `50/1s`, `200/m`. */
+export function parseRate(value: number | string, name: string, { min, max }: Range): number {
+  const rate = typeof value === 'number' ? value : rateOf(value);
+  if (!(rate >= min && rate <= max)) {
+    throw usageError(
+      `${name}: '${value}' is not a rate; accepted: requests per second from ${min} to ${max}, such as 1000, 10k, 50/1s, 200/m`,
+    );
+  }
+  return rate;
+}
+
+function rateOf(text: string): number {
+  if (typeof text !== 'string') return Number.NaN;
+  const [amount = '', per, ...more] = text.split('/');
+  if (more.length > 0) return Number.NaN;
+  const count = scaled(amount, COUNT, COUNT_SUFFIX);
+  if (per === undefined) return count;
+  const interval = /^\d/.test(per) ? per : `1${per}`;
+  return hasDurationUnit(interval) ? (count * 1000) / durationOf(interval) : Number.NaN;
+}
+
+/** Bytes from a number or from text: `1000`, `16k`, `64KiB`, `1MB`. */
+export function parseBytes(value: number | string, name: string): number {
+  const bytes = typeof value === 'number' ? value : scaled(value, BYTES, BYTES_PER_UNIT);
+  if (!Number.isSafeInteger(bytes) || bytes < 0) {
+    throw usageError(
+      `${name}: '${value}' is not a size; accepted: bytes, such as 1000, 16k, 64KiB, 1MB`,
+    );
+  }
+  return bytes;
+}
+
+function scaled(text: string, pattern: RegExp, suffixes: Record<string, number>): number {
+  const match = typeof text === 'string' ? pattern.exec(text) : null;
+  if (!match) return Number.NaN;
+  const value = Number(match[1]) * (suffixes[(match[2] ?? '').toLowerCase()] ?? Number.NaN);
+  const whole = Math.round(value);
+  return Math.abs(value - whole) < 1e-6 ? whole : value;
+}
