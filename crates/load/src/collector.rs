@@ -164,7 +164,7 @@ impl<'a> Collector<'a> {
         let ruled_out: BTreeSet<&String> = ruled_out.collect();
         let mean_in_flight =
             if seconds > 0.0 { counts.in_flight_area as f64 / 1e9 / seconds } else { 0.0 };
-        let little_residual = self.little_residual(seconds, mean_in_flight);
+        let little_residual = self.little_residual(seconds);
         Ok(Outcome {
             duration,
             set_up: self.done.iter().map(|done| done.set_up).max().unwrap_or_default(),
@@ -180,23 +180,19 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Little's law, N = X·R: the requests' times add up to N for the whole of the measurement. In a
-    /// closed run N is given (a slot whose request ended has the next one at once), otherwise measured.
-    fn little_residual(&self, seconds: f64, mean_in_flight: f64) -> Option<f64> {
-        let population = match &self.plan.model {
-            Model::Closed { think_time }
-                if think_time.is_zero() && self.plan.max_requests.is_none() =>
-            {
-                (self.plan.connections * self.plan.pipelining) as f64
-            }
-            _ => mean_in_flight,
-        };
-        let by_times = match &self.plan.model {
-            Model::Closed { think_time } if think_time.is_zero() => &self.total.latency,
-            _ => &self.total.service_time,
-        };
-        let measured = by_times.total().as_secs_f64() / seconds;
-        (population > 0.0 && seconds > 0.0).then(|| (population - measured).abs() / population)
+    /// Little's law, N = X·R, where N is given beforehand: in a closed run at full speed, whose slots
+    /// have their next request when the last one ended. X·R is the sum of all latencies over time, those
+    /// of the warm-up's last requests included as far as they lie in the measurement.
+    fn little_residual(&self, seconds: f64) -> Option<f64> {
+        let flat_out =
+            matches!(&self.plan.model, Model::Closed { think_time } if think_time.is_zero());
+        if !flat_out || self.plan.max_requests.is_some() || seconds == 0.0 {
+            return None;
+        }
+        let population = (self.plan.connections * self.plan.pipelining) as f64;
+        let under_way = self.total.latency.total() + self.total.counts.carried_over;
+        let measured = under_way.as_secs_f64() / seconds;
+        Some((population - measured).abs() / population)
     }
 
     /// No worker has opened a connection: the failure that was seen most says why.

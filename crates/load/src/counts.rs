@@ -54,6 +54,8 @@ pub struct Counts {
     examples: [Option<Box<str>>; KINDS],
     /// Time in which the worker waited for events.
     pub idle: Duration,
+    /// Time that requests of the warm-up were still under way in the measurement.
+    pub carried_over: Duration,
     /// Requests in flight, summed over time: nanoseconds times requests. 2^64 of them are a million in
     /// flight for five hours.
     pub in_flight_area: u64,
@@ -141,6 +143,7 @@ impl AddAssign<&Self> for Counts {
             errors,
             examples,
             idle,
+            carried_over,
             in_flight_area,
         } = other;
         self.sent += sent;
@@ -174,6 +177,7 @@ impl AddAssign<&Self> for Counts {
             }
         }
         self.idle += *idle;
+        self.carried_over += *carried_over;
         self.in_flight_area += in_flight_area;
     }
 }

@@ -22,7 +22,7 @@ pub struct Outcome {
     pub series: Vec<Window>,
     /// One per thread.
     pub workers: Vec<WorkerOutcome>,
-    /// `|N - X·R| / N`, where N is known beforehand (closed, flat out) or measured.
+    /// `|N - X·R| / N`, where N is given beforehand: closed, flat out, for a given time.
     pub little_residual: Option<f64>,
     /// Requests in flight, averaged over the measurement.
     pub mean_in_flight: f64,

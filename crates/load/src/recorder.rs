@@ -132,7 +132,7 @@ impl Recorder {
         self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
-            return;
+            return self.carry_over(now);
         }
         let tally = &mut *self.tally;
         let succeeded = status < 400;
@@ -153,7 +153,7 @@ impl Recorder {
         self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
-            return;
+            return self.carry_over(now);
         }
         let tally = &mut *self.tally;
         match loss {
@@ -169,6 +169,11 @@ impl Recorder {
         }
         tally.latency.record_censored(now.since(request.intended));
         tally.service_time.record_censored(now.since(request.sent));
+    }
+
+    /// A request of the warm-up has ended.
+    fn carry_over(&mut self, now: Nanos) {
+        self.tally.counts.carried_over += now.since(self.measure_from);
     }
 
     /// An arrival was over the bound.

@@ -77,17 +77,11 @@ impl Series {
         &self.windows
     }
 
-    /// All windows of a run that lasted this long; one that did not come to a tenth of its length is
-    /// left out if nothing happened in it.
+    /// All windows of a run that lasted this long, to the nearest window.
     pub(crate) fn finish(mut self, duration: Duration) -> Vec<Window> {
-        self.close(self.windows.len() + self.open.len());
-        let whole = duration.as_nanos().div_ceil(WINDOW.as_nanos());
-        let count = usize::try_from(whole).unwrap_or(usize::MAX).max(self.windows.len());
-        self.close(count);
-        while self.windows.len() > whole as usize && self.windows.last() == Some(&Window::default())
-        {
-            self.windows.pop();
-        }
+        let windows = (duration + WINDOW / 2).as_nanos() / WINDOW.as_nanos();
+        let reported = self.windows.len() + self.open.len();
+        self.close(reported.max(usize::try_from(windows).unwrap_or(usize::MAX)));
         self.windows
     }
 }

@@ -115,7 +115,7 @@ impl Times {
     /// Points (percentile, value) for a plot: evenly spaced in the number of nines.
     #[must_use]
     pub fn points(&self) -> Vec<(f64, Duration)> {
-        const PER_HALVING: u32 = 5;
+        const PER_HALVING: u32 = 25;
         self.histogram
             .iter_quantiles(PER_HALVING)
             .map(|step| (step.quantile() * 100.0, Duration::from_nanos(step.value_iterated_to())))

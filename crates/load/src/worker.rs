@@ -185,7 +185,8 @@ impl Worker {
             let coarse = timer.min(self.window_end).min(boundary);
             now = self.turn(now, Wake { precise, coarse })?;
         }
-        let end = now.min(end).max(measure_from);
+        // The last turn may have overrun the end a little: it belongs to the measurement.
+        let end = now.max(measure_from);
         self.engine.finish(end);
         done.measured = Some((measure_from, end));
         done.starved =

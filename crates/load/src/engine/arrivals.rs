@@ -1,0 +1,85 @@
+//! Requests that the schedule makes due, and the connections that take them.
+
+use millrace_net::{Clock, Nanos};
+
+use super::{Demand, Engine};
+use crate::connection::Due;
+use crate::pool::Pool;
+
+impl Engine {
+    /// When the next arrival is due.
+    pub(crate) fn next_arrival(&self) -> Nanos {
+        match &self.demand {
+            Demand::Open { next, .. } if self.sending && self.budget > 0 && *next < self.end => {
+                *next
+            }
+            _ => Nanos::NEVER,
+        }
+    }
+
+    /// Sends what has become due by the schedule.
+    pub(crate) fn on_arrivals(&mut self) {
+        let mut now = self.clock.now();
+        while self.next_arrival() <= now {
+            let Demand::Open { mix, arrivals, start, next, .. } = &mut self.demand else { return };
+            let intended = *next;
+            arrivals.advance();
+            *next = arrivals.next().map_or(Nanos::NEVER, |after| *start + after);
+            let due = Due { intended, request: mix.next(&mut self.random) };
+            if self.budget != u64::MAX && self.recorder.is_measured(intended) {
+                self.budget -= 1;
+            }
+            self.recorder.offered(intended, now);
+            self.dispatch(due, now);
+            now = self.clock.now();
+        }
+    }
+
+    /// Gives an arrival to a free connection, or lets it wait.
+    pub(super) fn dispatch(&mut self, due: Due, now: Nanos) {
+        let origin = self.shared.mix[due.request as usize].origin;
+        let depth = self.shared.plan.pipelining;
+        let Demand::Open { pools, max_pending, .. } = &mut self.demand else { return };
+        let waiting: usize = pools.iter().map(Pool::waiting).sum();
+        if waiting as u64 + self.recorder.in_flight() >= *max_pending {
+            return self.recorder.overflowed(due.intended);
+        }
+        while let Some(index) = pools[origin].take_free() {
+            let slot = &mut self.slots[index as usize];
+            slot.listed = false;
+            if slot.connection.is_open() && slot.connection.in_flight() < depth {
+                slot.connection.due.push_back(due);
+                return self.serve(index as usize, now);
+            }
+        }
+        pools[origin].wait(due);
+        self.summon(origin);
+    }
+
+    /// Opens connections for arrivals that wait.
+    pub(super) fn summon(&mut self, origin: usize) {
+        while let Demand::Open { pools, .. } = &mut self.demand {
+            let Some(index) = pools[origin].take_closed() else { return };
+            self.open(index as usize);
+        }
+    }
+
+    /// Lets a free connection of an open run take arrivals that wait.
+    pub(super) fn serve(&mut self, index: usize, now: Nanos) {
+        let depth = self.shared.plan.pipelining;
+        let Demand::Open { pools, .. } = &mut self.demand else { return };
+        let slot = &mut self.slots[index];
+        let pool = &mut pools[slot.origin];
+        let mut room =
+            depth.saturating_sub(slot.connection.in_flight() + slot.connection.due.len());
+        while let Some(due) = (room > 0).then(|| pool.take_waiting()).flatten() {
+            slot.connection.due.push_back(due);
+            room -= 1;
+        }
+        if room > 0 && !slot.listed {
+            slot.listed = true;
+            pool.add_free(index as u32);
+        }
+        self.pump(index, now);
+    }
+}

@@ -1,0 +1,62 @@
+//! Who decides when a request is due.
+
+use std::time::Duration;
+
+use millrace_net::Nanos;
+
+use super::slot::Slot;
+use crate::mix::Mix;
+use crate::plan::{Model, Plan, Request};
+use crate::pool::Pool;
+use crate::schedule::{Arrivals, RateProfile};
+
+/// Who decides when a request is due.
+#[derive(Debug)]
+pub(super) enum Demand {
+    Closed {
+        think_time: Duration,
+        mixes: Vec<Mix>,
+    },
+    Open {
+        pools: Vec<Pool>,
+        mix: Mix,
+        arrivals: Arrivals,
+        start: Nanos,
+        next: Nanos,
+        max_pending: u64,
+    },
+}
+
+impl Demand {
+    /// `closed` are the slots from index `first` on, which are opened as needed.
+    pub(super) fn new(plan: &Plan, closed: &[Slot], first: u32, worker: usize) -> Self {
+        let weights = |origin: Option<usize>| -> Vec<(u32, f64)> {
+            let all = (0..).zip(&plan.requests);
+            let wanted = |request: &Request| origin.is_none_or(|o| o == request.origin);
+            all.filter(|(_, r)| wanted(r)).map(|(index, r)| (index, r.weight)).collect()
+        };
+        match &plan.model {
+            Model::Closed { think_time } => {
+                let mix = |origin| Mix::new(&weights(Some(origin)), plan.weighted, worker);
+                let mixes = (0..plan.origins.len()).map(mix).collect();
+                Self::Closed { think_time: *think_time, mixes }
+            }
+            Model::Open { rate, stages, poisson, max_pending } => {
+                let profile = RateProfile::new(*rate, plan.warmup, stages);
+                let (index, count) = (worker as u64, plan.threads as u64);
+                let pool = |origin: usize| {
+                    let slots = (first..).zip(closed).filter(|(_, slot)| slot.origin == origin);
+                    Pool::new(slots.map(|(index, _)| index).collect())
+                };
+                Self::Open {
+                    pools: (0..plan.origins.len()).map(pool).collect(),
+                    mix: Mix::new(&weights(None), plan.weighted, worker),
+                    arrivals: Arrivals::new(profile, *poisson, index, count, plan.seed),
+                    start: Nanos::NEVER,
+                    next: Nanos::NEVER,
+                    max_pending: plan.share(*max_pending, worker).max(1),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the sockets report: connections that are ready, responses, ends.
+
+use std::io;
+
+use millrace_net::{Clock, Nanos};
+use mio::event::Event;
+
+use super::{Demand, Engine};
+use crate::ErrorKind;
+use crate::connection::End;
+use crate::error::describe;
+use crate::recorder::Loss;
+
+impl Engine {
+    pub(crate) fn on_event(&mut self, event: &Event) {
+        let index = event.token().0;
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        if slot.connection.is_closed() {
+            return;
+        }
+        if !slot.connection.is_open() {
+            let now = self.clock.now();
+            match slot.connection.establish(now, &mut self.recorder) {
+                Ok(true) => self.opened(index, now),
+                Ok(false) => return,
+                Err(error) => {
+                    let kind = ErrorKind::of(&error);
+                    return self.open_failed(index, kind, describe(&error), now);
+                }
+            }
+        } else if event.is_writable()
+            && let Err(error) = slot.connection.flush()
+        {
+            return self.broken(index, &error, self.clock.now());
+        }
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            self.peer_closed = event.is_read_closed();
+            self.read(index);
+        }
+    }
+
+    pub(super) fn read(&mut self, index: usize) {
+        let close = self.shared.plan.close;
+        let (mut completed, mut now) = (0, Nanos::default());
+        loop {
+            let slot = &mut self.slots[index];
+            let read = match slot.connection.read(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    now = self.clock.now();
+                    self.replenish(index, completed, now);
+                    return self.broken(index, &error, now);
+                }
+            };
+            now = self.clock.now();
+            let mut fed = match read.count {
+                0 => slot.connection.finish(now, &mut self.recorder),
+                count => {
+                    let bytes = &self.buffer[..count];
+                    slot.connection.feed(bytes, now, &self.shared.mix, &mut self.recorder)
+                }
+            };
+            completed += fed.completed;
+            if fed.completed > 0 {
+                slot.fruitful = true;
+                slot.failures = 0;
+                if close && fed.end.is_none() {
+                    fed.end = Some(End::Agreed);
+                }
+            }
+            if let Some(end) = fed.end {
+                self.replenish(index, completed, now);
+                return self.ended(index, end, now);
+            }
+            // A peer that has closed is read to the end: its last event has come.
+            if read.drained && !self.peer_closed {
+                break;
+            }
+        }
+        if completed > 0 {
+            self.replenish(index, completed, now);
+            match self.demand {
+                Demand::Closed { .. } => self.pump(index, now),
+                Demand::Open { .. } => self.serve(index, now),
+            }
+        }
+    }
+
+    pub(super) fn broken(&mut self, index: usize, error: &io::Error, now: Nanos) {
+        let idle = self.slots[index].connection.in_flight() == 0;
+        let end = match ErrorKind::of(error) {
+            ErrorKind::ClosedEarly | ErrorKind::Reset if idle => End::Eof,
+            kind => End::Failed(kind, describe(error)),
+        };
+        self.ended(index, end, now);
+    }
+
+    /// A connection has ended; requests in flight on it are lost.
+    pub(super) fn ended(&mut self, index: usize, end: End, now: Nanos) {
+        let slot = &mut self.slots[index];
+        let lost = slot.connection.lose_all(now, &mut self.recorder, |position| match &end {
+            End::Failed(kind, text) if position == 0 => (Loss::Transport(*kind), text.clone()),
+            End::Agreed => {
+                let text = "closed by an earlier response's Connection: close".to_owned();
+                (Loss::Transport(ErrorKind::ClosedEarly), text)
+            }
+            _ => {
+                let text = "the server closed the connection before the response had ended";
+                (Loss::Transport(ErrorKind::ClosedEarly), text.to_owned())
+            }
+        });
+        if lost > 0 && !matches!(end, End::Failed(..)) {
+            self.recorder.closed_by_server();
+        }
+        let stream = slot.connection.close();
+        slot.previous = stream.filter(|_| matches!(end, End::Agreed) && !self.peer_closed);
+        self.after_end(index, lost, now);
+    }
+
+    /// A connection was closed with `lost` requests given up: the next one is opened if it is needed.
+    pub(super) fn after_end(&mut self, index: usize, lost: usize, now: Nanos) {
+        self.replenish(index, lost, now);
+        let slot = &mut self.slots[index];
+        slot.listed = false;
+        if !slot.fruitful {
+            slot.failures += 1;
+        }
+        let origin = slot.origin;
+        if let Demand::Open { pools, .. } = &mut self.demand {
+            pools[origin].wait_first(slot.connection.due.drain(..));
+            if slot.fruitful {
+                pools[origin].add_closed(index as u32);
+                self.summon(origin);
+            } else {
+                self.rest(index, now);
+            }
+        } else if slot.fruitful {
+            self.pump_or_open(index, now);
+        } else {
+            slot.stalled = slot.connection.due.len();
+            slot.connection.due.clear();
+            self.rest(index, now);
+        }
+    }
+}

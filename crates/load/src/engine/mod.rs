@@ -1,0 +1,197 @@
+//! What one worker does on events, timers and arrivals: connections are opened, requests sent, responses
+//! taken, by the rules of the load model. The loop that calls it is in `worker.rs`.
+
+mod arrivals;
+mod demand;
+mod events;
+mod opening;
+mod sending;
+mod slot;
+mod timers;
+
+use std::sync::Arc;
+
+use millrace_net::tls::TlsSettings;
+use millrace_net::{Clock, Monotonic, Nanos, Timers};
+use mio::Registry;
+
+use crate::RunError;
+use crate::plan::Plan;
+use crate::pool::Pool;
+use crate::recorder::{Loss, Recorder};
+use crate::server::{Resolved, Server};
+use crate::template::Rendered;
+
+use demand::Demand;
+use slot::{Slot, slots};
+use timers::Timer;
+
+/// Bytes of one read; larger than most responses, small enough to stay in the cache.
+const READ_BUFFER: usize = 64 * 1024;
+
+/// Connects under way at once in set-up: below the listen queue of any ordinary server.
+const SET_UP_AT_ONCE: usize = 100;
+
+/// What all workers of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) plan: Arc<Plan>,
+    mix: Vec<Rendered>,
+    resolved: Vec<Resolved>,
+    tls: Option<TlsSettings>,
+}
+
+impl Shared {
+    /// Checks the plan, renders its requests, reads certificates and resolves names.
+    pub(crate) fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
+        plan.check()?;
+        let tables = plan.placeholders.then_some(&plan.tables[..]);
+        let render = |request| Rendered::new(request, plan.close, tables, plan.pipelining);
+        let mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
+        let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
+        let tls = with_tls.then(|| TlsSettings::new(&plan.tls)).transpose();
+        let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
+        let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { plan, mix, resolved, tls })
+    }
+}
+
+/// The connections of one worker and the rules by which they are used.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    shared: Arc<Shared>,
+    registry: Registry,
+    clock: Monotonic,
+    slots: Vec<Slot>,
+    servers: Vec<Server>,
+    demand: Demand,
+    timers: Timers<Timer>,
+    pub(crate) recorder: Recorder,
+    random: fastrand::Rng,
+    /// Number of the next request, and the distance to the one after that.
+    sequence: (u64, u64),
+    /// Measured requests that may still become due.
+    budget: u64,
+    /// Between start and end.
+    sending: bool,
+    /// From here on nothing is sent.
+    end: Nanos,
+    /// Slots that are to be opened before the start, and those under way.
+    set_up: Vec<u32>,
+    setting_up: usize,
+    /// The present event says that the peer will send no more.
+    peer_closed: bool,
+    buffer: Box<[u8]>,
+    outgoing: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        worker: usize,
+        registry: Registry,
+        clock: Monotonic,
+    ) -> Result<Self, RunError> {
+        let plan = &shared.plan;
+        let share = |total: usize| plan.share(total as u64, worker) as usize;
+        let servers = shared
+            .resolved
+            .iter()
+            .map(|resolved| Server::new(resolved, shared.tls.as_ref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let slots = slots(plan, share(plan.connections));
+        let initial = share(plan.initial_connections);
+        let set_up = (0..slots.len() as u32).take(initial).rev().collect();
+        let demand = Demand::new(plan, &slots[initial.min(slots.len())..], initial as u32, worker);
+        let budget = plan.max_requests.map_or(u64::MAX, |total| plan.share(total, worker));
+        Ok(Self {
+            registry,
+            clock,
+            slots,
+            servers,
+            demand,
+            timers: Timers::default(),
+            recorder: Recorder::new(Nanos::NEVER),
+            random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
+            sequence: (worker as u64, plan.threads as u64),
+            budget,
+            sending: false,
+            end: Nanos::NEVER,
+            set_up,
+            setting_up: 0,
+            peer_closed: false,
+            buffer: vec![0; READ_BUFFER].into(),
+            outgoing: Vec::new(),
+            scratch: Vec::new(),
+            shared,
+        })
+    }
+
+    pub(crate) fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// Opens the next connections of the set-up; `true` when all have been opened or have failed.
+    pub(crate) fn set_up(&mut self) -> bool {
+        while self.setting_up < SET_UP_AT_ONCE {
+            let Some(index) = self.set_up.pop() else { break };
+            self.setting_up += 1;
+            let slot = &mut self.slots[index as usize];
+            slot.setting_up = true;
+            if let Demand::Open { pools, .. } = &mut self.demand {
+                pools[slot.origin].set_up();
+            }
+            self.open(index as usize);
+        }
+        self.setting_up == 0 && self.set_up.is_empty()
+    }
+
+    pub(crate) fn open_connections(&self) -> u64 {
+        self.slots.iter().filter(|slot| slot.connection.is_open()).count() as u64
+    }
+
+    /// Load begins; nothing is sent from `end` on.
+    pub(crate) fn start(&mut self, start: Nanos, end: Nanos) {
+        self.sending = true;
+        self.end = end;
+        match &mut self.demand {
+            Demand::Open { arrivals, start: origin, next, .. } => {
+                *origin = start;
+                *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
+            }
+            Demand::Closed { .. } => {
+                for index in 0..self.slots.len() {
+                    // Nothing was scheduled: a first request is due when its turn has come.
+                    let now = self.clock.now();
+                    self.add_due(index, self.shared.plan.pipelining, now);
+                    self.pump_or_open(index, now);
+                }
+            }
+        }
+    }
+
+    /// All requests of the budget have ended.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        let waiting = match &self.demand {
+            Demand::Closed { .. } => 0,
+            Demand::Open { pools, .. } => pools.iter().map(Pool::waiting).sum(),
+        };
+        self.budget == 0 && self.recorder.in_flight() == 0 && waiting == 0
+    }
+
+    /// The run is over: what has not ended is recorded at its age.
+    pub(crate) fn finish(&mut self, now: Nanos) {
+        self.sending = false;
+        for slot in &mut self.slots {
+            let at_end = |_| (Loss::InFlightAtEnd, String::new());
+            slot.connection.lose_all(now, &mut self.recorder, at_end);
+        }
+        if let Demand::Open { pools, .. } = &mut self.demand {
+            for due in pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()))
+            {
+                self.recorder.queued_at_end(due.intended, now);
+            }
+        }
+    }
+}

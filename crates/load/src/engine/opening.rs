@@ -1,0 +1,86 @@
+//! Connections that begin, with or without success.
+
+use std::time::Duration;
+
+use millrace_net::{Clock, Nanos};
+use mio::Token;
+
+use super::timers::Timer;
+use super::{Demand, Engine};
+use crate::ErrorKind;
+use crate::error::describe;
+
+/// Pause before a connection that bore no fruit is opened again; doubled each time, up to a bound.
+const FIRST_REST: Duration = Duration::from_millis(10);
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+impl Engine {
+    pub(super) fn open(&mut self, index: usize) {
+        let now = self.clock.now();
+        let slot = &mut self.slots[index];
+        let (address, stream) = self.servers[slot.origin].connect(&self.registry, Token(index));
+        slot.address = address;
+        slot.fruitful = false;
+        match stream {
+            Ok(stream) => {
+                slot.connection.open(stream, now);
+                self.arm(index, now + self.shared.plan.connect_timeout);
+            }
+            Err(error) => {
+                self.open_failed(index, ErrorKind::of(&error), describe(&error), now);
+            }
+        }
+    }
+
+    pub(super) fn opened(&mut self, index: usize, now: Nanos) {
+        let slot = &mut self.slots[index];
+        self.servers[slot.origin].worked(slot.address);
+        if std::mem::take(&mut slot.setting_up) {
+            self.setting_up -= 1;
+        }
+        if let Demand::Open { pools, .. } = &mut self.demand {
+            pools[slot.origin].opened();
+            self.serve(index, now);
+        } else {
+            self.pump(index, now);
+        }
+    }
+
+    pub(super) fn open_failed(&mut self, index: usize, kind: ErrorKind, text: String, now: Nanos) {
+        let slot = &mut self.slots[index];
+        drop(slot.connection.close());
+        let server = &mut self.servers[slot.origin];
+        let example = format!("{}: {text}", server.address(slot.address));
+        let ruled_out = kind != ErrorKind::FdLimit && server.rule_out(slot.address);
+        if slot.setting_up && ruled_out {
+            return self.open(index);
+        }
+        slot.failures += 1;
+        let mut not_sent = 0;
+        if let Demand::Open { pools, .. } = &mut self.demand {
+            pools[slot.origin].opened();
+        } else {
+            let due = &mut slot.connection.due;
+            let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
+            not_sent = self.budget.min(measured as u64);
+            slot.stalled = due.len();
+            due.clear();
+            if self.budget != u64::MAX {
+                self.budget -= not_sent;
+            }
+        }
+        self.recorder.connect_failed(kind, example, not_sent);
+        if std::mem::take(&mut slot.setting_up) {
+            self.setting_up -= 1;
+        }
+        self.rest(index, now);
+    }
+
+    pub(super) fn rest(&mut self, index: usize, now: Nanos) {
+        let slot = &mut self.slots[index];
+        slot.resting = true;
+        let doublings = slot.failures.saturating_sub(1).min(16);
+        let pause = LONGEST_REST.min(FIRST_REST * (1 << doublings));
+        self.timers.push(now + pause, Timer::Reopen(index as u32));
+    }
+}

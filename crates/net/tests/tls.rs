@@ -1,0 +1,272 @@
+//! TLS against a server of `rustls` on a thread.
+
+mod client;
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use millrace_net::Address;
+use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
+use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+
+use client::Client;
+
+type Certificate = CertifiedKey<KeyPair>;
+
+fn certificate(name: &str) -> Certificate {
+    generate_simple_self_signed([name.to_owned()]).unwrap()
+}
+
+fn pem(certificate: &Certificate) -> Vec<u8> {
+    certificate.cert.pem().into_bytes()
+}
+
+fn key(certificate: &Certificate) -> PrivateKeyDer<'static> {
+    PrivateKeyDer::try_from(certificate.signing_key.serialize_der()).unwrap()
+}
+
+fn server_config(
+    certificate: &Certificate,
+    version: &'static rustls::SupportedProtocolVersion,
+    clients: Option<&Certificate>,
+) -> Arc<ServerConfig> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[version])
+        .unwrap();
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(client) => {
+            let mut roots = RootCertStore::empty();
+            roots.add(client.cert.der().clone()).unwrap();
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            builder.with_client_cert_verifier(verifier.unwrap())
+        }
+    };
+    let chain = vec![certificate.cert.der().clone()];
+    let mut config = builder.with_single_cert(chain, key(certificate)).unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+/// Takes connections one after the other, until one begins with a plain `q`.
+struct Server {
+    address: Address,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    fn start(mut serve: impl FnMut(TcpStream) -> io::Result<()> + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Inet(listener.local_addr().unwrap());
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                let mut first = [0];
+                if stream.peek(&mut first).is_ok_and(|count| count == 1) && first == *b"q" {
+                    return;
+                }
+                // What went wrong is seen by the client.
+                let _ = serve(stream);
+            }
+        });
+        Self { address, thread }
+    }
+
+    /// Sends back what it reads up to a `.`, closes as TLS has it.
+    fn echo(config: Arc<ServerConfig>) -> Self {
+        Self::start(move |socket| {
+            let mut stream =
+                StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket);
+            let mut bytes = Vec::new();
+            let mut buffer = [0; 4096];
+            while bytes.last() != Some(&b'.') {
+                let count = stream.read(&mut buffer)?;
+                bytes.extend_from_slice(&buffer[..count]);
+            }
+            assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+            stream.write_all(&bytes)?;
+            stream.conn.send_close_notify();
+            stream.flush()
+        })
+    }
+
+    fn stop(self) {
+        let Address::Inet(address) = self.address else { unreachable!() };
+        TcpStream::connect(address).unwrap().write_all(b"q").unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+fn trusting(certificate: &Certificate) -> TlsOptions {
+    TlsOptions { verify: true, authorities: Some(pem(certificate)), ..TlsOptions::default() }
+}
+
+fn tls(options: &TlsOptions) -> Tls {
+    TlsSettings::new(options).unwrap().server("localhost").unwrap()
+}
+
+/// Whether the handshake was resumed.
+fn exchange(server: &Server, tls: &Tls) -> io::Result<bool> {
+    let (mut client, resumed) = Client::connect(&server.address, Some(tls))?;
+    client.write_all(b"hello.")?;
+    assert_eq!(client.read_to_end()?, b"hello.");
+    Ok(resumed.expect("there is TLS"))
+}
+
+#[test]
+fn the_first_handshake_is_full_and_the_next_ones_are_resumed() {
+    for version in [&TLS13, &TLS12] {
+        let certificate = certificate("localhost");
+        let server = Server::echo(server_config(&certificate, version, None));
+        let resuming = tls(&TlsOptions { resume: true, ..trusting(&certificate) });
+        let found: Vec<bool> = (0..3).map(|_| exchange(&server, &resuming).unwrap()).collect();
+        assert_eq!(found, [false, true, true], "{version:?}");
+        server.stop();
+    }
+}
+
+#[test]
+fn each_handshake_is_full_where_that_is_asked_for() {
+    let certificate = certificate("localhost");
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let full = tls(&trusting(&certificate));
+    assert!(!exchange(&server, &full).unwrap());
+    assert!(!exchange(&server, &full).unwrap());
+    server.stop();
+}
+
+#[test]
+fn tickets_are_not_shared_between_threads() {
+    let certificate = certificate("localhost");
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let options = TlsOptions { resume: true, ..trusting(&certificate) };
+    let settings = TlsSettings::new(&options).unwrap();
+    let (one, other) =
+        (settings.server("localhost").unwrap(), settings.server("localhost").unwrap());
+    assert!(!exchange(&server, &one).unwrap());
+    assert!(!exchange(&server, &other).unwrap());
+    assert!(exchange(&server, &one).unwrap());
+    server.stop();
+}
+
+#[test]
+fn an_unknown_authority_is_an_error_of_tls() {
+    let (certificate, another) = (certificate("localhost"), certificate("localhost"));
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let error = exchange(&server, &tls(&trusting(&another))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn a_certificate_for_another_name_is_an_error_of_tls() {
+    let certificate = certificate("another.example");
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let error = exchange(&server, &tls(&trusting(&certificate))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn any_certificate_will_do_without_verification() {
+    let certificate = certificate("another.example");
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    assert!(!exchange(&server, &tls(&TlsOptions::default())).unwrap());
+    server.stop();
+}
+
+#[test]
+fn a_client_shows_its_certificate() {
+    let (certificate, own) = (certificate("localhost"), certificate("client"));
+    let server = Server::echo(server_config(&certificate, &TLS13, Some(&own)));
+    let identity = Some((pem(&own), own.signing_key.serialize_pem().into_bytes()));
+    let known = tls(&TlsOptions { identity, ..trusting(&certificate) });
+    assert!(!exchange(&server, &known).unwrap());
+    let error = exchange(&server, &tls(&trusting(&certificate))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn more_than_any_buffer_holds_goes_both_ways() {
+    let certificate = certificate("localhost");
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let (mut client, _) =
+        Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+    let mut much: Vec<u8> = (0..4_000_000u32).map(|n| (n % 7) as u8).collect();
+    much.push(b'.');
+    client.write_all(&much).unwrap();
+    assert!(client.read_to_end().unwrap() == much, "the bytes have changed");
+    server.stop();
+}
+
+/// All of the client's hello, so that a close after it is no reset.
+fn read_hello(socket: &mut TcpStream) -> io::Result<()> {
+    let mut header = [0; 5];
+    socket.read_exact(&mut header)?;
+    let mut hello = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
+    socket.read_exact(&mut hello)
+}
+
+#[test]
+fn a_peer_that_does_not_speak_tls_is_an_error_of_tls() {
+    let server = Server::start(|mut socket| {
+        read_hello(&mut socket)?;
+        socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    });
+    let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn a_close_in_the_handshake_is_an_early_end_and_no_error_of_tls() {
+    let server = Server::start(|mut socket| read_hello(&mut socket));
+    let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    assert!(!is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn a_close_that_was_not_announced_is_told_from_one_that_was() {
+    let certificate = certificate("localhost");
+    let config = server_config(&certificate, &TLS13, None);
+    let server = Server::start(move |socket| {
+        let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket);
+        stream.read_exact(&mut [0; 6])?;
+        stream.write_all(b"cut")
+    });
+    let (mut client, _) =
+        Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+    client.write_all(b"hello.").unwrap();
+    assert_eq!(client.read_to_end().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    server.stop();
+}
+
+#[test]
+fn settings_that_cannot_be_used_say_why() {
+    let error = |options: TlsOptions| TlsSettings::new(&options).err().unwrap();
+    let nonsense = || Some(b"nonsense".to_vec());
+    let no_authority =
+        error(TlsOptions { verify: true, authorities: nonsense(), ..TlsOptions::default() });
+    assert!(matches!(no_authority, ConfigError::Authorities));
+    let (one, other) = (certificate("a"), certificate("b"));
+    let mismatch = Some((pem(&one), other.signing_key.serialize_pem().into_bytes()));
+    let mismatch = error(TlsOptions { identity: mismatch, ..TlsOptions::default() });
+    assert!(matches!(mismatch, ConfigError::Identity(_)), "{mismatch}");
+    let no_key =
+        error(TlsOptions { identity: nonsense().zip(nonsense()), ..TlsOptions::default() });
+    assert!(matches!(no_key, ConfigError::Identity(_)), "{no_key}");
+    let name = TlsSettings::new(&TlsOptions::default()).unwrap().server("no name").err().unwrap();
+    assert_eq!(name.to_string(), "\"no name\" is not a server name");
+}
