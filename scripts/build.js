@@ -1,28 +1,43 @@
 // Builds everything: the native addon, the TypeScript, the report's assets. `npm ci` runs it.
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+//
+//   node scripts/build.js [--dev] [flags of `napi build`]
+//
+// --dev builds the addon faster and slower to run.
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { report, root, step, tool } from './step.js';
+import { missingTool } from './toolchain.js';
 
-const root = new URL('..', import.meta.url);
+const ADDON = [
+  ...['build', '--platform', '--esm', '--manifest-path', 'crates/node/Cargo.toml'],
+  ...['--package-json-path', 'package.json', '--output-dir', 'native'],
+  ...['--js', 'index.js', '--dts', 'index.d.ts'],
+];
 
-function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (error) fail(`${command}: ${error.message}`);
-  if (status !== 0) process.exit(status ?? 1);
+const given = process.argv.slice(2);
+const profile = given.includes('--dev') ? [] : ['--release'];
+const others = given.filter((flag) => flag !== '--dev');
+
+const missing = await missingTool();
+if (missing) fail(`${missing}, then run: npm run build`);
+
+rmSync(join(root, 'dist'), { recursive: true, force: true });
+const built =
+  (await step('native addon', tool('napi'), [...ADDON, ...profile, ...others])) &&
+  (await step('TypeScript', tool('tsc'), ['-p', '.'])) &&
+  (await step('report assets', process.execPath, ['scripts/vendor-charts.js'])) &&
+  (await report('link of the command', linkCommand));
+if (!built) fail('the build failed');
+
+/** Without this link `npx millrace` in a checkout installs it into npm's cache, which builds it once more. */
+function linkCommand() {
+  if (process.platform === 'win32') return;
+  const link = join(root, tool('millrace'));
+  rmSync(link, { force: true });
+  symlinkSync('../../bin/millrace.js', link);
 }
 
 function fail(message) {
   console.error(`millrace: ${message}`);
   process.exit(1);
 }
-
-function requireRust() {
-  const { status } = spawnSync('cargo', ['--version'], { stdio: 'ignore' });
-  if (status !== 0) {
-    fail('the native engine is built with Rust 1.88 or later, which is missing: install it from https://rustup.rs (and a C compiler: apt-get install build-essential), then run: npm run build');
-  }
-}
-
-requireRust();
-run('npx', ['napi', 'build', '--platform', '--release', '--esm', '--manifest-path', 'crates/node/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native', '--js', 'index.js', '--dts', 'index.d.ts']);
-run('npx', ['tsc', '-p', '.']);
-if (existsSync(new URL('scripts/vendor-charts.js', root))) run('node', ['scripts/vendor-charts.js']);

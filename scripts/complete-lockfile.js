@@ -5,8 +5,29 @@
 //   npm install && node scripts/complete-lockfile.js
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const CPUS = { arm64: 'arm64', x64: 'x64', ia32: 'ia32', arm: 'arm', ppc64: 'ppc64', riscv64: 'riscv64', s390x: 's390x', wasm32: 'wasm32' };
-const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'win32', 'wasi', 'openharmony', 'sunos', 'openbsd', 'netbsd', 'aix'];
+const CPUS = {
+  arm64: 'arm64',
+  x64: 'x64',
+  ia32: 'ia32',
+  arm: 'arm',
+  ppc64: 'ppc64',
+  riscv64: 'riscv64',
+  s390x: 's390x',
+  wasm32: 'wasm32',
+};
+const SYSTEMS = [
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'win32',
+  'wasi',
+  'openharmony',
+  'sunos',
+  'openbsd',
+  'netbsd',
+  'aix',
+];
 
 /** The `os` and `cpu` that a platform package's name stands for, as its manifest would say. */
 function platformOf(name) {
@@ -28,5 +49,7 @@ for (const entry of Object.values(lock.packages)) {
     lock.packages[key] = { version, cpu, dev: true, ...musl, license: 'MIT', optional: true, os };
   }
 }
-const sorted = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+const sorted = Object.fromEntries(
+  Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)),
+);
 writeFileSync(path, `${JSON.stringify({ ...lock, packages: sorted }, null, 2)}\n`);

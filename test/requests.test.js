@@ -143,7 +143,7 @@ describe('a request', TIMEOUT, () => {
     const server = await truthServer(t, ({ position }) => ({
       parts: position % 8 === 7 ? [Buffer.concat(Array(8).fill(ok()()))] : [],
     }));
-    const result = await load({ url: server.url, connections: 2, pipelining: 8, requests: 160 });
+    const result = await load({ url: server.url, connections: 1, pipelining: 8, requests: 160 });
     await server.settled(result.connections.opened);
     assertSeenByServer(result, server);
     assert.equal(result.requests.ok, 160);

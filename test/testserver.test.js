@@ -214,9 +214,13 @@ describe('where it listens', { timeout: 20_000 }, () => {
     assert.equal((await get(server)).status, 200);
   });
 
-  for (const version of ['TLSv1.2', 'TLSv1.3']) {
-    test(`all processes take a session ticket of ${version}`, async () => {
-      const { port, cert, pids } = await start({ processes: 2, tls: true });
+  for (const [version, close] of [
+    ['TLSv1.2', false],
+    ['TLSv1.3', false],
+    ['TLSv1.3', true],
+  ]) {
+    test(`all processes take a session ticket of ${version}, close ${close}`, async () => {
+      const { port, cert, pids } = await start({ processes: 2, tls: true, close });
       assert.equal(pids.length, 2);
       const handshake = async (session) => {
         const options = { port, ca: cert, host: '127.0.0.1', session };
@@ -233,7 +237,7 @@ describe('where it listens', { timeout: 20_000 }, () => {
       const first = await handshake();
       assert.equal(first.reused, false);
       // Connections are handed out in turn, so that both processes get some.
-      for (let n = 0; n < 4; n++) assert.ok((await handshake(first.issued)).reused);
+      for (let n = 0; n < 8; n++) assert.ok((await handshake(first.issued)).reused);
     });
   }
 });

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
 import { pageSize } from './procfs.js';
 
 /** A TCP socket that listens, as the kernel's table shows it. */
@@ -15,9 +16,11 @@ export function readListeners(): Listener[] {
   return [...readTable('/proc/net/tcp'), ...readTable('/proc/net/tcp6')];
 }
 
-/** The address in the one form in which addresses are compared. */
+/** The address in the one form in which addresses are compared; a name stays as it is. */
 export function canonicalAddress(host: string): string {
-  const address = host.includes(':') ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host;
+  const unscoped = host.replace(/%.*$/, '');
+  if (!isIPv6(unscoped)) return host;
+  const address = new URL(`http://[${unscoped}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(address);
   if (mapped === null) return address;
   return mapped

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { MillraceError } from '../errors.js';
 
 /** A command that was started; it may have ended since. */
@@ -68,7 +69,9 @@ async function describeEnd(child: ChildProcessByStdio<null, Readable, Readable>)
 
 /** Runtimes end with a stack trace or their version: the last line that names an error says more. */
 function tellingLine(output: string): string {
-  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const lines = stripVTControlCharacters(output)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   const error = lines.findLast((line) => ERROR_LINE.test(line));
   return (error ?? lines.at(-1) ?? '').trim();
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
@@ -50,8 +49,7 @@ export interface TestServerPlan {
   chunked: boolean;
   close: boolean;
   errorRate: number;
-  /** Processes that share the keys resume each other's sessions. */
-  tls: { cert: string; key: string; ticketKeys: string } | null;
+  tls: { cert: string; key: string } | null;
 }
 
 /** @throws {MillraceError} `ERR_MILLRACE_USAGE` naming the option, what was given and what is accepted. */
@@ -130,5 +128,5 @@ async function planTls(
     const { message } = error as Error;
     throw usageError(`tls: these cannot be used as certificate and key, PEM: ${message}`);
   }
-  return { cert, key, ticketKeys: randomBytes(48).toString('base64') };
+  return { cert, key };
 }

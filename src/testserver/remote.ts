@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import type { TestServerPlan } from './options.js';
 import type { RunningServer } from './serve.js';
 
@@ -15,7 +14,7 @@ export type Report =
 
 /** Has a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
 export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promise<RunningServer> {
-  const gone = once(child, 'exit');
+  const gone = new Promise<void>((resolve) => onEnd(child, resolve));
   const { nextReport, ask } = questioner(child);
   await nextReport();
   const report = await ask({ serve: plan });
@@ -51,7 +50,7 @@ interface Questioner {
 function questioner(child: ChildProcess): Questioner {
   const waiting: ((report: Report) => void)[] = [];
   child.on('message', (report: Report) => waiting.shift()?.(report));
-  child.once('exit', () => {
+  onEnd(child, () => {
     for (const receive of waiting) receive(ENDED);
   });
   return {
@@ -65,6 +64,11 @@ function questioner(child: ChildProcess): Questioner {
       });
     },
   };
+}
+
+/** A process that could not be started tells so by an error alone. */
+function onEnd(child: ChildProcess, listener: () => void): void {
+  child.once('exit', listener).once('error', listener);
 }
 
 function toError(report: Report): Error {

@@ -22,7 +22,7 @@ export async function serve(plan: TestServerPlan): Promise<RunningServer> {
   const server =
     plan.tls === null
       ? http.createServer(limits, listener)
-      : https.createServer({ ...limits, ...tlsOptions(plan.tls) }, listener);
+      : https.createServer({ ...limits, ...plan.tls }, listener);
   // The system lowers the backlog to what it allows.
   server.listen({ ...plan.listen, backlog: 65535 });
   await once(server, 'listening');
@@ -36,15 +36,5 @@ export async function serve(plan: TestServerPlan): Promise<RunningServer> {
       server.closeAllConnections();
       await closed;
     },
-  };
-}
-
-/** With the same keys and context every process of the server takes the session tickets of the others. */
-function tlsOptions({ cert, key, ticketKeys }: NonNullable<TestServerPlan['tls']>) {
-  return {
-    cert,
-    key,
-    ticketKeys: Buffer.from(ticketKeys, 'base64'),
-    sessionIdContext: 'millrace',
   };
 }

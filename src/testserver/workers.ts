@@ -3,7 +3,10 @@ import type { TestServerPlan } from './options.js';
 import { serveIn } from './remote.js';
 import type { RunningServer } from './serve.js';
 
-/** Serves the plan in several processes on one port, started from this one, which hands out the connections in turn. */
+/**
+ * Serves the plan in several processes on one port, started from this one, which hands out the connections in turn. Node
+ * gives the workers of a cluster the same keys for session tickets: each resumes the sessions of all.
+ */
 export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServer> {
   // Connections of one request need no even shares, and are accepted faster by the workers themselves.
   if (plan.close) cluster.schedulingPolicy = cluster.SCHED_NONE;

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import Ajv from 'ajv/dist/2020.js';
 
-/** Whether everything that the result says about itself adds up. Holds for any run. */
+const SCHEMA = new URL('../../docs/reference/result.schema.json', import.meta.url);
+const isResult = new Ajv({ allErrors: true }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')));
+
+/** Whether a result is what the schema says, and everything in it adds up. Holds for any run. */
 export function assertAddsUp(result) {
+  assert.ok(isResult(result), JSON.stringify(isResult.errors, null, 2));
   const { requests, errors, statusCodes, connections, series, generator } = result;
   const { ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent } = requests;
   assert.equal(requests.sent, ok + statusErrors + transportErrors + timeouts + inFlightAtEnd);

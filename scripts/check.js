@@ -1,0 +1,56 @@
+// All that is asked of a change, as continuous integration asks it:
+//
+//   npm run check                    everything
+//   npm run check -- --no-tests      all but the tests
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { report, root, step, tool } from './step.js';
+
+const GENERATED = ['Cargo.lock', 'native/index.js', 'native/index.d.ts', 'docs/reference/cli.md'];
+const node = process.execPath;
+
+const before = GENERATED.map(contents);
+const failed = [];
+
+await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
+await check('Biome', tool('biome'), ['ci']);
+await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
+await check('build', node, ['scripts/build.js']);
+await check('reference page', node, ['scripts/reference.js']);
+if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
+await check('clippy', 'cargo', [
+  'clippy',
+  '--workspace',
+  '--all-targets',
+  '--quiet',
+  '--',
+  '-D',
+  'warnings',
+]);
+if (!process.argv.includes('--no-tests')) {
+  await check('Rust tests', 'cargo', ['test', '--workspace', '--quiet']);
+  await check('Node tests', node, ['--test', ...testFiles()]);
+}
+
+console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+async function check(name, command, args) {
+  if (!(await step(name, command, args))) failed.push(name);
+}
+
+function compareGenerated() {
+  const changed = GENERATED.filter((file, index) => contents(file) !== before[index]);
+  if (changed.length > 0) {
+    throw new Error(`not in step with their sources, now written again: ${changed.join(', ')}`);
+  }
+}
+
+function contents(file) {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+function testFiles() {
+  const names = readdirSync(join(root, 'test')).filter((name) => name.endsWith('.test.js'));
+  return names.map((name) => join('test', name));
+}

@@ -1,0 +1,56 @@
+// The steps of a build or a check: one line each with its time; a step's own output only where it fails.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder that every step runs in. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** The command of a development dependency. */
+export function tool(name) {
+  return join('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+}
+
+/** Runs a command; prints `name  time`; resolves to whether it succeeded. */
+export async function step(name, command, args) {
+  return report(name, async () => {
+    const { code, output } = await run(command, args);
+    if (code !== 0) throw new Error(output.trimEnd() || `${command} ended with ${code}`);
+  });
+}
+
+/** Calls `work`; prints `name  time`, and the message of what it throws; resolves to whether it did not throw. */
+export async function report(name, work) {
+  const start = performance.now();
+  process.stdout.write(`${name.padEnd(28)}`);
+  let failure;
+  try {
+    await work();
+  } catch (error) {
+    failure = error;
+  }
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  process.stdout.write(`${seconds.padStart(6)} s${failure ? '  FAILED' : ''}\n`);
+  if (failure) console.error(failure.message);
+  return failure === undefined;
+}
+
+/** Runs a command; resolves to its exit code (null: it did not start, or a signal ended it) and all it wrote. */
+export function run(command, args) {
+  return new Promise((resolve) => {
+    // Node starts a .cmd file only through a shell.
+    const child = spawn(command, args, {
+      cwd: root,
+      shell: command.endsWith('.cmd'),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+      });
+    }
+    child.on('error', (error) => resolve({ code: null, output: error.message }));
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}

