@@ -93,7 +93,7 @@ export const suites = {
       question: 'Requests/s with a connection for each request?',
       server: { kind: 'bare' },
       load: { connections: 50, close: true },
-      tools: ['millrace', 'ab', 'wrk', 'oha', 'h2load', 'loadtest'],
+      tools: ['millrace', 'bare-client', 'ab', 'wrk', 'oha', 'h2load', 'loadtest'],
       baseline: 'ab',
       bars: [{ than: 'ab', atLeast: 1.2 }],
       columns: ['connections'],

@@ -1,12 +1,7 @@
 // The order of the runs of a case.
 import { runClient } from './client.js';
+import { retried, undisturbed } from './quiet.js';
 import { startServer } from './server.js';
-import { median } from './statistics.js';
-import { share } from './table.js';
-
-/** What others may use of a core, the harness included, before the figures are doubtful. */
-const QUIET = 0.1;
-
 /** The tool of a row: its name, unless the row's load names another. */
 export const toolOf = (bench, row) => bench.loads?.[row]?.tool ?? row;
 
@@ -14,7 +9,7 @@ export const toolOf = (bench, row) => bench.loads?.[row]?.tool ?? row;
  * Calls `runOne(tool, load)` for the rows of a case in every round, there and back (A B C C B A, so
  * that a drift of the machine weighs on all alike) or, with `back: false`, only there. Gives
  * `{ runs, failures }`: what the calls gave, with `row` and `round`, and why a row has none. A run
- * that fails is tried once more; then its row is left out.
+ * that fails is tried once more, then its row is left out; one that others disturbed is repeated.
  */
 export async function runRounds(bench, context, runOne, { back = true } = {}) {
   const there = bench.tools.filter((row) => context.found.has(toolOf(bench, row)));
@@ -25,22 +20,15 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
     for (const row of order.filter((name) => !(name in failures))) {
       context.progress(`${bench.name} ${round + 1}/${context.rounds} ${row}`);
       const load = { seconds: context.seconds, ...bench.load, ...bench.loads?.[row] };
+      const once = () => retried(() => runOne(toolOf(bench, row), load));
       try {
-        runs.push({ row, round, ...(await retried(() => runOne(toolOf(bench, row), load))) });
+        runs.push({ row, round, ...(await undisturbed(once)) });
       } catch (error) {
         failures[row] = error.message;
       }
     }
   }
   return { runs: runs.filter(({ row }) => !(row in failures)), failures };
-}
-
-async function retried(once) {
-  try {
-    return await once();
-  } catch {
-    return once();
-  }
 }
 
 /** Starts a case's server and calls `use(run)` with what runs a tool against it; ends the server then. */
@@ -64,13 +52,4 @@ export async function withServer(bench, { cores, directory }, use) {
 /** A line for each row that could not be measured. */
 export function failureLines(failures) {
   return Object.entries(failures).map(([row, why]) => `- ${row} failed: ${why}`);
-}
-
-/** The line that says how quiet the machine was. */
-export function disturbanceLine(runs) {
-  const shares = runs.map((one) => one.othersSeconds / one.wallSeconds);
-  const usual = median(shares);
-  const doubt = usual > QUIET ? '; **the machine was not quiet, these figures are doubtful**' : '';
-  const most = share(Math.max(...shares));
-  return `- other processes, the harness among them, used ${share(usual)} of a core, at most ${most}${doubt}`;
 }

@@ -1,5 +1,6 @@
 // Cases of an open load: do the requests arrive when the schedule wants them?
-import { disturbanceLine, failureLines, runRounds, withServer } from './rounds.js';
+import { disturbanceLine } from './quiet.js';
+import { failureLines, runRounds, withServer } from './rounds.js';
 import { median, quantile } from './statistics.js';
 import { count, table } from './table.js';
 

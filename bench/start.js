@@ -1,4 +1,5 @@
 // Cases of starting: from the start of the process to the arrival of its first request.
+import { disturbanceLine } from './quiet.js';
 import { failureLines, runRounds, withServer } from './rounds.js';
 import { medianInterval } from './statistics.js';
 import { table } from './table.js';
@@ -9,12 +10,14 @@ export function run(bench, context) {
     const { used, stopped } = await withServer(bench, context, (run) =>
       run(tool, load, { observe: false }),
     );
-    return { ms: (stopped.firstRequestNs - used.startedNs) / 1e6 };
+    const { othersSeconds, wallSeconds } = used;
+    return { ms: (stopped.firstRequestNs - used.startedNs) / 1e6, othersSeconds, wallSeconds };
   });
 }
 
 /** The lines of a case's result. */
 export function summarize({ bars = [] }, { runs, failures }) {
+  if (runs.length === 0) return failureLines(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
   const ms = (row) => medianInterval(runs.filter((one) => one.row === row).map((one) => one.ms));
   const rows = names.map((row) => {
@@ -27,5 +30,5 @@ export function summarize({ bars = [] }, { runs, failures }) {
     return `${bar}: **${ms(row).median <= atMost ? 'met' : 'missed'}**`;
   });
   const head = ['client', 'ms from start to first request'];
-  return [...table(head, rows), '', ...failureLines(failures), ...judged];
+  return [...table(head, rows), '', ...failureLines(failures), ...judged, disturbanceLine(runs)];
 }

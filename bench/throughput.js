@@ -1,5 +1,6 @@
 // Cases of throughput: the clients in turn against one server.
-import { disturbanceLine, failureLines, runRounds, withServer } from './rounds.js';
+import { disturbanceLine } from './quiet.js';
+import { failureLines, runRounds, withServer } from './rounds.js';
 import { median, medianInterval, steady } from './statistics.js';
 import { count, interval, share, table } from './table.js';
 

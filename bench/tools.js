@@ -59,6 +59,7 @@ export const tools = {
     args: (load) => [
       ...['--port', load.port, '--connections', load.connections],
       ...['--pipelining', load.pipelining ?? 1, '--seconds', load.seconds],
+      ...when(load.close, '--connection', 'close'),
     ],
     read: (stdout) => ({ requestsPerSecond: JSON.parse(stdout).requestsPerSecond, errors: 0 }),
   },

@@ -3,9 +3,9 @@
 //   node scripts/build.js [--dev] [flags of `napi build`]
 //
 // --dev builds the addon faster and slower to run.
-import { rmSync, symlinkSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { report, root, step, tool } from './step.js';
+import { root, step, tool } from './step.js';
 import { missingTool } from './toolchain.js';
 
 const ADDON = [
@@ -25,17 +25,8 @@ rmSync(join(root, 'dist'), { recursive: true, force: true });
 const built =
   (await step('native addon', tool('napi'), [...ADDON, ...profile, ...others])) &&
   (await step('TypeScript', tool('tsc'), ['-p', '.'])) &&
-  (await step('report assets', process.execPath, ['scripts/vendor-charts.js'])) &&
-  (await report('link of the command', linkCommand));
+  (await step('report assets', process.execPath, ['scripts/vendor-charts.js']));
 if (!built) fail('the build failed');
-
-/** Without this link `npx millrace` in a checkout installs it into npm's cache, which builds it once more. */
-function linkCommand() {
-  if (process.platform === 'win32') return;
-  const link = join(root, tool('millrace'));
-  rmSync(link, { force: true });
-  symlinkSync('../../bin/millrace.js', link);
-}
 
 function fail(message) {
   console.error(`millrace: ${message}`);

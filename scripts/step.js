@@ -50,7 +50,9 @@ export function run(command, args) {
         output += text;
       });
     }
-    child.on('error', (error) => resolve({ code: null, output: error.message }));
+    child.on('error', (error) =>
+      resolve({ code: null, output: `${error.message}: is it installed? (npm ci)` }),
+    );
     child.on('close', (code) => resolve({ code, output }));
   });
 }

@@ -88,7 +88,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
   test('dns', async () => {
     const { code, stderr } = await millrace(['-d', '1', 'http://no-such-name.invalid/']);
     assert.equal(code, 3);
-    assert.match(stderr, /^millrace: no-such-name\.invalid: .+\n$/);
+    assert.match(stderr, /^millrace: .*no-such-name\.invalid.*\n$/);
   });
 
   test('tls: a certificate that nobody vouches for', async (t) => {
@@ -126,7 +126,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
       `https://127.0.0.1:${server.address().port}`,
     ]);
     assert.equal(code, 3);
-    assert.match(stderr, /^millrace: 127\.0\.0\.1:\d+: .*(corrupt|TLS).*\n$/i);
+    assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+.*(corrupt|TLS).*\n$/i);
   });
 
   test('tls: a server that does not answer, within the limit', async (t) => {

@@ -246,7 +246,16 @@ describe('TLS', TIMEOUT, async () => {
     const tls = { ...identity, requestCert: true, rejectUnauthorized: true, ca: client.cert };
     const server = await truthServer(t, ok(), { tls });
     // With TLS 1.3 the server says no after the client's handshake has ended: RFC 8446, 4.4.2.4.
-    const { code, result } = await millraceJson(['-k', '-n', '5', '-c', '1', server.url]);
+    const { code, result } = await millraceJson([
+      '-k',
+      '-n',
+      '5',
+      '-c',
+      '1',
+      '-T',
+      '1s',
+      server.url,
+    ]);
     assert.equal(code, 3);
     assert.equal(result.requests.ok, 0);
     assert.deepEqual(

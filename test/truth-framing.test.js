@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '../dist/native.js';
-import { assertAllReceived, assertSeenByServer } from './truth/accounting.js';
+import { assertAllReceived, assertSeenByServer, sum } from './truth/accounting.js';
 import { FRAMINGS, LARGE_FRAMINGS, raw, response } from './truth/responses.js';
 import { truthServer } from './truth/server.js';
 
@@ -116,7 +116,8 @@ describe('pipelined', TIMEOUT, () => {
     const result = await load({ url: server.url, ...options });
     await server.settled(result.connections.opened);
     assertSeenByServer(result, server);
-    assert.equal(result.requests.ok, 4 * result.connections.opened);
+    const answered = server.connections.map(({ requests }) => Math.min(4, requests.length));
+    assert.equal(result.requests.ok, sum(answered));
     const lost = 60 - result.requests.ok;
     assert.deepEqual(
       result.errors.map(({ kind, count }) => [kind, count]),

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { RequestReader } from './request.js';
 
@@ -16,9 +15,6 @@ export class Connection {
   /** Bytes of HTTP that arrived and that were written. */
   received = 0;
   sent = 0;
-  /** Code of the error that ended it. */
-  error = null;
-  closed = false;
 
   #reader = new RequestReader();
   #answers = Promise.resolve();
@@ -36,17 +32,8 @@ export class Connection {
       this.received += chunk.length;
       for (const request of this.#reader.push(chunk)) this.#take(request, at, script, arrived);
     });
-    socket.on('error', ({ code }) => {
-      this.error = code;
-    });
-    socket.on('close', () => {
-      this.closed = true;
-    });
-  }
-
-  /** Bytes of a request that did not arrive in full. */
-  get unfinished() {
-    return this.#reader.unfinished;
+    // A client may do as it likes.
+    socket.on('error', () => {});
   }
 
   /** Ends the connection, as `ending` in an answer does. */
@@ -70,19 +57,21 @@ export class Connection {
     if (wait > 0) await sleep(wait, undefined, { ref: false });
     for (const [index, part] of parts.entries()) {
       if (index > 0) await (pause ? sleep(pause) : turn());
+      request.answeredAt = performance.now();
       await this.#write(part);
     }
-    request.answeredAt = performance.now();
     this.finish(ending);
     // Nothing can follow, though more may arrive.
     if (ending) await new Promise(() => {});
   }
 
+  /** Until the system has taken it, or the connection has gone. */
   async #write(part) {
-    if (this.closed || this.#socket.destroyed || part.length === 0) return;
+    if (this.#socket.destroyed || part.length === 0) return;
     const bytes = typeof part === 'string' ? Buffer.from(part, 'latin1') : part;
     this.sent += bytes.length;
-    if (this.#socket.write(bytes)) return;
-    await Promise.race([once(this.#socket, 'drain'), once(this.#socket, 'close')]).catch(() => {});
+    await new Promise((taken) => {
+      this.#socket.write(bytes, taken);
+    });
   }
 }

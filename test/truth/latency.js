@@ -30,10 +30,7 @@ function assertNotBelow(distribution, truth) {
   for (const [name, q] of Object.entries(PERCENTILES)) {
     const least = quantile(truth, q);
     // The server's own clock is read a little after the bytes have left.
-    assert.ok(
-      distribution[name] >= least * 0.998 - 0.5,
-      `${name}: ${distribution[name]} < ${least}`,
-    );
+    assert.ok(distribution[name] >= least * 0.999, `${name}: ${distribution[name]} < ${least}`);
   }
 }
 
@@ -155,7 +152,7 @@ test('think time lies between a response and the next request', async (t) => {
     return nexts.map((at, index) => at - own[index].answeredAt);
   });
   assert.ok(pauses.length >= 27, `${pauses.length} pauses`);
-  assert.ok(Math.min(...pauses) >= 99, `the shortest took ${Math.min(...pauses)}`);
+  assert.ok(Math.min(...pauses) >= 100, `the shortest took ${Math.min(...pauses)}`);
   assertNear(median(pauses), 100, SLACK, 'median');
   assertNear(result.latencyMs.p50, 20, SLACK, 'the latency does not hold it');
   assertAddsUp(result);
@@ -164,9 +161,10 @@ test('think time lies between a response and the next request', async (t) => {
 test('two equal runs are not told apart', async (t) => {
   const server = await forkedTruthServer(t, 'delay', [20]);
   const throughputs = [[], []];
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 4; round++) {
     for (const series of throughputs) {
-      const result = await load({ url: server.url, pid: false, connections: 10, duration: 500 });
+      // By count: an end by time would cut off a part of the last answers, more or less of it by chance.
+      const result = await load({ url: server.url, pid: false, connections: 10, requests: 200 });
       series.push(result.throughput.mean);
     }
   }

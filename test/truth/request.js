@@ -10,7 +10,10 @@ export class Request {
   /** Index of its connection, and its place there. */
   connection = -1;
   position = -1;
-  /** When its last byte had arrived and when the last byte of its answer was written: milliseconds, monotonic, as fine as nanoseconds. */
+  /**
+   * When its last byte had arrived and when the last part of its answer was about to be written: milliseconds, monotonic,
+   * as fine as nanoseconds. Both lie between the client's sending and its having the whole answer.
+   */
   at = 0;
   answeredAt = null;
 
@@ -63,11 +66,6 @@ export class Request {
 /** Splits the bytes of one connection into requests, by the framing that the engine uses: Content-Length or no body. */
 export class RequestReader {
   #rest = Buffer.alloc(0);
-
-  /** Bytes of a request that has not arrived in full. */
-  get unfinished() {
-    return this.#rest.length;
-  }
 
   /** The requests that `chunk` completes. */
   *push(chunk) {

@@ -11,9 +11,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 /// # Errors
 /// The system's.
 pub fn listen(port: u16) -> io::Result<RawFd> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no pointers are passed.
-    let fd = check(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
+    let fd = stream_socket()?;
     set(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR)?;
     set(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT)?;
     // Inherited by what is accepted.
@@ -59,6 +57,22 @@ pub fn connect(port: u16) -> io::Result<RawFd> {
     Ok(stream.into_raw_fd())
 }
 
+/// Begins to connect.
+///
+/// # Errors
+/// The system's.
+pub fn start_connect(port: u16) -> io::Result<RawFd> {
+    let fd = stream_socket()?;
+    set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
+    let address = loopback(port);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: `address` is a sockaddr_in of this length.
+    match check(unsafe { libc::connect(fd, (&raw const address).cast(), length) }) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(fd),
+    }
+}
+
 /// Reads into `buffer`; 0 is the end.
 ///
 /// # Errors
@@ -83,6 +97,12 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
 pub fn close(fd: RawFd) {
     // SAFETY: no pointers are passed; the caller owns the descriptor.
     unsafe { libc::close(fd) };
+}
+
+fn stream_socket() -> io::Result<RawFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::socket(libc::AF_INET, kind, 0) })
 }
 
 fn loopback(port: u16) -> libc::sockaddr_in {

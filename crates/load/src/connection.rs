@@ -313,3 +313,6 @@ fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> io::Result<usize> 
     }
     Ok(written)
 }
+
+#[cfg(test)]
+mod tests;

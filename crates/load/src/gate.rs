@@ -68,3 +68,6 @@ impl Gate {
         self.stop.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,3 +55,6 @@ impl Mix {
         self.requests[index]
     }
 }
+
+#[cfg(test)]
+mod tests;

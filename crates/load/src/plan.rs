@@ -163,3 +163,6 @@ impl Plan {
         total / threads + u64::from((index as u64) < total % threads)
     }
 }
+
+#[cfg(test)]
+mod tests;

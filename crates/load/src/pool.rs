@@ -72,3 +72,6 @@ impl Pool {
         self.closed.push(connection);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -220,3 +220,6 @@ impl Recorder {
         self.tally.counts.closed_by_server += u64::from(!self.warming_up);
     }
 }
+
+#[cfg(test)]
+mod tests;

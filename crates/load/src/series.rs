@@ -85,3 +85,6 @@ impl Series {
         self.windows
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,14 +65,19 @@ impl Server {
         Ok(Self { addresses: resolved.addresses.iter().map(untried).collect(), tls, next: 0 })
     }
 
-    /// Begins to connect to the next address; gives the address's index in any case.
+    /// Begins to connect to the next address; gives the address's index in any case. `spare` is a stream
+    /// of an earlier connection that may be used again.
     pub(crate) fn connect(
         &mut self,
+        spare: Option<Stream>,
         registry: &Registry,
         token: Token,
     ) -> (usize, io::Result<Stream>) {
         let index = self.choose();
         let address = &self.addresses[index].0;
+        if let Some(Ok(stream)) = spare.map(|spare| spare.reconnect(address)) {
+            return (index, stream);
+        }
         (index, Stream::connect(address, self.tls.as_ref(), registry, token))
     }
 
@@ -108,3 +113,6 @@ impl Server {
         &self.addresses
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,7 +139,7 @@ impl Worker {
         let mut arrived = false;
         let mut now = self.clock.now();
         loop {
-            if self.engine.set_up() && !arrived {
+            if self.engine.set_up(now) && !arrived {
                 arrived = true;
                 self.gate.arrive(self.engine.open_connections(), now);
             }
@@ -185,6 +185,8 @@ impl Worker {
             let coarse = timer.min(self.window_end).min(boundary);
             now = self.turn(now, Wake { precise, coarse })?;
         }
+        // Arrivals that were due before the end are counted even if the worker has overslept.
+        self.engine.on_arrivals();
         // The last turn may have overrun the end a little: it belongs to the measurement.
         let end = now.max(measure_from);
         self.engine.finish(end);

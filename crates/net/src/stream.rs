@@ -35,6 +35,28 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Ends a connection that the peer has closed already, and begins a new one on the same socket, which
+    /// stays registered. That saves the system making and unmaking a socket, a seventh of what a
+    /// connection costs. `Err(NotSame)` where it cannot be done; the stream is closed then.
+    ///
+    /// Only over loopback: there the peer has acknowledged our FIN when `shutdown` returns, and nothing is
+    /// cut off by taking the socket away.
+    pub fn reconnect(self, address: &Address) -> Result<io::Result<Self>, NotSame> {
+        match (self, address) {
+            (Self::Plain(mut socket), Address::Inet(address)) if address.ip().is_loopback() => {
+                let connected = socket.reconnect(*address)?;
+                Ok(connected.map(|()| Self::Plain(socket)))
+            }
+            _ => Err(NotSame),
+        }
+    }
+}
+
+/// The socket cannot be used again.
+#[derive(Debug)]
+pub struct NotSame;
+
 impl Transport for Stream {
     fn establish(&mut self) -> io::Result<Progress> {
         match self {
@@ -99,6 +121,29 @@ impl Socket {
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reconnect(&mut self, address: std::net::SocketAddr) -> Result<io::Result<()>, NotSame> {
+        /// `EINPROGRESS`: the connect goes on.
+        const IN_PROGRESS: i32 = 115;
+        let Self::Tcp(stream) = self else { return Err(NotSame) };
+        // The end of the stream must have come: then our FIN is the last one.
+        if !matches!(stream.read(&mut [0]), Ok(0)) {
+            return Err(NotSame);
+        }
+        stream.shutdown(std::net::Shutdown::Write).map_err(|_| NotSame)?;
+        // Linux: a connect to "no address" dissolves the association, man connect(2).
+        rustix::net::connect_unspec(&*stream).map_err(|_| NotSame)?;
+        match socket2::SockRef::from(&*stream).connect(&address.into()) {
+            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Ok(Err(error)),
+            _ => Ok(Ok(())),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reconnect(&mut self, _: std::net::SocketAddr) -> Result<io::Result<()>, NotSame> {
+        Err(NotSame)
     }
 
     /// Connected once the socket has a peer; until then a pending error is the connect's.

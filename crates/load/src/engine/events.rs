@@ -19,14 +19,8 @@ impl Engine {
             return;
         }
         if !slot.connection.is_open() {
-            let now = self.clock.now();
-            match slot.connection.establish(now, &mut self.recorder) {
-                Ok(true) => self.opened(index, now),
-                Ok(false) => return,
-                Err(error) => {
-                    let kind = ErrorKind::of(&error);
-                    return self.open_failed(index, kind, describe(&error), now);
-                }
+            if !self.establish(index) {
+                return;
             }
         } else if event.is_writable()
             && let Err(error) = slot.connection.flush()
@@ -114,7 +108,12 @@ impl Engine {
             self.recorder.closed_by_server();
         }
         let stream = slot.connection.close();
-        slot.previous = stream.filter(|_| matches!(end, End::Agreed) && !self.peer_closed);
+        if matches!(end, End::Agreed) {
+            slot.ended = [slot.ended[1].take(), stream];
+            if self.peer_closed {
+                slot.ended.swap(0, 1);
+            }
+        }
         self.after_end(index, lost, now);
     }
 

@@ -10,6 +10,7 @@ mod slot;
 mod timers;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use millrace_net::tls::TlsSettings;
 use millrace_net::{Clock, Monotonic, Nanos, Timers};
@@ -29,8 +30,10 @@ use timers::Timer;
 /// Bytes of one read; larger than most responses, small enough to stay in the cache.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// Connects under way at once in set-up: below the listen queue of any ordinary server.
-const SET_UP_AT_ONCE: usize = 100;
+/// Set-up opens connections in batches, and waits in between: a listen queue holds some hundreds, and
+/// what it cannot hold is tried again by the system only after a second.
+const SET_UP_BATCH: usize = 32;
+const SET_UP_PAUSE: Duration = Duration::from_millis(1);
 
 /// What all workers of a run share.
 #[derive(Debug)]
@@ -79,6 +82,8 @@ pub(crate) struct Engine {
     /// Slots that are to be opened before the start, and those under way.
     set_up: Vec<u32>,
     setting_up: usize,
+    /// When the set-up goes on.
+    next_batch: Nanos,
     /// The present event says that the peer will send no more.
     peer_closed: bool,
     buffer: Box<[u8]>,
@@ -120,6 +125,7 @@ impl Engine {
             end: Nanos::NEVER,
             set_up,
             setting_up: 0,
+            next_batch: Nanos::default(),
             peer_closed: false,
             buffer: vec![0; READ_BUFFER].into(),
             outgoing: Vec::new(),
@@ -133,16 +139,19 @@ impl Engine {
     }
 
     /// Opens the next connections of the set-up; `true` when all have been opened or have failed.
-    pub(crate) fn set_up(&mut self) -> bool {
-        while self.setting_up < SET_UP_AT_ONCE {
-            let Some(index) = self.set_up.pop() else { break };
-            self.setting_up += 1;
-            let slot = &mut self.slots[index as usize];
-            slot.setting_up = true;
-            if let Demand::Open { pools, .. } = &mut self.demand {
-                pools[slot.origin].set_up();
+    pub(crate) fn set_up(&mut self, now: Nanos) -> bool {
+        if now >= self.next_batch {
+            self.next_batch = now + SET_UP_PAUSE;
+            for _ in 0..SET_UP_BATCH {
+                let Some(index) = self.set_up.pop() else { break };
+                self.setting_up += 1;
+                let slot = &mut self.slots[index as usize];
+                slot.setting_up = true;
+                if let Demand::Open { pools, .. } = &mut self.demand {
+                    pools[slot.origin].set_up();
+                }
+                self.open(index as usize);
             }
-            self.open(index as usize);
         }
         self.setting_up == 0 && self.set_up.is_empty()
     }
@@ -188,8 +197,11 @@ impl Engine {
             slot.connection.lose_all(now, &mut self.recorder, at_end);
         }
         if let Demand::Open { pools, .. } = &mut self.demand {
-            for due in pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()))
-            {
+            // What was given to a connection and did not go out before the end has waited as well.
+            let given = self.slots.iter_mut().flat_map(|slot| slot.connection.due.drain(..));
+            let waiting =
+                pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()));
+            for due in given.chain(waiting) {
                 self.recorder.queued_at_end(due.intended, now);
             }
         }

@@ -18,13 +18,16 @@ impl Engine {
     pub(super) fn open(&mut self, index: usize) {
         let now = self.clock.now();
         let slot = &mut self.slots[index];
-        let (address, stream) = self.servers[slot.origin].connect(&self.registry, Token(index));
+        let (address, stream) =
+            self.servers[slot.origin].connect(slot.ended[0].take(), &self.registry, Token(index));
         slot.address = address;
         slot.fruitful = false;
         match stream {
             Ok(stream) => {
                 slot.connection.open(stream, now);
                 self.arm(index, now + self.shared.plan.connect_timeout);
+                // On this host the connect has succeeded by now, and no turn of the loop is needed.
+                self.establish(index);
             }
             Err(error) => {
                 self.open_failed(index, ErrorKind::of(&error), describe(&error), now);
@@ -32,7 +35,23 @@ impl Engine {
         }
     }
 
-    pub(super) fn opened(&mut self, index: usize, now: Nanos) {
+    /// Goes on with opening; `true` if the connection has become ready.
+    pub(super) fn establish(&mut self, index: usize) -> bool {
+        let now = self.clock.now();
+        match self.slots[index].connection.establish(now, &mut self.recorder) {
+            Ok(true) => {
+                self.opened(index, now);
+                true
+            }
+            Ok(false) => false,
+            Err(error) => {
+                self.open_failed(index, ErrorKind::of(&error), describe(&error), now);
+                false
+            }
+        }
+    }
+
+    fn opened(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         self.servers[slot.origin].worked(slot.address);
         if std::mem::take(&mut slot.setting_up) {

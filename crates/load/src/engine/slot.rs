@@ -27,9 +27,10 @@ pub(super) struct Slot {
     pub(super) setting_up: bool,
     /// Requests of a closed run that wait for the end of the rest.
     pub(super) stalled: usize,
-    /// The connection before, kept until the next one ends, so that the server closes first and this
-    /// side's ports do not wait in TIME-WAIT.
-    pub(super) previous: Option<Stream>,
+    /// Connections that have ended, the present one's predecessor last. They are kept for a while, so
+    /// that the server closes first, this side's ports do not wait in TIME-WAIT, and the older one's
+    /// socket can be used again.
+    pub(super) ended: [Option<Stream>; 2],
 }
 
 /// The slots of one worker: each server has at least one, the others are spread by the weights of the
@@ -69,7 +70,7 @@ impl Slot {
             listed: false,
             setting_up: false,
             stalled: 0,
-            previous: None,
+            ended: [None, None],
         }
     }
 }

@@ -1,0 +1,59 @@
+// What else runs on the machine: waiting for it to end, and repeating what it disturbed.
+import { setTimeout as delay } from 'node:timers/promises';
+import { machineBusySeconds } from './proc.js';
+import { median } from './statistics.js';
+import { share } from './table.js';
+
+/** What others may use of a core, the harness included, before a run is repeated. */
+const QUIET = 0.1;
+const ATTEMPTS = 4;
+/** How long to wait for others before a run is repeated. */
+const PATIENCE_MS = 20_000;
+
+const disturbance = ({ othersSeconds, wallSeconds }) => othersSeconds / wallSeconds;
+
+/** Calls `once`, and again if it fails. */
+export async function retried(once) {
+  try {
+    return await once();
+  } catch {
+    return once();
+  }
+}
+
+/**
+ * Calls `once` until nothing else ran meanwhile, at most four times, and gives the least disturbed
+ * outcome with the number of `attempts`. Whether to repeat does not depend on what was measured.
+ */
+export async function undisturbed(once) {
+  let best = await once();
+  let attempts = 1;
+  for (; attempts < ATTEMPTS && disturbance(best) > QUIET; attempts++) {
+    await untilQuiet();
+    const again = await once();
+    if (disturbance(again) < disturbance(best)) best = again;
+  }
+  return { ...best, attempts };
+}
+
+async function untilQuiet() {
+  const deadline = performance.now() + PATIENCE_MS;
+  let busy = Infinity;
+  while (busy > QUIET && performance.now() < deadline) {
+    const [seconds, ms] = [machineBusySeconds(), performance.now()];
+    await delay(1000);
+    busy = (machineBusySeconds() - seconds) / ((performance.now() - ms) / 1000);
+  }
+}
+
+/** The line that says how quiet the machine was. */
+export function disturbanceLine(runs) {
+  const shares = runs.map(disturbance);
+  const most = Math.max(...shares);
+  const repeated = runs.filter(({ attempts }) => attempts > 1).length;
+  return [
+    `- other processes, the harness among them, used ${share(median(shares))} of a core, at most ${share(most)}`,
+    `${repeated} of ${runs.length} runs were repeated for that`,
+    ...(most > QUIET ? ['**the machine was not quiet, these figures are doubtful**'] : []),
+  ].join('; ');
+}

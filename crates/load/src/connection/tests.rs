@@ -1,0 +1,436 @@
+//! Connections on a scripted transport, at times that the tests set.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use millrace_net::Read;
+
+use super::*;
+use crate::plan::Request;
+use crate::tally::Tally;
+
+/// What a transport does, in order; beyond that it blocks, takes every byte and has nothing to flush.
+#[derive(Debug, Default)]
+struct Script {
+    progress: VecDeque<io::Result<Progress>>,
+    /// How many bytes each write takes.
+    writes: VecDeque<io::Result<usize>>,
+    flushes: VecDeque<io::Result<bool>>,
+    written: Vec<u8>,
+}
+
+fn blocked<R>() -> io::Result<R> {
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+impl Transport for Script {
+    fn establish(&mut self) -> io::Result<Progress> {
+        self.progress.pop_front().unwrap_or(Ok(Progress::Ready { resumed: None }))
+    }
+
+    fn read(&mut self, _: &mut [u8]) -> io::Result<Read> {
+        blocked()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writes.pop_front().unwrap_or(Ok(bytes.len()))?.min(bytes.len());
+        self.written.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        self.flushes.pop_front().unwrap_or(Ok(true))
+    }
+}
+
+const GET: u32 = 0;
+const HEAD: u32 = 1;
+
+fn mix() -> Vec<Rendered> {
+    let rendered = |method: &str| {
+        let request = Request {
+            origin: 0,
+            method: method.into(),
+            target: "/".into(),
+            fields: Vec::new(),
+            body: None,
+            weight: 1.0,
+        };
+        Rendered::new(&request, false, None, 1).unwrap()
+    };
+    vec![rendered("GET"), rendered("HEAD")]
+}
+
+/// A connection, its mix and its recorder.
+struct Scene {
+    connection: Connection<Script>,
+    mix: Vec<Rendered>,
+    recorder: Recorder,
+}
+
+impl Scene {
+    /// With an open connection.
+    fn new() -> Self {
+        let mut scene = Self {
+            connection: Connection::default(),
+            mix: mix(),
+            recorder: Recorder::new(Nanos(0)),
+        };
+        scene.open(Script::default());
+        scene
+    }
+
+    fn open(&mut self, script: Script) {
+        self.connection.open(script, Nanos(0));
+        assert!(self.connection.establish(Nanos(0), &mut self.recorder).unwrap());
+    }
+
+    fn script(&mut self) -> &mut Script {
+        match &mut self.connection.state {
+            State::Open(script) => script,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Requests are due and sent in one write.
+    fn send(&mut self, requests: &[u32], bytes: &[u8], now: u64) -> io::Result<()> {
+        for request in requests {
+            self.connection.due.push_back(Due { intended: Nanos(now), request: *request });
+        }
+        self.connection.send(bytes, requests.len(), Nanos(now), &mut self.recorder)
+    }
+
+    fn feed(&mut self, bytes: &[u8], now: u64) -> Fed {
+        self.connection.feed(bytes, Nanos(now), &self.mix, &mut self.recorder)
+    }
+
+    /// Bytes that complete requests and leave the connection open.
+    #[track_caller]
+    fn completes(&mut self, bytes: &[u8], now: u64) -> usize {
+        let fed = self.feed(bytes, now);
+        assert!(fed.end.is_none(), "{fed:?}");
+        fed.completed
+    }
+
+    fn finish(&mut self, now: u64) -> Fed {
+        self.connection.finish(Nanos(now), &mut self.recorder)
+    }
+
+    /// The connection is lost as a whole.
+    fn lose_all(&mut self, now: u64, loss: Loss) -> usize {
+        let loss = |_| (loss, "lost".to_owned());
+        self.connection.lose_all(Nanos(now), &mut self.recorder, loss)
+    }
+
+    fn tally(&mut self) -> Tally {
+        *self.recorder.roll(Nanos(1 << 40), Box::default())
+    }
+}
+
+fn statuses(tally: &Tally) -> Vec<(u16, u64)> {
+    tally.counts.statuses().collect()
+}
+
+#[test]
+fn opening_goes_from_connect_to_handshake_to_ready() {
+    let mut scene = Scene::new();
+    scene.connection.close();
+    scene.tally();
+    let script = Script {
+        progress: VecDeque::from([
+            Ok(Progress::Connecting),
+            Ok(Progress::Handshaking),
+            Ok(Progress::Handshaking),
+            Ok(Progress::Ready { resumed: Some(true) }),
+        ]),
+        ..Script::default()
+    };
+    let Scene { connection, recorder, .. } = &mut scene;
+    connection.open(script, Nanos(100));
+    assert!(!connection.establish(Nanos(150), recorder).unwrap());
+    assert_eq!(connection.waiting_since(), Some(Nanos(100)));
+    assert!(!connection.is_handshaking());
+    assert!(!connection.establish(Nanos(200), recorder).unwrap());
+    assert_eq!(
+        connection.waiting_since(),
+        Some(Nanos(200)),
+        "the handshake has a limit of its own"
+    );
+    assert!(connection.is_handshaking());
+    assert!(!connection.establish(Nanos(300), recorder).unwrap());
+    assert!(!connection.is_open());
+    assert!(connection.establish(Nanos(450), recorder).unwrap());
+    assert!(connection.is_open());
+    assert_eq!(connection.waiting_since(), None);
+    let Tally { counts, connect, tls, .. } = scene.tally();
+    assert_eq!((counts.opened, counts.tls_resumed, counts.tls_full), (1, 1, 0));
+    assert_eq!(
+        (connect.total(), tls.total()),
+        (Duration::from_nanos(100), Duration::from_nanos(250))
+    );
+}
+
+#[test]
+fn opening_that_fails_is_no_connection() {
+    let mut scene = Scene::new();
+    scene.connection.close();
+    scene.tally();
+    let refused = Err(io::ErrorKind::ConnectionRefused.into());
+    let script = Script { progress: VecDeque::from([refused]), ..Script::default() };
+    scene.connection.open(script, Nanos(5));
+    let error = scene.connection.establish(Nanos(6), &mut scene.recorder).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    assert!(scene.connection.close().is_some());
+    assert!(scene.connection.is_closed());
+    assert_eq!(scene.tally().counts.opened, 0);
+}
+
+#[test]
+fn pipelined_responses_belong_to_their_requests_in_order() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, HEAD], b"1 2", 100).unwrap();
+    scene.send(&[GET], b"3", 200).unwrap();
+    // The HEAD's response would take the next one for its body if it were taken for a GET's.
+    let first =
+        b"HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 404 \r\nContent-Length: 9\r\n\r\n";
+    assert_eq!(scene.completes(first, 1000), 2);
+    assert_eq!(scene.connection.in_flight(), 1);
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(200)));
+    assert_eq!(scene.completes(b"HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n", 5000), 1);
+    assert_eq!(scene.connection.waiting_since(), None);
+    let tally = scene.tally();
+    assert_eq!(statuses(&tally), [(200, 1), (404, 1), (503, 1)]);
+    assert_eq!(tally.service_time.total(), Duration::from_nanos(900 + 900 + 4800));
+    assert!(tally.adds_up());
+}
+
+#[test]
+fn a_response_is_done_with_its_last_byte_wherever_it_is_split() {
+    let responses: [&[u8]; 5] = [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: y\r\n\r\n",
+        b"HTTP/1.1 202 Accepted\r\nContent-Length: 77\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n",
+    ];
+    let requests = [GET, GET, HEAD, GET, GET];
+    let stream = responses.concat();
+    for split in 1..stream.len() {
+        let mut scene = Scene::new();
+        scene.send(&requests, b"requests", 0).unwrap();
+        let mut ends = responses.iter().scan(0, |end, response| {
+            *end += response.len();
+            Some(*end)
+        });
+        let early = ends.by_ref().take_while(|end| *end <= split).count();
+        assert_eq!(scene.completes(&stream[..split], 10), early, "split at {split}");
+        assert_eq!(scene.completes(&stream[split..], 20), 5 - early, "split at {split}");
+        let tally = scene.tally();
+        assert_eq!(statuses(&tally), [(200, 1), (201, 1), (202, 1), (204, 1), (304, 1)]);
+        let expected = 10 * early + 20 * (5 - early);
+        assert_eq!(tally.latency.total(), Duration::from_nanos(expected as u64));
+        assert_eq!(tally.counts.bytes_received, stream.len() as u64);
+    }
+}
+
+#[test]
+fn a_response_may_come_byte_by_byte() {
+    let mut scene = Scene::new();
+    scene.send(&[GET], b"r", 0).unwrap();
+    let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let (last, before) = response.split_last().unwrap();
+    for (time, byte) in before.iter().enumerate() {
+        assert_eq!(scene.completes(&[*byte], time as u64), 0);
+    }
+    assert_eq!(scene.completes(&[*last], 500), 1);
+    assert_eq!(scene.tally().latency.total(), Duration::from_nanos(500));
+}
+
+#[test]
+fn what_a_transport_does_not_take_goes_out_later_and_in_order() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(3), blocked()]);
+    scene.send(&[GET], b"first request ", 0).unwrap();
+    assert_eq!(scene.script().written, b"fir");
+    // It has to wait although there would be room by now.
+    scene.send(&[GET], b"second request", 10).unwrap();
+    assert_eq!(scene.script().written, b"fir");
+    scene.script().writes = VecDeque::from([Ok(9), blocked()]);
+    scene.connection.flush().unwrap();
+    assert_eq!(scene.script().written, b"first reques");
+    scene.connection.flush().unwrap();
+    assert_eq!(scene.script().written, b"first request second request");
+    scene.connection.flush().unwrap();
+    assert_eq!(scene.script().written.len(), 28, "nothing is sent twice");
+    assert_eq!(scene.connection.in_flight(), 2);
+    assert_eq!(scene.tally().counts.bytes_sent, 28);
+}
+
+#[test]
+fn what_a_transport_keeps_itself_goes_first() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(0)]);
+    scene.send(&[GET], b"request", 0).unwrap();
+    scene.script().flushes = VecDeque::from([Ok(false)]);
+    scene.connection.flush().unwrap();
+    assert!(scene.script().written.is_empty());
+    scene.connection.flush().unwrap();
+    assert_eq!(scene.script().written, b"request");
+}
+
+#[test]
+fn a_response_may_end_before_its_request_has_gone_out() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(1), blocked()]);
+    scene.send(&[GET], b"a long upload", 0).unwrap();
+    assert_eq!(scene.completes(b"HTTP/1.1 413 \r\nContent-Length: 0\r\n\r\n", 5), 1);
+    scene.connection.flush().unwrap();
+    assert_eq!(scene.script().written, b"a long upload");
+}
+
+#[test]
+fn a_write_that_fails_later_is_an_error() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(3), Err(io::ErrorKind::BrokenPipe.into())]);
+    let error = scene.send(&[GET], b"request", 0).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    assert_eq!(scene.lose_all(7, Loss::Transport(ErrorKind::Reset)), 1);
+    let tally = scene.tally();
+    assert_eq!((tally.counts.sent, tally.counts.transport_errors), (1, 1));
+    assert!(tally.adds_up());
+}
+
+#[test]
+fn a_close_in_the_middle_loses_the_requests_at_their_age() {
+    let bytes = b"HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nhello";
+    for cut in 1..bytes.len() {
+        let mut scene = Scene::new();
+        scene.send(&[GET, GET], b"1 2", 100).unwrap();
+        assert_eq!(scene.completes(&bytes[..cut], 150), 0);
+        let fed = scene.finish(300);
+        assert_eq!(fed.completed, 0);
+        assert!(matches!(fed.end, Some(End::Eof)));
+        assert_eq!(scene.lose_all(300, Loss::Transport(ErrorKind::ClosedEarly)), 2);
+        let tally = scene.tally();
+        assert_eq!((tally.counts.transport_errors, tally.service_time.censored()), (2, 2));
+        assert_eq!(tally.service_time.total(), Duration::from_nanos(400));
+        assert!(tally.adds_up());
+    }
+}
+
+#[test]
+fn a_close_between_two_responses_completes_nothing() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, GET], b"1 2", 0).unwrap();
+    scene.completes(b"HTTP/1.1 204 \r\n\r\n", 1);
+    let fed = scene.finish(2);
+    assert_eq!((fed.completed, scene.connection.in_flight()), (0, 1));
+    assert!(matches!(fed.end, Some(End::Eof)));
+}
+
+#[test]
+fn a_body_without_length_ends_with_the_connection() {
+    let mut scene = Scene::new();
+    scene.send(&[GET], b"1", 100).unwrap();
+    assert_eq!(scene.completes(b"HTTP/1.1 200 \r\n\r\nsome", 200), 0);
+    assert_eq!(scene.completes(b" more", 300), 0);
+    let fed = scene.finish(400);
+    assert_eq!(fed.completed, 1);
+    assert_eq!(scene.lose_all(400, Loss::Transport(ErrorKind::ClosedEarly)), 0);
+    let tally = scene.tally();
+    assert_eq!((tally.counts.ok, tally.latency.total()), (1, Duration::from_nanos(300)));
+}
+
+#[test]
+fn requests_behind_a_body_without_length_are_lost() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, GET], b"1 2", 0).unwrap();
+    scene.completes(b"HTTP/1.1 200 \r\n\r\nHTTP/1.1 204 \r\n\r\n", 1);
+    assert_eq!(scene.finish(2).completed, 1);
+    assert_eq!(scene.lose_all(2, Loss::Transport(ErrorKind::ClosedEarly)), 1);
+    assert!(scene.tally().adds_up());
+}
+
+#[test]
+fn a_response_that_says_close_ends_the_connection_for_those_behind_it() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, GET, GET], b"1 2 3", 0).unwrap();
+    let fed = scene.feed(
+        b"HTTP/1.1 204 \r\n\r\nHTTP/1.1 200 \r\nConnection: close\r\nContent-Length: 0\r\n\r\nHTTP/1.1 204 \r\n\r\n",
+        5,
+    );
+    assert_eq!(fed.completed, 2);
+    assert!(matches!(fed.end, Some(End::Agreed)));
+    assert_eq!(scene.connection.in_flight(), 1);
+}
+
+#[test]
+fn bytes_that_answer_no_request_are_an_error() {
+    let mut scene = Scene::new();
+    let fed = scene.feed(b"HTTP/1.1 408 \r\n\r\n", 1);
+    assert!(matches!(fed.end, Some(End::Failed(ErrorKind::Protocol, _))), "{fed:?}");
+    let mut scene = Scene::new();
+    scene.send(&[GET], b"1", 0).unwrap();
+    let fed = scene.feed(b"HTTP/1.1 204 \r\n\r\nHTTP/1.1 204 \r\n\r\n", 1);
+    assert_eq!(fed.completed, 1);
+    assert!(matches!(fed.end, Some(End::Failed(ErrorKind::Protocol, _))), "{fed:?}");
+}
+
+#[test]
+fn bytes_that_are_no_response_are_an_error() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, GET], b"1 2", 0).unwrap();
+    let fed = scene.feed(b"HTTP/1.1 204 \r\n\r\nnonsense\r\n", 1);
+    assert_eq!(fed.completed, 1);
+    match fed.end {
+        Some(End::Failed(ErrorKind::Protocol, why)) => assert_eq!(why, "invalid status line"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_next_connection_begins_afresh() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(1), blocked()]);
+    scene.send(&[GET, GET], b"1 2", 0).unwrap();
+    // In the middle of a body, and of a head after that.
+    for rest in [&b"HTTP/1.1 200 \r\nContent-Length: 99\r\n\r\nhi"[..], b"HTTP/1.1 20"] {
+        assert_eq!(scene.completes(rest, 1), 0);
+        assert!(scene.connection.close().is_some());
+        assert!(scene.connection.close().is_none());
+        scene.lose_all(1, Loss::Timeout);
+        scene.open(Script::default());
+        scene.send(&[GET], b"again", 2).unwrap();
+        assert_eq!(scene.script().written, b"again", "nothing is left of the last connection");
+    }
+    assert_eq!(scene.completes(b"HTTP/1.1 204 \r\n\r\n", 3), 1);
+}
+
+#[test]
+fn a_request_is_on_a_used_connection_from_the_second_on() {
+    let mut scene = Scene::new();
+    scene.send(&[GET, GET], b"1 2", 0).unwrap();
+    scene.send(&[GET], b"3", 1).unwrap();
+    assert_eq!(scene.recorder.roll(Nanos(2), Box::default()).counts.reused, 2);
+    scene.connection.close();
+    scene.lose_all(3, Loss::Timeout);
+    scene.open(Script::default());
+    scene.send(&[GET], b"4", 4).unwrap();
+    assert_eq!(scene.recorder.roll(Nanos(5), Box::default()).counts.reused, 0);
+}
+
+#[test]
+fn the_limit_of_a_request_runs_from_the_oldest_in_flight() {
+    let mut scene = Scene::new();
+    assert_eq!(scene.connection.waiting_since(), None, "an idle connection has no limit");
+    scene.send(&[GET], b"1", 100).unwrap();
+    scene.send(&[GET], b"2", 200).unwrap();
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(100)));
+    scene.completes(b"HTTP/1.1 204 \r\n\r\n", 900);
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(200)));
+    assert_eq!(scene.lose_all(1200, Loss::Timeout), 1);
+    assert_eq!(scene.connection.waiting_since(), None);
+    let tally = scene.tally();
+    assert_eq!((tally.counts.timeouts, tally.counts.ok), (1, 1));
+    assert_eq!(tally.service_time.total(), Duration::from_nanos(800 + 1000));
+}

@@ -1,0 +1,62 @@
+use millrace_net::Nanos;
+
+use super::*;
+
+fn due(intended: u64) -> Due {
+    Due { intended: Nanos(intended), request: 0 }
+}
+
+fn waiting(pool: &mut Pool) -> Vec<u64> {
+    std::iter::from_fn(|| pool.take_waiting()).map(|due| due.intended.0).collect()
+}
+
+#[test]
+fn free_connections_are_used_in_turn() {
+    let mut pool = Pool::default();
+    assert_eq!(pool.take_free(), None);
+    [3, 1, 2].into_iter().for_each(|connection| pool.add_free(connection));
+    assert_eq!(pool.take_free(), Some(3));
+    pool.add_free(3);
+    assert_eq!([(); 4].map(|()| pool.take_free()), [Some(1), Some(2), Some(3), None]);
+}
+
+#[test]
+fn arrivals_wait_in_order_and_those_put_back_come_first() {
+    let mut pool = Pool::default();
+    [30, 40].into_iter().for_each(|intended| pool.wait(due(intended)));
+    pool.wait_first([due(10), due(20)].into_iter());
+    assert_eq!(pool.waiting(), 4);
+    assert_eq!(waiting(&mut pool), [10, 20, 30, 40]);
+    assert_eq!(pool.waiting(), 0);
+}
+
+#[test]
+fn no_more_connections_are_opened_than_arrivals_wait() {
+    let mut pool = Pool::new(vec![0, 1, 2, 3]);
+    assert_eq!(pool.take_closed(), None, "nobody waits");
+    pool.wait(due(1));
+    pool.wait(due(2));
+    assert!(pool.take_closed().is_some());
+    assert!(pool.take_closed().is_some());
+    assert_eq!(pool.take_closed(), None, "two are on their way");
+    pool.opened();
+    assert!(pool.take_closed().is_some(), "two wait, one is on its way");
+    pool.opened();
+    pool.opened();
+    pool.take_waiting();
+    assert!(pool.take_closed().is_some());
+    pool.opened();
+    assert_eq!(pool.take_closed(), None, "none is left");
+    pool.add_closed(7);
+    assert_eq!(pool.take_closed(), Some(7));
+}
+
+#[test]
+fn connections_of_the_set_up_are_on_their_way_too() {
+    let mut pool = Pool::new(vec![5]);
+    pool.set_up();
+    pool.wait(due(1));
+    assert_eq!(pool.take_closed(), None);
+    pool.opened();
+    assert_eq!(pool.take_closed(), Some(5));
+}

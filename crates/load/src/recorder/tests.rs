@@ -1,0 +1,237 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::counts::Counts;
+
+const MEASURE_FROM: u64 = 1000;
+
+/// Something that happens to a recorder, some nanoseconds after what happened before.
+#[derive(Clone, Debug)]
+enum Event {
+    /// A request is sent that was due this long ago.
+    Send {
+        age: u64,
+        reused: bool,
+    },
+    /// One of those in flight ends, by its place.
+    Complete {
+        place: usize,
+        status: u16,
+    },
+    Lose {
+        place: usize,
+        loss: Loss,
+    },
+    Overflow,
+    Queue,
+    Roll,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let loss = prop_oneof![
+        Just(Loss::Timeout),
+        Just(Loss::Transport(ErrorKind::Reset)),
+        Just(Loss::Transport(ErrorKind::Protocol)),
+    ];
+    prop_oneof![
+        8 => (0..800u64, any::<bool>()).prop_map(|(age, reused)| Event::Send { age, reused }),
+        6 => (any::<usize>(), 100..=999u16).prop_map(|(place, status)| Event::Complete { place, status }),
+        2 => (any::<usize>(), loss).prop_map(|(place, loss)| Event::Lose { place, loss }),
+        1 => Just(Event::Overflow),
+        1 => Just(Event::Queue),
+        2 => Just(Event::Roll),
+    ]
+}
+
+/// A recorder, what it has given away, and the requests that it should know.
+struct Scene {
+    now: u64,
+    recorder: Recorder,
+    total: Tally,
+    /// The one that is not in use.
+    empty: Box<Tally>,
+    in_flight: Vec<InFlight>,
+    sent: u64,
+    warmup: u64,
+    /// Times of ended requests and of present ones within the measurement.
+    area: u64,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let recorder = Recorder::new(Nanos(MEASURE_FROM));
+        let (total, empty, in_flight) = (Tally::default(), Box::default(), Vec::new());
+        Self { now: 0, recorder, total, empty, in_flight, sent: 0, warmup: 0, area: 0 }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let now = Nanos(self.now);
+        match *event {
+            Event::Send { age, reused } => {
+                let request = InFlight {
+                    intended: Nanos(self.now.saturating_sub(age)),
+                    sent: now,
+                    request: 0,
+                };
+                let measured = request.intended.0 >= MEASURE_FROM;
+                self.sent += u64::from(measured);
+                self.warmup += u64::from(!measured);
+                self.recorder.sent(&request, reused);
+                self.in_flight.push(request);
+            }
+            Event::Complete { place, status } => {
+                if let Some(request) = self.take(place) {
+                    self.recorder.completed(&request, now, status);
+                }
+            }
+            Event::Lose { place, loss } => {
+                if let Some(request) = self.take(place) {
+                    self.recorder.lost(&request, now, loss, || "example".into());
+                }
+            }
+            Event::Overflow => self.recorder.overflowed(now),
+            Event::Queue => self.recorder.queued_at_end(now, now),
+            Event::Roll => {
+                let empty = std::mem::take(&mut self.empty);
+                self.empty = self.recorder.roll(now, empty);
+                self.total += &*self.empty;
+                self.empty.clear();
+            }
+        }
+    }
+
+    fn take(&mut self, place: usize) -> Option<InFlight> {
+        let place = place.checked_rem(self.in_flight.len())?;
+        Some(self.in_flight.swap_remove(place))
+    }
+
+    /// What has been counted up to now.
+    fn counted(&self) -> Counts {
+        let mut counted = self.total.counts.clone();
+        counted += &self.recorder.tally.counts;
+        counted
+    }
+
+    fn pass(&mut self, nanos: u64) {
+        let within = (self.now + nanos).saturating_sub(self.now.max(MEASURE_FROM));
+        self.area += within * self.in_flight.len() as u64;
+        self.now += nanos;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// sent = ended + in flight, at any time.
+    #[test]
+    fn every_request_is_accounted_for(
+        events in prop::collection::vec((0..200u64, event()), 0..120)
+    ) {
+        let mut scene = Scene::new();
+        for (passed, event) in &events {
+            scene.pass(*passed);
+            scene.apply(event);
+            let counts = scene.counted();
+            let is_measured = |request: &&InFlight| request.intended.0 >= MEASURE_FROM;
+            let in_flight = scene.in_flight.iter().filter(is_measured).count() as u64;
+            prop_assert_eq!(counts.sent, scene.sent);
+            prop_assert_eq!(counts.warmup, scene.warmup);
+            prop_assert_eq!(counts.sent, counts.ended() + in_flight);
+            prop_assert_eq!(scene.recorder.in_flight(), scene.in_flight.len() as u64);
+        }
+        while !scene.in_flight.is_empty() {
+            scene.apply(&Event::Lose { place: 0, loss: Loss::InFlightAtEnd });
+        }
+        scene.apply(&Event::Roll);
+        prop_assert!(scene.total.adds_up());
+        let counts = &scene.total.counts;
+        prop_assert_eq!(counts.in_flight_area, scene.area);
+        let of_statuses: u64 = counts.statuses().map(|(_, count)| count).sum();
+        prop_assert_eq!(of_statuses, counts.completed());
+        let of_kinds: u64 = counts.errors().map(|(_, count, _)| count).sum();
+        prop_assert_eq!(of_kinds, counts.transport_errors + counts.timeouts);
+        let censored = counts.transport_errors + counts.timeouts + counts.in_flight_at_end;
+        prop_assert_eq!(scene.total.service_time.censored(), censored);
+    }
+}
+
+fn request(intended: u64, sent: u64) -> InFlight {
+    InFlight { intended: Nanos(intended), sent: Nanos(sent), request: 0 }
+}
+
+fn measuring() -> Recorder {
+    Recorder::new(Nanos(0))
+}
+
+#[test]
+fn latency_begins_when_a_request_was_due_and_service_time_when_it_was_sent() {
+    let mut recorder = measuring();
+    let request = request(100, 250);
+    recorder.sent(&request, false);
+    recorder.completed(&request, Nanos(400), 200);
+    assert_eq!(recorder.tally.latency.total(), Duration::from_nanos(300));
+    assert_eq!(recorder.tally.service_time.total(), Duration::from_nanos(150));
+}
+
+#[test]
+fn a_request_that_failed_is_recorded_at_its_age() {
+    let mut recorder = measuring();
+    let request = request(100, 250);
+    recorder.sent(&request, false);
+    recorder.lost(&request, Nanos(1250), Loss::Timeout, || "late".into());
+    let Tally { counts, latency, service_time, .. } = &*recorder.tally;
+    assert_eq!((latency.total(), latency.censored()), (Duration::from_nanos(1150), 1));
+    assert_eq!((service_time.total(), service_time.censored()), (Duration::from_nanos(1000), 1));
+    assert_eq!(counts.errors().collect::<Vec<_>>(), [(ErrorKind::Timeout, 1, Some("late"))]);
+}
+
+#[test]
+fn statuses_below_400_are_no_errors() {
+    let mut recorder = measuring();
+    for status in [100, 200, 304, 399, 400, 503, 999, 503] {
+        let request = request(0, 0);
+        recorder.sent(&request, false);
+        recorder.completed(&request, Nanos(1), status);
+    }
+    let counts = &recorder.tally.counts;
+    assert_eq!((counts.ok, counts.status_errors), (4, 4));
+    let statuses: Vec<_> = counts.statuses().collect();
+    assert_eq!(statuses, [(100, 1), (200, 1), (304, 1), (399, 1), (400, 1), (503, 2), (999, 1)]);
+}
+
+#[test]
+fn the_first_example_of_each_kind_is_kept() {
+    let mut recorder = measuring();
+    recorder.connect_failed(ErrorKind::ConnectRefused, "first".into(), 3);
+    recorder.connect_failed(ErrorKind::ConnectRefused, "second".into(), 0);
+    recorder.connect_failed(ErrorKind::Tls, "other".into(), 1);
+    let counts = &recorder.tally.counts;
+    assert_eq!((counts.failed, counts.connect_failed), (3, 4));
+    assert_eq!(
+        counts.errors().collect::<Vec<_>>(),
+        [(ErrorKind::ConnectRefused, 2, Some("first")), (ErrorKind::Tls, 1, Some("other"))]
+    );
+}
+
+#[test]
+fn handshakes_are_told_apart() {
+    let mut recorder = measuring();
+    let nanos = Duration::from_nanos;
+    recorder.opened(nanos(5), nanos(0), None);
+    recorder.opened(nanos(6), nanos(20), Some(false));
+    recorder.opened(nanos(7), nanos(10), Some(true));
+    let Tally { counts, connect, tls, .. } = &*recorder.tally;
+    assert_eq!((counts.opened, counts.tls_full, counts.tls_resumed), (3, 1, 1));
+    assert_eq!((connect.count(), connect.total()), (3, nanos(18)));
+    assert_eq!((tls.count(), tls.total()), (2, nanos(30)));
+}
+
+#[test]
+fn lateness_is_from_the_time_due_to_the_attempt() {
+    let mut recorder = Recorder::new(Nanos(MEASURE_FROM));
+    recorder.offered(Nanos(MEASURE_FROM - 1), Nanos(5000));
+    recorder.offered(Nanos(MEASURE_FROM), Nanos(1700));
+    let Tally { counts, lateness, .. } = &*recorder.tally;
+    assert_eq!(counts.offered, 1);
+    assert_eq!((lateness.count(), lateness.total()), (1, Duration::from_nanos(700)));
+}
