@@ -6,9 +6,8 @@ import { share } from './table.js';
 
 /** What others may use of a core, the harness included, before a run is repeated. */
 const QUIET = 0.1;
-const ATTEMPTS = 4;
 /** How long to wait for others before a run is repeated. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 10_000;
 
 const disturbance = ({ othersSeconds, wallSeconds }) => othersSeconds / wallSeconds;
 
@@ -22,13 +21,13 @@ export async function retried(once) {
 }
 
 /**
- * Calls `once` until nothing else ran meanwhile, at most four times, and gives the least disturbed
+ * Calls `once` until nothing else ran meanwhile, at most `most` times, and gives the least disturbed
  * outcome with the number of `attempts`. Whether to repeat does not depend on what was measured.
  */
-export async function undisturbed(once) {
+export async function undisturbed(once, most) {
   let best = await once();
   let attempts = 1;
-  for (; attempts < ATTEMPTS && disturbance(best) > QUIET; attempts++) {
+  for (; attempts < most && disturbance(best) > QUIET; attempts++) {
     await untilQuiet();
     const again = await once();
     if (disturbance(again) < disturbance(best)) best = again;

@@ -22,7 +22,7 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
       const load = { seconds: context.seconds, ...bench.load, ...bench.loads?.[row] };
       const once = () => retried(() => runOne(toolOf(bench, row), load));
       try {
-        runs.push({ row, round, ...(await undisturbed(once)) });
+        runs.push({ row, round, ...(await undisturbed(once, context.attempts)) });
       } catch (error) {
         failures[row] = error.message;
       }

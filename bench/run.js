@@ -123,7 +123,16 @@ async function main() {
   const cores = { server: '0', client: '1' };
   execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
-  const context = { found, rounds, seconds, cores, progress, directory: temporaryDirectory() };
+  const attempts = quick ? 1 : 4;
+  const context = {
+    found,
+    rounds,
+    seconds,
+    attempts,
+    cores,
+    progress,
+    directory: temporaryDirectory(),
+  };
   for (const bench of runnable) {
     const { result, lines } = await runCase(bench, context);
     progress('');

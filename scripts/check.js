@@ -13,7 +13,7 @@ const before = GENERATED.map(contents);
 const failed = [];
 
 await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
-await check('Biome', tool('biome'), ['ci']);
+await check('Biome', tool('biome'), ['ci', '--colors=off']);
 await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 await check('build', node, ['scripts/build.js']);
 await check('reference page', node, ['scripts/reference.js']);

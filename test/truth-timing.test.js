@@ -2,5 +2,5 @@
 import { describe } from 'node:test';
 
 for (const subject of ['latency', 'schedule', 'generator']) {
-  await describe(subject, { timeout: 60_000 }, () => import(`./truth/${subject}.js`));
+  await describe(subject, { timeout: 120_000 }, () => import(`./truth/${subject}.js`));
 }

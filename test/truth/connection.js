@@ -54,7 +54,8 @@ export class Connection {
   async #deliver(request, answer) {
     const { after = 0, parts, pause, ending } = answer.parts ? answer : { parts: [answer] };
     const wait = request.at + after - performance.now();
-    if (wait > 0) await sleep(wait, undefined, { ref: false });
+    // Timers count in whole milliseconds, rounded down.
+    if (wait > 0) await sleep(Math.ceil(wait), undefined, { ref: false });
     for (const [index, part] of parts.entries()) {
       if (index > 0) await (pause ? sleep(pause) : turn());
       request.answeredAt = performance.now();

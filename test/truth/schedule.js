@@ -1,14 +1,15 @@
-// When requests of an open run arrive, by the server's own clock, against the schedule.
+// When requests of an open run arrive, by the server's own clock, against the schedule; in milliseconds.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { load } from 'millrace';
 import { assertSeenByServer } from './accounting.js';
 import { forkedTruthServer } from './fork.js';
 import { gaps, mean, median, quantile, variation } from './statistics.js';
+import { assertAtMost, assertBetween, assertNear, timed } from './timed.js';
 
-/** Arrivals in milliseconds after the first one, and the result. */
-async function arrivalsOf(t, options) {
-  const server = await forkedTruthServer(t, 'ok');
+/** The result, and the arrivals in milliseconds after the first one. */
+async function arrivalsOf(t, options, script = ['ok']) {
+  const [name, ...args] = script;
+  const server = await forkedTruthServer(t, name, args);
   const result = await load({ url: server.url, pid: false, connections: 20, ...options });
   const log = await server.settled(result.connections.opened);
   assertSeenByServer(result, log);
@@ -36,56 +37,58 @@ for (const [rate, threads, seconds] of [
   [1000, 2, 1],
   [4000, 2, 1],
 ]) {
-  test(`${rate}/s, ${threads} threads`, async (t) => {
+  timed(`${rate}/s, ${threads} threads`, async (t) => {
+    const total = rate * seconds;
     const { result, arrivals } = await arrivalsOf(t, { rate, threads, duration: seconds * 1000 });
-    assert.equal(dueIn(result), rate * seconds, 'exactly as many as were due');
-    assert.ok(result.requests.sent > 0.98 * rate * seconds, `${result.requests.sent} sent`);
-    const off = deviation(arrivals, (index) => (index * 1000) / rate);
-    assert.ok(off < 2, `half of the arrivals are within ${off} ms of their time`);
+    const { latenessMs, workers } = result.generator;
+    assert.equal(dueIn(result), total, 'exactly as many as asked for');
+    const most = Math.max(...workers.map((worker) => worker.requests));
+    assert.ok(most <= Math.ceil(total / threads), `${most} by one thread`);
+
+    assertBetween(result.requests.sent, 0.98 * total, total, 'sent');
     const gap = 1000 / rate;
-    assert.ok(
-      Math.abs(mean(gaps(arrivals)) - gap) < 0.02 * gap,
-      `mean gap ${mean(gaps(arrivals))}`,
-    );
-    const { latenessMs } = result.generator;
-    assert.ok(latenessMs.p50 < 1, `lateness p50 ${latenessMs.p50}`);
-    const worst = Math.max(...result.generator.workers.map((worker) => worker.requests));
-    assert.ok(worst <= Math.ceil((rate * seconds) / threads) + 1, 'the threads share the rate');
+    const off = deviation(arrivals, (index) => index * gap);
+    assertAtMost(off, 3, 'distance of half of the arrivals from their time');
+    // The inner half, so that one late arrival at either end does not count for all.
+    const inner = arrivals.slice(arrivals.length / 4, (arrivals.length * 3) / 4);
+    assertNear(mean(gaps(inner)) / gap, 1, 0.02, 'mean gap against the gap asked for');
+    assertAtMost(latenessMs.p50, 3, 'lateness p50');
   });
 }
 
-test('equally spaced: gaps do not vary', async (t) => {
+timed('equally spaced: gaps do not vary', async (t) => {
   const { arrivals } = await arrivalsOf(t, { rate: 50, threads: 2, duration: 1000 });
-  assert.ok(Math.abs(median(gaps(arrivals)) - 20) < 2);
-  const spread = quantile(gaps(arrivals), 0.75) - quantile(gaps(arrivals), 0.25);
-  assert.ok(spread < 5, `half of the gaps within ${spread} ms`);
+  assertNear(median(gaps(arrivals)), 20, 2, 'median gap');
+  const [lower, upper] = [0.25, 0.75].map((q) => quantile(gaps(arrivals), q));
+  assertAtMost(upper - lower, 8, 'span of half of the gaps');
 });
 
 for (const threads of [1, 2]) {
-  test(`Poisson, ${threads} threads: exponential gaps, the rate in the mean`, async (t) => {
-    const options = { rate: 400, threads, arrivals: 'poisson', duration: '2s' };
+  timed(`Poisson, ${threads} threads: exponential gaps, the rate in the mean`, async (t) => {
+    const options = { rate: 100, threads, arrivals: 'poisson', duration: '3s' };
     const { result, arrivals } = await arrivalsOf(t, options);
-    // 800 are expected, with a standard deviation of 28.
-    const { sent } = result.requests;
-    assert.ok(Math.abs(sent - 800) < 150, `${sent} arrivals`);
-    // 1 for a Poisson process, with a standard deviation of 0.04; 0 for equal gaps.
-    const v = variation(gaps(arrivals));
-    assert.ok(v > 0.8 && v < 1.25, `variation ${v}`);
-    // The median of exponential gaps is ln 2 of their mean.
-    const ratio = median(gaps(arrivals)) / mean(gaps(arrivals));
-    assert.ok(Math.abs(ratio - Math.LN2) < 0.15, `median over mean ${ratio}`);
+    // 300 are expected, with a standard deviation of 17.
+    const due = dueIn(result);
+    assert.ok(Math.abs(due - 300) < 100, `${due} arrivals`);
+    const own = gaps(arrivals);
+    // 1 for a Poisson process, 0 for equal gaps; a stall of this machine adds to it.
+    assertBetween(variation(own), 0.8, 3, 'variation');
+    // Of exponential gaps the median is ln 2 of the mean, and 1/e^2 of them are longer than two means.
+    assertNear(median(own) / mean(own), Math.LN2, 0.2, 'median over mean');
+    const long = own.filter((gap) => gap > 2 * mean(own)).length / own.length;
+    assertNear(long, Math.exp(-2), 0.07, 'share of the gaps beyond two means');
   });
 }
 
-test('Poisson: no two runs alike', async (t) => {
+timed('Poisson: no two runs alike', async (t) => {
   const options = { rate: 200, arrivals: 'poisson', duration: 500 };
   const one = await arrivalsOf(t, options);
   const other = await arrivalsOf(t, options);
   const near = one.arrivals.filter((at, index) => Math.abs(at - other.arrivals[index]) < 1);
-  assert.ok(near.length < one.arrivals.length / 2);
+  assert.ok(near.length < one.arrivals.length / 2, `${near.length} at the same time`);
 });
 
-test('stages: the area under the rate, at the times that follow from it', async (t) => {
+timed('stages: the area under the rate, at the times that follow from it', async (t) => {
   // 0 to 400/s within 1 s: k arrivals are due after sqrt(2k / 400) s. Then 0.5 s of 400/s.
   const stages = [
     { duration: '1s', rate: 400 },
@@ -94,37 +97,37 @@ test('stages: the area under the rate, at the times that follow from it', async 
   const { result, arrivals } = await arrivalsOf(t, { stages, threads: 2 });
   assert.equal(dueIn(result), 400);
   const due = (k) => (k < 200 ? 1000 * Math.sqrt((2 * k) / 400) : 1000 + (k - 200) * 2.5);
-  const off = deviation(arrivals, due);
-  assert.ok(off < 3, `half of the arrivals are within ${off} ms of their time`);
+  assertAtMost(deviation(arrivals, due), 3, 'distance of half of the arrivals from their time');
 });
 
-test('stages: up and down again', async (t) => {
+timed('stages: up and down again', async (t) => {
   const stages = [
     { duration: 500, rate: 400 },
     { duration: 500, rate: 0 },
   ];
   const { result, arrivals } = await arrivalsOf(t, { stages });
   assert.equal(dueIn(result), 200);
-  assert.ok(Math.abs(result.durationMs - 1000) < 20);
-  const firstHalf = arrivals.filter((at) => at < 500).length;
-  assert.ok(Math.abs(firstHalf - 100) < 10, `${firstHalf} in the first half`);
+  assertNear(result.durationMs, 1000, 20, 'duration');
+  assertNear(arrivals.filter((at) => at < 500).length, 100, 10, 'arrivals in the first half');
 });
 
-test('stages from a rate, with a warm-up at that rate', async (t) => {
+timed('stages from a rate, with a warm-up at that rate', async (t) => {
   const stages = [{ duration: '1s', rate: 300 }];
   const { result } = await arrivalsOf(t, { rate: 100, stages, warmup: 500 });
   assert.equal(dueIn(result), 200);
   assert.equal(result.warmup.requests, 50);
 });
 
-test('a rate that the server cannot keep: the schedule goes on, and the run says so', async (t) => {
-  const server = await forkedTruthServer(t, 'delay', [50]);
-  const options = { rate: 200, connections: 4, duration: '1s', pid: false };
-  const result = await load({ url: server.url, ...options });
-  await server.settled(result.connections.opened);
-  const { sent, notSent } = result.requests;
-  assert.equal(dueIn(result), 200, 'all that was due is accounted for');
-  assert.ok(sent < 100 && notSent.queuedAtEnd > 100);
-  assert.ok(result.latencyMs.p50 > 5 * result.serviceTimeMs.p50, 'waiting counts as latency');
-  assert.ok(result.warnings.some(({ id }) => id === 'rate-not-reached'));
-});
+timed(
+  'a rate that the server cannot keep: the schedule goes on, and the run says so',
+  async (t) => {
+    const options = { rate: 200, connections: 4, duration: '1s' };
+    const { result } = await arrivalsOf(t, options, ['delay', 50]);
+    const { latencyMs, serviceTimeMs, requests, warnings } = result;
+    assert.equal(dueIn(result), 200, 'all that was due is accounted for');
+    // 4 connections with 20 answers a second each.
+    assert.ok(requests.sent <= 84, `${requests.sent} sent`);
+    assert.ok(warnings.some(({ id }) => id === 'rate-not-reached'));
+    assertBetween(latencyMs.p50 / serviceTimeMs.p50, 5, 20, 'waiting counts as latency');
+  },
+);

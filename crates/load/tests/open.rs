@@ -47,6 +47,16 @@ fn a_constant_rate_sends_rate_times_duration() {
     }
 }
 
+/// As when the worker had no core for the rest of the run.
+#[test]
+fn what_was_due_before_the_end_and_comes_after_it_is_counted_and_not_sent() {
+    let peer = Peer::prompt();
+    let outcome = run(Plan { duration: Some(Duration::from_nanos(1)), ..open(&peer, at(1000.0)) });
+    let (_, requests) = peer.finish();
+    assert_eq!(sent_of(1, &outcome, &requests), 0);
+    assert_eq!(outcome.total.counts.queued_at_end, 1);
+}
+
 #[test]
 fn a_number_of_requests_ends_the_run() {
     let peer = Peer::prompt();

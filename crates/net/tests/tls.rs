@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use millrace_net::Address;
+use millrace_net::{Address, Read, Transport as _};
 use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::crypto::aws_lc_rs;
@@ -193,6 +193,36 @@ fn a_client_shows_its_certificate() {
     assert!(!exchange(&server, &known).unwrap());
     let error = exchange(&server, &tls(&trusting(&certificate))).unwrap_err();
     assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn what_was_decrypted_is_read_without_another_event() {
+    let certificate = certificate("localhost");
+    let config = server_config(&certificate, &TLS13, None);
+    let server = Server::start(move |socket| {
+        let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket);
+        stream.read_exact(&mut [0; 6])?;
+        stream.write_all(&[b'x'; 3000])?;
+        stream.read_exact(&mut [0; 1])
+    });
+    let (mut client, _) =
+        Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+    client.write_all(b"hello.").unwrap();
+    let (mut buffer, mut total) = ([0; 1000], 0);
+    let read = client.drive(|stream, _| {
+        loop {
+            let Read { count, drained } = stream.read(&mut buffer)?;
+            total += count;
+            match (total, drained) {
+                (3000, _) => return Ok(()),
+                (_, true) => return Err(ErrorKind::WouldBlock.into()),
+                (_, false) => {}
+            }
+        }
+    });
+    read.unwrap();
+    client.write_all(b".").unwrap();
     server.stop();
 }
 
