@@ -12,9 +12,9 @@ const GRACE_MS = 15_000;
 
 /**
  * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and gives
- * `{ command, startedNs, samples, server, cpuSeconds, wallSeconds, maxRssKb, othersSeconds, said }`:
+ * `{ command, startedNs, samples, server, cpuSeconds, wallSeconds, maxRssKb, others, said }`:
  * `server` is what the server did, `cpuSeconds` and `maxRssKb` are those of the client and its
- * children, `othersSeconds` is CPU time of anything else on the machine, `said` the tool's own words.
+ * children, `others` is how many cores anything else on the machine used, `said` the tool's own words.
  */
 export async function runClient(name, load, { cores, server, directory, observe = true }) {
   const usageFile = join(directory, 'usage');
@@ -31,7 +31,8 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const { code, signal } = await child.exited;
   clearTimeout(timer);
   const after = await server.sample();
-  const othersSeconds = machineBusySeconds() - busyBefore;
+  const busySeconds = machineBusySeconds() - busyBefore;
+  const elapsedSeconds = (Number(process.hrtime.bigint()) - startedNs) / 1e9;
   if (signal) throw new Error(`still running after ${limitMs / 1000} s`);
   if (code !== 0) throw new Error(`exit code ${code}, ${lastLine(stderr() || stdout())}`);
   const usage = readFileSync(usageFile, 'utf8').trim().split(' ').map(Number);
@@ -46,7 +47,7 @@ export async function runClient(name, load, { cores, server, directory, observe 
     wallSeconds,
     cpuSeconds,
     maxRssKb,
-    othersSeconds: Math.max(0, othersSeconds - serverSeconds - cpuSeconds),
+    others: Math.max(0, busySeconds - serverSeconds - cpuSeconds) / elapsedSeconds,
     said: tools[name].read(stdout()),
   };
 }

@@ -9,8 +9,6 @@ const QUIET = 0.1;
 /** How long to wait for others before a run is repeated. */
 const PATIENCE_MS = 10_000;
 
-const disturbance = ({ othersSeconds, wallSeconds }) => othersSeconds / wallSeconds;
-
 /** Calls `once`, and again if it fails. */
 export async function retried(once) {
   try {
@@ -27,10 +25,10 @@ export async function retried(once) {
 export async function undisturbed(once, most) {
   let best = await once();
   let attempts = 1;
-  for (; attempts < most && disturbance(best) > QUIET; attempts++) {
+  for (; attempts < most && best.others > QUIET; attempts++) {
     await untilQuiet();
     const again = await once();
-    if (disturbance(again) < disturbance(best)) best = again;
+    if (again.others < best.others) best = again;
   }
   return { ...best, attempts };
 }
@@ -47,7 +45,7 @@ async function untilQuiet() {
 
 /** The line that says how quiet the machine was. */
 export function disturbanceLine(runs) {
-  const shares = runs.map(disturbance);
+  const shares = runs.map(({ others }) => others);
   const most = Math.max(...shares);
   const repeated = runs.filter(({ attempts }) => attempts > 1).length;
   return [

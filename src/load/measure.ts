@@ -25,7 +25,12 @@ export async function measure({
   snapshots,
 }: Measurement): Promise<LoadResult> {
   const { signal, pid } = options;
-  const { NativeRun } = await loadNative();
+  // Everything is loaded before the start: the run may take all descriptors that there are.
+  const [{ NativeRun }, { knownServer, sampleServer }, { resultOf }] = await Promise.all([
+    loadNative(),
+    import('./server.js'),
+    import('./outcome.js'),
+  ]);
   signal?.throwIfAborted();
 
   const clock = new MeasurementClock();
@@ -40,14 +45,12 @@ export async function measure({
     serverEnded = how;
     stop();
   });
-  // The engine's threads do not wait for this; what the first request does not need is loaded only now.
-  const { knownServer, sampleServer } = await import('./server.js');
+  // Looking for the server's process takes milliseconds; the engine's threads do not wait for it.
   const known = knownServer(pid, command?.pid ?? null, plan.native.origins);
   const readServer = known && sampleServer(known);
   try {
     const outcome = await finished(engine);
     clock.sawElapsed(outcome.durationMs);
-    const { resultOf } = await import('./outcome.js');
     const { from, to, startedAt } = clock.measurement(outcome.durationMs);
     const server = readServer ? readServer(from, to) : null;
     return resultOf({ plan, outcome, startedAt, server, serverEnded });

@@ -26,6 +26,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
     ['connect-failed', connectFailed(result)],
     ['addresses-left-out', addressesLeftOut(circumstances)],
     ['reopened', reopened(result)],
+    ['full-handshakes', fullHandshakes(result)],
     ['censored', censored(result)],
     ['shared-cores', sharedCores(result)],
     ['short-run', shortRun(result)],
@@ -155,7 +156,12 @@ function addressesLeftOut({ refusedAddresses }: Circumstances): string | null {
 function reopened({ connections, plan }: LoadResult): string | null {
   const more = connections.opened - plan.connections;
   if (plan.connection === 'close' || more <= 0) return null;
-  return `${plural(more, 'connection')} had to be opened anew because the server closed one: connect times are part of the latencies. See its keep-alive settings.`;
+  return `${plural(more, 'connection')} had to be opened anew because one was closed: connect times are part of the latencies. See its keep-alive settings.`;
+}
+
+function fullHandshakes({ plan, connections: { tlsFull, tlsResumed } }: LoadResult): string | null {
+  if (plan.tls !== 'resume' || tlsFull <= plan.connections) return null;
+  return `${count(tlsFull)} of ${count(tlsFull + tlsResumed)} handshakes were full ones: the server gave fewer session tickets than connections were opened. A ticket of TLS 1.3 is used once.`;
 }
 
 /** The share of samples from which on they shape the percentiles that people look at. */

@@ -18,7 +18,8 @@ impl RequestHead<'_> {
     /// Appends start line and fields, each line with its CRLF, without the empty line that ends the
     /// head: the caller may add fields of its own.
     pub fn render(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        if !is_token(self.method.as_bytes()) || !is_target(self.target.as_bytes()) {
+        let target = self.target.as_bytes();
+        if !is_token(self.method.as_bytes()) || target.is_empty() || !is_target(target) {
             return Err(Error::Request);
         }
         for part in [self.method, " ", self.target, " HTTP/1.1\r\n"] {
@@ -36,10 +37,14 @@ impl RequestHead<'_> {
     }
 }
 
-fn is_target(target: &[u8]) -> bool {
-    !target.is_empty() && target.iter().all(|&byte| byte > b' ' && byte != 0x7f)
+/// A part of a request-target: it does not end it and does not split the line.
+#[must_use]
+pub fn is_target(part: &[u8]) -> bool {
+    part.iter().all(|&byte| byte > b' ' && byte != 0x7f)
 }
 
-fn is_value(value: &[u8]) -> bool {
-    value.iter().all(|&byte| !matches!(byte, b'\r' | b'\n' | 0))
+/// A part of a field's value: it does not end the line.
+#[must_use]
+pub fn is_value(part: &[u8]) -> bool {
+    part.iter().all(|&byte| !matches!(byte, b'\r' | b'\n' | 0))
 }

@@ -15,7 +15,7 @@ use millrace_net::{Nanos, Progress, Transport};
 
 use crate::ErrorKind;
 use crate::recorder::{InFlight, Loss, Recorder};
-use crate::template::Rendered;
+use crate::rendered::Rendered;
 
 /// A request that is due and has not been sent.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,14 @@ pub(crate) enum End {
     Eof,
     /// It failed.
     Failed(ErrorKind, String),
+}
+
+/// A write failed.
+#[derive(Debug)]
+pub(crate) struct SendError {
+    pub(crate) error: io::Error,
+    /// The requests have gone out, in part at least.
+    pub(crate) sent: bool,
 }
 
 #[derive(Debug)]
@@ -157,27 +165,32 @@ impl<T: Transport> Connection<T> {
         self.in_flight.pop_front()
     }
 
-    /// Sends `bytes`, which are the first `count` requests that are due.
+    /// Sends `bytes`, which are the first `count` requests that are due. Where it fails before the first
+    /// byte is out, they are not sent and remain due.
     pub(crate) fn send(
         &mut self,
         bytes: &[u8],
         count: usize,
         now: Nanos,
         recorder: &mut Recorder,
-    ) -> io::Result<()> {
+    ) -> Result<(), SendError> {
+        let State::Open(transport) = &mut self.state else { return Ok(()) };
+        let (written, failure) =
+            if self.outbox.is_empty() { write_all(transport, bytes) } else { (0, None) };
+        let failure = match failure {
+            Some(error) if written == 0 => return Err(SendError { error, sent: false }),
+            failure => failure,
+        };
         for Due { intended, request } in self.due.drain(..count) {
             let request = InFlight { intended, sent: now, request };
             recorder.sent(&request, self.carried);
             self.carried = true;
             self.in_flight.push_back(request);
         }
-        recorder.bytes_sent(bytes.len());
-        if !self.outbox.is_empty() {
-            self.outbox.extend_from_slice(bytes);
-            return Ok(());
+        recorder.bytes_sent(written);
+        if let Some(error) = failure {
+            return Err(SendError { error, sent: true });
         }
-        let State::Open(transport) = &mut self.state else { return Ok(()) };
-        let written = write_all(transport, bytes)?;
         if written < bytes.len() {
             self.outbox.extend_from_slice(&bytes[written..]);
         }
@@ -185,18 +198,19 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Sends what could not go out before.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, recorder: &mut Recorder) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
         if !transport.flush()? || self.outbox.is_empty() {
             return Ok(());
         }
-        let written = write_all(transport, &self.outbox)?;
+        let (written, failure) = write_all(transport, &self.outbox);
+        recorder.bytes_sent(written);
         self.outbox.drain(..written);
         if self.outbox.is_empty() {
             // A large body's memory is not kept by an idle connection.
             self.outbox = Vec::new();
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Reads once; see [`Transport::read`].
@@ -288,11 +302,11 @@ impl<T: Transport> Connection<T> {
         &mut self,
         now: Nanos,
         recorder: &mut Recorder,
-        mut loss: impl FnMut(usize) -> (Loss, String),
+        mut loss: impl FnMut(usize, &InFlight) -> (Loss, String),
     ) -> usize {
         let mut count = 0;
         while let Some(request) = self.abandon() {
-            let (loss, example) = loss(count);
+            let (loss, example) = loss(count, &request);
             recorder.lost(&request, now, loss, || example);
             count += 1;
         }
@@ -300,18 +314,18 @@ impl<T: Transport> Connection<T> {
     }
 }
 
-/// Writes until everything is out or the transport takes no more for now.
-fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> io::Result<usize> {
+/// Writes until everything is out, the transport takes no more for now, or it fails.
+fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
     while written < bytes.len() {
         match transport.write(&bytes[written..]) {
             Ok(0) => break,
             Ok(count) => written += count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) => return Err(error),
+            Err(error) => return (written, Some(error)),
         }
     }
-    Ok(written)
+    (written, None)
 }
 
 #[cfg(test)]

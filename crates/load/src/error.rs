@@ -71,6 +71,8 @@ impl ErrorKind {
             io::ErrorKind::ConnectionRefused => Self::ConnectRefused,
             // A Unix socket's path that does not exist is a port nobody listens at.
             io::ErrorKind::NotFound => Self::ConnectRefused,
+            // A Unix socket's listen queue is full.
+            io::ErrorKind::WouldBlock => Self::ConnectRefused,
             io::ErrorKind::TimedOut => Self::ConnectTimeout,
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
@@ -90,6 +92,7 @@ pub(crate) fn describe(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         io::ErrorKind::ConnectionReset => "connection reset by the server".to_owned(),
+        io::ErrorKind::WouldBlock => "the listen queue is full".to_owned(),
         io::ErrorKind::AddrNotAvailable => {
             "no local port is left: those of closed connections wait in TIME-WAIT".to_owned()
         }

@@ -26,6 +26,7 @@ pub mod outcome;
 pub mod plan;
 mod pool;
 mod recorder;
+pub mod rendered;
 pub mod schedule;
 mod series;
 mod server;

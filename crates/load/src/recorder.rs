@@ -215,6 +215,13 @@ impl Recorder {
         counts.count_error(kind, || example);
     }
 
+    /// A connection failed that had no request in flight.
+    pub(crate) fn failed_idle(&mut self, kind: ErrorKind, example: &str) {
+        if !self.warming_up {
+            self.tally.counts.count_error(kind, || example.to_owned());
+        }
+    }
+
     /// The server closed a connection with requests unanswered.
     pub(crate) fn closed_by_server(&mut self) {
         self.tally.counts.closed_by_server += u64::from(!self.warming_up);

@@ -1,15 +1,13 @@
-//! Text with placeholders, and the requests made of it.
+//! Text with placeholders.
 //!
 //! `{{seq}}` a number that counts the run's requests from 0 · `{{random:1-100}}` a number in a range ·
 //! `{{uuid}}` a random UUID · `{{csv:FILE:COLUMN}}` a value of the row that belongs to the request: row
 //! `seq` modulo the number of rows, so that all columns of one request come from one row.
 
-use std::io::Write as _;
-
-use millrace_http::RequestHead;
+use millrace_http::request::{is_target, is_value};
 
 use crate::RunError;
-use crate::plan::{Request, Table};
+use crate::plan::Table;
 
 /// Text with holes.
 #[derive(Clone, Debug, Default)]
@@ -21,9 +19,24 @@ pub struct Template {
 enum Part {
     Literal(Vec<u8>),
     Sequence,
-    Random { from: u64, to: u64 },
+    Random {
+        from: u64,
+        to: u64,
+    },
     Uuid,
-    Cell { table: usize, column: usize },
+    /// The values of a column, row by row, as they go out.
+    Column(Vec<Vec<u8>>),
+}
+
+/// Where a text stands in a request, which decides what it may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The request-target. What it cannot hold is percent-encoded in values of tables.
+    Target,
+    /// A field's value: no line breaks.
+    Field,
+    /// The body: anything.
+    Body,
 }
 
 /// What the holes of one request are filled from.
@@ -33,32 +46,47 @@ pub struct Values<'a> {
     pub sequence: u64,
     /// Random numbers of the worker.
     pub random: &'a mut fastrand::Rng,
-    /// The plan's tables.
-    pub tables: &'a [Table],
 }
 
 impl Template {
     /// Text without holes.
-    #[must_use]
-    pub fn literal(text: &[u8]) -> Self {
-        Self { parts: vec![Part::Literal(text.to_vec())] }
+    pub fn literal(text: &[u8], place: Place) -> Result<Self, RunError> {
+        place.check(text)?;
+        Ok(Self { parts: vec![Part::Literal(text.to_vec())] })
     }
 
     /// Finds the placeholders in `text`.
-    pub fn parse(text: &[u8], tables: &[Table]) -> Result<Self, RunError> {
-        let mut parts = Vec::new();
+    pub fn parse(text: &[u8], tables: &[Table], place: Place) -> Result<Self, RunError> {
+        let mut template = Self::default();
         let mut rest = text;
         while let Some((before, name, after)) = next_placeholder(rest) {
-            if !before.is_empty() {
-                parts.push(Part::Literal(before.to_vec()));
-            }
-            parts.push(Part::parse(name, tables)?);
+            place.check(before)?;
+            template.push(before);
+            template.parts.push(Part::parse(name, tables, place)?);
             rest = after;
         }
-        if !rest.is_empty() {
-            parts.push(Part::Literal(rest.to_vec()));
+        place.check(rest)?;
+        template.push(rest);
+        Ok(template)
+    }
+
+    /// Adds text at the end.
+    pub(crate) fn push(&mut self, text: &[u8]) {
+        match self.parts.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Part::Literal(last)) => last.extend_from_slice(text),
+            _ => self.parts.push(Part::Literal(text.to_vec())),
         }
-        Ok(Self { parts })
+    }
+
+    /// Adds another template at the end.
+    pub(crate) fn append(&mut self, other: Self) {
+        for part in other.parts {
+            match part {
+                Part::Literal(text) => self.push(&text),
+                part => self.parts.push(part),
+            }
+        }
     }
 
     /// The text is the same for each request.
@@ -75,10 +103,9 @@ impl Template {
                 Part::Sequence => push_number(out, values.sequence),
                 Part::Random { from, to } => push_number(out, values.random.u64(*from..=*to)),
                 Part::Uuid => push_uuid(out, values.random),
-                Part::Cell { table, column } => {
-                    let rows = &values.tables[*table].rows;
-                    let row = &rows[(values.sequence % rows.len() as u64) as usize];
-                    out.extend_from_slice(row[*column].as_bytes());
+                Part::Column(values_by_row) => {
+                    let row = values.sequence % values_by_row.len() as u64;
+                    out.extend_from_slice(&values_by_row[row as usize]);
                 }
             }
         }
@@ -92,7 +119,7 @@ pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
     while let Some((_, name, after)) = next_placeholder(rest) {
         match split_csv(name) {
             Some((file, _)) => names.push(file.to_owned()),
-            None => drop(Part::parse(name, &[])?),
+            None => drop(Part::parse(name, &[], Place::Body)?),
         }
         rest = after;
     }
@@ -116,7 +143,7 @@ fn split_csv(name: &str) -> Option<(&str, &str)> {
 }
 
 impl Part {
-    fn parse(name: &str, tables: &[Table]) -> Result<Self, RunError> {
+    fn parse(name: &str, tables: &[Table], place: Place) -> Result<Self, RunError> {
         let unknown = || {
             RunError::Usage(format!(
                 "unknown placeholder {{{{{name}}}}}: known are {{{{seq}}}}, {{{{random:FROM-TO}}}}, \
@@ -138,17 +165,64 @@ impl Part {
         let (file, column) = split_csv(name).ok_or_else(unknown)?;
         let table = tables.iter().position(|table| table.name == file).ok_or_else(unknown)?;
         let columns = &tables[table].columns;
-        let column = columns.iter().position(|name| name == column).ok_or_else(|| {
+        let column: usize = columns.iter().position(|name| name == column).ok_or_else(|| {
             RunError::Usage(format!(
                 "{file} has no column {column:?}: it has {}",
                 columns.join(", ")
             ))
         })?;
-        if tables[table].rows.is_empty() {
+        let rows = &tables[table].rows;
+        if rows.is_empty() {
             return Err(RunError::Usage(format!("{file} has a header but no rows")));
         }
-        Ok(Self::Cell { table, column })
+        let values = rows.iter().enumerate().map(|(row, cells)| {
+            place.fit(&cells[column]).ok_or_else(|| {
+                let name = &columns[column];
+                RunError::Usage(format!(
+                    "{file}, row {}: {name:?} has a line break, which a header cannot hold",
+                    row + 1
+                ))
+            })
+        });
+        Ok(Self::Column(values.collect::<Result<_, _>>()?))
     }
+}
+
+impl Place {
+    /// Whether a literal text may stand here.
+    fn check(self, text: &[u8]) -> Result<(), RunError> {
+        let (fits, why) = match self {
+            Self::Target => (is_target(text), "a URL holds no white space or control characters"),
+            Self::Field => (is_value(text), "a header holds no line breaks"),
+            Self::Body => (true, ""),
+        };
+        let shown = String::from_utf8_lossy(text);
+        if fits { Ok(()) } else { Err(RunError::Usage(format!("{shown:?} cannot be sent: {why}"))) }
+    }
+
+    /// A table's value as it goes out here; `None` where it cannot.
+    fn fit(self, value: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Body => Some(value.as_bytes().to_vec()),
+            Self::Field => is_value(value.as_bytes()).then(|| value.as_bytes().to_vec()),
+            Self::Target => Some(percent_encode(value)),
+        }
+    }
+}
+
+/// Encodes what cannot stand in a request-target (RFC 3986, appendix A). What has a meaning there (`%`,
+/// `/`, `?`, `&`) stays: a value may be a whole path. `#` would end the target.
+fn percent_encode(value: &str) -> Vec<u8> {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut encoded = Vec::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte) {
+            encoded.push(byte);
+        } else {
+            encoded.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+    }
+    encoded
 }
 
 fn push_number(out: &mut Vec<u8>, number: u64) {
@@ -179,99 +253,4 @@ fn push_uuid(out: &mut Vec<u8>, random: &mut fastrand::Rng) {
         out.push(HEX[usize::from(byte >> 4)]);
         out.push(HEX[usize::from(byte & 15)]);
     }
-}
-
-/// A request of the mix, ready to be sent.
-#[derive(Clone, Debug)]
-pub struct Rendered {
-    /// Index into the plan's origins.
-    pub origin: usize,
-    /// The response has no body.
-    pub head: bool,
-    form: Form,
-}
-
-#[derive(Clone, Debug)]
-enum Form {
-    /// The same bytes each time, several copies in a row, so that a pipelined batch is one slice.
-    Static { copies: Vec<u8>, length: usize },
-    /// Head up to the value of `Content-Length` (or its end), and the body.
-    Dynamic { head: Template, body: Option<Template> },
-}
-
-impl Rendered {
-    /// Renders what does not change; `copies` requests may be sent in one write.
-    pub fn new(
-        request: &Request,
-        close: bool,
-        tables: Option<&[Table]>,
-        copies: usize,
-    ) -> Result<Self, RunError> {
-        let head = head_of(request, close)?;
-        let parse = |text: &[u8]| match tables {
-            Some(tables) => Template::parse(text, tables),
-            None => Ok(Template::literal(text)),
-        };
-        let head_template = parse(&head)?;
-        let body = request.body.as_deref().map(parse).transpose()?;
-        let is_static = head_template.is_static() && body.as_ref().is_none_or(Template::is_static);
-        let form = if is_static {
-            let mut one = head;
-            end_head(&mut one, request.body.as_ref().map(Vec::len));
-            one.extend_from_slice(request.body.as_deref().unwrap_or_default());
-            Form::Static { length: one.len(), copies: one.repeat(copies) }
-        } else {
-            Form::Dynamic { head: head_template, body }
-        };
-        Ok(Self { origin: request.origin, head: request.method == "HEAD", form })
-    }
-
-    /// The bytes of `count` requests in a row, if they are the same each time and within the copies.
-    #[must_use]
-    pub fn batch(&self, count: usize) -> Option<&[u8]> {
-        match &self.form {
-            Form::Static { copies, length } => copies.get(..count * length),
-            Form::Dynamic { .. } => None,
-        }
-    }
-
-    /// Appends one request to `out`; `scratch` holds the body meanwhile.
-    pub fn render(&self, values: &mut Values<'_>, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-        match &self.form {
-            Form::Static { copies, length } => out.extend_from_slice(&copies[..*length]),
-            Form::Dynamic { head, body } => {
-                scratch.clear();
-                if let Some(body) = body {
-                    body.render(values, scratch);
-                }
-                head.render(values, out);
-                end_head(out, body.is_some().then_some(scratch.len()));
-                out.extend_from_slice(scratch);
-            }
-        }
-    }
-}
-
-/// Start line and fields, without `Content-Length` and the empty line.
-fn head_of(request: &Request, close: bool) -> Result<Vec<u8>, RunError> {
-    let mut head = Vec::new();
-    let Request { method, target, fields, .. } = request;
-    RequestHead { method, target, fields }.render(&mut head).map_err(|_| {
-        RunError::Usage(format!(
-            "{method} {target:?} cannot be sent: a method is a token, a target has no white space, and \
-             field names and values have no line breaks"
-        ))
-    })?;
-    if close {
-        head.extend_from_slice(b"Connection: close\r\n");
-    }
-    Ok(head)
-}
-
-fn end_head(out: &mut Vec<u8>, body_length: Option<usize>) {
-    if let Some(length) = body_length {
-        // Writing into memory does not fail.
-        let _ = write!(out, "Content-Length: {length}\r\n");
-    }
-    out.extend_from_slice(b"\r\n");
 }

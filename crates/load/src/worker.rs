@@ -185,7 +185,7 @@ impl Worker {
             let coarse = timer.min(self.window_end).min(boundary);
             now = self.turn(now, Wake { precise, coarse })?;
         }
-        // Arrivals that were due before the end are counted even if the worker has overslept.
+        // What became due while this thread had no core was due all the same.
         self.engine.on_arrivals();
         // The last turn may have overrun the end a little: it belongs to the measurement.
         let end = now.max(measure_from);

@@ -5,7 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use millrace_load::plan::{Request, Table};
-use millrace_load::template::{Rendered, Values};
+use millrace_load::rendered::Rendered;
+use millrace_load::template::Values;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -59,7 +60,7 @@ fn rendering_allocates_nothing() {
     let mut bytes = 0;
     for sequence in 0..10_000 {
         out.clear();
-        let mut values = Values { sequence, random: &mut random, tables: &tables };
+        let mut values = Values { sequence, random: &mut random };
         rendered.render(&mut values, &mut scratch, &mut out);
         bytes += out.len();
     }

@@ -2,7 +2,8 @@
 
 use millrace_load::RunError;
 use millrace_load::plan::{Request, Table};
-use millrace_load::template::{Rendered, Template, Values, table_names};
+use millrace_load::rendered::Rendered;
+use millrace_load::template::{Place, Template, Values, table_names};
 
 fn users() -> Vec<Table> {
     let row = |name: &str, age: &str| vec![name.to_owned(), age.to_owned()];
@@ -12,12 +13,12 @@ fn users() -> Vec<Table> {
 }
 
 fn parse(text: &str) -> Result<Template, RunError> {
-    Template::parse(text.as_bytes(), &users())
+    Template::parse(text.as_bytes(), &users(), Place::Body)
 }
 
 fn with_values<R>(sequence: u64, f: impl FnOnce(&mut Values<'_>) -> R) -> R {
     let mut random = fastrand::Rng::with_seed(sequence);
-    f(&mut Values { sequence, random: &mut random, tables: &users() })
+    f(&mut Values { sequence, random: &mut random })
 }
 
 fn render(text: &str, sequence: u64) -> String {
@@ -42,7 +43,7 @@ fn text_without_placeholders_is_itself() {
         assert!(parse(text).unwrap().is_static(), "{text}");
     }
     assert!(!parse("a{{seq}}").unwrap().is_static());
-    assert!(Template::literal(b"{{seq}}").is_static());
+    assert!(Template::literal(b"{{seq}}", Place::Body).unwrap().is_static());
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn the_name_of_a_table_may_hold_colons() {
     };
     let text = b"{{csv:c:/data/x.csv:id}}";
     assert_eq!(table_names(text).unwrap(), ["c:/data/x.csv"]);
-    assert!(Template::parse(text, &[table]).is_ok());
+    assert!(Template::parse(text, &[table], Place::Body).is_ok());
 }
 
 #[test]
@@ -144,14 +145,14 @@ fn unknown_columns_are_named_with_those_that_there_are() {
 #[test]
 fn a_table_without_rows_is_refused() {
     let table = Table { name: "e.csv".into(), columns: vec!["id".into()], rows: Vec::new() };
-    let message = refusal(Template::parse(b"{{csv:e.csv:id}}", &[table]));
+    let message = refusal(Template::parse(b"{{csv:e.csv:id}}", &[table], Place::Body));
     assert_eq!(message, "e.csv has a header but no rows");
 }
 
 #[test]
 fn bytes_that_are_no_text_are_left_alone_outside_and_refused_inside() {
-    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", &[]).is_ok());
-    assert!(refusal(Template::parse(b"{{\xff}}", &[])).contains("not UTF-8"));
+    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", &[], Place::Body).is_ok());
+    assert!(refusal(Template::parse(b"{{\xff}}", &[], Place::Body)).contains("not UTF-8"));
 }
 
 #[test]
@@ -239,15 +240,37 @@ fn only_head_has_no_response_body() {
 
 #[test]
 fn a_request_that_would_break_its_own_framing_is_refused() {
-    for (method, target, field) in [
-        ("GE T", "/", ("A", "b")),
-        ("GET", "/a b", ("A", "b")),
-        ("GET", "/", ("A:", "b")),
-        ("GET", "/", ("A", "b\r\nC: d")),
+    for (method, target, field, why) in [
+        ("GE T", "/", ("A", "b"), "the method and the names of headers are tokens"),
+        ("GET", "/a b", ("A", "b"), "\"/a b\" cannot be sent: a URL holds no white space"),
+        ("GET", "/", ("A:", "b"), "the method and the names of headers are tokens"),
+        ("GET", "/", ("A", "b\r\nC: d"), "cannot be sent: a header holds no line breaks"),
     ] {
         let mut request = request(target, &[field], None);
         request.method = method.into();
         let message = refusal(Rendered::new(&request, false, None, 1));
-        assert!(message.starts_with(&format!("{method} {target:?} cannot be sent")), "{message}");
+        assert!(message.contains(why), "{message}");
     }
+}
+
+#[test]
+fn values_of_tables_are_made_to_fit_their_place() {
+    let table = |value: &str| Table {
+        name: "t.csv".into(),
+        columns: vec!["a b".into()],
+        rows: vec![vec![value.into()]],
+    };
+    let sent = |target: &str, value: &str, field: &str| {
+        let request = request(target, &[("X", field)], None);
+        let rendered = Rendered::new(&request, false, Some(&[table(value)]), 1)?;
+        let mut out = Vec::new();
+        with_values(0, |values| rendered.render(values, &mut Vec::new(), &mut out));
+        Ok(String::from_utf8(out).unwrap())
+    };
+    let head = sent("/{{csv:t.csv:a b}}?x=1", "two words/é#?y=%20", "-").unwrap();
+    assert!(head.starts_with("POST /two%20words/%C3%A9%23?y=%20?x=1 HTTP/1.1\r\n"), "{head}");
+    let head = sent("/", "two words", "{{csv:t.csv:a b}}").unwrap();
+    assert!(head.contains("\r\nX: two words\r\n"), "{head}");
+    let message = refusal(sent("/", "one\r\nX-Injected: yes", "{{csv:t.csv:a b}}"));
+    assert!(message.contains("t.csv, row 1: \"a b\" has a line break"), "{message}");
 }

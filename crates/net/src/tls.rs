@@ -260,6 +260,8 @@ impl TlsStream {
                 return Ok(Progress::Handshaking);
             }
             if !self.session.is_handshaking() {
+                // What the socket gave to the handshake says nothing about what has come since.
+                self.drained = false;
                 let resumed = self.session.handshake_kind() == Some(HandshakeKind::Resumed);
                 return Ok(Progress::Ready { resumed: Some(resumed) });
             }

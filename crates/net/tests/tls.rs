@@ -7,8 +7,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use millrace_net::{Address, Read, Transport as _};
 use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
+use millrace_net::{Address, Read, Transport as _};
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;

@@ -93,11 +93,15 @@ impl Scene {
     }
 
     /// Requests are due and sent in one write.
-    fn send(&mut self, requests: &[u32], bytes: &[u8], now: u64) -> io::Result<()> {
+    fn send(&mut self, requests: &[u32], bytes: &[u8], now: u64) -> Result<(), SendError> {
         for request in requests {
             self.connection.due.push_back(Due { intended: Nanos(now), request: *request });
         }
         self.connection.send(bytes, requests.len(), Nanos(now), &mut self.recorder)
+    }
+
+    fn flush(&mut self) {
+        self.connection.flush(&mut self.recorder).unwrap();
     }
 
     fn feed(&mut self, bytes: &[u8], now: u64) -> Fed {
@@ -118,7 +122,7 @@ impl Scene {
 
     /// The connection is lost as a whole.
     fn lose_all(&mut self, now: u64, loss: Loss) -> usize {
-        let loss = |_| (loss, "lost".to_owned());
+        let loss = |_: usize, _: &InFlight| (loss, "lost".to_owned());
         self.connection.lose_all(Nanos(now), &mut self.recorder, loss)
     }
 
@@ -256,11 +260,11 @@ fn what_a_transport_does_not_take_goes_out_later_and_in_order() {
     scene.send(&[GET], b"second request", 10).unwrap();
     assert_eq!(scene.script().written, b"fir");
     scene.script().writes = VecDeque::from([Ok(9), blocked()]);
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert_eq!(scene.script().written, b"first reques");
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert_eq!(scene.script().written, b"first request second request");
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert_eq!(scene.script().written.len(), 28, "nothing is sent twice");
     assert_eq!(scene.connection.in_flight(), 2);
     assert_eq!(scene.tally().counts.bytes_sent, 28);
@@ -272,9 +276,9 @@ fn what_a_transport_keeps_itself_goes_first() {
     scene.script().writes = VecDeque::from([Ok(0)]);
     scene.send(&[GET], b"request", 0).unwrap();
     scene.script().flushes = VecDeque::from([Ok(false)]);
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert!(scene.script().written.is_empty());
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert_eq!(scene.script().written, b"request");
 }
 
@@ -284,20 +288,42 @@ fn a_response_may_end_before_its_request_has_gone_out() {
     scene.script().writes = VecDeque::from([Ok(1), blocked()]);
     scene.send(&[GET], b"a long upload", 0).unwrap();
     assert_eq!(scene.completes(b"HTTP/1.1 413 \r\nContent-Length: 0\r\n\r\n", 5), 1);
-    scene.connection.flush().unwrap();
+    scene.flush();
     assert_eq!(scene.script().written, b"a long upload");
 }
 
 #[test]
-fn a_write_that_fails_later_is_an_error() {
+fn a_request_whose_write_fails_at_once_was_not_sent_and_remains_due() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Err(io::ErrorKind::BrokenPipe.into())]);
+    let failure = scene.send(&[GET, HEAD], b"request", 0).unwrap_err();
+    assert_eq!((failure.error.kind(), failure.sent), (io::ErrorKind::BrokenPipe, false));
+    assert_eq!((scene.connection.due.len(), scene.connection.in_flight()), (2, 0));
+    let counts = scene.tally().counts;
+    assert_eq!((counts.sent, counts.bytes_sent), (0, 0));
+}
+
+#[test]
+fn a_request_whose_write_fails_later_was_sent() {
     let mut scene = Scene::new();
     scene.script().writes = VecDeque::from([Ok(3), Err(io::ErrorKind::BrokenPipe.into())]);
-    let error = scene.send(&[GET], b"request", 0).unwrap_err();
-    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    let failure = scene.send(&[GET], b"request", 0).unwrap_err();
+    assert_eq!((failure.error.kind(), failure.sent), (io::ErrorKind::BrokenPipe, true));
     assert_eq!(scene.lose_all(7, Loss::Transport(ErrorKind::Reset)), 1);
     let tally = scene.tally();
     assert_eq!((tally.counts.sent, tally.counts.transport_errors), (1, 1));
+    assert_eq!(tally.counts.bytes_sent, 3);
     assert!(tally.adds_up());
+}
+
+#[test]
+fn bytes_count_when_they_go_out() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(3), blocked()]);
+    scene.send(&[GET], b"request", 0).unwrap();
+    assert_eq!(scene.tally().counts.bytes_sent, 3);
+    scene.flush();
+    assert_eq!(scene.tally().counts.bytes_sent, 4);
 }
 
 #[test]

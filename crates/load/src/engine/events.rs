@@ -23,7 +23,7 @@ impl Engine {
                 return;
             }
         } else if event.is_writable()
-            && let Err(error) = slot.connection.flush()
+            && let Err(error) = slot.connection.flush(&mut self.recorder)
         {
             return self.broken(index, &error, self.clock.now());
         }
@@ -93,7 +93,7 @@ impl Engine {
     /// A connection has ended; requests in flight on it are lost.
     pub(super) fn ended(&mut self, index: usize, end: End, now: Nanos) {
         let slot = &mut self.slots[index];
-        let lost = slot.connection.lose_all(now, &mut self.recorder, |position| match &end {
+        let lost = slot.connection.lose_all(now, &mut self.recorder, |position, _| match &end {
             End::Failed(kind, text) if position == 0 => (Loss::Transport(*kind), text.clone()),
             End::Agreed => {
                 let text = "closed by an earlier response's Connection: close".to_owned();
@@ -104,8 +104,11 @@ impl Engine {
                 (Loss::Transport(ErrorKind::ClosedEarly), text.to_owned())
             }
         });
-        if lost > 0 && !matches!(end, End::Failed(..)) {
-            self.recorder.closed_by_server();
+        match &end {
+            // No request to blame: bytes after a complete response, or an alert.
+            End::Failed(kind, text) if lost == 0 => self.recorder.failed_idle(*kind, text),
+            End::Agreed | End::Eof if lost > 0 => self.recorder.closed_by_server(),
+            _ => {}
         }
         let stream = slot.connection.close();
         if matches!(end, End::Agreed) {

@@ -19,9 +19,9 @@ use mio::Registry;
 use crate::RunError;
 use crate::plan::Plan;
 use crate::pool::Pool;
-use crate::recorder::{Loss, Recorder};
+use crate::recorder::{InFlight, Loss, Recorder};
+use crate::rendered::Rendered;
 use crate::server::{Resolved, Server};
-use crate::template::Rendered;
 
 use demand::Demand;
 use slot::{Slot, slots};
@@ -193,7 +193,7 @@ impl Engine {
     pub(crate) fn finish(&mut self, now: Nanos) {
         self.sending = false;
         for slot in &mut self.slots {
-            let at_end = |_| (Loss::InFlightAtEnd, String::new());
+            let at_end = |_: usize, _: &InFlight| (Loss::InFlightAtEnd, String::new());
             slot.connection.lose_all(now, &mut self.recorder, at_end);
         }
         if let Demand::Open { pools, .. } = &mut self.demand {

@@ -4,7 +4,7 @@ use millrace_net::Nanos;
 
 use super::timers::Timer;
 use super::{Demand, Engine};
-use crate::connection::Due;
+use crate::connection::{Due, SendError};
 use crate::template::Values;
 
 impl Engine {
@@ -38,9 +38,10 @@ impl Engine {
 
     pub(super) fn pump_or_open(&mut self, index: usize, now: Nanos) {
         let slot = &self.slots[index];
+        let needed = !slot.connection.due.is_empty() && self.budget > 0 && now < self.end;
         if slot.connection.is_open() {
             self.pump(index, now);
-        } else if slot.connection.is_closed() && !slot.resting && !slot.connection.due.is_empty() {
+        } else if slot.connection.is_closed() && !slot.resting && needed {
             self.open(index);
         }
     }
@@ -48,51 +49,71 @@ impl Engine {
     /// Sends what is due on an open connection, in one write.
     pub(super) fn pump(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        let mut count = slot.connection.due.len();
-        if count == 0 || !self.sending || now >= self.end || !slot.connection.is_open() {
+        if !self.sending || now >= self.end || !slot.connection.is_open() {
             return;
         }
-        if self.budget != u64::MAX && matches!(self.demand, Demand::Closed { .. }) {
-            count = 0;
-            for due in &slot.connection.due {
-                let measured = self.recorder.is_measured(due.intended);
-                if measured && self.budget == 0 {
-                    break;
-                }
-                self.budget -= u64::from(measured);
-                count += 1;
-            }
-            if count == 0 {
-                return;
-            }
+        let (count, cost) = self.within_budget(index);
+        if count == 0 {
+            return;
         }
-        let mix = &self.shared.mix[..];
-        let batch = if let [only] = mix { only.batch(count) } else { None };
-        let bytes = match batch {
-            Some(bytes) => bytes,
-            None => {
-                self.outgoing.clear();
-                for due in slot.connection.due.iter().take(count) {
-                    let mut values = Values {
-                        sequence: self.sequence.0,
-                        random: &mut self.random,
-                        tables: &self.shared.plan.tables,
-                    };
-                    let request = &mix[due.request as usize];
-                    request.render(&mut values, &mut self.scratch, &mut self.outgoing);
-                    self.sequence.0 += self.sequence.1;
-                }
-                &self.outgoing
-            }
+        let first = self.sequence.0;
+        self.render(index, count);
+        let slot = &mut self.slots[index];
+        let bytes = match &self.shared.mix[..] {
+            [only] => only.batch(count).unwrap_or(&self.outgoing),
+            _ => &self.outgoing,
         };
         match slot.connection.send(bytes, count, now, &mut self.recorder) {
             Ok(()) => {
+                self.budget -= cost;
                 let limit = now + self.shared.plan.timeout;
                 if limit < slot.limit {
                     self.arm(index, limit);
                 }
             }
-            Err(error) => self.broken(index, &error, now),
+            Err(SendError { error, sent }) => {
+                if sent {
+                    self.budget -= cost;
+                } else {
+                    self.sequence.0 = first;
+                }
+                self.broken(index, &error, now);
+            }
+        }
+    }
+
+    /// How many of the slot's due requests may be sent, and what they take from the budget. In an open
+    /// run the arrivals have paid already.
+    fn within_budget(&self, index: usize) -> (usize, u64) {
+        let due = &self.slots[index].connection.due;
+        if self.budget == u64::MAX || matches!(self.demand, Demand::Open { .. }) {
+            return (due.len(), 0);
+        }
+        let (mut count, mut cost) = (0, 0);
+        for due in due {
+            cost += u64::from(self.recorder.is_measured(due.intended));
+            if cost > self.budget {
+                return (count, self.budget);
+            }
+            count += 1;
+        }
+        (count, cost)
+    }
+
+    /// Renders the slot's first due requests, unless they are the same bytes each time.
+    fn render(&mut self, index: usize, count: usize) {
+        let mix = &self.shared.mix[..];
+        if let [only] = mix
+            && only.batch(count).is_some()
+        {
+            return;
+        }
+        self.outgoing.clear();
+        for due in self.slots[index].connection.due.iter().take(count) {
+            let mut values = Values { sequence: self.sequence.0, random: &mut self.random };
+            let request = &mix[due.request as usize];
+            request.render(&mut values, &mut self.scratch, &mut self.outgoing);
+            self.sequence.0 += self.sequence.1;
         }
     }
 }

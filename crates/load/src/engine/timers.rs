@@ -4,7 +4,7 @@ use millrace_net::{Clock, Nanos};
 
 use super::{Demand, Engine};
 use crate::ErrorKind;
-use crate::recorder::Loss;
+use crate::recorder::{InFlight, Loss};
 
 /// What timers are set for, with the slot's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,10 +48,16 @@ impl Engine {
         if since + limit > now {
             self.arm(index, since + limit);
         } else if open {
-            let text = || format!("no complete response within {limit:?}");
-            let lost = self.slots[index]
-                .connection
-                .lose_all(now, &mut self.recorder, |_| (Loss::Timeout, text()));
+            let loss = |_: usize, request: &InFlight| {
+                // Those behind the late one lose their connection, not their time.
+                if now.since(request.sent) >= limit {
+                    (Loss::Timeout, format!("no complete response within {limit:?}"))
+                } else {
+                    let text = "given up with an earlier request's timeout".to_owned();
+                    (Loss::Transport(ErrorKind::ClosedEarly), text)
+                }
+            };
+            let lost = self.slots[index].connection.lose_all(now, &mut self.recorder, loss);
             drop(self.slots[index].connection.close());
             self.after_end(index, lost, now);
         } else if self.slots[index].connection.is_handshaking() {

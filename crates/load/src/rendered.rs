@@ -1,0 +1,122 @@
+//! Requests of the mix as bytes.
+
+use std::io::Write as _;
+
+use millrace_http::RequestHead;
+
+use crate::RunError;
+use crate::plan::{Request, Table};
+use crate::template::{Place, Template, Values};
+
+/// A request of the mix, ready to be sent.
+#[derive(Debug)]
+pub struct Rendered {
+    /// Index into the plan's origins.
+    pub origin: usize,
+    /// The response has no body.
+    pub head: bool,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// The same bytes each time, several copies in a row, so that a pipelined batch is one slice.
+    Static { copies: Vec<u8>, length: usize },
+    /// Head up to the value of `Content-Length` (or its end), and the body.
+    Dynamic { head: Template, body: Option<Template> },
+}
+
+impl Rendered {
+    /// Renders what does not change; `copies` requests may be sent in one write. Without `tables`
+    /// placeholders are text like any other.
+    pub fn new(
+        request: &Request,
+        close: bool,
+        tables: Option<&[Table]>,
+        copies: usize,
+    ) -> Result<Self, RunError> {
+        let parse = |text: &[u8], place| match tables {
+            Some(tables) => Template::parse(text, tables, place),
+            None => Template::literal(text, place),
+        };
+        let head = head_of(request, close, parse)?;
+        let body = request.body.as_deref().map(|body| parse(body, Place::Body)).transpose()?;
+        let mut rendered = Self {
+            origin: request.origin,
+            head: request.method == "HEAD",
+            form: Form::Dynamic { head, body },
+        };
+        if let Form::Dynamic { head, body } = &rendered.form
+            && head.is_static()
+            && body.as_ref().is_none_or(Template::is_static)
+        {
+            let mut one = Vec::new();
+            let mut values = Values { sequence: 0, random: &mut fastrand::Rng::with_seed(0) };
+            rendered.render(&mut values, &mut Vec::new(), &mut one);
+            rendered.form = Form::Static { length: one.len(), copies: one.repeat(copies) };
+        }
+        Ok(rendered)
+    }
+
+    /// The bytes of `count` requests in a row, if they are the same each time and within the copies.
+    #[must_use]
+    pub fn batch(&self, count: usize) -> Option<&[u8]> {
+        match &self.form {
+            Form::Static { copies, length } => copies.get(..count * length),
+            Form::Dynamic { .. } => None,
+        }
+    }
+
+    /// Appends one request to `out`; `scratch` holds the body meanwhile.
+    pub fn render(&self, values: &mut Values<'_>, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+        match &self.form {
+            Form::Static { copies, length } => out.extend_from_slice(&copies[..*length]),
+            Form::Dynamic { head, body } => {
+                scratch.clear();
+                if let Some(body) = body {
+                    body.render(values, scratch);
+                }
+                head.render(values, out);
+                end_head(out, body.is_some().then_some(scratch.len()));
+                out.extend_from_slice(scratch);
+            }
+        }
+    }
+}
+
+/// Start line and fields, without `Content-Length` and the empty line.
+fn head_of(
+    request: &Request,
+    close: bool,
+    parse: impl Fn(&[u8], Place) -> Result<Template, RunError>,
+) -> Result<Template, RunError> {
+    let Request { method, target, fields, .. } = request;
+    // Names and method hold no placeholders: they are checked by rendering them with nothing else.
+    let names: Vec<_> = fields.iter().map(|(name, _)| (name.clone(), String::new())).collect();
+    RequestHead { method, target: "/", fields: &names }.render(&mut Vec::new()).map_err(|_| {
+        RunError::Usage(format!(
+            "{method} {target}: the method and the names of headers are tokens"
+        ))
+    })?;
+    let mut head = Template::default();
+    head.push(format!("{method} ").as_bytes());
+    head.append(parse(target.as_bytes(), Place::Target)?);
+    head.push(b" HTTP/1.1\r\n");
+    for (name, value) in fields {
+        head.push(format!("{name}: ").as_bytes());
+        head.append(parse(value.as_bytes(), Place::Field)?);
+        head.push(b"\r\n");
+    }
+    if close {
+        head.push(b"Connection: close\r\n");
+    }
+    Ok(head)
+}
+
+fn end_head(out: &mut Vec<u8>, body_length: Option<usize>) {
+    if let Some(length) = body_length {
+        // Writing into memory does not fail.
+        let _ = write!(out, "Content-Length: {length}\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+}
