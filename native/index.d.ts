@@ -50,6 +50,8 @@ export interface NativeConnections {
   tlsResumed: number
   /** Attempts that failed. */
   failed: number
+  /** Failed while no request was under way on them. */
+  broken: number
 }
 
 /** Rows for placeholders. */

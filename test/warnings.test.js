@@ -20,7 +20,7 @@ function resultWith(change = () => {}) {
     durationMs: 10_000,
     latencyMs: { ...distribution },
     serviceTimeMs: { ...distribution },
-    connections: { opened: 50, reused: 9950, tlsFull: 0, tlsResumed: 0, failed: 0 },
+    connections: { opened: 50, reused: 9950, tlsFull: 0, tlsResumed: 0, failed: 0, broken: 0 },
     statusCodes: { 200: 10_000 },
     errors: [],
     requests: {

@@ -150,9 +150,11 @@ export interface LoadResult {
     tlsResumed: number;
     /** Attempts that failed. */
     failed: number;
+    /** Failed while no request was under way on them: bytes after a complete response, a TLS alert. */
+    broken: number;
   };
   statusCodes: Record<string, number>;
-  /** By kind, most frequent first. Failed connects count here and in `connections.failed`, not in `requests`. */
+  /** By kind, most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
   errors: {
     kind: ErrorKind;
     count: number /** One of the system's own messages. */;

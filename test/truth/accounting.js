@@ -22,7 +22,7 @@ export function assertAddsUp(result) {
   );
   assert.equal(
     sum(errors.map(({ count }) => count)),
-    transportErrors + timeouts + connections.failed,
+    transportErrors + timeouts + connections.failed + connections.broken,
     'each failure has a kind',
   );
   const censored = transportErrors + timeouts + inFlightAtEnd;

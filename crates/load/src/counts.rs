@@ -38,6 +38,8 @@ pub struct Counts {
     pub opened: u64,
     /// Attempts that failed.
     pub failed: u64,
+    /// Connections that failed while no request was under way on them.
+    pub broken: u64,
     /// Full handshakes.
     pub tls_full: u64,
     /// Resumed handshakes.
@@ -134,6 +136,7 @@ impl AddAssign<&Self> for Counts {
             offered,
             opened,
             failed,
+            broken,
             tls_full,
             tls_resumed,
             closed_by_server,
@@ -160,6 +163,7 @@ impl AddAssign<&Self> for Counts {
         self.offered += offered;
         self.opened += opened;
         self.failed += failed;
+        self.broken += broken;
         self.tls_full += tls_full;
         self.tls_resumed += tls_resumed;
         self.closed_by_server += closed_by_server;

@@ -218,6 +218,7 @@ impl Recorder {
     /// A connection failed that had no request in flight.
     pub(crate) fn failed_idle(&mut self, kind: ErrorKind, example: &str) {
         if !self.warming_up {
+            self.tally.counts.broken += 1;
             self.tally.counts.count_error(kind, || example.to_owned());
         }
     }

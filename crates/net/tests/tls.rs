@@ -4,7 +4,7 @@ mod client;
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
@@ -70,6 +70,8 @@ impl Server {
         let thread = thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
+                // What was written has arrived when the write returns.
+                stream.set_nodelay(true).unwrap();
                 let mut first = [0];
                 if stream.peek(&mut first).is_ok_and(|count| count == 1) && first == *b"q" {
                     return;
@@ -193,6 +195,38 @@ fn a_client_shows_its_certificate() {
     assert!(!exchange(&server, &known).unwrap());
     let error = exchange(&server, &tls(&trusting(&certificate))).unwrap_err();
     assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+/// The handshake has emptied the socket; the event of what came later has been taken before the first
+/// read.
+#[test]
+fn what_comes_after_the_handshake_is_read_at_its_event() {
+    let certificate = certificate("localhost");
+    let config = server_config(&certificate, &TLS13, None);
+    let (sender, written) = mpsc::channel();
+    let server = Server::start(move |socket| {
+        let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket);
+        stream.read_exact(&mut [0; 6])?;
+        stream.write_all(b"answer")?;
+        sender.send(()).unwrap();
+        stream.read_exact(&mut [0; 1])
+    });
+    let (mut client, _) =
+        Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+    client.write_all(b"hello.").unwrap();
+    written.recv().unwrap();
+    let mut buffer = [0; 100];
+    let mut waited = false;
+    let read = client.drive(|stream, _| {
+        if std::mem::replace(&mut waited, true) {
+            stream.read(&mut buffer)
+        } else {
+            Err(ErrorKind::WouldBlock.into())
+        }
+    });
+    assert_eq!(read.unwrap().count, 6);
+    client.write_all(b".").unwrap();
     server.stop();
 }
 

@@ -120,6 +120,8 @@ pub struct NativeConnections {
     pub tls_resumed: f64,
     /// Attempts that failed.
     pub failed: f64,
+    /// Failed while no request was under way on them.
+    pub broken: f64,
 }
 
 /// Errors of one kind.
@@ -374,6 +376,7 @@ impl NativeOutcome {
                 tls_full: counts.tls_full as f64,
                 tls_resumed: counts.tls_resumed as f64,
                 failed: counts.failed as f64,
+                broken: counts.broken as f64,
             },
             status_codes: counts
                 .statuses()
