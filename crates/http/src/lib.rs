@@ -34,4 +34,4 @@ pub mod response;
 
 pub use error::Error;
 pub use request::RequestHead;
-pub use response::{Decoded, ResponseDecoder};
+pub use response::{Decoded, KnownHead, ResponseDecoder};

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use millrace_http::{Decoded, ResponseDecoder};
+use millrace_http::{Decoded, KnownHead, ResponseDecoder};
 use millrace_net::{Nanos, Progress, Transport};
 
 use crate::ErrorKind;
@@ -85,6 +85,14 @@ impl<T> Default for Connection<T> {
             carried: false,
         }
     }
+}
+
+/// What a worker's connections share in reading.
+pub(crate) struct Receiving<'a> {
+    /// The requests by index.
+    pub(crate) mix: &'a [Rendered],
+    pub(crate) known_head: &'a mut KnownHead,
+    pub(crate) recorder: &'a mut Recorder,
 }
 
 /// What the responses in a read came to.
@@ -222,16 +230,10 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Takes bytes that have arrived, and completes the requests that they answer.
-    pub(crate) fn feed(
-        &mut self,
-        bytes: &[u8],
-        now: Nanos,
-        mix: &[Rendered],
-        recorder: &mut Recorder,
-    ) -> Fed {
-        recorder.bytes_received(bytes.len());
+    pub(crate) fn feed(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> Fed {
+        receiving.recorder.bytes_received(bytes.len());
         if self.stash.is_empty() {
-            let (fed, consumed) = self.decode(bytes, now, mix, recorder);
+            let (fed, consumed) = self.decode(bytes, now, receiving);
             if fed.end.is_none() {
                 self.stash.extend_from_slice(&bytes[consumed..]);
             }
@@ -239,19 +241,14 @@ impl<T: Transport> Connection<T> {
         }
         let mut stash = std::mem::take(&mut self.stash);
         stash.extend_from_slice(bytes);
-        let (fed, consumed) = self.decode(&stash, now, mix, recorder);
+        let (fed, consumed) = self.decode(&stash, now, receiving);
         stash.drain(..consumed);
         self.stash = stash;
         fed
     }
 
-    fn decode(
-        &mut self,
-        bytes: &[u8],
-        now: Nanos,
-        mix: &[Rendered],
-        recorder: &mut Recorder,
-    ) -> (Fed, usize) {
+    fn decode(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> (Fed, usize) {
+        let Receiving { mix, known_head, recorder } = receiving;
         let mut fed = Fed::default();
         let mut at = 0;
         while at < bytes.len() {
@@ -260,7 +257,11 @@ impl<T: Transport> Connection<T> {
                 fed.end = Some(End::Failed(ErrorKind::Protocol, why));
                 break;
             };
-            match self.decoder.decode(&bytes[at..], mix[request.request as usize].head) {
+            match self.decoder.decode_with(
+                known_head,
+                &bytes[at..],
+                mix[request.request as usize].head,
+            ) {
                 Ok(Decoded::More { consumed }) => {
                     at += consumed;
                     break;

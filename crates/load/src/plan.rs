@@ -148,6 +148,10 @@ impl Plan {
                 self.threads * self.origins.len()
             ));
         }
+        let named = |origin| self.requests.iter().any(|request| request.origin == origin);
+        if !(0..self.origins.len()).all(named) {
+            return usage("a server that no request goes to".into());
+        }
         if self.close && self.pipelining > 1 {
             return usage("pipelining needs connections that are kept".into());
         }

@@ -52,6 +52,9 @@ impl RateProfile {
 impl Segment {
     /// Solves `from·t + slope/2·t² = count` for t in the form that does not cancel.
     fn time_of(&self, count: f64) -> f64 {
+        if self.from == 0.0 && self.to == 0.0 {
+            return f64::INFINITY;
+        }
         if count <= 0.0 {
             return 0.0;
         }

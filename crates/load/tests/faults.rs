@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use millrace_load::plan::{Endpoint, Plan};
+use millrace_load::plan::{Endpoint, Model, Plan};
 use millrace_load::{ErrorKind, Run, RunError};
 
 use peer::{OK, Peer, errors, get, plan, run};
@@ -255,4 +255,31 @@ fn requests_that_cannot_be_sent_any_more_are_counted_as_such() {
     assert_eq!((counts.sent, counts.ok, counts.connect_failed), (1, 1, 3));
     assert_eq!((counts.opened, counts.failed), (1, 3));
     assert_eq!(errors(&outcome), [("connect-refused", 3)]);
+}
+
+#[test]
+fn an_open_run_by_count_ends_when_the_server_has_gone() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = Endpoint::Host("127.0.0.1".into(), listener.local_addr().unwrap().port());
+    let server = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut socket, _) = listener.accept().unwrap();
+        drop(listener);
+        let _ = socket.read(&mut [0; 4096]);
+        let _ =
+            socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    });
+    let model = Model::Open { rate: 200.0, stages: vec![], poisson: false, max_pending: 1000 };
+    let outcome = run(counted(Plan { model, ..plan(endpoint) }, 20));
+    server.join().unwrap();
+    let counts = &outcome.total.counts;
+    assert_eq!((counts.ok, counts.sent + counts.connect_failed), (1, 20));
+}
+
+#[test]
+fn a_server_that_no_request_goes_to_is_refused() {
+    let peer = Peer::start(|exchange| exchange.send(OK));
+    let mut plan = Plan { connections: 2, initial_connections: 2, ..peer.plan() };
+    plan.origins.push(plan.origins[0].clone());
+    assert!(matches!(Run::new(plan).run(&mut |_| ()), Err(RunError::Usage(_))));
 }

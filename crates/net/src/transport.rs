@@ -21,7 +21,8 @@ pub enum Progress {
 pub struct Read {
     /// Bytes that were put into the buffer; zero at the end of the stream.
     pub count: usize,
-    /// Nothing more is there at present: the next readiness event will tell.
+    /// Nothing more is there at present: the next readiness event will tell. Once an event has told that
+    /// the peer closed, no other will: read on to the end of the stream then.
     pub drained: bool,
 }
 

@@ -65,6 +65,7 @@ fn mix() -> Vec<Rendered> {
 struct Scene {
     connection: Connection<Script>,
     mix: Vec<Rendered>,
+    known_head: KnownHead,
     recorder: Recorder,
 }
 
@@ -74,6 +75,7 @@ impl Scene {
         let mut scene = Self {
             connection: Connection::default(),
             mix: mix(),
+            known_head: KnownHead::default(),
             recorder: Recorder::new(Nanos(0)),
         };
         scene.open(Script::default());
@@ -105,7 +107,12 @@ impl Scene {
     }
 
     fn feed(&mut self, bytes: &[u8], now: u64) -> Fed {
-        self.connection.feed(bytes, Nanos(now), &self.mix, &mut self.recorder)
+        let mut receiving = Receiving {
+            mix: &self.mix,
+            known_head: &mut self.known_head,
+            recorder: &mut self.recorder,
+        };
+        self.connection.feed(bytes, Nanos(now), &mut receiving)
     }
 
     /// Bytes that complete requests and leave the connection open.

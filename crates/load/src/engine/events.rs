@@ -7,7 +7,7 @@ use mio::event::Event;
 
 use super::{Demand, Engine};
 use crate::ErrorKind;
-use crate::connection::End;
+use crate::connection::{End, Receiving};
 use crate::error::describe;
 use crate::recorder::Loss;
 
@@ -52,7 +52,15 @@ impl Engine {
                 0 => slot.connection.finish(now, &mut self.recorder),
                 count => {
                     let bytes = &self.buffer[..count];
-                    slot.connection.feed(bytes, now, &self.shared.mix, &mut self.recorder)
+                    slot.connection.feed(
+                        bytes,
+                        now,
+                        &mut Receiving {
+                            mix: &self.shared.mix,
+                            known_head: &mut self.known_head,
+                            recorder: &mut self.recorder,
+                        },
+                    )
                 }
             };
             completed += fed.completed;

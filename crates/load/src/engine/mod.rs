@@ -12,6 +12,7 @@ mod timers;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millrace_http::KnownHead;
 use millrace_net::tls::TlsSettings;
 use millrace_net::{Clock, Monotonic, Nanos, Timers};
 use mio::Registry;
@@ -87,6 +88,7 @@ pub(crate) struct Engine {
     /// The present event says that the peer will send no more.
     peer_closed: bool,
     buffer: Box<[u8]>,
+    known_head: KnownHead,
     outgoing: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -128,6 +130,7 @@ impl Engine {
             next_batch: Nanos::default(),
             peer_closed: false,
             buffer: vec![0; READ_BUFFER].into(),
+            known_head: KnownHead::default(),
             outgoing: Vec::new(),
             scratch: Vec::new(),
             shared,

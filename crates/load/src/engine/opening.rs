@@ -75,24 +75,37 @@ impl Engine {
             return self.open(index);
         }
         slot.failures += 1;
-        let mut not_sent = 0;
-        if let Demand::Open { pools, .. } = &mut self.demand {
-            pools[slot.origin].opened();
-        } else {
-            let due = &mut slot.connection.due;
-            let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
-            not_sent = self.budget.min(measured as u64);
-            slot.stalled = due.len();
-            due.clear();
-            if self.budget != u64::MAX {
-                self.budget -= not_sent;
-            }
-        }
-        self.recorder.connect_failed(kind, example, not_sent);
         if std::mem::take(&mut slot.setting_up) {
             self.setting_up -= 1;
         }
+        let not_sent = self.not_sent(index);
+        self.recorder.connect_failed(kind, example, not_sent);
         self.rest(index, now);
+    }
+
+    /// Requests of the measurement that a connect which failed leaves unsent: those that are due on the
+    /// slot, or the arrival for which it was opened if no other connection can take it.
+    fn not_sent(&mut self, index: usize) -> u64 {
+        let origin = self.slots[index].origin;
+        if let Demand::Open { pools, .. } = &mut self.demand {
+            pools[origin].opened();
+            let mut others = self.slots.iter().filter(|slot| slot.origin == origin);
+            if others.any(|slot| slot.connection.is_open()) {
+                return 0;
+            }
+            let arrival = pools[origin].take_waiting();
+            return arrival.map_or(0, |due| u64::from(self.recorder.is_measured(due.intended)));
+        }
+        let slot = &mut self.slots[index];
+        let due = &mut slot.connection.due;
+        let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
+        slot.stalled = due.len();
+        due.clear();
+        let not_sent = self.budget.min(measured as u64);
+        if self.budget != u64::MAX {
+            self.budget -= not_sent;
+        }
+        not_sent
     }
 
     pub(super) fn rest(&mut self, index: usize, now: Nanos) {
