@@ -149,6 +149,7 @@ proptest! {
         let hold = seconds(hold).as_secs_f64();
         let length = hold + stages.iter().map(|s| s.duration.as_secs_f64()).sum::<f64>() + 1.0;
         let total = integral(rate, hold, &stages, length);
+        prop_assume!(total > 0.0);
         let mut shares = shares;
         shares.sort_by(f64::total_cmp);
         let mut before = 0.0;
