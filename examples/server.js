@@ -15,6 +15,7 @@ const server = createServer(async (request, response) => {
   const user = users.get(/^\/users\/(\d+)$/.exec(url)?.[1]);
   if (method === 'GET' && url === '/') return send(response, 200, { hello: 'world' });
   if (method === 'GET' && user) return send(response, 200, user);
+  if (method === 'DELETE' && user) return response.writeHead(204).end();
   if (method === 'POST' && url === '/users') return createUser(request, response);
   send(response, 404, { error: 'not found' });
 });

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
+import { accessSync, existsSync, constants as files, writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
-import { type LoadResult, load } from '../index.js';
+import { type LoadResult, type LoadRun, load } from '../index.js';
 import { fileErrorReason } from '../load/file.js';
 import { exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
@@ -67,8 +68,21 @@ async function runAndReport(invocation: Invocation): Promise<number> {
 
 async function runShown(options: Invocation['options'], progress: boolean): Promise<LoadResult> {
   const run = load(options);
+  stepBack(run);
   if (progress) await showProgress(run);
   return run;
+}
+
+/** Lets the engine's threads go first on a core that they share with this one, once they have been started. */
+async function stepBack(run: LoadRun): Promise<void> {
+  for await (const _ of run) {
+    try {
+      setPriority(constants.priority.PRIORITY_LOW);
+    } catch {
+      // A system that does not permit it: the schedule may be less exact.
+    }
+    return;
+  }
 }
 
 // What is printed first cannot be lost by a file that cannot be written.
@@ -93,7 +107,7 @@ async function asText(result: LoadResult, { notes }: Invocation): Promise<string
 /** Refuses a file that cannot be written before the run, not after it. */
 function checkWritable(path: string): void {
   try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
+    accessSync(existsSync(path) ? path : dirname(path), files.W_OK);
   } catch (error) {
     throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
   }

@@ -33,6 +33,10 @@ export async function measure({
   ]);
   signal?.throwIfAborted();
 
+  const lookUp = () => knownServer(pid, command?.pid ?? null, plan.native.origins);
+  // It takes milliseconds of a core: a closed run does not wait for it, but it must not make a schedule late.
+  const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
+
   const clock = new MeasurementClock();
   const engine = NativeRun.start(plan.native, (snapshot) => {
     if (snapshot.phase === 'measure') clock.sawElapsed(snapshot.elapsedMs);
@@ -45,8 +49,7 @@ export async function measure({
     serverEnded = how;
     stop();
   });
-  // Looking for the server's process takes milliseconds; the engine's threads do not wait for it.
-  const known = knownServer(pid, command?.pid ?? null, plan.native.origins);
+  const known = foundBefore === undefined ? lookUp() : foundBefore;
   const readServer = known && sampleServer(known);
   try {
     const outcome = await finished(engine);

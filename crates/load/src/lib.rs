@@ -38,7 +38,7 @@ mod worker;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use millrace_net::Monotonic;
+use millrace_net::{Monotonic, cpu};
 
 use collector::Collector;
 use engine::Shared;
@@ -71,7 +71,7 @@ impl Run {
     }
 
     /// Carries the run out on threads of its own, and returns when it is over. `observer` is called with
-    /// a snapshot for each window. Blocks, also to resolve names.
+    /// a snapshot for each window. Blocks, also to resolve names, and lowers the calling thread's priority.
     pub fn run(&self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
         let plan = &self.plan;
         let shared = Arc::new(Shared::new(Arc::clone(plan))?);
@@ -100,6 +100,8 @@ impl Run {
                 let thread = builder.spawn_scoped(scope, run).inspect_err(|_| gate.stop())?;
                 threads.push(thread);
             }
+            // Merging must not make the workers late on a core that they share.
+            cpu::step_back();
             collector.collect(&messages);
             for thread in threads {
                 match thread.join() {

@@ -2,6 +2,16 @@
 
 use std::time::Duration;
 
+/// The calling thread lets others go first when they want its core, from now on. What it starts later
+/// does so too.
+pub fn step_back() {
+    #[cfg(target_os = "linux")]
+    {
+        // Above 0 is always permitted; should it fail, nothing is lost but exactness.
+        let _ = rustix::process::nice(10);
+    }
+}
+
 /// Time that the calling thread has spent ready to run without being given a core, since it began.
 /// `None` where the system does not tell.
 #[must_use]

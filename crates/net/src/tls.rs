@@ -256,14 +256,15 @@ impl TlsStream {
             self.connected = true;
         }
         loop {
-            if !self.flush()? {
-                return Ok(Progress::Handshaking);
-            }
+            // The client's last message stays until something is sent after it: both in one segment.
             if !self.session.is_handshaking() {
                 // What the socket gave to the handshake says nothing about what has come since.
                 self.drained = false;
                 let resumed = self.session.handshake_kind() == Some(HandshakeKind::Resumed);
                 return Ok(Progress::Ready { resumed: Some(resumed) });
+            }
+            if !self.flush()? {
+                return Ok(Progress::Handshaking);
             }
             match self.fill() {
                 Ok(()) => {}
@@ -318,8 +319,9 @@ impl TlsStream {
         if count == 0 && self.session.is_handshaking() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        let handshaking = self.session.is_handshaking();
         let result = self.session.process_new_packets();
-        if self.session.wants_write() {
+        if self.session.wants_write() && (result.is_err() || !handshaking) {
             // An alert, or a key update; if it cannot go out now it goes with the next bytes.
             self.flush()?;
         }

@@ -28,7 +28,8 @@ pub struct Read {
 
 /// A two-way stream of bytes that never blocks (`WouldBlock` where nothing can be done now).
 pub trait Transport {
-    /// Goes on with connecting and handshaking. To be called on each event until it is ready.
+    /// Goes on with connecting and handshaking. To be called on each event until it is ready; then write
+    /// or `flush`, as the end of the handshake may not have gone out yet.
     fn establish(&mut self) -> io::Result<Progress>;
 
     /// Reads what has arrived.

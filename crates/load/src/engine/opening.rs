@@ -41,6 +41,10 @@ impl Engine {
         match self.slots[index].connection.establish(now, &mut self.recorder) {
             Ok(true) => {
                 self.opened(index, now);
+                // Where no request followed at once.
+                if let Err(error) = self.slots[index].connection.flush(&mut self.recorder) {
+                    self.broken(index, &error, now);
+                }
                 true
             }
             Ok(false) => false,
