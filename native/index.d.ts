@@ -52,6 +52,8 @@ export interface NativeConnections {
   failed: number
   /** Failed while no request was under way on them. */
   broken: number
+  /** To be kept, and ended by the server. */
+  closedByServer: number
 }
 
 /** Rows for placeholders. */

@@ -24,9 +24,10 @@ let loading: Promise<Native> | undefined;
  */
 export function loadNative(): Promise<Native> {
   loading ??= import('../native/index.js').catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
     throw new MillraceError(
       'ERR_MILLRACE_NATIVE',
-      `the native addon for ${platform()} is missing or cannot be loaded; in a checkout build it with: npm run build`,
+      `the native addon for ${platform()} is missing or cannot be loaded (${reason}); in a checkout build it with: npm run build`,
       { cause },
     );
   });

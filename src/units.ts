@@ -100,7 +100,7 @@ function rateOf(text: string): number {
   if (more.length > 0) return Number.NaN;
   const count = scaled(amount, COUNT, COUNT_SUFFIX);
   if (per === undefined) return count;
-  const interval = /^\d/.test(per) ? per : `1${per}`;
+  const interval = /^[\d.]/.test(per) ? per : `1${per}`;
   return hasDurationUnit(interval) ? (count * 1000) / durationOf(interval) : Number.NaN;
 }
 

@@ -141,7 +141,7 @@ describe('TLS', TIMEOUT, async () => {
     const { connections, tlsMs, connectMs, plan } = await assertWorks(server, secure);
     assert.deepEqual(
       { ...connections },
-      { opened: 4, reused: 36, tlsFull: 4, tlsResumed: 0, failed: 0, broken: 0 },
+      { opened: 4, reused: 36, tlsFull: 4, tlsResumed: 0, failed: 0, broken: 0, closedByServer: 0 },
     );
     assert.equal(tlsMs.count, 4);
     assert.equal(connectMs.count, 4);

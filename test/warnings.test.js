@@ -20,7 +20,15 @@ function resultWith(change = () => {}) {
     durationMs: 10_000,
     latencyMs: { ...distribution },
     serviceTimeMs: { ...distribution },
-    connections: { opened: 50, reused: 9950, tlsFull: 0, tlsResumed: 0, failed: 0, broken: 0 },
+    connections: {
+      opened: 50,
+      reused: 9950,
+      tlsFull: 0,
+      tlsResumed: 0,
+      failed: 0,
+      broken: 0,
+      closedByServer: 0,
+    },
     statusCodes: { 200: 10_000 },
     errors: [],
     requests: {
@@ -192,7 +200,10 @@ test('requests without an answer: idempotent or not is said', () => {
 
 test('client-bound: the rule at its bounds', () => {
   const bound = (generator, p50 = 5) =>
-    clientBoundReasons({ busy: 0, starved: null, latenessMs: null, ...generator }, p50).length > 0;
+    clientBoundReasons(
+      { busy: 0, starved: null, latenessMs: null, ...generator },
+      { p50, p99: p50 },
+    ).length > 0;
   const late = (p99) => ({ latenessMs: { p50: 0, p99, max: p99 } });
   assert.equal(bound({}), false);
   assert.equal(bound({ busy: 0.89 }), false);

@@ -21,7 +21,10 @@ export function exitCode(
   { strict, failedConditions }: { strict: boolean; failedConditions: number },
 ): number {
   const warned = (id: string) => result.warnings.some((warning) => warning.id === id);
-  if (result.requests.ok === 0 || warned('server-ended')) return EXIT.unreachable;
+  const { ok, sent, inFlightAtEnd } = result.requests;
+  // Requests that are still under way when a short run ends have not failed.
+  const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
+  if (allFailed || warned('server-ended')) return EXIT.unreachable;
   if (failedConditions > 0) return EXIT.failOn;
   if ((strict && result.generator.clientBound) || warned('rate-not-reached')) {
     return EXIT.notMeasured;

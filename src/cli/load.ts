@@ -1,4 +1,4 @@
-import { accessSync, existsSync, constants as files, writeFileSync } from 'node:fs';
+import { accessSync, constants as files, statSync, writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
@@ -68,16 +68,19 @@ async function runAndReport(invocation: Invocation): Promise<number> {
 
 async function runShown(options: Invocation['options'], progress: boolean): Promise<LoadResult> {
   const run = load(options);
-  stepBack(run);
+  stepBack(run).catch(() => {}); // The run's own failure is reported by who awaits it.
   if (progress) await showProgress(run);
   return run;
 }
 
-/** Lets the engine's threads go first on a core that they share with this one, once they have been started. */
+/**
+ * Lets the engine's threads go first on a core that they share with this one, once they have been started. On Linux
+ * a priority is a thread's, elsewhere the process's.
+ */
 async function stepBack(run: LoadRun): Promise<void> {
   for await (const _ of run) {
     try {
-      setPriority(constants.priority.PRIORITY_LOW);
+      if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     } catch {
       // A system that does not permit it: the schedule may be less exact.
     }
@@ -107,8 +110,11 @@ async function asText(result: LoadResult, { notes }: Invocation): Promise<string
 /** Refuses a file that cannot be written before the run, not after it. */
 function checkWritable(path: string): void {
   try {
-    accessSync(existsSync(path) ? path : dirname(path), files.W_OK);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) throw usageError(`'${path}' cannot be written: it is a directory`);
+    accessSync(found ? path : dirname(path), files.W_OK);
   } catch (error) {
+    if (error instanceof MillraceError) throw error;
     throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
   }
 }

@@ -76,6 +76,8 @@ class Parser<Into> {
   #short(letters: string): void {
     const [letter = '', ...more] = letters;
     const flag = this.#flags.get(letter);
+    // A long name of another tool with one dash, as vegeta's -max-workers: no method is written like that.
+    if (/^m[a-z]*-[a-z-]+(=|$)/.test(letters)) throw this.#unknown(`-${letters}`, letters);
     const given = `-${letter}`;
     if (!flag) throw this.#unknown(given, letter);
     const rest = more.join('');
@@ -103,7 +105,7 @@ class Parser<Into> {
   }
 
   #unknown(given: string, name: string): Error {
-    const refusal = this.#refusals[name];
+    const refusal = Object.hasOwn(this.#refusals, name) ? this.#refusals[name] : undefined;
     if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
     const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
     const advice = near

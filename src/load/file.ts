@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { usageError } from '../errors.js';
 
 const REASONS: Record<string, string> = {
@@ -8,10 +8,18 @@ const REASONS: Record<string, string> = {
   EISDIR: 'is a directory',
 };
 
+/** What came through pipes, which give it once: a plan may be made a second time, when a command's port is known. */
+const fromPipes = new Map<string, Buffer>();
+
 /** The bytes of a file that the user named; `what` says in a message what the file is for. */
 export function readInput(path: string, what: string): Buffer {
   try {
-    return readFileSync(path);
+    const known = fromPipes.get(path);
+    if (known) return known;
+    const isPipe = statSync(path).isFIFO();
+    const bytes = readFileSync(path);
+    if (isPipe) fromPipes.set(path, bytes);
+    return bytes;
   } catch (error) {
     throw usageError(`${what} '${path}' cannot be read: ${fileErrorReason(error)}`);
   }

@@ -19,7 +19,7 @@ export interface Finished {
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
 export function resultOf({ plan, outcome, startedAt, server, serverEnded }: Finished): LoadResult {
   const measured = measuredOf(outcome);
-  const reasons = clientBoundReasons(measured.generator, measured.latencyMs.p50);
+  const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
     schemaVersion: 1,
     tool: { name: 'millrace', version: packageVersion() },

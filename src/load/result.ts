@@ -152,6 +152,8 @@ export interface LoadResult {
     failed: number;
     /** Failed while no request was under way on them: bytes after a complete response, a TLS alert. */
     broken: number;
+    /** Were to be kept, and the server ended them, with or without a request under way. */
+    closedByServer: number;
   };
   statusCodes: Record<string, number>;
   /** By kind, most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */

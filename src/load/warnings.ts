@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { cpus } from 'node:os';
 import { count, plural, rate, share, time } from '../report/units.js';
 import type { LoadResult, Warning } from './result.js';
 import { arrivalsWithin } from './schedule.js';
@@ -37,7 +37,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
 
 function clientBound({ generator }: LoadResult): string | null {
   if (!generator.clientBound) return null;
-  return `CLIENT-BOUND: ${generator.reasons.join('; ')}. The figures are the generator's, not the server's: use more threads (-t), a lower load, or cores of its own.`;
+  return `CLIENT-BOUND: ${generator.reasons.join('; ')}. The figures are the generator's, not the server's: give it a core of its own, more threads (-t) if it was busy, or a lower load.`;
 }
 
 function serverEnded({ serverEnded }: Circumstances): string | null {
@@ -47,6 +47,9 @@ function serverEnded({ serverEnded }: Circumstances): string | null {
 
 function allFailed({ requests }: LoadResult): string | null {
   if (requests.ok > 0) return null;
+  if (requests.sent === requests.inFlightAtEnd && requests.sent > 0) {
+    return 'No response came before the end: run longer (-d).';
+  }
   if (requests.sent > 0) return 'No request succeeded: the latencies are those of failures.';
   return 'No request was sent: the run was too short, or nothing was due.';
 }
@@ -54,18 +57,17 @@ function allFailed({ requests }: LoadResult): string | null {
 /** The share of the asked rate below which it counts as not reached. */
 const RATE_REACHED = 0.95;
 
-function rateNotReached({ plan, requests, latencyMs, durationMs }: LoadResult): string | null {
+function rateNotReached({ plan, requests, meanInFlight, durationMs }: LoadResult): string | null {
   if (plan.model === 'closed') return null;
-  // What was due within the fastest response's time of the end could not be complete.
-  const due = (ms: number) =>
-    Math.min(arrivalsWithin(plan, Math.max(ms, 0)), plan.requests ?? Number.POSITIVE_INFINITY);
+  const due = Math.min(arrivalsWithin(plan, durationMs), plan.requests ?? Number.POSITIVE_INFINITY);
   const completed = requests.ok + requests.statusErrors;
-  const sentTooFew = requests.sent < leastOf(due(durationMs), plan.arrivals);
-  const completedTooFew =
-    completed < leastOf(due(durationMs - (latencyMs.min ?? 0)), plan.arrivals);
-  if (!sentTooFew && !completedTooFew) return null;
+  const sentTooFew = requests.sent < leastOf(due, plan.arrivals);
+  // A service that keeps up has as many under way at the end as on average; one that does not, twice as many.
+  const backlog = Math.max(0, requests.inFlightAtEnd - 1.5 * meanInFlight);
+  const fellBehind = requests.sent - backlog < leastOf(due, plan.arrivals);
+  if (!sentTooFew && !fellBehind) return null;
   const perSecond = (requests: number) => `${rate((requests * 1000) / durationMs)}/s`;
-  return `The rate was not reached: asked ${perSecond(due(durationMs))}, sent ${perSecond(requests.sent)}, completed ${perSecond(completed)}. Lower it (-R), or allow more connections (-c).`;
+  return `The rate was not reached: asked ${perSecond(due)}, sent ${perSecond(requests.sent)}, completed ${perSecond(completed)}. Lower it (-R), or allow more connections (-c).`;
 }
 
 // An arrival at the very end may fall on either side; Poisson arrivals deviate by their root.
@@ -83,7 +85,7 @@ function notSent({ requests, plan }: LoadResult): string | null {
     connectFailed > 0 && `${count(connectFailed)} had no connection because it could not be opened`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return null;
-  return `${plural(overflow + queuedAtEnd + connectFailed, 'request')} due but not sent: ${parts.join('; ')}. The latencies do not hold them.`;
+  return `${plural(overflow + queuedAtEnd + connectFailed, 'request')} due but not sent: ${parts.join('; ')}. Of these only the ones still waiting are in the latencies, at their age.`;
 }
 
 function waitingForConnections({ plan, latencyMs, serviceTimeMs, generator }: LoadResult) {
@@ -154,9 +156,9 @@ function addressesLeftOut({ refusedAddresses }: Circumstances): string | null {
 }
 
 function reopened({ connections, plan }: LoadResult): string | null {
-  const more = connections.opened - plan.connections;
-  if (plan.connection === 'close' || more <= 0) return null;
-  return `${plural(more, 'connection')} had to be opened anew because one was closed: connect times are part of the latencies. See its keep-alive settings.`;
+  const closed = connections.closedByServer;
+  if (plan.connection === 'close' || closed === 0) return null;
+  return `The server closed ${plural(closed, 'connection')} that was to be kept: opening others is part of the latencies. See its keep-alive settings.`;
 }
 
 function fullHandshakes({ plan, connections: { tlsFull, tlsResumed } }: LoadResult): string | null {
@@ -170,13 +172,15 @@ const CENSORED = 0.05;
 function censored({ latencyMs }: LoadResult): string | null {
   const part = latencyMs.censored / Math.max(latencyMs.count, 1);
   if (part < CENSORED) return null;
-  return `${share(part)} of the latencies are ages of requests that did not finish: percentiles above ${share(1 - part)} are lower bounds. Run longer (-d), or with less load.`;
+  return `${share(part)} of the latencies are ages of requests that did not finish: every percentile is a lower bound. Run longer (-d), or with less load.`;
 }
 
 function sharedCores({ server, generator }: LoadResult): string | null {
   if (!server) return null;
-  const cores = availableParallelism();
-  const used = generator.workers.reduce((sum, { busy }) => sum + busy, server.cpuMean);
+  // Those of the machine, whatever this process is bound to; time without a core is not use of one.
+  const cores = cpus().length;
+  const ran = generator.workers.map(({ busy, starved }) => Math.max(0, busy - (starved ?? 0)));
+  const used = ran.reduce((sum, share) => sum + share, server.cpuMean);
   if (used < 0.9 * cores) return null;
   return `Server and generator share ${plural(cores, 'core')} and used ${share(used / cores)} of them: each slows the other down. Use another machine for one of them, or separate cores (taskset).`;
 }

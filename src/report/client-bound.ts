@@ -2,5 +2,5 @@
 export const clientBound = {
   title: 'CLIENT-BOUND',
   meaning: 'The generator was the limit: these numbers describe it, not the server.',
-  advice: 'Use more threads (-t), a lower load, or cores of its own.',
+  advice: 'Give it a core of its own, more threads (-t) if it was busy, or a lower load.',
 };

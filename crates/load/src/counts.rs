@@ -44,7 +44,7 @@ pub struct Counts {
     pub tls_full: u64,
     /// Resumed handshakes.
     pub tls_resumed: u64,
-    /// Connections that the server closed with requests unanswered.
+    /// Connections that were to be kept and that the server ended.
     pub closed_by_server: u64,
     /// Bytes of HTTP, before encryption.
     pub bytes_sent: u64,

@@ -223,7 +223,7 @@ impl Recorder {
         }
     }
 
-    /// The server closed a connection with requests unanswered.
+    /// The server ended a connection that was to be kept.
     pub(crate) fn closed_by_server(&mut self) {
         self.tally.counts.closed_by_server += u64::from(!self.warming_up);
     }

@@ -9,7 +9,9 @@ use std::thread::{self, JoinHandle};
 
 use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
 use millrace_net::{Address, Read, Transport as _};
-use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedKey, IsCa, KeyPair, generate_simple_self_signed,
+};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
@@ -22,6 +24,14 @@ type Certificate = CertifiedKey<KeyPair>;
 
 fn certificate(name: &str) -> Certificate {
     generate_simple_self_signed([name.to_owned()]).unwrap()
+}
+
+/// As `openssl req -x509` makes them: an authority of its own.
+fn own_authority(name: &str) -> Certificate {
+    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let signing_key = KeyPair::generate().unwrap();
+    CertifiedKey { cert: params.self_signed(&signing_key).unwrap(), signing_key }
 }
 
 fn pem(certificate: &Certificate) -> Vec<u8> {
@@ -174,6 +184,22 @@ fn a_certificate_for_another_name_is_an_error_of_tls() {
     let certificate = certificate("another.example");
     let server = Server::echo(server_config(&certificate, &TLS13, None));
     let error = exchange(&server, &tls(&trusting(&certificate))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn a_certificate_that_is_its_own_authority_is_trusted_when_it_was_given() {
+    let (certificate, another) = (own_authority("localhost"), own_authority("localhost"));
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    assert!(!exchange(&server, &tls(&trusting(&certificate))).unwrap());
+    let error = exchange(&server, &tls(&trusting(&another))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+
+    let elsewhere = own_authority("another.example");
+    let server = Server::echo(server_config(&elsewhere, &TLS13, None));
+    let error = exchange(&server, &tls(&trusting(&elsewhere))).unwrap_err();
     assert!(is_tls_error(&error), "{error:?}");
     server.stop();
 }

@@ -122,6 +122,8 @@ pub struct NativeConnections {
     pub failed: f64,
     /// Failed while no request was under way on them.
     pub broken: f64,
+    /// To be kept, and ended by the server.
+    pub closed_by_server: f64,
 }
 
 /// Errors of one kind.
@@ -265,7 +267,7 @@ const WINDOW_MS: f64 = 100.0;
 const WINDOWS_PER_SECOND: usize = 10;
 
 fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
+    duration.as_nanos() as f64 / 1e6
 }
 
 impl From<Snapshot> for NativeSnapshot {
@@ -377,6 +379,7 @@ impl NativeOutcome {
                 tls_resumed: counts.tls_resumed as f64,
                 failed: counts.failed as f64,
                 broken: counts.broken as f64,
+                closed_by_server: counts.closed_by_server as f64,
             },
             status_codes: counts
                 .statuses()

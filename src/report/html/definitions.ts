@@ -22,7 +22,10 @@ const definitions: readonly (readonly [term: string, meaning: string])[] = [
     'requests that were sent and never answered in full: reset, closed early, not understood',
   ],
   ['timeouts', 'requests without a whole response within the time limit'],
-  ['not sent', 'requests that were due and never left: not part of sent, nor of any distribution'],
+  [
+    'not sent',
+    'requests that were due and never left: not part of sent; those that still waited at the end are in the latency, at their age',
+  ],
   [
     'connect, TLS',
     'from the start of the connect to the connection, and of the handshake to its end, for each connection',

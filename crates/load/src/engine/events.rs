@@ -115,7 +115,7 @@ impl Engine {
         match &end {
             // No request to blame: bytes after a complete response, or an alert.
             End::Failed(kind, text) if lost == 0 => self.recorder.failed_idle(*kind, text),
-            End::Agreed | End::Eof if lost > 0 => self.recorder.closed_by_server(),
+            End::Agreed | End::Eof if !self.shared.plan.close => self.recorder.closed_by_server(),
             _ => {}
         }
         let stream = slot.connection.close();
