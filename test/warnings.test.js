@@ -125,6 +125,7 @@ const CASES = [
     (result) => {
       open(result);
       Object.assign(result.requests, { ok: 9400, inFlightAtEnd: 600 });
+      result.meanInFlight = 600;
       Object.assign(result.latencyMs, { min: 600, p50: 600, p99: 610 });
       Object.assign(result.serviceTimeMs, { min: 600, p50: 600, p99: 610 });
     },
@@ -148,7 +149,7 @@ const CASES = [
     ['waiting-for-connections'],
   ],
   ['many censored', ({ latencyMs }) => Object.assign(latencyMs, { censored: 600 }), ['censored']],
-  ['reopened', ({ connections }) => Object.assign(connections, { opened: 60 }), ['reopened']],
+  ['reopened', ({ connections }) => Object.assign(connections, { closedByServer: 10 }), ['reopened']],
   [
     'connects that failed',
     ({ connections }) => Object.assign(connections, { failed: 2 }),

@@ -126,12 +126,6 @@ impl ResponseDecoder {
         }
     }
 
-    /// A response has begun and not ended, not counting a head of which only a part has arrived.
-    #[must_use]
-    pub fn in_body(&self) -> bool {
-        self.body.is_some()
-    }
-
     fn parse_head(&mut self, input: &[u8]) -> Result<Option<ResponseHead>, Error> {
         if self.scanned > 0
             && !has_head_end(&input[self.scanned.min(input.len()).saturating_sub(3)..])

@@ -62,7 +62,10 @@ impl<'a> Collector<'a> {
                     self.in_flight[worker] = in_flight;
                     self.add_window(worker, phase, (index, next), tally);
                 }
-                Ok(Message::Done(done)) => self.done.push(*done),
+                Ok(Message::Done(done)) => {
+                    self.series.finished(done.worker);
+                    self.done.push(*done);
+                }
                 Err(RecvTimeoutError::Timeout) if self.phase == Phase::SetUp => {
                     self.set_up_turns += 1;
                     self.report(SnapshotPhase::SetUp, WINDOW * self.set_up_turns);
@@ -154,7 +157,9 @@ impl<'a> Collector<'a> {
         self.done.sort_by_key(|done| done.worker);
         let workers = self.done.iter().map(|done| {
             let (requests, idle) = self.per_worker[done.worker];
-            let busy = if seconds > 0.0 { (1.0 - share(idle)).clamp(0.0, 1.0) } else { 0.0 };
+            // A worker whose requests are done before the others' is not busy in the rest of the time.
+            let span = done.measured.map_or(Duration::ZERO, |(from, to)| to.since(from));
+            let busy = share(span.saturating_sub(idle)).min(1.0);
             WorkerOutcome { busy, starved: done.starved.map(share), requests }
         });
         let workers = workers.collect();

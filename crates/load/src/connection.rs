@@ -67,8 +67,9 @@ pub(crate) struct Connection<T> {
     pub(crate) due: VecDeque<Due>,
     /// The part of a response's head that has arrived.
     stash: Vec<u8>,
-    /// What the transport has not taken yet.
+    /// What the transport has not taken yet, from `flushed` on.
     outbox: Vec<u8>,
+    flushed: usize,
     /// A request has been sent on the present connection.
     carried: bool,
 }
@@ -82,6 +83,7 @@ impl<T> Default for Connection<T> {
             due: VecDeque::new(),
             stash: Vec::new(),
             outbox: Vec::new(),
+            flushed: 0,
             carried: false,
         }
     }
@@ -162,6 +164,7 @@ impl<T: Transport> Connection<T> {
         self.decoder = ResponseDecoder::default();
         self.stash.clear();
         self.outbox.clear();
+        self.flushed = 0;
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Closed => None,
             State::Opening { transport, .. } | State::Open(transport) => Some(transport),
@@ -211,12 +214,12 @@ impl<T: Transport> Connection<T> {
         if !transport.flush()? || self.outbox.is_empty() {
             return Ok(());
         }
-        let (written, failure) = write_all(transport, &self.outbox);
+        let (written, failure) = write_all(transport, &self.outbox[self.flushed..]);
         recorder.bytes_sent(written);
-        self.outbox.drain(..written);
-        if self.outbox.is_empty() {
+        self.flushed += written;
+        if self.flushed == self.outbox.len() {
             // A large body's memory is not kept by an idle connection.
-            self.outbox = Vec::new();
+            (self.outbox, self.flushed) = (Vec::new(), 0);
         }
         failure.map_or(Ok(()), Err)
     }

@@ -95,7 +95,11 @@ impl Run {
                 let gate = &self.gate;
                 let run = move || {
                     // A worker that fails must not keep the others waiting for it.
-                    worker.run().inspect_err(|_| gate.stop())
+                    let run = std::panic::AssertUnwindSafe(|| worker.run());
+                    let ended = std::panic::catch_unwind(run);
+                    let ended = ended
+                        .unwrap_or_else(|_| Err(RunError::Accounting("a worker panicked".into())));
+                    ended.inspect_err(|_| gate.stop())
                 };
                 let thread = builder.spawn_scoped(scope, run).inspect_err(|_| gate.stop())?;
                 threads.push(thread);

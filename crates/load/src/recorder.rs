@@ -206,12 +206,12 @@ impl Recorder {
 
     /// A connection could not be opened, and with it `due` requests of the measurement not sent.
     pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
+        let counts = &mut self.tally.counts;
+        counts.connect_failed += due;
         if self.warming_up {
             return;
         }
-        let counts = &mut self.tally.counts;
         counts.failed += 1;
-        counts.connect_failed += due;
         counts.count_error(kind, || example);
     }
 

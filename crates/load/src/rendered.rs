@@ -8,6 +8,9 @@ use crate::RunError;
 use crate::plan::{Request, Table};
 use crate::template::{Place, Template, Values};
 
+/// Bytes of copies that are kept of one request; longer batches are put together when they are sent.
+const MAX_COPIES: usize = 64 * 1024;
+
 /// A request of the mix, ready to be sent.
 #[derive(Debug)]
 pub struct Rendered {
@@ -53,7 +56,9 @@ impl Rendered {
             let mut one = Vec::new();
             let mut values = Values { sequence: 0, random: &mut fastrand::Rng::with_seed(0) };
             rendered.render(&mut values, &mut Vec::new(), &mut one);
-            rendered.form = Form::Static { length: one.len(), copies: one.repeat(copies) };
+            let most = (MAX_COPIES / one.len().max(1)).max(1);
+            rendered.form =
+                Form::Static { length: one.len(), copies: one.repeat(copies.min(most)) };
         }
         Ok(rendered)
     }

@@ -57,6 +57,15 @@ impl Series {
         self.close(self.next.iter().copied().min().unwrap_or(0) as usize);
     }
 
+    /// A worker will report no more.
+    pub(crate) fn finished(&mut self, worker: usize) {
+        self.next[worker] = u64::MAX;
+        let others = self.next.iter().copied().min().unwrap_or(u64::MAX);
+        if others != u64::MAX {
+            self.close(others as usize);
+        }
+    }
+
     /// No worker will report a window below `count` any more.
     fn close(&mut self, count: usize) {
         while self.windows.len() < count {

@@ -76,7 +76,7 @@ impl Server {
         let index = self.choose();
         let address = &self.addresses[index].0;
         if let Some(Ok(stream)) = spare.map(|spare| spare.reconnect(address)) {
-            return (index, stream);
+            return (index, Ok(stream));
         }
         (index, Stream::connect(address, self.tls.as_ref(), registry, token))
     }

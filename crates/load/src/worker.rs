@@ -146,12 +146,12 @@ impl Worker {
             if self.gate.is_stopped() {
                 return Ok(Signal::Start(now));
             }
-            match self.gate.signal() {
-                Signal::Start(start) if start > now => {}
-                Signal::Wait => {}
+            let precise = match self.gate.signal() {
+                Signal::Start(start) if start > now => start,
+                Signal::Wait => Nanos::NEVER,
                 signal => return Ok(signal),
-            }
-            let wake = Wake { precise: Nanos::NEVER, coarse: now + SET_UP_TURN };
+            };
+            let wake = Wake { precise, coarse: now + SET_UP_TURN };
             now = self.turn(now, wake)?;
         }
     }
@@ -164,7 +164,9 @@ impl Worker {
         let warm = !plan.warmup.is_zero();
         self.enter(if warm { Phase::Warmup } else { Phase::Measure }, start);
         self.engine.recorder.measure_from(measure_from);
-        self.engine.start(start, end);
+        if !self.gate.is_stopped() {
+            self.engine.start(start, end);
+        }
         let mut waited_before = cpu::run_queue_wait();
         let mut now = self.clock.now();
         loop {
@@ -200,7 +202,9 @@ impl Worker {
     fn turn(&mut self, before: Nanos, wake: Wake) -> Result<Nanos, RunError> {
         let now = self.poller.wait(&self.clock, before, wake)?;
         self.engine.recorder.waited(before, now);
-        self.engine.on_timers(now);
+        if now >= self.window_end {
+            self.roll(now);
+        }
         let mut next_arrival = self.engine.next_arrival();
         for event in self.poller.events() {
             if next_arrival != Nanos::NEVER {
@@ -210,6 +214,8 @@ impl Worker {
             }
             self.engine.on_event(event);
         }
+        // After the events: a response that has come in time is no timeout, however late this thread is.
+        self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
         Ok(self.clock.now())
     }

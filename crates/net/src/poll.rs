@@ -12,6 +12,9 @@ use crate::{Clock, Nanos};
 /// about as long.
 const SPIN: Duration = Duration::from_micros(15);
 
+/// What a coarse wake-up may be late by: a precise one within it would be late as well.
+const COARSE: Duration = Duration::from_millis(1);
+
 /// The token that [`Poller`] keeps for itself.
 const TIMER: Token = Token(usize::MAX);
 
@@ -54,8 +57,8 @@ impl Poller {
             let precise = wake.precise.since(now);
             if precise < SPIN {
                 limit = Duration::ZERO;
-            } else if precise < limit {
-                limit = self.timer.limit(precise, limit)?;
+            } else if precise < limit + COARSE {
+                limit = self.timer.limit(precise, limit.max(precise))?;
             }
         }
         match self.poll.poll(&mut self.events, Some(limit)) {

@@ -38,15 +38,15 @@ impl Stream {
 impl Stream {
     /// Ends a connection that the peer has closed already, and begins a new one on the same socket, which
     /// stays registered. That saves the system making and unmaking a socket, a seventh of what a
-    /// connection costs. `Err(NotSame)` where it cannot be done; the stream is closed then.
+    /// connection costs. `NotSame` where it cannot be done; the stream is closed then.
     ///
     /// Only over loopback: there the peer has acknowledged our FIN when `shutdown` returns, and nothing is
     /// cut off by taking the socket away.
-    pub fn reconnect(self, address: &Address) -> Result<io::Result<Self>, NotSame> {
+    pub fn reconnect(self, address: &Address) -> Result<Self, NotSame> {
         match (self, address) {
             (Self::Plain(mut socket), Address::Inet(address)) if address.ip().is_loopback() => {
-                let connected = socket.reconnect(*address)?;
-                Ok(connected.map(|()| Self::Plain(socket)))
+                socket.reconnect(*address)?;
+                Ok(Self::Plain(socket))
             }
             _ => Err(NotSame),
         }
@@ -124,7 +124,7 @@ impl Socket {
     }
 
     #[cfg(target_os = "linux")]
-    fn reconnect(&mut self, address: std::net::SocketAddr) -> Result<io::Result<()>, NotSame> {
+    fn reconnect(&mut self, address: std::net::SocketAddr) -> Result<(), NotSame> {
         /// `EINPROGRESS`: the connect goes on.
         const IN_PROGRESS: i32 = 115;
         let Self::Tcp(stream) = self else { return Err(NotSame) };
@@ -136,13 +136,14 @@ impl Socket {
         // Linux: a connect to "no address" dissolves the association, man connect(2).
         rustix::net::connect_unspec(&*stream).map_err(|_| NotSame)?;
         match socket2::SockRef::from(&*stream).connect(&address.into()) {
-            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Ok(Err(error)),
-            _ => Ok(Ok(())),
+            // Among others: a socket of the other address family.
+            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Err(NotSame),
+            _ => Ok(()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn reconnect(&mut self, _: std::net::SocketAddr) -> Result<io::Result<()>, NotSame> {
+    fn reconnect(&mut self, _: std::net::SocketAddr) -> Result<(), NotSame> {
         Err(NotSame)
     }
 

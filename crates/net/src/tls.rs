@@ -361,16 +361,15 @@ impl TlsStream {
                     return Ok(Read { count, drained });
                 }
             }
-            if std::mem::take(&mut self.drained) {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
+            // No text: only the socket itself can say that there is no more, or that it has ended.
             self.fill()?;
         }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.session.writer().write(bytes)?;
-        self.flush()?;
+        // The session has taken the bytes, and some may be out: an error is told by the next call.
+        let _ = self.flush();
         Ok(count)
     }
 

@@ -6,6 +6,9 @@ use super::{Demand, Engine};
 use crate::connection::Due;
 use crate::pool::Pool;
 
+/// Arrivals that are taken before the loop looks at its sockets again.
+const ARRIVALS_AT_ONCE: usize = 1024;
+
 impl Engine {
     /// When the next arrival is due.
     pub(crate) fn next_arrival(&self) -> Nanos {
@@ -20,7 +23,11 @@ impl Engine {
     /// Sends what has become due by the schedule.
     pub(crate) fn on_arrivals(&mut self) {
         let mut now = self.clock.now();
-        while self.next_arrival() <= now {
+        // A schedule that cannot be met must not keep the loop from everything else.
+        for _ in 0..ARRIVALS_AT_ONCE {
+            if self.next_arrival() > now {
+                return;
+            }
             let Demand::Open { mix, arrivals, start, next, .. } = &mut self.demand else { return };
             let intended = *next;
             arrivals.advance();

@@ -25,7 +25,12 @@ impl Engine {
         } else if event.is_writable()
             && let Err(error) = slot.connection.flush(&mut self.recorder)
         {
-            return self.broken(index, &error, self.clock.now());
+            // A server that refuses a body answers before it closes (RFC 9112, section 9.5).
+            self.peer_closed = event.is_read_closed();
+            if !self.read(index) {
+                self.broken(index, &error, self.clock.now());
+            }
+            return;
         }
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             self.peer_closed = event.is_read_closed();
@@ -33,7 +38,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn read(&mut self, index: usize) {
+    /// Reads what has arrived; `true` if that was the end of the connection.
+    pub(super) fn read(&mut self, index: usize) -> bool {
         let close = self.shared.plan.close;
         let (mut completed, mut now) = (0, Nanos::default());
         loop {
@@ -44,7 +50,8 @@ impl Engine {
                 Err(error) => {
                     now = self.clock.now();
                     self.replenish(index, completed, now);
-                    return self.broken(index, &error, now);
+                    self.broken(index, &error, now);
+                    return true;
                 }
             };
             now = self.clock.now();
@@ -73,7 +80,8 @@ impl Engine {
             }
             if let Some(end) = fed.end {
                 self.replenish(index, completed, now);
-                return self.ended(index, end, now);
+                self.ended(index, end, now);
+                return true;
             }
             // A peer that has closed is read to the end: its last event has come.
             if read.drained && !self.peer_closed {
@@ -87,6 +95,7 @@ impl Engine {
                 Demand::Open { .. } => self.serve(index, now),
             }
         }
+        false
     }
 
     pub(super) fn broken(&mut self, index: usize, error: &io::Error, now: Nanos) {

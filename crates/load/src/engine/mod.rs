@@ -185,11 +185,15 @@ impl Engine {
 
     /// All requests of the budget have ended.
     pub(crate) fn is_exhausted(&self) -> bool {
-        let waiting = match &self.demand {
-            Demand::Closed { .. } => 0,
-            Demand::Open { pools, .. } => pools.iter().map(Pool::waiting).sum(),
+        let (waiting, nothing_comes) = match &self.demand {
+            Demand::Closed { .. } => (0, false),
+            // Without an end in time the schedule itself may end, at a rate of zero.
+            Demand::Open { pools, next, .. } => (
+                pools.iter().map(Pool::waiting).sum(),
+                *next == Nanos::NEVER && self.end == Nanos::NEVER,
+            ),
         };
-        self.budget == 0 && self.recorder.in_flight() == 0 && waiting == 0
+        (self.budget == 0 || nothing_comes) && self.recorder.in_flight() == 0 && waiting == 0
     }
 
     /// The run is over: what has not ended is recorded at its age.

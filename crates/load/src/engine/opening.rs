@@ -49,7 +49,12 @@ impl Engine {
             }
             Ok(false) => false,
             Err(error) => {
-                self.open_failed(index, ErrorKind::of(&error), describe(&error), now);
+                let kind = match ErrorKind::of(&error) {
+                    // What ends a handshake is its failure, whoever ended it.
+                    _ if self.slots[index].connection.is_handshaking() => ErrorKind::Tls,
+                    kind => kind,
+                };
+                self.open_failed(index, kind, describe(&error), now);
                 false
             }
         }

@@ -29,7 +29,7 @@ impl Engine {
         while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
                 Timer::Limit(index) => self.on_limit(index as usize, at, now),
-                Timer::Due(index) => self.on_due(index as usize, at, now),
+                Timer::Due(index) => self.on_due(index as usize, at),
                 Timer::Reopen(index) => self.on_reopen(index as usize, now),
             }
         }
@@ -69,11 +69,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn on_due(&mut self, index: usize, intended: Nanos, now: Nanos) {
+    pub(super) fn on_due(&mut self, index: usize, intended: Nanos) {
         if self.sending {
+            let now = self.clock.now();
             self.recorder.offered(intended, now);
             self.add_due(index, 1, intended);
-            self.pump_or_open(index, self.clock.now());
+            self.pump_or_open(index, now);
         }
     }
 
