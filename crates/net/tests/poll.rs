@@ -102,3 +102,24 @@ fn the_time_without_a_core_is_known_and_never_shrinks() {
     let before = cpu::run_queue_wait().expect("/proc/thread-self/schedstat");
     assert!(cpu::run_queue_wait() >= Some(before));
 }
+
+#[test]
+fn a_coarse_time_beside_a_precise_one_does_not_make_it_late() {
+    let mut poller = Poller::new(8).unwrap();
+    let clock = Monotonic::new();
+    for earlier in [0, 100] {
+        let lateness = (0..50).map(|_| {
+            let before = clock.now();
+            let precise = before + Duration::from_micros(2_300);
+            let coarse = precise - Duration::from_micros(earlier);
+            let mut now = before;
+            while now < precise {
+                now = poller.wait(&clock, now, Wake { precise, coarse: coarse.max(now) }).unwrap();
+            }
+            now.since(precise)
+        });
+        // Rounded up to whole milliseconds it would be 700 µs late each time.
+        let least = lateness.min().unwrap();
+        assert!(least < Duration::from_micros(400), "{least:?} late at best");
+    }
+}
