@@ -418,6 +418,8 @@ const REFUSED = [
   [{ url, timeout: 'soon' }, /timeout: 'soon' is not a duration/],
   [{ url, connectTimeout: 'soon' }, /connectTimeout: 'soon' is not a duration/],
   [{ command: [] }, /command: an empty list/],
+  [{ command: 'node server.js' }, /command: "node server.js" given; accepted: a list/],
+  [{ command: ['node'], socketPath: '/tmp/s' }, /a command and a Unix socket given/],
   [{ url, pid: 2 ** 30 }, /pid: 1073741824 is not a running process/],
   [
     { targets: [{ url }, { url, headers: { connection: 'close' } }] },

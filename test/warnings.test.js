@@ -149,7 +149,11 @@ const CASES = [
     ['waiting-for-connections'],
   ],
   ['many censored', ({ latencyMs }) => Object.assign(latencyMs, { censored: 600 }), ['censored']],
-  ['reopened', ({ connections }) => Object.assign(connections, { closedByServer: 10 }), ['reopened']],
+  [
+    'reopened',
+    ({ connections }) => Object.assign(connections, { closedByServer: 10 }),
+    ['reopened'],
+  ],
   [
     'connects that failed',
     ({ connections }) => Object.assign(connections, { failed: 2 }),

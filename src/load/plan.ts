@@ -128,7 +128,17 @@ function refuseUnknown(options: LoadOptions): void {
     const near = nearest(name, Object.keys(OPTIONS));
     throw usageError(`unknown option '${name}'${near ? `; did you mean '${near}'?` : ''}`);
   }
-  if (options.command?.length === 0) throw usageError('command: an empty list given');
+  const { command, socketPath } = options;
+  if (command === undefined) return;
+  if (!Array.isArray(command) || command.length === 0) {
+    const given = Array.isArray(command) ? 'an empty list' : JSON.stringify(command);
+    throw usageError(`command: ${given} given; accepted: a list, the program first`);
+  }
+  if (socketPath !== undefined) {
+    throw usageError(
+      'a command and a Unix socket given; accepted: a command that listens on a TCP port',
+    );
+  }
 }
 
 function timeLimit(value: number | string, name: string): number {

@@ -270,7 +270,7 @@ fn an_open_run_by_count_ends_when_the_server_has_gone() {
             socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     });
     let model = Model::Open { rate: 200.0, stages: vec![], poisson: false, max_pending: 1000 };
-    let outcome = run(counted(Plan { model, ..plan(endpoint) }, 20));
+    let outcome = run(counted(Plan { model, connections: 20, ..plan(endpoint) }, 20));
     server.join().unwrap();
     let counts = &outcome.total.counts;
     assert_eq!((counts.ok, counts.sent + counts.connect_failed), (1, 20));
