@@ -1,4 +1,5 @@
-// The reports of a result: as text, as a page in a real browser, and the schema of the JSON.
+// The reports of a result: as text, as a page in a real browser, and the schema of the JSON. Long because all three
+// are held against the same fixtures.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

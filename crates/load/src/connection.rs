@@ -171,11 +171,6 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Takes the oldest request in flight out, if there is one, because it will not be answered.
-    pub(crate) fn abandon(&mut self) -> Option<InFlight> {
-        self.in_flight.pop_front()
-    }
-
     /// Sends `bytes`, which are the first `count` requests that are due. Where it fails before the first
     /// byte is out, they are not sent and remain due.
     pub(crate) fn send(
@@ -309,7 +304,7 @@ impl<T: Transport> Connection<T> {
         mut loss: impl FnMut(usize, &InFlight) -> (Loss, String),
     ) -> usize {
         let mut count = 0;
-        while let Some(request) = self.abandon() {
+        while let Some(request) = self.in_flight.pop_front() {
             let (loss, example) = loss(count, &request);
             recorder.lost(&request, now, loss, || example);
             count += 1;

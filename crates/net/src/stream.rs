@@ -37,8 +37,8 @@ impl Stream {
 
 impl Stream {
     /// Ends a connection that the peer has closed already, and begins a new one on the same socket, which
-    /// stays registered. That saves the system making and unmaking a socket, a seventh of what a
-    /// connection costs. `NotSame` where it cannot be done; the stream is closed then.
+    /// stays registered. That saves the system making and unmaking a socket, a part of
+    /// what a connection costs. `NotSame` where it cannot be done; the stream is closed then.
     ///
     /// Only over loopback: there the peer has acknowledged our FIN when `shutdown` returns, and nothing is
     /// cut off by taking the socket away.
