@@ -22,6 +22,24 @@ export declare class NativeRun {
 /** The CSV files that placeholders in these texts name; throws for a placeholder that is not known. */
 export declare function csvFiles(templates: Array<Buffer>): Array<string>
 
+/** One end of a connection. */
+export interface NativeAddress {
+  /** Without brackets. */
+  address: string
+  /** IPv4 or IPv6. */
+  family: string
+  /** Port. */
+  port: number
+}
+
+/** Both ends of a connection; empty where they have no address. */
+export interface NativeAddresses {
+  /** This side. */
+  local?: NativeAddress
+  /** The peer's. */
+  remote?: NativeAddress
+}
+
 /** Bytes of HTTP. */
 export interface NativeBytes {
   /** Requests. */
@@ -272,6 +290,14 @@ export interface NativePlan {
   seed: number
 }
 
+/** A connection that was given away. */
+export interface NativeReleased {
+  /** Its descriptor, now the caller's. */
+  fd: number
+  /** Bytes that were read and not told. */
+  bytes: Buffer
+}
+
 /** A request of the mix. */
 export interface NativeRequest {
   /** Index into the plan's origins. */
@@ -304,6 +330,22 @@ export interface NativeRequests {
   inFlightAtEnd: number
   /** Due and not sent. */
   notSent: NativeNotSent
+}
+
+/** The limits of a server. */
+export interface NativeSettings {
+  /** Bytes of a head. */
+  maxHeaderSize: number
+  /** Fields of a head. */
+  maxFields: number
+  /** Requests at once per connection. */
+  maxPipelined: number
+  /** 0: for ever. */
+  keepAliveMs: number
+  /** Small segments at once. */
+  noDelay: boolean
+  /** 0: off. */
+  tcpKeepAliveMs: number
 }
 
 /** The state of a run in progress. */
@@ -390,3 +432,60 @@ export interface NativeWorker {
 
 /** A self-signed certificate for these host names and addresses (ECDSA P-256), made on the spot. */
 export declare function selfSignedCertificate(names: Array<string>): NativeCertificate
+
+/** Both ends of a connection. */
+export declare function stackAddresses(connection: number): NativeAddresses
+
+/** Adds a server; gives its number. */
+export declare function stackAddServer(settings: NativeSettings): number
+
+/** Takes a connected socket, whose descriptor is duplicated. */
+export declare function stackAdopt(server: number, fd: number): number
+
+/** Closes at once. */
+export declare function stackClose(connection: number, reset: boolean): void
+
+/** Accepts no more. */
+export declare function stackCloseListener(listener: number): void
+
+/** Changes a server's limits. */
+export declare function stackConfigure(server: number, settings: NativeSettings): void
+
+/** Ends this side when all is written. */
+export declare function stackEnd(connection: number): void
+
+/** The functions of the hot path: `send(connection, length, done)` and `sendBytes(connection, length, bytes, done)`. */
+export declare function stackFunctions(): { send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }
+
+/** Connections on which nothing is under way. */
+export declare function stackIdle(server: number): Array<number>
+
+/** Connections whose request takes too long to arrive; 0: no limit. */
+export declare function stackLate(server: number, headMs: number, wholeMs: number): Array<number>
+
+/** Accepts for a server from a listening socket, whose descriptor is duplicated; gives the listener's number. */
+export declare function stackListen(server: number, fd: number): number
+
+/** Stops or resumes reading. */
+export declare function stackPause(connection: number, paused: boolean): void
+
+/** Takes an upgrade for an ordinary request. */
+export declare function stackProceed(connection: number): void
+
+/** How many of listeners and connections keep the process alive. */
+export declare function stackReference(count: number): void
+
+/** Gives a connection away. */
+export declare function stackRelease(connection: number): NativeReleased
+
+/** TCP's probes. */
+export declare function stackSetKeepAlive(connection: number, on: boolean, afterMs: number): void
+
+/** TCP's own settings; no effect where the socket is not TCP. */
+export declare function stackSetNoDelay(connection: number, on: boolean): void
+
+/**
+ * Starts the stack on this thread; once. The memory is the batch's events and bytes, and the bytes to
+ * be sent; `callback` takes the number of events of a batch.
+ */
+export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, receiver: object, callback: (arg: number) => void): void

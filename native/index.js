@@ -773,8 +773,26 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate } = nativeBinding
+const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
 export { NativeRun }
 export { csvFiles }
 export { selfSignedCertificate }
+export { stackAddresses }
+export { stackAddServer }
+export { stackAdopt }
+export { stackClose }
+export { stackCloseListener }
+export { stackConfigure }
+export { stackEnd }
+export { stackFunctions }
+export { stackIdle }
+export { stackLate }
+export { stackListen }
+export { stackPause }
+export { stackProceed }
+export { stackReference }
+export { stackRelease }
+export { stackSetKeepAlive }
+export { stackSetNoDelay }
+export { stackStart }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -27,8 +27,10 @@
 #![forbid(unsafe_code)]
 
 pub mod chunked;
+pub mod body;
 mod error;
 pub mod head;
+pub mod received;
 pub mod request;
 pub mod response;
 

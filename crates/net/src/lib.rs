@@ -18,6 +18,8 @@
 
 pub mod clock;
 pub mod cpu;
+#[cfg(unix)]
+pub mod listener;
 pub mod names;
 pub mod poll;
 pub mod stream;
@@ -26,6 +28,8 @@ pub mod tls;
 pub mod transport;
 
 pub use clock::{Clock, ManualClock, Monotonic, Nanos};
+#[cfg(unix)]
+pub use listener::Listener;
 pub use names::Address;
 pub use poll::{Poller, Wake};
 pub use stream::Stream;

@@ -172,7 +172,8 @@ impl Socket {
         }
     }
 
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+    /// Reads what has arrived.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         loop {
             let result = match self {
                 Self::Tcp(stream) => stream.read(buffer),
@@ -189,7 +190,24 @@ impl Socket {
         }
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    /// Takes as many of the bytes of both as can go out now.
+    pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        let both = [io::IoSlice::new(first), io::IoSlice::new(second)];
+        loop {
+            let result = match self {
+                Self::Tcp(stream) => stream.write_vectored(&both),
+                #[cfg(unix)]
+                Self::Unix(stream) => stream.write_vectored(&both),
+            };
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Takes as many of the bytes as can go out now.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let result = match self {
                 Self::Tcp(stream) => stream.write(bytes),

@@ -4,6 +4,8 @@
 #![expect(unreachable_pub, reason = "the macro exports these items to JavaScript")]
 
 mod certificate;
+mod event_loop;
 mod outcome;
 mod plan;
 mod run;
+mod stack;

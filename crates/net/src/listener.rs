@@ -1,0 +1,114 @@
+//! Sockets that accept connections, and the connections they give.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use mio::{Interest, Registry, Token};
+
+use crate::Stream;
+use crate::stream::Socket;
+
+/// A listening socket that never blocks.
+#[derive(Debug)]
+pub enum Listener {
+    /// TCP over IPv4 or IPv6.
+    Tcp(TcpListener),
+    /// A Unix socket of stream type.
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Takes a socket that listens already, and registers it with `token`.
+    pub fn new(fd: OwnedFd, registry: &Registry, token: Token) -> io::Result<Self> {
+        let socket = socket2::Socket::from(fd);
+        socket.set_nonblocking(true)?;
+        if socket.local_addr()?.is_unix() {
+            let mut listener = UnixListener::from_std(OwnedFd::from(socket).into());
+            registry.register(&mut listener, token, Interest::READABLE)?;
+            Ok(Self::Unix(listener))
+        } else {
+            let mut listener = TcpListener::from_std(OwnedFd::from(socket).into());
+            registry.register(&mut listener, token, Interest::READABLE)?;
+            Ok(Self::Tcp(listener))
+        }
+    }
+
+    /// The next connection, and its peer where that has an address.
+    pub fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept()?;
+                Ok((Socket::Tcp(stream), Some(peer)))
+            }
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept()?;
+                Ok((Socket::Unix(stream), None))
+            }
+        }
+    }
+
+    /// Accepts no more; the socket itself closes when its last descriptor does.
+    pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => registry.deregister(listener),
+            Self::Unix(listener) => registry.deregister(listener),
+        }
+    }
+}
+
+impl Socket {
+    /// Takes a connected socket.
+    pub fn from_fd(fd: OwnedFd) -> io::Result<(Self, Option<SocketAddr>)> {
+        let socket = socket2::Socket::from(fd);
+        socket.set_nonblocking(true)?;
+        let peer = socket.peer_addr().ok().and_then(|peer| peer.as_socket());
+        if socket.local_addr()?.is_unix() {
+            Ok((Self::Unix(UnixStream::from_std(OwnedFd::from(socket).into())), peer))
+        } else {
+            Ok((Self::Tcp(TcpStream::from_std(OwnedFd::from(socket).into())), peer))
+        }
+    }
+
+    /// Asks for readiness in both directions.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        match self {
+            Self::Tcp(stream) => registry.register(stream, token, both),
+            Self::Unix(stream) => registry.register(stream, token, both),
+        }
+    }
+
+    /// Leaves the loop and gives the descriptor away.
+    pub fn release(mut self, registry: &Registry) -> io::Result<OwnedFd> {
+        match &mut self {
+            Self::Tcp(stream) => registry.deregister(stream)?,
+            Self::Unix(stream) => registry.deregister(stream)?,
+        }
+        Ok(match self {
+            Self::Tcp(stream) => stream.into(),
+            Self::Unix(stream) => stream.into(),
+        })
+    }
+
+    /// The options that socket2 knows.
+    #[must_use]
+    pub fn options(&self) -> socket2::SockRef<'_> {
+        match self {
+            Self::Tcp(stream) => socket2::SockRef::from(stream),
+            Self::Unix(stream) => socket2::SockRef::from(stream),
+        }
+    }
+}
+
+impl Stream {
+    /// The socket below.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Socket> {
+        match self {
+            Self::Plain(socket) => Some(socket),
+            Self::Tls(_) => None,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Events for the caller, and the bytes they speak of.
+
+/// Numbers of one event: kind, connection, and what the kind says.
+pub const EVENT_LENGTH: usize = 8;
+
+/// What happened. The numbers are part of the interface to JavaScript (`src/http/event.ts`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Kind {
+    /// A connection was accepted: server.
+    Open = 1,
+    /// A request's head: offset, length, flags, target's start and end within the head, method.
+    Request = 2,
+    /// A part of a body: offset, length.
+    Body = 3,
+    /// A request's body is complete: offset and length of the trailers.
+    End = 4,
+    /// The peer sends no more: 1 if that was in the middle of a message.
+    Eof = 5,
+    /// The connection is gone: the system's error number, or 0.
+    Closed = 6,
+    /// All that was sent has left.
+    Drained = 7,
+    /// Bytes that only the host's parser can judge: offset, length, [`Doubt`]. Nothing more is read.
+    Unsure = 8,
+    /// No request within the keep-alive time.
+    Idle = 9,
+    /// The server's socket failed to accept: the system's error number, server.
+    AcceptFailed = 10,
+}
+
+/// What is unusual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Doubt {
+    /// The head of a request.
+    Head = 0,
+    /// The head asks for another protocol; [`crate::Reactor::proceed`] takes it as a request.
+    Upgrade = 1,
+    /// The body of a request whose head was told.
+    Body = 2,
+}
+
+/// Flags of a request.
+pub mod flag {
+    /// The connection may stay open.
+    pub const KEEP_ALIVE: i32 = 1;
+    /// HTTP/1.0.
+    pub const HTTP_1_0: i32 = 2;
+    /// A body follows.
+    pub const BODY: i32 = 4;
+    /// There is an Expect field.
+    pub const EXPECT: i32 = 8;
+    /// There is a Host field.
+    pub const HOST: i32 = 16;
+    /// More bytes of this connection have arrived behind this request.
+    pub const MORE: i32 = 32;
+}
+
+/// The caller's memory for one turn. Bytes are read into `bytes` and stay where they are.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    events: &'a mut [i32],
+    pub(crate) bytes: &'a mut [u8],
+    count: usize,
+    pub(crate) used: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// An empty batch over this memory.
+    pub fn new(events: &'a mut [i32], bytes: &'a mut [u8]) -> Self {
+        Self { events, bytes, count: 0, used: 0 }
+    }
+
+    /// Events so far.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Events for which there is room.
+    pub(crate) fn room(&self) -> usize {
+        self.events.len() / EVENT_LENGTH - self.count
+    }
+
+    /// Adds an event; the caller has seen to it that there is room.
+    pub(crate) fn push(&mut self, kind: Kind, connection: usize, details: &[i32]) {
+        let at = self.count * EVENT_LENGTH;
+        let Some(event) = self.events.get_mut(at..at + EVENT_LENGTH) else { return };
+        event[0] = kind as i32;
+        // In range: a process has far fewer than 2^31 descriptors.
+        event[1] = connection as i32;
+        event[2..2 + details.len()].copy_from_slice(details);
+        self.count += 1;
+    }
+}

@@ -1,0 +1,391 @@
+//! One connection.
+
+use std::io;
+use std::net::SocketAddr;
+
+use millrace_http::body::{BodyDecoder, BodyEvent};
+use millrace_http::received::{Parsed, ReceivedHead, RequestFraming};
+use millrace_net::Nanos;
+use millrace_net::stream::Socket;
+
+use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::settings::Settings;
+
+/// Bytes of one read.
+pub(crate) const READ: usize = 64 * 1024;
+/// Reads of one connection before the others have their turn.
+const READS: usize = 4;
+/// A request's flags have the number of its fields above them.
+const FIELDS_SHIFT: usize = 8;
+/// Events of one request at most, beside its body's: a head, its end, the end of the stream.
+pub(crate) const EVENTS: usize = 4;
+
+/// What the bytes that come next are.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Head,
+    Body(BodyDecoder),
+    /// The host's parser is asked; nothing is read.
+    Unsure,
+    /// The peer's side has ended, or ours reads no more.
+    Ended,
+}
+
+/// Why a connection stopped reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The socket is empty, or the connection waits for its caller.
+    Idle,
+    /// There is more to do, but others have their turn first.
+    Again,
+    /// The connection is broken.
+    Broken(i32),
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) socket: Socket,
+    pub(crate) server: usize,
+    pub(crate) peer: Option<SocketAddr>,
+    /// Bytes that were read and not taken.
+    input: Vec<u8>,
+    /// Bytes of `input` that were searched for the head's end.
+    scanned: usize,
+    phase: Phase,
+    /// Bytes that were sent and not taken by the system, from `written` on.
+    output: Vec<u8>,
+    written: usize,
+    /// Requests that are with the caller.
+    pub(crate) in_flight: u32,
+    /// The caller wants no more bytes of bodies for now.
+    pub(crate) paused: bool,
+    /// An upgrade was declined: the request is an ordinary one.
+    plain: bool,
+    /// The socket may hold more.
+    readable: bool,
+    /// Our side ends when all is written.
+    pub(crate) ending: bool,
+    /// All of ours is written and our side has ended.
+    pub(crate) ended: bool,
+    /// Of the request that is being received: when it began, and whether its head is complete.
+    pub(crate) began: Nanos,
+    pub(crate) head_done: bool,
+    /// Since when no request is under way.
+    pub(crate) idle_since: Nanos,
+    /// A keep-alive timer is set.
+    pub(crate) timed: bool,
+    /// In the list of those that go on without an event.
+    pub(crate) listed: bool,
+    /// Its end was told.
+    pub(crate) gone: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(socket: Socket, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+        Self {
+            socket,
+            server,
+            peer,
+            input: Vec::new(),
+            scanned: 0,
+            phase: Phase::Head,
+            output: Vec::new(),
+            written: 0,
+            in_flight: 0,
+            paused: false,
+            plain: false,
+            readable: true,
+            ending: false,
+            ended: false,
+            began: now,
+            head_done: false,
+            idle_since: Nanos::NEVER,
+            timed: false,
+            listed: false,
+            gone: false,
+        }
+    }
+
+    /// Something has arrived, or the peer is gone.
+    pub(crate) fn on_readable(&mut self) {
+        self.readable = true;
+    }
+
+    /// Nothing is under way: neither received nor answered.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.began == Nanos::NEVER
+    }
+
+    fn stalled(&self, settings: &Settings) -> bool {
+        if self.gone {
+            return true;
+        }
+        match self.phase {
+            Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
+            Phase::Body(_) => self.paused,
+            Phase::Unsure | Phase::Ended => true,
+        }
+    }
+
+    /// There is something to do without a new event of the socket.
+    pub(crate) fn can_go_on(&self, settings: &Settings) -> bool {
+        (self.readable || !self.input.is_empty()) && !self.stalled(settings)
+    }
+
+    /// Takes what has arrived, as far as the caller's memory and the limits allow.
+    pub(crate) fn receive(
+        &mut self,
+        id: usize,
+        settings: &Settings,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> Flow {
+        for _ in 0..READS {
+            if self.stalled(settings) {
+                return Flow::Idle;
+            }
+            let kept = self.input.len();
+            if batch.bytes.len() < batch.used + kept + READ || batch.room() < EVENTS {
+                return Flow::Again;
+            }
+            let start = batch.used;
+            let mut end = start + kept;
+            batch.bytes[start..end].copy_from_slice(&self.input);
+            self.input.clear();
+            let mut eof = false;
+            if self.readable {
+                match self.socket.read(&mut batch.bytes[end..end + READ]) {
+                    Ok(read) => {
+                        eof = read.count == 0;
+                        end += read.count;
+                        self.readable = !read.drained && !eof;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.readable = false;
+                    }
+                    Err(error) => return Flow::Broken(error.raw_os_error().unwrap_or(0)),
+                }
+            }
+            let taken = self.take(id, settings, batch, (start, end), now);
+            if taken < end {
+                self.input.extend_from_slice(&batch.bytes[taken..end]);
+            }
+            if batch.used < taken {
+                batch.used = taken;
+            }
+            if eof {
+                let middle = !self.input.is_empty() || matches!(self.phase, Phase::Body(_));
+                if matches!(self.phase, Phase::Unsure) || self.stalled(settings) && middle {
+                    // Told when the caller has taken what came before.
+                    self.readable = true;
+                } else {
+                    self.phase = Phase::Ended;
+                    batch.push(Kind::Eof, id, &[i32::from(middle)]);
+                }
+                return Flow::Idle;
+            }
+            if !self.readable && (self.input.is_empty() || taken == start) {
+                return Flow::Idle;
+            }
+        }
+        Flow::Again
+    }
+
+    /// Parses `from..to` of the batch's bytes; gives where it stopped.
+    fn take(
+        &mut self,
+        id: usize,
+        settings: &Settings,
+        batch: &mut Batch<'_>,
+        (from, to): (usize, usize),
+        now: Nanos,
+    ) -> usize {
+        let mut at = from;
+        while at < to && !self.stalled(settings) && batch.room() >= EVENTS {
+            match &mut self.phase {
+                Phase::Head => {
+                    if self.began == Nanos::NEVER {
+                        self.began = now;
+                    }
+                    let parsed =
+                        ReceivedHead::parse(&batch.bytes[at..to], &mut self.scanned, &settings.head);
+                    match parsed {
+                        Parsed::Partial => break,
+                        Parsed::Unsure => return self.doubt(id, batch, (at, to), Doubt::Head),
+                        Parsed::Complete(head) if head.upgrade && !self.plain => {
+                            return self.doubt(id, batch, (at, to), Doubt::Upgrade);
+                        }
+                        Parsed::Complete(head) => {
+                            self.request(id, batch, at, to, &head);
+                            at += head.start + head.length;
+                        }
+                    }
+                }
+                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to]) {
+                    BodyEvent::Data { start, end } => {
+                        batch.push(Kind::Body, id, &[(at + start) as i32, (end - start) as i32]);
+                        at += end;
+                        // An end without further bytes is told with the last part.
+                        if at == to
+                            && let BodyEvent::End { .. } = decoder.next(&[])
+                        {
+                            self.complete(id, batch, (0, 0));
+                        }
+                    }
+                    BodyEvent::More => {
+                        at = to;
+                    }
+                    BodyEvent::End { consumed, trailers: (start, end) } => {
+                        let trailers = ((at + start) as i32, (end - start) as i32);
+                        at += consumed;
+                        self.complete(id, batch, trailers);
+                    }
+                    BodyEvent::Unsure { at: offset } => {
+                        return self.doubt(id, batch, (at + offset, to), Doubt::Body);
+                    }
+                },
+                Phase::Unsure | Phase::Ended => break,
+            }
+        }
+        at
+    }
+
+    fn request(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        at: usize,
+        to: usize,
+        head: &ReceivedHead,
+    ) {
+        let start = at + head.start;
+        let has_body = head.framing != RequestFraming::None;
+        let flags = [
+            (head.keep_alive, flag::KEEP_ALIVE),
+            (head.minor == 0, flag::HTTP_1_0),
+            (has_body, flag::BODY),
+            (head.expect, flag::EXPECT),
+            (head.host, flag::HOST),
+            (start + head.length < to, flag::MORE),
+        ];
+        let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
+        let (target, target_end) = head.target;
+        // In range: offsets within a batch's memory.
+        let details = [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
+        let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
+        batch.push(
+            Kind::Request,
+            id,
+            &[offset, length, flags, target, target_end, i32::from(head.method.0)],
+        );
+        self.scanned = 0;
+        self.plain = false;
+        self.in_flight += 1;
+        self.idle_since = Nanos::NEVER;
+        match head.framing {
+            RequestFraming::None => self.began = Nanos::NEVER,
+            RequestFraming::Length(length) => {
+                self.head_done = true;
+                self.phase = Phase::Body(BodyDecoder::Length(length));
+            }
+            RequestFraming::Chunked => {
+                self.head_done = true;
+                self.phase = Phase::Body(BodyDecoder::Length(0));
+            }
+        }
+    }
+
+    fn complete(&mut self, id: usize, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
+        batch.push(Kind::End, id, &[offset, length]);
+        self.phase = Phase::Head;
+        self.began = Nanos::NEVER;
+        self.head_done = false;
+    }
+
+    /// The bytes stay in `input` as well, for [`Self::proceed`].
+    fn doubt(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        (at, to): (usize, usize),
+        doubt: Doubt,
+    ) -> usize {
+        batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32]);
+        self.phase = Phase::Unsure;
+        self.scanned = 0;
+        batch.used = to;
+        at
+    }
+
+    /// Takes an upgrade for an ordinary request.
+    pub(crate) fn proceed(&mut self) {
+        self.phase = Phase::Head;
+        self.plain = true;
+    }
+
+    /// Bytes that were sent and have not left.
+    pub(crate) fn queued(&self) -> usize {
+        self.output.len() - self.written
+    }
+
+    /// Sends, and keeps what the system does not take.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut taken = 0;
+        if self.output.is_empty() {
+            while taken < bytes.len() {
+                match self.socket.write(&bytes[taken..]) {
+                    Ok(0) => break,
+                    Ok(count) => taken += count,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        self.output.extend_from_slice(&bytes[taken..]);
+        Ok(())
+    }
+
+    /// Sends bytes from two places in one system call.
+    pub(crate) fn send_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        if first.is_empty() || second.is_empty() || !self.output.is_empty() {
+            self.send(first)?;
+            return self.send(second);
+        }
+        let taken = match self.socket.write_two(first, second) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        let rest = &first[taken.min(first.len())..];
+        if rest.is_empty() {
+            self.send(&second[taken - first.len()..])
+        } else {
+            self.output.extend_from_slice(rest);
+            self.output.extend_from_slice(second);
+            Ok(())
+        }
+    }
+
+    /// Writes on; `true` if the queue has become empty.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        if self.output.is_empty() {
+            return Ok(false);
+        }
+        while self.written < self.output.len() {
+            match self.socket.write(&self.output[self.written..]) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        self.output = Vec::new();
+        self.written = 0;
+        Ok(true)
+    }
+
+    /// Bytes read and not taken, for whoever takes the connection over.
+    pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
+        (self.socket, self.input)
+    }
+}

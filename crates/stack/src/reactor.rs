@@ -1,0 +1,469 @@
+//! All listeners and connections of one thread.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use millrace_net::stream::Socket;
+use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
+use mio::{Events, Poll, Token, Waker};
+use slab::Slab;
+
+use crate::batch::{Batch, Kind};
+use crate::connection::{Connection, EVENTS, Flow, READ};
+use crate::settings::Settings;
+
+/// Tokens from here on are listeners.
+const LISTENERS: usize = usize::MAX / 2;
+const WAKER: Token = Token(usize::MAX - 1);
+/// Events taken from the system at once.
+const READY: usize = 256;
+/// Connections accepted before those that exist have their turn.
+const ACCEPTS: usize = 128;
+/// After a lack of descriptors or memory, accepting is tried again this much later.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Idle(usize),
+    Accept(usize),
+}
+
+#[derive(Debug)]
+struct Accepting {
+    listener: Listener,
+    server: usize,
+    ready: bool,
+}
+
+/// The sockets of one thread. See the crate's page.
+#[derive(Debug)]
+pub struct Reactor {
+    poll: Poll,
+    waker: Waker,
+    ready: Events,
+    clock: Monotonic,
+    now: Nanos,
+    servers: Slab<Settings>,
+    listeners: Slab<Accepting>,
+    connections: Slab<Connection>,
+    timers: Timers<Timer>,
+    /// Connections and listeners that go on without an event.
+    again: Vec<usize>,
+    /// Connections whose end was told in this batch; their places are free when it has been taken.
+    gone: Vec<usize>,
+    woken: bool,
+}
+
+impl Reactor {
+    /// An empty one.
+    pub fn new() -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let clock = Monotonic::new();
+        Ok(Self {
+            now: clock.now(),
+            poll,
+            waker,
+            ready: Events::with_capacity(READY),
+            clock,
+            servers: Slab::new(),
+            listeners: Slab::new(),
+            connections: Slab::new(),
+            timers: Timers::default(),
+            again: Vec::new(),
+            gone: Vec::new(),
+            woken: false,
+        })
+    }
+
+    /// Readable when [`Self::turn`] has something to do.
+    #[must_use]
+    pub fn descriptor(&self) -> RawFd {
+        self.poll.as_raw_fd()
+    }
+
+    /// In how long [`Self::turn`] has something to do without the descriptor saying so.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Duration> {
+        let next = self.timers.next();
+        (next != Nanos::NEVER).then(|| next.since(self.clock.now()))
+    }
+
+    /// Adds a server.
+    pub fn add_server(&mut self, settings: Settings) -> usize {
+        self.servers.insert(settings)
+    }
+
+    /// The limits of a server.
+    pub fn settings(&mut self, server: usize) -> Option<&mut Settings> {
+        self.servers.get_mut(server)
+    }
+
+    /// Accepts connections for a server from a socket that listens.
+    pub fn listen(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let entry = self.listeners.vacant_entry();
+        let id = entry.key();
+        let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
+        entry.insert(Accepting { listener, server, ready: true });
+        // What waits in its queue is told by no new event on some systems.
+        self.again(LISTENERS + id);
+        Ok(id)
+    }
+
+    /// Accepts no more.
+    pub fn close_listener(&mut self, id: usize) {
+        if let Some(mut accepting) = self.listeners.try_remove(id) {
+            // The descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
+            accepting.listener.deregister(self.poll.registry()).ok();
+        }
+    }
+
+    /// Takes a connection that was accepted elsewhere.
+    pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let (socket, peer) = Socket::from_fd(fd)?;
+        let id = self.add(socket, peer, server)?;
+        self.again(id);
+        Ok(id)
+    }
+
+    fn add(&mut self, mut socket: Socket, peer: Option<SocketAddr>, server: usize) -> io::Result<usize> {
+        let settings = &self.servers[server];
+        if peer.is_some() {
+            let options = socket.options();
+            if settings.no_delay {
+                options.set_tcp_nodelay(true)?;
+            }
+            if let Some(after) = settings.tcp_keep_alive {
+                options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
+            }
+        }
+        let entry = self.connections.vacant_entry();
+        let id = entry.key();
+        socket.register(self.poll.registry(), Token(id))?;
+        entry.insert(Connection::new(socket, server, peer, self.now));
+        Ok(id)
+    }
+
+    /// Takes what has happened into `batch`, without waiting. To be called again at once if the batch
+    /// came back full, i.e. if it gives `true`.
+    pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+        for id in self.gone.drain(..) {
+            self.connections.try_remove(id);
+        }
+        match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => self.now = self.clock.now(),
+        }
+        self.woken = false;
+        let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
+        for event in &ready {
+            let token = event.token().0;
+            if event.token() == WAKER {
+                continue;
+            }
+            if token >= LISTENERS {
+                if let Some(accepting) = self.listeners.get_mut(token - LISTENERS) {
+                    accepting.ready = true;
+                    self.again(token);
+                }
+                continue;
+            }
+            if event.is_writable() {
+                self.on_writable(token, batch);
+            }
+            let Some(connection) = self.connections.get_mut(token) else { continue };
+            if event.is_readable() || event.is_read_closed() || event.is_error() {
+                connection.on_readable();
+                self.receive(token, batch);
+            }
+        }
+        self.ready = ready;
+        self.on_timers(batch);
+        self.go_on(batch);
+        Ok(!self.again.is_empty())
+    }
+
+    /// Those that go on without an event.
+    fn go_on(&mut self, batch: &mut Batch<'_>) {
+        let again = std::mem::take(&mut self.again);
+        for &id in &again {
+            if id >= LISTENERS {
+                self.accept(id - LISTENERS, batch);
+            } else if let Some(connection) = self.connections.get_mut(id) {
+                connection.listed = false;
+                self.receive(id, batch);
+            }
+        }
+        if self.again.is_empty() {
+            self.again = again;
+            self.again.clear();
+        }
+    }
+
+    fn again(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            if connection.listed {
+                return;
+            }
+            connection.listed = true;
+        }
+        self.again.push(id);
+    }
+
+    /// Makes the descriptor readable, for what is left to do after a turn.
+    pub fn wake_again(&mut self) {
+        if !self.again.is_empty() && !self.woken {
+            self.woken = true;
+            // A waker that cannot wake leaves the rest to the next event of any connection.
+            self.waker.wake().ok();
+        }
+    }
+
+    /// Lets a connection go on, from outside of a turn.
+    fn wake(&mut self, id: usize) {
+        self.again(id);
+        self.wake_again();
+    }
+
+    fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
+        for _ in 0..ACCEPTS {
+            let Some(accepting) = self.listeners.get_mut(id) else { return };
+            if !accepting.ready {
+                return;
+            }
+            if batch.room() < EVENTS || batch.bytes.len() < batch.used + READ {
+                break;
+            }
+            let server = accepting.server;
+            match accepting.listener.accept() {
+                Ok((socket, peer)) => {
+                    // A peer that is gone already makes setting options fail: no loss.
+                    if let Ok(connection) = self.add(socket, peer, server) {
+                        batch.push(Kind::Open, connection, &[server as i32]);
+                        self.receive(connection, batch);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    accepting.ready = false;
+                    return;
+                }
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                    ) => {}
+                Err(error) => {
+                    let number = error.raw_os_error().unwrap_or(0);
+                    batch.push(Kind::AcceptFailed, 0, &[number, server as i32]);
+                    self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
+                    return;
+                }
+            }
+        }
+        self.again(LISTENERS + id);
+    }
+
+    fn receive(&mut self, id: usize, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(settings) = self.servers.get(connection.server) else { return };
+        match connection.receive(id, settings, batch, self.now) {
+            Flow::Idle => {}
+            Flow::Again => self.again(id),
+            Flow::Broken(number) => self.tell_closed(id, number, batch),
+        }
+    }
+
+    fn on_writable(&mut self, id: usize, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        match connection.flush() {
+            Ok(false) => {}
+            Ok(true) => {
+                batch.push(Kind::Drained, id, &[]);
+                if connection.ending {
+                    self.end_output(id);
+                }
+            }
+            Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+        }
+    }
+
+    fn tell_closed(&mut self, id: usize, number: i32, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if !std::mem::replace(&mut connection.gone, true) {
+            batch.push(Kind::Closed, id, &[number]);
+            self.gone.push(id);
+        }
+    }
+
+    fn on_timers(&mut self, batch: &mut Batch<'_>) {
+        while batch.room() >= EVENTS
+            && let Some((_, timer)) = self.timers.pop_due(self.now)
+        {
+            match timer {
+                Timer::Accept(id) => self.again(LISTENERS + id),
+                Timer::Idle(id) => self.on_idle(id, batch),
+            }
+        }
+    }
+
+    fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.timed = false;
+        if !connection.is_idle() || connection.idle_since == Nanos::NEVER {
+            return;
+        }
+        let Some(limit) = self.servers.get(connection.server).and_then(|s| s.keep_alive) else {
+            return;
+        };
+        let at = connection.idle_since + limit;
+        if at <= self.now {
+            batch.push(Kind::Idle, id, &[]);
+        } else {
+            connection.timed = true;
+            self.timers.push(at, Timer::Idle(id));
+        }
+    }
+
+    /// Sends bytes of responses, of which `done` end with them. Gives the bytes that have not left yet.
+    pub fn send(&mut self, id: usize, bytes: &[u8], done: u32) -> io::Result<usize> {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        if !bytes.is_empty() {
+            connection.send(bytes)?;
+        }
+        let queued = connection.queued();
+        if done > 0 {
+            self.finish(id, done);
+        }
+        Ok(queued)
+    }
+
+    /// The same for bytes in two places, which leave together.
+    pub fn send_two(
+        &mut self,
+        id: usize,
+        first: &[u8],
+        second: &[u8],
+        done: u32,
+    ) -> io::Result<usize> {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        connection.send_two(first, second)?;
+        let queued = connection.queued();
+        if done > 0 {
+            self.finish(id, done);
+        }
+        Ok(queued)
+    }
+
+    /// `done` responses of a connection are complete.
+    pub fn finish(&mut self, id: usize, done: u32) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(settings) = self.servers.get(connection.server) else { return };
+        let waited = connection.in_flight >= settings.max_pipelined;
+        connection.in_flight = connection.in_flight.saturating_sub(done);
+        if connection.is_idle() {
+            connection.idle_since = self.now;
+            if !connection.timed && let Some(limit) = settings.keep_alive {
+                connection.timed = true;
+                self.timers.push(self.now + limit, Timer::Idle(id));
+            }
+        }
+        if waited && connection.can_go_on(settings) {
+            self.wake(id);
+        }
+    }
+
+    /// Stops or resumes the reading of a connection.
+    pub fn pause(&mut self, id: usize, paused: bool) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.paused = paused;
+        let Some(settings) = self.servers.get(connection.server) else { return };
+        if !paused && connection.can_go_on(settings) {
+            self.wake(id);
+        }
+    }
+
+    /// Takes an upgrade for an ordinary request.
+    pub fn proceed(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.proceed();
+            self.wake(id);
+        }
+    }
+
+    /// Ends our side when all is written.
+    pub fn end(&mut self, id: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.ending = true;
+        if connection.queued() == 0 {
+            self.end_output(id);
+        }
+    }
+
+    fn end_output(&mut self, id: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if !connection.ended {
+            connection.ended = true;
+            // Fails where the peer has reset the connection: then reading tells it.
+            connection.socket.options().shutdown(Shutdown::Write).ok();
+        }
+    }
+
+    /// Closes a connection at once; nothing more is told of it.
+    pub fn close(&mut self, id: usize, reset: bool) {
+        let Some(connection) = self.connections.try_remove(id) else { return };
+        if reset {
+            // Best effort: the connection is closed either way.
+            connection.socket.options().set_linger(Some(Duration::ZERO)).ok();
+        }
+        self.gone.retain(|&gone| gone != id);
+    }
+
+    /// Gives a connection away: its descriptor, and the bytes that were read and not told.
+    pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
+        let connection =
+            self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let (socket, input) = connection.into_parts();
+        Ok((socket.release(self.poll.registry())?, input))
+    }
+
+    /// Both ends of a connection; `None` where they have no address.
+    #[must_use]
+    pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
+        let Some(connection) = self.connections.get(id) else { return (None, None) };
+        let local = connection.socket.options().local_addr().ok().and_then(|a| a.as_socket());
+        (local, connection.peer)
+    }
+
+    /// The options of a connection's socket.
+    #[must_use]
+    pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
+        self.connections.get(id).map(|connection| connection.socket.options())
+    }
+
+    /// Connections of a server whose request has taken too long to arrive.
+    #[must_use]
+    pub fn late(&self, server: usize, head: Option<Duration>, whole: Option<Duration>) -> Vec<usize> {
+        let now = self.clock.now();
+        let over = |since: Nanos, limit: Option<Duration>| {
+            since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
+        };
+        let late = |connection: &Connection| {
+            !connection.head_done && over(connection.began, head) || over(connection.began, whole)
+        };
+        let all = self.connections.iter().filter(|(_, c)| c.server == server);
+        all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
+    }
+
+    /// Connections of a server on which nothing is under way.
+    #[must_use]
+    pub fn idle(&self, server: usize) -> Vec<usize> {
+        let all = self.connections.iter().filter(|(_, c)| c.server == server);
+        all.filter(|(_, connection)| connection.is_idle()).map(|(id, _)| id).collect()
+    }
+}

@@ -1,0 +1,33 @@
+//! The limits of one server.
+
+use std::time::Duration;
+
+pub use millrace_http::received::HeadLimits;
+
+/// What a server asks of its connections. May change at any time; connections see the change with
+/// their next request.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Limits of a request's head.
+    pub head: HeadLimits,
+    /// Requests of one connection that are with the caller at once; the next ones wait unread.
+    pub max_pipelined: u32,
+    /// How long a connection may be idle between two requests; `None`: for ever.
+    pub keep_alive: Option<Duration>,
+    /// Small segments are sent at once.
+    pub no_delay: bool,
+    /// TCP's own probes, after this much silence.
+    pub tcp_keep_alive: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            head: HeadLimits { bytes: 16 * 1024, fields: 1000 },
+            max_pipelined: 64,
+            keep_alive: Some(Duration::from_secs(6)),
+            no_delay: true,
+            tcp_keep_alive: None,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/** Events of the reactor, as `crates/stack/src/batch.rs` numbers them: kind, connection, details. */
+export const EVENT_LENGTH = 8;
+
+export const OPEN = 1;
+export const REQUEST = 2;
+export const BODY = 3;
+export const END = 4;
+export const EOF = 5;
+export const CLOSED = 6;
+export const DRAINED = 7;
+export const UNSURE = 8;
+export const IDLE = 9;
+export const ACCEPT_FAILED = 10;
+
+/** Flags of a request. The number of its fields stands above them. */
+export const FLAG_KEEP_ALIVE = 1;
+export const FLAG_HTTP_1_0 = 2;
+export const FLAG_BODY = 4;
+export const FLAG_EXPECT = 8;
+export const FLAG_HOST = 16;
+export const FIELDS_SHIFT = 8;
+
+/** What is unusual in bytes that the reactor does not judge. */
+export const DOUBT_UPGRADE = 1;
+export const DOUBT_BODY = 2;

@@ -1,0 +1,226 @@
+import diagnostics from 'node:diagnostics_channel';
+import http from 'node:http';
+import {
+  FIELDS_SHIFT,
+  FLAG_BODY,
+  FLAG_EXPECT,
+  FLAG_HOST,
+  FLAG_HTTP_1_0,
+  FLAG_KEEP_ALIVE,
+} from './event.js';
+import { setHead } from './head.js';
+import { type Incoming, internalKey, kUniqueHeaders, type Outgoing } from './internals.js';
+import { collected } from './output.js';
+import type { NativeServer } from './server.js';
+import type { ServerSocket } from './socket.js';
+
+const started = diagnostics.channel('http.server.request.start');
+const finished = diagnostics.channel('http.server.response.finish');
+
+/** One request and its response: what Node does between the parser and the application. */
+export function begin(
+  socket: ServerSocket,
+  head: string,
+  method: string,
+  url: string,
+  flags: number,
+): void {
+  const { home } = socket;
+  const { server } = home;
+  const request = new home.Incoming(socket);
+  const old = (flags & FLAG_HTTP_1_0) !== 0;
+  request.httpVersionMajor = 1;
+  request.httpVersionMinor = old ? 0 : 1;
+  request.httpVersion = old ? '1.0' : '1.1';
+  request.joinDuplicateHeaders = server.joinDuplicateHeaders || false;
+  request.url = url;
+  request.method = method;
+  request.upgrade = false;
+  setHead(request, head, flags >> FIELDS_SHIFT);
+  home.stats.requests.native++;
+  const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
+  if (socket.timeout > 0) socket._unrefTimer();
+  socket.incoming.push(request);
+  if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
+
+  const response = new home.Response(request, home.responseOptions);
+  response._keepAliveTimeout = server.keepAliveTimeout;
+  response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
+  response.shouldKeepAlive = keepAlive;
+  if (home.uniqueHeaders !== null) {
+    (response as unknown as Record<symbol, unknown>)[kUniqueHeaders] = home.uniqueHeaders;
+  }
+  if (started.hasSubscribers) started.publish({ request, response, socket, server });
+  if (socket._httpMessage === null) {
+    response.socket = socket as never;
+    socket._httpMessage = response;
+  } else {
+    enqueue(socket, response);
+  }
+  answer(home, socket, request, response, flags);
+  if ((flags & FLAG_BODY) === 0) complete(request);
+}
+
+/** A response that has to wait for those before it. */
+function enqueue(socket: ServerSocket, response: Outgoing): void {
+  response._onPendingData = (delta) => {
+    socket.outgoingData += delta;
+    socket.home.drain(socket);
+  };
+  socket.outgoing.push(response);
+  if (!socket._paused && socket.outgoingData >= socket.home.highWaterMark) {
+    socket._paused = true;
+    socket.pause();
+  }
+}
+
+function answer(
+  home: NativeServer,
+  socket: ServerSocket,
+  request: Incoming,
+  response: Outgoing,
+  flags: number,
+): void {
+  const { server } = home;
+  // The last step of every response that does not end on the fast path.
+  response.on('finish', onFinish);
+  if ((flags & FLAG_HTTP_1_0) === 0) {
+    if ((flags & FLAG_HOST) === 0 && server.requireHostHeader) {
+      // RFC 9112, section 3.2.
+      response.writeHead(400, ['Connection', 'close'] as never);
+      response.end();
+      return;
+    }
+    const limit = server.maxRequestsPerSocket;
+    if (typeof limit === 'number' && limit > 0) {
+      socket.requestsCount++;
+      response.maxRequestsOnConnectionReached = limit <= socket.requestsCount;
+      if (limit < socket.requestsCount) {
+        server.emit('dropRequest', request as never, socket as never);
+        response.writeHead(503);
+        response.end();
+        return;
+      }
+    }
+    if ((flags & FLAG_EXPECT) !== 0) {
+      expected(server, request, response);
+      return;
+    }
+  }
+  server.emit('request', request as never, response as never);
+}
+
+function expected(server: http.Server, request: Incoming, response: Outgoing): void {
+  if (CONTINUE.test(request.headers.expect ?? '')) {
+    response._expect_continue = true;
+    if (server.listenerCount('checkContinue') > 0) {
+      server.emit('checkContinue', request as never, response as never);
+    } else {
+      response.writeContinue();
+      server.emit('request', request as never, response as never);
+    }
+  } else if (server.listenerCount('checkExpectation') > 0) {
+    server.emit('checkExpectation', request as never, response as never);
+  } else {
+    response.writeHead(417);
+    response.end();
+  }
+}
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+/** The request's last byte has arrived. */
+export function complete(request: Incoming): void {
+  request.complete = true;
+  const state = request._readableState;
+  if (request._eventsCount === 0 && state.flowing === null && !request._consuming) {
+    // Nobody looks yet: whoever does finds a stream that has ended, without a tick spent on it.
+    state.ended = true;
+  } else {
+    request.push(null);
+  }
+}
+
+function onFinish(this: Outgoing): void {
+  const { socket } = this;
+  if (socket !== null) conclude(socket as never, this);
+}
+
+/** A response on the fast path has left. */
+export function finish(socket: ServerSocket, response: Outgoing): void {
+  if (response._eventsCount > 0) response.emit('finish');
+  else conclude(socket, response);
+}
+
+function conclude(socket: ServerSocket, response: Outgoing): void {
+  const { home } = socket;
+  const request = response.req as unknown as Incoming;
+  if (finished.hasSubscribers) {
+    finished.publish({ request, response, socket, server: home.server });
+  }
+  const index = socket.incoming.indexOf(request);
+  if (index >= 0) socket.incoming.splice(index, 1);
+  dump(request);
+  detachSignal?.call(request);
+  response.detachSocket(socket as never);
+  process.nextTick(emitClose, response);
+  socket.done++;
+  if (response._last) {
+    socket.destroySoon();
+    return;
+  }
+  const next = socket.outgoing.shift();
+  if (next) next.assignSocket(socket as never);
+  else if (socket.incoming.length === 0 && socket.onAnswered !== null) {
+    const answered = socket.onAnswered;
+    socket.onAnswered = null;
+    answered();
+  }
+  if (collected(socket) === 0) home.report(socket);
+}
+
+/** What nobody has read is let go. */
+function dump(request: Incoming): void {
+  const state = request._readableState;
+  if (request._consuming || state.resumeScheduled) return;
+  if (request.complete && request._eventsCount === 0 && state.length === 0) {
+    // As if it had been read to its end and closed, with nobody to tell.
+    request._dumped = true;
+    request._consuming = true;
+    state.ended = true;
+    state.endEmitted = true;
+    state.destroyed = true;
+    state.closed = true;
+    state.closeEmitted = true;
+  } else {
+    request._dump();
+  }
+}
+
+const detachKey = internalKey(
+  http.IncomingMessage.prototype,
+  'kDetachAbortSignal',
+);
+const detachSignal = detachKey
+  ? function (this: Incoming) {
+      (this as unknown as Record<symbol, () => void>)[detachKey]?.();
+    }
+  : undefined;
+
+/** 'close' comes once, whatever ends a response. */
+export function emitClose(response: Outgoing): void {
+  if (response._closed) return;
+  response.destroyed = true;
+  response._closed = true;
+  response.emit('close');
+}
+
+/** The connection is gone before its requests were answered. */
+export function abortIncoming(socket: ServerSocket): void {
+  socket.receiving = null;
+  for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
+    (request as unknown as http.IncomingMessage).destroy(
+      Object.assign(new Error('aborted'), { code: 'ECONNRESET' }),
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import net from 'node:net';
+import { nodeConnection } from './host-parser.js';
+import { native } from './native.js';
+import { flush } from './output.js';
+import type { NativeServer } from './server.js';
+import { ServerSocket } from './socket.js';
+
+/**
+ * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
+ * descriptor, and `bytes`, which the reactor has read, are the first that Node's parser sees.
+ */
+export function handOver(
+  home: NativeServer,
+  socket: ServerSocket,
+  bytes: Buffer | null,
+  reason: string,
+): void {
+  if (socket.id < 0) return;
+  flush();
+  const { fd, bytes: kept } = native.stackRelease(socket.id);
+  const unread = bytes ?? kept;
+  home.forget(socket);
+  home.stats.connections.handedOver++;
+  home.stats.connections.native--;
+  home.stats.reasons[reason] = (home.stats.reasons[reason] ?? 0) + 1;
+  const { server } = socket;
+  for (const key of OWN) delete (socket as unknown as Record<string, unknown>)[key];
+  Object.setPrototypeOf(socket, net.Socket.prototype);
+  const ordinary = socket as unknown as OrdinarySocket;
+  const options = { fd, allowHalfOpen: true, readable: true, writable: true };
+  (net.Socket as unknown as (this: net.Socket, options: object) => void).call(ordinary, options);
+  ordinary.server = server;
+  ordinary._server = server;
+  nodeConnection.call(server as never, ordinary);
+  count(home, ordinary.parser);
+  if (unread.length > 0) ordinary.emit('data', unread);
+}
+
+interface Parser {
+  onIncoming: ((request: unknown, keepAlive: boolean) => number) | null;
+}
+
+interface OrdinarySocket extends net.Socket {
+  _server: net.Server;
+  server: net.Server;
+  parser: Parser | null;
+}
+
+function count(home: NativeServer, parser: Parser | null): void {
+  const onIncoming = parser?.onIncoming;
+  if (!parser || !onIncoming) return;
+  parser.onIncoming = (request, keepAlive) => {
+    home.stats.requests.handedOver++;
+    return onIncoming(request, keepAlive);
+  };
+}
+
+/** What a native socket has of its own; an application's additions stay. */
+const OWN = Object.keys(new ServerSocket(-1, { server: null } as unknown as NativeServer));

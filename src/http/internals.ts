@@ -1,0 +1,97 @@
+import http from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * What Node keeps on its own objects and does not declare. Everything here exists on Node 20 to 26;
+ * what some versions lack is optional.
+ */
+export interface OutgoingInternals {
+  _header: string | null;
+  _headerSent: boolean;
+  _hasBody: boolean;
+  _contentLength: number | null;
+  _last: boolean;
+  _closed: boolean;
+  _trailer: string;
+  _expect_continue: boolean;
+  _sent100: boolean;
+  _keepAliveTimeout: number;
+  _maxRequestsPerSocket: number;
+  _onPendingData: (delta: number) => void;
+  maxRequestsOnConnectionReached: boolean;
+  outputData: unknown[];
+  outputSize: number;
+  destroyed: boolean;
+  finished: boolean;
+  socket: Socket | null;
+  _finish(): void;
+  _implicitHeader(): void;
+  _eventsCount: number;
+}
+
+export type Outgoing = Omit<http.ServerResponse, keyof OutgoingInternals> & OutgoingInternals;
+
+export interface IncomingInternals {
+  _consuming: boolean;
+  _dumped: boolean;
+  _dump(): void;
+  _eventsCount: number;
+  _readableState: {
+    ended: boolean;
+    endEmitted: boolean;
+    resumeScheduled: boolean;
+    flowing: boolean | null;
+    closed: boolean;
+    closeEmitted: boolean;
+    destroyed: boolean;
+    length: number;
+  };
+  upgrade: boolean;
+  joinDuplicateHeaders: boolean;
+  _addHeaderLines(headers: string[], n: number): void;
+}
+
+export type Incoming = Omit<http.IncomingMessage, keyof IncomingInternals> & IncomingInternals;
+
+export interface ServerInternals {
+  _handle: object | null;
+  _connections: number;
+  _unref: boolean;
+  _emitCloseIfDrained(): void;
+  _listen2(...args: unknown[]): void;
+  joinDuplicateHeaders?: boolean;
+  httpAllowHalfOpen: boolean;
+  requireHostHeader: boolean;
+  rejectNonStandardBodyWrites: boolean;
+  connectionsCheckingInterval: number;
+  insecureHTTPParser?: boolean;
+  httpValidation?: string;
+  maxHeaderSize?: number;
+  keepAliveTimeoutBuffer?: number;
+  noDelay: boolean;
+  keepAlive: boolean;
+  keepAliveInitialDelay: number;
+  highWaterMark?: number;
+  shouldUpgradeCallback?(req: http.IncomingMessage): boolean;
+  [key: symbol]: unknown;
+}
+
+/** A key that Node keeps on this object, found by its description; `undefined` where it has none. */
+export function internalKey(object: object, description: string): symbol | undefined {
+  return Object.getOwnPropertySymbols(object).find((key) => key.description === description);
+}
+
+const probe = new http.ServerResponse(new http.IncomingMessage(null as unknown as Socket));
+
+function outgoingKey(description: string): symbol {
+  return internalKey(probe, description) ?? Symbol(description);
+}
+
+/** Marks a response that owes a 'drain'. */
+export const kNeedDrain = outgoingKey('kNeedDrain');
+/** A response's own count of `cork` calls while it has no socket. */
+export const kCorked = outgoingKey('corked');
+/** Header fields set with `setHeader`, by lower-case name; `null` if there are none. */
+export const kOutHeaders = outgoingKey('kOutHeaders');
+/** Header fields that are never repeated. */
+export const kUniqueHeaders = Symbol('kUniqueHeaders');

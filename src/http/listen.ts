@@ -1,0 +1,119 @@
+import http from 'node:http';
+import net from 'node:net';
+import { nodeConnection } from './host-parser.js';
+import { native } from './native.js';
+import { startReactor } from './reactor.js';
+import { reference } from './reference.js';
+import { type HttpServer, NativeServer, servers } from './server.js';
+import { ServerSocket } from './socket.js';
+
+const natives = new WeakMap<http.Server, NativeServer>();
+
+/** The native side of a server that listens natively, or has. */
+export function nativeOf(server: http.Server): NativeServer | undefined {
+  return natives.get(server);
+}
+
+interface TcpHandle {
+  fd: number;
+  close(callback?: () => void): void;
+  getsockname?(out: object): number;
+}
+
+/** What stands in for the handle of a listening socket that the reactor accepts from. */
+class ListeningHandle {
+  readonly fd: number;
+  readonly #home: NativeServer;
+  readonly #name: object;
+  #listener: number;
+  #referenced = true;
+
+  constructor(home: NativeServer, handle: TcpHandle) {
+    this.fd = handle.fd;
+    this.#home = home;
+    this.#name = {};
+    handle.getsockname?.(this.#name);
+    this.#listener = native.stackListen(home.id, handle.fd);
+    reference(1);
+    handle.close();
+  }
+  getsockname(out: object): number {
+    Object.assign(out, this.#name);
+    return 0;
+  }
+  close(callback?: () => void): void {
+    if (this.#listener >= 0) {
+      native.stackCloseListener(this.#listener);
+      this.#listener = -1;
+      if (this.#referenced) reference(-1);
+      this.#home.unwatch();
+    }
+    if (callback) process.nextTick(callback);
+  }
+  ref(): void {
+    if (!this.#referenced && this.#listener >= 0) reference(1);
+    this.#referenced = true;
+  }
+  unref(): void {
+    if (this.#referenced && this.#listener >= 0) reference(-1);
+    this.#referenced = false;
+  }
+  hasRef(): boolean {
+    return this.#referenced;
+  }
+  getAsyncId(): number {
+    return -1;
+  }
+}
+
+/** Listens natively, if this server and its handle are of the kind that the reactor knows. */
+export function takeOver(server: HttpServer): void {
+  const handle = server._handle as (TcpHandle & { onconnection?: unknown }) | null;
+  if (!handle || typeof handle.fd !== 'number' || handle.fd < 0) return;
+  if (server.insecureHTTPParser || lenient(server)) return;
+  startReactor();
+  let home = natives.get(server);
+  if (!home) {
+    home = new NativeServer(server);
+    servers[home.id] = home;
+    natives.set(server, home);
+    server.removeListener('connection', nodeConnection as never);
+    server.prependListener('connection', onConnection);
+  }
+  home.configure();
+  server._handle = new ListeningHandle(home, handle);
+  if (server._unref) server.unref();
+  home.watch();
+}
+
+function lenient(server: HttpServer): boolean {
+  return server.httpValidation === 'insecure' || server.httpValidation === 'relaxed';
+}
+
+/** In place of Node's own listener: native connections need nothing, others go the usual way. */
+function onConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof ServerSocket)) nodeConnection.call(this, socket);
+}
+
+/** Puts the stack under every `http.Server` of this prototype. */
+export function install(prototype: object): void {
+  const target = prototype as {
+    _listen2(this: HttpServer, ...args: unknown[]): void;
+    closeAllConnections(this: http.Server): void;
+    closeIdleConnections(this: http.Server): void;
+    getConnections(this: http.Server, callback: (error: Error | null, count: number) => void): void;
+  };
+  const { _listen2, closeAllConnections, closeIdleConnections } = target;
+  target._listen2 = function (...args) {
+    _listen2.apply(this, args);
+    takeOver(this);
+  };
+  target.closeAllConnections = function () {
+    closeAllConnections.call(this);
+    for (const socket of natives.get(this)?.connections ?? []) socket.destroy();
+  };
+  target.closeIdleConnections = function () {
+    closeIdleConnections.call(this);
+    natives.get(this)?.closeIdle();
+  };
+}

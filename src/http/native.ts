@@ -1,0 +1,30 @@
+import * as native from '../../native/index.js';
+import { EVENT_LENGTH } from './event.js';
+
+const EVENTS = 4096;
+const INPUT_BYTES = 1024 * 1024;
+/** Bytes that are collected before they are sent. */
+export const OUTPUT_BYTES = 256 * 1024;
+
+interface Latin1Buffer extends Buffer {
+  latin1Slice(start: number, end: number): string;
+  latin1Write(text: string, offset: number): number;
+  utf8Write(text: string, offset: number): number;
+}
+
+/** Memory shared with the reactor: events, bytes that came in, bytes to be sent. */
+export const events = new Int32Array(EVENTS * EVENT_LENGTH);
+export const input = Buffer.allocUnsafeSlow(INPUT_BYTES) as Latin1Buffer;
+export const output = Buffer.allocUnsafeSlow(OUTPUT_BYTES) as Latin1Buffer;
+
+export { native };
+export const functions = native.stackFunctions();
+
+let started = false;
+
+/** Puts the reactor into this thread's loop, once. `onBatch` takes the number of events of a batch. */
+export function start(onBatch: (count: number) => void): void {
+  if (started) return;
+  started = true;
+  native.stackStart(events, input, output, { events, input, output }, onBatch);
+}

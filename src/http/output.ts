@@ -1,0 +1,112 @@
+import { functions, OUTPUT_BYTES, output } from './native.js';
+import type { ServerSocket } from './socket.js';
+
+/** Bytes from here on are handed to the system from where they are. */
+const COPY_LIMIT = 8 * 1024;
+
+/*
+ * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
+ * body and last chunk leave in one system call: at the end of a request's turn, or when another
+ * connection wants to send.
+ */
+let owner: ServerSocket | null = null;
+let length = 0;
+let inTurn = false;
+let scheduled = false;
+/** Connections with something to tell when their bytes have left. */
+let settling: ServerSocket[] = [];
+
+/** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
+export function setInTurn(value: boolean): void {
+  inTurn = value;
+}
+
+/** Bytes of this connection that have not been given to the system. */
+export function collected(socket: ServerSocket): number {
+  return owner === socket ? length : 0;
+}
+
+function schedule(): void {
+  if (inTurn || scheduled) return;
+  scheduled = true;
+  process.nextTick(later);
+}
+
+// An 'end' that was put into the queue behind the first write still comes with it.
+function later(): void {
+  process.nextTick(now);
+}
+
+function now(): void {
+  scheduled = false;
+  flush();
+  settle();
+}
+
+function claim(socket: ServerSocket): void {
+  if (owner === socket) return;
+  flush();
+  owner = socket;
+  schedule();
+}
+
+export function appendText(socket: ServerSocket, text: string, latin1: boolean): void {
+  claim(socket);
+  // A UTF-16 unit takes at most three bytes of UTF-8.
+  const most = latin1 ? text.length : text.length * 3;
+  if (most > OUTPUT_BYTES - length) {
+    appendBytes(socket, Buffer.from(text, latin1 ? 'latin1' : 'utf8'));
+  } else {
+    length += latin1 ? output.latin1Write(text, length) : output.utf8Write(text, length);
+  }
+}
+
+export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
+  claim(socket);
+  if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - length) {
+    output.set(bytes, length);
+    length += bytes.length;
+  } else {
+    const first = length;
+    length = 0;
+    socket.written(functions.sendBytes(socket.id, first, bytes, 0), first + bytes.length);
+  }
+}
+
+/** Gives what was collected to the system. */
+export function flush(): void {
+  const socket = owner;
+  if (socket === null) return;
+  const bytes = length;
+  owner = null;
+  length = 0;
+  if (socket.id < 0) return;
+  const { done } = socket;
+  socket.done = 0;
+  if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done), bytes);
+}
+
+/** `socket` has something to tell when its bytes have left. */
+export function settleLater(socket: ServerSocket): void {
+  if (socket.settling) return;
+  socket.settling = true;
+  settling.push(socket);
+  schedule();
+}
+
+/** Tells those whose bytes have left; `true` if there was one. */
+export function settle(): boolean {
+  if (settling.length === 0) return false;
+  const sockets = settling;
+  settling = [];
+  for (const socket of sockets) {
+    socket.settling = false;
+    socket.home.settle(socket);
+  }
+  return true;
+}
+
+/** Whose bytes are collected. */
+export function pending(): ServerSocket | null {
+  return owner;
+}

@@ -1,0 +1,9 @@
+import { native } from './native.js';
+
+let count = 0;
+
+/** Listeners and connections that keep the process alive. */
+export function reference(delta: 1 | -1): void {
+  count += delta;
+  native.stackReference(count);
+}

@@ -1,0 +1,323 @@
+import http from 'node:http';
+import { handOver } from './hand-over.js';
+import { judge } from './host-parser.js';
+import type { Incoming, Outgoing, ServerInternals } from './internals.js';
+import { internalKey, kNeedDrain } from './internals.js';
+import { functions, native } from './native.js';
+import { appendText, collected, flush } from './output.js';
+import { abortIncoming, emitClose, finish } from './exchange.js';
+import { reference } from './reference.js';
+import { ServerSocket, systemError } from './socket.js';
+
+/** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
+const MAX_FIELDS = 1000;
+const DEFAULT_MAX_PIPELINED = 64;
+const KEEP_ALIVE_BUFFER = 1000;
+
+export type HttpServer = http.Server & ServerInternals;
+
+/** Requests and connections: how many were served natively, how many by Node's own code, and why. */
+export interface StackStats {
+  connections: { native: number; handedOver: number };
+  requests: { native: number; handedOver: number };
+  /** Connections handed over, by reason. */
+  reasons: Record<string, number>;
+}
+
+/** The native side of one `http.Server`. */
+export class NativeServer {
+  readonly server: HttpServer;
+  readonly id: number;
+  readonly stats: StackStats = {
+    connections: { native: 0, handedOver: 0 },
+    requests: { native: 0, handedOver: 0 },
+    reasons: {},
+  };
+  readonly connections = new Set<ServerSocket>();
+  readonly highWaterMark: number;
+  readonly Incoming: new (socket: unknown) => Incoming;
+  readonly Response: new (req: unknown, options: object) => Outgoing;
+  readonly responseOptions: object;
+  readonly uniqueHeaders: unknown;
+  #settings = '';
+  #checking: NodeJS.Timeout | null = null;
+  #unreferenced = new WeakSet<ServerSocket>();
+
+  constructor(server: HttpServer) {
+    this.server = server;
+    this.highWaterMark = server.highWaterMark ?? 64 * 1024;
+    const own = (name: string) => {
+      const key = internalKey(server, name);
+      return key && server[key];
+    };
+    this.Incoming = (own('IncomingMessage') ?? http.IncomingMessage) as never;
+    this.Response = (own('ServerResponse') ?? http.ServerResponse) as never;
+    this.uniqueHeaders = own('kUniqueHeaders') ?? null;
+    this.responseOptions = {
+      highWaterMark: this.highWaterMark,
+      rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
+    };
+    this.id = native.stackAddServer(this.#native());
+  }
+
+  #native() {
+    const { server } = this;
+    const keepAlive = positive(server.keepAliveTimeout);
+    return {
+      maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
+      maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
+      maxPipelined: DEFAULT_MAX_PIPELINED,
+      keepAliveMs:
+        keepAlive && keepAlive + (server.keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER),
+      noDelay: server.noDelay !== false,
+      tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
+    };
+  }
+
+  /** Tells the reactor what the server's properties say now. */
+  configure(): void {
+    const settings = this.#native();
+    const text = JSON.stringify(settings);
+    if (text === this.#settings) return;
+    this.#settings = text;
+    native.stackConfigure(this.id, settings);
+  }
+
+  /** Starts to look for requests that take too long to arrive, as Node does. */
+  watch(): void {
+    if (this.#checking) clearInterval(this.#checking);
+    this.#checking = setInterval(
+      () => this.#check(),
+      this.server.connectionsCheckingInterval,
+    ).unref();
+  }
+
+  unwatch(): void {
+    if (this.#checking) clearInterval(this.#checking);
+    this.#checking = null;
+  }
+
+  #check(): void {
+    this.configure();
+    const head = positive(this.server.headersTimeout);
+    const whole = positive(this.server.requestTimeout);
+    if (!head && !whole) return;
+    for (const id of native.stackLate(this.id, head, whole)) {
+      for (const socket of this.connections) {
+        if (socket.id === id) this.onError(socket, requestTimeoutError(), true);
+      }
+    }
+  }
+
+  // A connection's life.
+
+  open(id: number): ServerSocket | null {
+    const { server } = this;
+    const socket = new ServerSocket(id, this);
+    if (server.maxConnections && server._connections >= server.maxConnections) {
+      native.stackClose(id, false);
+      if (server.listenerCount('drop') > 0) {
+        const local = socket.address() as { address?: string; port?: number; family?: string };
+        server.emit('drop', {
+          localAddress: local.address,
+          localPort: local.port,
+          localFamily: local.family,
+          remoteAddress: socket.remoteAddress,
+          remotePort: socket.remotePort,
+          remoteFamily: socket.remoteFamily,
+        });
+      }
+      return null;
+    }
+    this.stats.connections.native++;
+    this.connections.add(socket);
+    server._connections++;
+    reference(1);
+    return socket;
+  }
+
+  connected(socket: ServerSocket): void {
+    if (this.server.timeout) socket.setTimeout(this.server.timeout);
+    this.server.emit('connection', socket as never);
+  }
+
+  /** Tells the reactor of responses that ended without bytes of their own to send. */
+  report(socket: ServerSocket): void {
+    const { done } = socket;
+    socket.done = 0;
+    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done);
+  }
+
+  closeIdle(): void {
+    const idle = new Set(native.stackIdle(this.id));
+    for (const socket of this.connections) {
+      if (!idle.has(socket.id)) continue;
+      if (socket._httpMessage && !socket._httpMessage.finished) continue;
+      socket.destroy();
+    }
+  }
+
+  /** The reactor has no connection for it any more. */
+  forget(socket: ServerSocket): void {
+    sockets[socket.id] = null;
+    socket.id = -1;
+    if (this.connections.delete(socket) && !this.#unreferenced.has(socket)) reference(-1);
+  }
+
+  reference(socket: ServerSocket, alive: boolean): void {
+    if (socket.id < 0 || this.#unreferenced.has(socket) !== alive) return;
+    if (alive) this.#unreferenced.delete(socket);
+    else this.#unreferenced.add(socket);
+    reference(alive ? 1 : -1);
+  }
+
+  released(): void {
+    this.server._connections--;
+    this.server._emitCloseIfDrained();
+  }
+
+  onClose(socket: ServerSocket): void {
+    abortIncoming(socket);
+    if (socket._httpMessage) emitClose(socket._httpMessage);
+  }
+
+  /** The bytes given to the reactor have left, or some of them. */
+  settle(socket: ServerSocket): void {
+    if (socket.destroyed || socket.queued + collected(socket) > 0) return;
+    const response = socket.finishing;
+    if (response !== null) {
+      socket.finishing = null;
+      finish(socket, response);
+    }
+    const { callbacks } = socket;
+    if (callbacks !== null) {
+      socket.callbacks = null;
+      for (const callback of callbacks) callback(null);
+    }
+    if (socket.needDrain) {
+      socket.needDrain = false;
+      socket.emit('drain');
+      this.drain(socket);
+    }
+  }
+
+  /** Reading and writing go on when less is waiting. */
+  drain(socket: ServerSocket): void {
+    if (socket._paused && socket.outgoingData <= this.highWaterMark) {
+      socket._paused = false;
+      socket.resume();
+    }
+    const message = socket._httpMessage as (Outgoing & Record<symbol, unknown>) | null;
+    if (message && !message.finished && message[kNeedDrain]) {
+      message[kNeedDrain] = false;
+      message.emit('drain');
+    }
+  }
+
+  // What goes wrong.
+
+  /** As Node: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
+  onError(socket: ServerSocket, error: Error, answer = false): void {
+    const own = socket.listenerCount('error') > 0;
+    if (own && !answer) socket.emit('error', error);
+    if (this.server.emit('clientError', error, socket)) return;
+    if (socket.writable && !socket._httpMessage?._headerSent) {
+      appendText(socket, cannedAnswer(error), true);
+      flush();
+    }
+    socket.destroy(error);
+  }
+
+  onIdle(socket: ServerSocket): void {
+    this.onTimeout(socket);
+  }
+
+  onTimeout(socket: ServerSocket): void {
+    const request = socket.receiving;
+    const requestTimeout = request && !request.complete && request.emit('timeout', socket);
+    const responseTimeout = socket._httpMessage?.emit('timeout', socket);
+    const serverTimeout = this.server.emit('timeout', socket);
+    if (!requestTimeout && !responseTimeout && !serverTimeout) socket.destroy();
+  }
+
+  /** The peer sends no more. */
+  onEof(socket: ServerSocket, middle: boolean): void {
+    socket.readableEnded = true;
+    if (socket.listenerCount('end') > 0) socket.emit('end');
+    if (middle) {
+      this.onError(socket, judge(this.server, socket, null).error ?? eofError(), true);
+    } else if (!this.server.httpAllowHalfOpen) {
+      socket.end();
+      if (socket.writableFinished) socket.destroy();
+    } else {
+      const last = socket.outgoing.at(-1) ?? socket._httpMessage;
+      if (last) last._last = true;
+      else socket.end();
+    }
+  }
+
+  onReset(socket: ServerSocket, errno: number): void {
+    if (errno === 0) socket.destroy();
+    else socket.destroy(systemError('read', -errno));
+  }
+
+  /** Bytes that the reactor does not judge. */
+  onUnsure(socket: ServerSocket, bytes: Buffer, reason: 'head' | 'upgrade' | 'body'): void {
+    if (reason === 'upgrade') {
+      const wanted = () => this.server.listenerCount('upgrade') > 0;
+      if (!this.server.shouldUpgradeCallback && !wanted()) {
+        native.stackProceed(socket.id);
+        return;
+      }
+    } else {
+      const { error } = judge(this.server, socket, bytes, reason === 'body');
+      if (error || reason === 'body') {
+        socket.readableEnded = true;
+        this.onError(socket, error ?? eofError(), true);
+        return;
+      }
+    }
+    const give = () => handOver(this, socket, bytes, reason === 'upgrade' ? 'upgrade' : 'unusual');
+    if (socket.incoming.length === 0) give();
+    else socket.onAnswered = give;
+  }
+
+  /** Somebody listens for the connection's bytes: Node's own code gives them. */
+  wantsBytes(socket: ServerSocket): void {
+    if (socket.id >= 0 && socket.incoming.length === 0) {
+      handOver(this, socket, null, 'bytes wanted');
+    }
+  }
+}
+
+/** The connections of this thread, by the reactor's number. */
+export const sockets: (ServerSocket | null)[] = [];
+/** The servers of this thread, by the reactor's number. */
+export const servers: NativeServer[] = [];
+
+function positive(value: unknown): number {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;
+}
+
+function cannedAnswer(error: Error & { code?: string }): string {
+  const status = CANNED.get(error.code ?? '') ?? 400;
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
+}
+
+const CANNED = new Map([
+  ['HPE_HEADER_OVERFLOW', 431],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+]);
+
+function requestTimeoutError(): Error {
+  return Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+}
+
+function eofError(): Error {
+  return Object.assign(new Error('Parse Error: Invalid EOF state'), {
+    code: 'HPE_INVALID_EOF_STATE',
+    reason: 'Invalid EOF state',
+    bytesParsed: 0,
+  });
+}

@@ -1,0 +1,428 @@
+import { AsyncResource } from 'node:async_hooks';
+import { EventEmitter } from 'node:events';
+import net from 'node:net';
+import { getSystemErrorMap } from 'node:util';
+import { begin } from './exchange.js';
+import type { Incoming, Outgoing } from './internals.js';
+import { native } from './native.js';
+import { appendBytes, appendText, collected, flush, settleLater } from './output.js';
+import type { NativeServer } from './server.js';
+import { ReadableView, WritableView } from './stream-view.js';
+
+type Callback = (error?: Error | null) => void;
+
+/**
+ * The socket of a connection that the reactor owns: a `net.Socket` to look at (`instanceof`, the properties, calls and
+ * events that servers use), without a handle and without stream buffers. What is written
+ * goes to the reactor; what arrives is parsed there.
+ *
+ * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
+export interface ServerSocket extends EventEmitter {
+  setTimeout(ms: number, callback?: () => void): this;
+  _unrefTimer(): void;
+}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
+export class ServerSocket {
+  /** Number of the connection in the reactor; -1 when it has none any more. */
+  id: number;
+  readonly home: NativeServer;
+  server: net.Server;
+  _server: net.Server | null;
+  _httpMessage: Outgoing | null = null;
+  _parent = null;
+  _handle = null;
+  parser = null;
+  /** The request whose body is being received. */
+  receiving: Incoming | null = null;
+  /** Requests that are not answered, the oldest first. */
+  incoming: Incoming[] = [];
+  /** Responses that wait for their turn, and approximately their bytes. */
+  outgoing: Outgoing[] = [];
+  outgoingData = 0;
+  requestsCount = 0;
+  /** Responses that end with the bytes collected so far. */
+  done = 0;
+  /** A response whose last byte is among them. */
+  finishing: Outgoing | null = null;
+  /** To be called when they have left. */
+  callbacks: Callback[] | null = null;
+  /** Bytes that the reactor could not send yet. */
+  queued = 0;
+  needDrain = false;
+  settling = false;
+  /** What to do with an unusual request when the responses before it are sent. */
+  onAnswered: (() => void) | null = null;
+  _paused = false;
+  pausedReading = false;
+  timeout = 0;
+  bytesRead = 0;
+  bytesWritten = 0;
+  /** Our side: end() was called, and it has taken effect. */
+  writableEnded = false;
+  writableFinished = false;
+  /** The peer's side has ended. */
+  readableEnded = false;
+  closed = false;
+  _hadError = false;
+  #destroyed = false;
+  #destroyWhenFinished = false;
+  #context: AsyncResource | null = null;
+  #writable: WritableView | null = null;
+  #readable: ReadableView | null = null;
+  #addresses: ReturnType<typeof native.stackAddresses> | null = null;
+
+  constructor(id: number, home: NativeServer) {
+    this.id = id;
+    this.home = home;
+    this.server = home.server;
+    this._server = home.server;
+  }
+
+  // What streams are asked for.
+
+  get destroyed() {
+    return this.#destroyed;
+  }
+  get writable() {
+    return !this.#destroyed && !this.writableEnded;
+  }
+  get readable() {
+    return !this.#destroyed && !this.readableEnded;
+  }
+  get readyState() {
+    if (this.readable) return this.writable ? 'open' : 'readOnly';
+    return this.writable ? 'writeOnly' : 'closed';
+  }
+  get writableLength() {
+    return this.queued + collected(this);
+  }
+  get bufferSize() {
+    return this.writableLength;
+  }
+  get writableHighWaterMark() {
+    return this.home.highWaterMark;
+  }
+  get readableHighWaterMark() {
+    return this.home.highWaterMark;
+  }
+  get writableNeedDrain() {
+    return this.needDrain;
+  }
+  get writableObjectMode() {
+    return false;
+  }
+  get readableObjectMode() {
+    return false;
+  }
+  get writableCorked() {
+    return this._writableState.corked;
+  }
+  get writableAborted() {
+    return this.#destroyed && !this.writableFinished;
+  }
+  get readableAborted() {
+    return this.#destroyed && !this.readableEnded;
+  }
+  get readableFlowing() {
+    return !this.pausedReading;
+  }
+  get readableLength() {
+    return 0;
+  }
+  get readableEncoding() {
+    return null;
+  }
+  get readableDidRead() {
+    return true;
+  }
+  get errored() {
+    return this._writableState.errored;
+  }
+  get allowHalfOpen() {
+    return true;
+  }
+  get connecting() {
+    return false;
+  }
+  get pending() {
+    return this.#destroyed;
+  }
+  get _bytesDispatched() {
+    return this.bytesWritten;
+  }
+  get _writableState(): WritableView {
+    this.#writable ??= new WritableView(this);
+    return this.#writable;
+  }
+  get _readableState(): ReadableView {
+    this.#readable ??= new ReadableView(this);
+    return this.#readable;
+  }
+
+  // Addresses.
+
+  address() {
+    const local = this.#ends().local;
+    return local ? { address: local.address, family: local.family, port: local.port } : {};
+  }
+  get remoteAddress() {
+    return this.#ends().remote?.address;
+  }
+  get remotePort() {
+    return this.#ends().remote?.port;
+  }
+  get remoteFamily() {
+    return this.#ends().remote?.family;
+  }
+  get localAddress() {
+    return this.#ends().local?.address;
+  }
+  get localPort() {
+    return this.#ends().local?.port;
+  }
+  get localFamily() {
+    return this.#ends().local?.family;
+  }
+  _getpeername() {
+    return this.#ends().remote ?? {};
+  }
+  _getsockname() {
+    return this.#ends().local ?? {};
+  }
+  #ends() {
+    if (this.#addresses === null) {
+      // As in Node, a socket that is gone has no addresses unless they were asked for before.
+      if (this.id < 0) return {};
+      this.#addresses = native.stackAddresses(this.id);
+    }
+    return this.#addresses;
+  }
+
+  // Writing.
+
+  cork() {
+    this._writableState.corked++;
+  }
+  uncork() {
+    const state = this._writableState;
+    if (state.corked > 0) state.corked--;
+  }
+
+  write(chunk: string | Uint8Array, encoding?: string | Callback | null, callback?: Callback) {
+    let done = callback;
+    let coding = encoding;
+    if (typeof coding === 'function') {
+      done = coding;
+      coding = null;
+    }
+    if (this.writableEnded || this.#destroyed) {
+      const error = this.#destroyed ? destroyedError() : afterEndError();
+      if (typeof done === 'function') process.nextTick(done, error);
+      if (!this.#destroyed) this.destroy(error);
+      return false;
+    }
+    if (typeof chunk === 'string') {
+      if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
+      else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
+        appendText(this, chunk, true);
+      } else appendBytes(this, Buffer.from(chunk, coding as BufferEncoding));
+    } else {
+      appendBytes(this, chunk);
+    }
+    if (typeof done === 'function') this.afterWrite(done);
+    if (this.writableLength < this.home.highWaterMark) return true;
+    this.needDrain = true;
+    settleLater(this);
+    return false;
+  }
+
+  /** Calls back when everything written so far has left. */
+  afterWrite(callback: Callback): void {
+    if (this.callbacks === null) this.callbacks = [callback];
+    else this.callbacks.push(callback);
+    settleLater(this);
+  }
+
+  /** The reactor's answer to a send: bytes that wait, or a negative error number. */
+  written(result: number, count: number): void {
+    this.bytesWritten += count;
+    if (result >= 0) this.queued = result;
+    else if (!this.#destroyed) process.nextTick(failWrite, this, result);
+    if (this.timeout > 0) this._unrefTimer();
+  }
+
+  end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
+    const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
+    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
+      this.write(
+        chunk as string | Uint8Array,
+        typeof encoding === 'string' ? encoding : undefined,
+      );
+    }
+    if (typeof done === 'function') this.once('finish', done as () => void);
+    if (this.writableEnded || this.#destroyed) return this;
+    this.writableEnded = true;
+    this.afterWrite((error) => {
+      if (error || this.#destroyed) return;
+      this.writableFinished = true;
+      native.stackEnd(this.id);
+      this.emit('finish');
+      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
+    });
+    return this;
+  }
+
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.#destroyWhenFinished = true;
+  }
+
+  destroy(error?: Error | null): this {
+    if (this.#destroyed) return this;
+    // What was written before has left, as with Node's own sockets.
+    if (collected(this) > 0) flush();
+    this.#destroyed = true;
+    if (error) {
+      this._hadError = true;
+      this._writableState.errored = error;
+      this._readableState.errored = error;
+    }
+    if (this.id >= 0) {
+      native.stackClose(this.id, false);
+      this.home.forget(this);
+    }
+    process.nextTick(closeSocket, this, error ?? null);
+    return this;
+  }
+
+  _destroy(error: Error | null, callback: Callback): void {
+    this.destroy(error);
+    callback(error);
+  }
+
+  resetAndDestroy(): this {
+    if (this.id >= 0) {
+      const { id } = this;
+      if (collected(this) > 0) flush();
+      native.stackClose(id, true);
+      this.home.forget(this);
+    }
+    return this.destroy();
+  }
+
+  // Reading: the reactor's, not this object's.
+
+  resume() {
+    if (this.pausedReading) {
+      this.pausedReading = false;
+      if (this.id >= 0) native.stackPause(this.id, false);
+    }
+    return this;
+  }
+  pause() {
+    if (!this.pausedReading) {
+      this.pausedReading = true;
+      if (this.id >= 0) native.stackPause(this.id, true);
+    }
+    return this;
+  }
+  isPaused() {
+    return this.pausedReading;
+  }
+  read() {
+    return null;
+  }
+  setEncoding(): never {
+    throw Object.assign(
+      new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'),
+      { code: 'ERR_HTTP_SOCKET_ENCODING' },
+    );
+  }
+
+  // Options.
+
+  setNoDelay(on = true) {
+    if (this.id >= 0) native.stackSetNoDelay(this.id, Boolean(on));
+    return this;
+  }
+  setKeepAlive(on = false, initialDelay = 0) {
+    if (this.id >= 0) native.stackSetKeepAlive(this.id, Boolean(on), Number(initialDelay) || 0);
+    return this;
+  }
+  ref() {
+    this.home.reference(this, true);
+    return this;
+  }
+  unref() {
+    this.home.reference(this, false);
+    return this;
+  }
+  _onTimeout() {
+    this.emit('timeout');
+  }
+
+  /** Runs in the connection's own asynchronous context. */
+  run(head: string, method: string, url: string, flags: number): void {
+    this.#context ??= new AsyncResource('HTTPINCOMINGMESSAGE');
+    this.#context.runInAsyncScope(begin, undefined, this, head, method, url, flags);
+  }
+
+  // The stream's own `on` starts reading; this socket has nothing to read.
+  on(event: string | symbol, listener: (...args: unknown[]) => void): this {
+    if (event === 'data' || event === 'readable') this.home.wantsBytes(this);
+    return EventEmitter.prototype.on.call(this, event, listener) as this;
+  }
+}
+
+Object.setPrototypeOf(ServerSocket.prototype, net.Socket.prototype);
+for (const name of ['removeListener', 'removeAllListeners', 'off'] as const) {
+  Object.defineProperty(ServerSocket.prototype, name, {
+    value: EventEmitter.prototype[name],
+    writable: true,
+    configurable: true,
+  });
+}
+Object.defineProperty(ServerSocket.prototype, 'addListener', {
+  value: ServerSocket.prototype.on,
+  writable: true,
+  configurable: true,
+});
+
+function closeSocket(socket: ServerSocket, error: Error | null): void {
+  const { callbacks } = socket;
+  socket.callbacks = null;
+  if (callbacks !== null) {
+    const cause = error ?? destroyedError();
+    for (const callback of callbacks) callback(cause);
+  }
+  if (error) socket.home.onError(socket, error);
+  socket.closed = true;
+  if (socket.timeout > 0) socket.setTimeout(0);
+  socket.home.onClose(socket);
+  socket.emit('close', socket._hadError);
+  socket.home.released();
+}
+
+function failWrite(socket: ServerSocket, result: number): void {
+  socket.destroy(systemError('write', result));
+}
+
+/** An error as libuv's: `read ECONNRESET`. */
+export function systemError(syscall: string, errno: number): Error {
+  const code = getSystemErrorMap().get(errno)?.[0] ?? 'UNKNOWN';
+  return Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall });
+}
+
+function destroyedError(): Error {
+  return Object.assign(new Error('Cannot call write after a stream was destroyed'), {
+    code: 'ERR_STREAM_DESTROYED',
+  });
+}
+
+function afterEndError(): Error {
+  return Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
+}
