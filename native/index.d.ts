@@ -472,6 +472,9 @@ export declare function stackPause(connection: number, paused: boolean): void
 /** Takes an upgrade for an ordinary request. */
 export declare function stackProceed(connection: number): void
 
+/** Hands on the rest of the connection's bytes as they come. */
+export declare function stackProceedRaw(connection: number): void
+
 /** How many of listeners and connections keep the process alive. */
 export declare function stackReference(count: number): void
 

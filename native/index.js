@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
+const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
 export { NativeRun }
 export { csvFiles }
 export { selfSignedCertificate }
@@ -790,6 +790,7 @@ export { stackLate }
 export { stackListen }
 export { stackPause }
 export { stackProceed }
+export { stackProceedRaw }
 export { stackReference }
 export { stackRelease }
 export { stackSetKeepAlive }

@@ -11,6 +11,7 @@ export const DRAINED = 7;
 export const UNSURE = 8;
 export const IDLE = 9;
 export const ACCEPT_FAILED = 10;
+export const RAW = 11;
 
 /** Flags of a request. The number of its fields stands above them. */
 export const FLAG_KEEP_ALIVE = 1;

@@ -1,52 +1,92 @@
 import http from 'node:http';
 import { Duplex } from 'node:stream';
+import { complete } from './exchange.js';
 import type { ServerInternals } from './internals.js';
 import type { ServerSocket } from './socket.js';
 
-/** What Node's own parser says about bytes. */
-export interface Verdict {
-  /** As 'clientError' would give it; `null` if nothing is wrong so far. */
-  error: Error | null;
-}
+type AnyServer = http.Server & Partial<ServerInternals>;
 
-const CHUNKED = Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+/** Node's own handling of a connection: the listener that every `http.Server` has for 'connection'. */
+export const nodeConnection = (
+  http as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
+)._connectionListener;
 
-/**
- * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
- * rejected, and with which error, is Node's own decision. `bytes` start a request, or a chunk of
- * a body; `null`: the stream has ended.
- */
-export function judge(
-  server: http.Server & Partial<ServerInternals>,
-  socket: ServerSocket,
-  bytes: Buffer | null,
-  inBody = false,
-): Verdict {
+/** A server with the same parser, and one connection of it that is fed by hand. */
+function parserOf(
+  server: AnyServer,
+  onError: (error: Error) => void,
+  onRequest: (request: http.IncomingMessage) => void,
+): Duplex {
   const options: http.ServerOptions & { httpValidation?: string } = {};
   if (server.maxHeaderSize) options.maxHeaderSize = server.maxHeaderSize;
   if (server.httpValidation) options.httpValidation = server.httpValidation;
   else if (server.insecureHTTPParser !== undefined) {
     options.insecureHTTPParser = server.insecureHTTPParser;
   }
-  const judging = http.createServer(options);
-  let error: Error | null = null;
-  judging.on('clientError', (found: Error) => {
-    error ??= found;
-  });
-  judging.on('request', () => {});
+  const parsing = http.createServer(options, onRequest);
+  parsing.on('clientError', onError);
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-  nodeConnection.call(judging, duplex);
+  nodeConnection.call(parsing, duplex);
   duplex.on('error', () => {});
-  if (inBody || bytes === null) duplex.emit('data', CHUNKED);
-  if (bytes) duplex.emit('data', bytes);
-  else duplex.emit('end');
+  return duplex;
+}
+
+/**
+ * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
+ * rejected, and with which error, is Node's own decision. `bytes` start a request; `null`: a request's
+ * head is not complete and the stream has ended.
+ */
+export function judge(server: AnyServer, bytes: Buffer | null): { error: Error | null } {
+  let error: Error | null = null;
+  const duplex = parserOf(
+    server,
+    (found) => {
+      error ??= found;
+    },
+    () => {},
+  );
+  duplex.emit('data', bytes ?? Buffer.from('GET'));
+  if (bytes === null) duplex.emit('end');
   duplex.destroy();
   if (error && bytes) Object.assign(error, { rawPacket: bytes });
-  void socket;
   return { error };
 }
 
-/** Node's own handling of a connection: the listener that every `http.Server` has for 'connection'. */
-export const nodeConnection = (
-  http as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
-)._connectionListener;
+/** Reads the rest of a chunked body, from where the reactor found something unusual, with the host's parser. */
+export class HostBody {
+  readonly #duplex: Duplex;
+
+  /** `prelude` leads the parser to where the reactor's stands. */
+  constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
+    let skipped = prelude.startsWith('1') ? 1 : 0;
+    this.#duplex = parserOf(
+      server,
+      (error) => socket.home.onError(socket, error),
+      (inner) => {
+        inner.on('data', (chunk: Buffer) => {
+          const rest = chunk.subarray(skipped);
+          skipped = Math.max(0, skipped - chunk.length);
+          if (rest.length > 0) socket.receiving?.push(rest);
+        });
+        inner.on('end', () => {
+          const request = socket.receiving;
+          socket.receiving = null;
+          if (request === null) return;
+          request.complete = true;
+          const { rawTrailers } = inner;
+          if (rawTrailers.length > 0) request._addHeaderLines(rawTrailers, rawTrailers.length);
+          complete(request);
+          // What follows is the reactor's no more: this response is the last.
+          const response = socket.outgoing.at(-1) ?? socket._httpMessage;
+          if (response) response._last = true;
+        });
+      },
+    );
+    const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    this.#duplex.emit('data', Buffer.from(head + prelude));
+  }
+
+  take(bytes: Buffer): void {
+    this.#duplex.emit('data', bytes);
+  }
+}

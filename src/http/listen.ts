@@ -66,24 +66,55 @@ class ListeningHandle {
   }
 }
 
+interface AcceptingHandle extends TcpHandle {
+  onconnection: (this: unknown, error: number, client?: TcpHandle) => void;
+}
+
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
-  const handle = server._handle as (TcpHandle & { onconnection?: unknown }) | null;
-  if (!handle || typeof handle.fd !== 'number' || handle.fd < 0) return;
-  if (server.insecureHTTPParser || lenient(server)) return;
+  const handle = server._handle as AcceptingHandle | null;
+  if (!handle || server.insecureHTTPParser || lenient(server)) return;
   startReactor();
-  let home = natives.get(server);
-  if (!home) {
-    home = new NativeServer(server);
-    servers[home.id] = home;
-    natives.set(server, home);
-    server.removeListener('connection', nodeConnection as never);
-    server.prependListener('connection', onConnection);
-  }
+  const home = natives.get(server) ?? adopt(server);
   home.configure();
-  server._handle = new ListeningHandle(home, handle);
-  if (server._unref) server.unref();
   home.watch();
+  if (handle.constructor.name === 'TCP' && handle.fd >= 0) {
+    server._handle = new ListeningHandle(home, handle);
+    if (server._unref) server.unref();
+  } else {
+    acceptFrom(home, handle);
+  }
+}
+
+function adopt(server: HttpServer): NativeServer {
+  const home = new NativeServer(server);
+  servers[home.id] = home;
+  natives.set(server, home);
+  server.removeListener('connection', nodeConnection as never);
+  server.prependListener('connection', onConnection);
+  return home;
+}
+
+/**
+ * Leaves accepting to Node and takes its connections: a Unix socket, whose path would go with its handle,
+ * and a cluster's worker, whose connections come from the primary.
+ */
+function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
+  const { onconnection, close } = handle;
+  handle.onconnection = function (error, client) {
+    if (error || !client || client.fd < 0) {
+      onconnection.call(this, error, client);
+      return;
+    }
+    const id = native.stackAdopt(home.id, client.fd);
+    client.close();
+    const socket = home.open(id);
+    if (socket) home.connected(socket);
+  };
+  handle.close = function (callback) {
+    home.unwatch();
+    close.call(this, callback);
+  };
 }
 
 function lenient(server: HttpServer): boolean {

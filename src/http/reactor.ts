@@ -10,6 +10,7 @@ import {
   EVENT_LENGTH,
   IDLE,
   OPEN,
+  RAW,
   REQUEST,
   UNSURE,
 } from './event.js';
@@ -68,8 +69,7 @@ function settleAll(): void {
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const home = servers[events[at + 2] as number];
-    const socket = home?.open(id) ?? null;
-    sockets[id] = socket;
+    const socket = home?.open(id);
     if (socket && home) home.connected(socket);
     return;
   }
@@ -106,9 +106,12 @@ function take(kind: number, id: number, at: number): void {
     case UNSURE: {
       const doubt = events[at + 4] as number;
       const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(socket, Buffer.from(input.subarray(a, a + b)), reason);
+      socket.home.onUnsure(socket, Buffer.from(input.subarray(a, a + b)), reason, events[at + 5] as number);
       break;
     }
+    case RAW:
+      socket.foreign?.take(Buffer.from(input.subarray(a, a + b)));
+      break;
     case IDLE:
       socket.home.onIdle(socket);
       break;

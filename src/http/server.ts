@@ -1,6 +1,7 @@
 import http from 'node:http';
+import { getDefaultHighWaterMark } from 'node:stream';
 import { handOver } from './hand-over.js';
-import { judge } from './host-parser.js';
+import { HostBody, judge } from './host-parser.js';
 import type { Incoming, Outgoing, ServerInternals } from './internals.js';
 import { internalKey, kNeedDrain } from './internals.js';
 import { functions, native } from './native.js';
@@ -45,7 +46,7 @@ export class NativeServer {
 
   constructor(server: HttpServer) {
     this.server = server;
-    this.highWaterMark = server.highWaterMark ?? 64 * 1024;
+    this.highWaterMark = server.highWaterMark ?? getDefaultHighWaterMark(false);
     const own = (name: string) => {
       const key = internalKey(server, name);
       return key && server[key];
@@ -104,7 +105,7 @@ export class NativeServer {
     if (!head && !whole) return;
     for (const id of native.stackLate(this.id, head, whole)) {
       for (const socket of this.connections) {
-        if (socket.id === id) this.onError(socket, requestTimeoutError(), true);
+        if (socket.id === id) this.onError(socket, requestTimeoutError());
       }
     }
   }
@@ -130,6 +131,7 @@ export class NativeServer {
       return null;
     }
     this.stats.connections.native++;
+    sockets[id] = socket;
     this.connections.add(socket);
     server._connections++;
     reference(1);
@@ -217,9 +219,9 @@ export class NativeServer {
   // What goes wrong.
 
   /** As Node: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
-  onError(socket: ServerSocket, error: Error, answer = false): void {
-    const own = socket.listenerCount('error') > 0;
-    if (own && !answer) socket.emit('error', error);
+  onError(socket: ServerSocket, error: Error): void {
+    if (socket.failed) return;
+    socket.failed = true;
     if (this.server.emit('clientError', error, socket)) return;
     if (socket.writable && !socket._httpMessage?._headerSent) {
       appendText(socket, cannedAnswer(error), true);
@@ -245,7 +247,7 @@ export class NativeServer {
     socket.readableEnded = true;
     if (socket.listenerCount('end') > 0) socket.emit('end');
     if (middle) {
-      this.onError(socket, judge(this.server, socket, null).error ?? eofError(), true);
+      this.onError(socket, judge(this.server, null).error ?? eofError());
     } else if (!this.server.httpAllowHalfOpen) {
       socket.end();
       if (socket.writableFinished) socket.destroy();
@@ -262,7 +264,12 @@ export class NativeServer {
   }
 
   /** Bytes that the reactor does not judge. */
-  onUnsure(socket: ServerSocket, bytes: Buffer, reason: 'head' | 'upgrade' | 'body'): void {
+  onUnsure(
+    socket: ServerSocket,
+    bytes: Buffer,
+    reason: 'head' | 'upgrade' | 'body',
+    prelude: number,
+  ): void {
     if (reason === 'upgrade') {
       const wanted = () => this.server.listenerCount('upgrade') > 0;
       if (!this.server.shouldUpgradeCallback && !wanted()) {
@@ -270,10 +277,15 @@ export class NativeServer {
         return;
       }
     } else {
-      const { error } = judge(this.server, socket, bytes, reason === 'body');
-      if (error || reason === 'body') {
-        socket.readableEnded = true;
-        this.onError(socket, error ?? eofError(), true);
+      if (reason === 'body') {
+        socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
+        native.stackProceedRaw(socket.id);
+        socket.foreign.take(bytes);
+        return;
+      }
+      const { error } = judge(this.server, bytes);
+      if (error) {
+        this.onError(socket, error);
         return;
       }
     }
@@ -289,6 +301,13 @@ export class NativeServer {
     }
   }
 }
+
+/** What leads the host's parser to where the reactor's stands in a body, by length. */
+const preludes = new Map([
+  [0, ''],
+  [4, '1\r\nx'],
+  [3, '0\r\n'],
+]);
 
 /** The connections of this thread, by the reactor's number. */
 export const sockets: (ServerSocket | null)[] = [];

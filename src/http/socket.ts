@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
+import type { HostBody } from './host-parser.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
 import { appendBytes, appendText, collected, flush, settleLater } from './output.js';
@@ -19,7 +20,7 @@ type Callback = (error?: Error | null) => void;
  * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
-export interface ServerSocket extends EventEmitter {
+export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
   setTimeout(ms: number, callback?: () => void): this;
   _unrefTimer(): void;
 }
@@ -49,6 +50,8 @@ export class ServerSocket {
   finishing: Outgoing | null = null;
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
+  /** Reads the rest of the connection in place of the reactor. */
+  foreign: HostBody | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   needDrain = false;
@@ -67,6 +70,8 @@ export class ServerSocket {
   readableEnded = false;
   closed = false;
   _hadError = false;
+  /** The server was told of an error. */
+  failed = false;
   #destroyed = false;
   #destroyWhenFinished = false;
   #context: AsyncResource | null = null;
@@ -96,8 +101,9 @@ export class ServerSocket {
     if (this.readable) return this.writable ? 'open' : 'readOnly';
     return this.writable ? 'writeOnly' : 'closed';
   }
+  // What was collected counts as sent: with Node, small writes leave at once.
   get writableLength() {
-    return this.queued + collected(this);
+    return this.queued;
   }
   get bufferSize() {
     return this.writableLength;
@@ -224,6 +230,7 @@ export class ServerSocket {
       if (!this.#destroyed) this.destroy(error);
       return false;
     }
+    const before = this.queued + collected(this);
     if (typeof chunk === 'string') {
       if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
       else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
@@ -233,7 +240,8 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    if (this.writableLength < this.home.highWaterMark) return true;
+    // As a stream's own: what is being written counts, even if it has left by now.
+    if (before + chunk.length < this.home.highWaterMark) return true;
     this.needDrain = true;
     settleLater(this);
     return false;
@@ -320,6 +328,7 @@ export class ServerSocket {
     if (this.pausedReading) {
       this.pausedReading = false;
       if (this.id >= 0) native.stackPause(this.id, false);
+      if (this.listenerCount('resume') > 0) process.nextTick(emitResume, this);
     }
     return this;
   }
@@ -327,6 +336,7 @@ export class ServerSocket {
     if (!this.pausedReading) {
       this.pausedReading = true;
       if (this.id >= 0) native.stackPause(this.id, true);
+      this.emit('pause');
     }
     return this;
   }
@@ -362,7 +372,16 @@ export class ServerSocket {
     return this;
   }
   _onTimeout() {
+    this.home.onTimeout(this);
     this.emit('timeout');
+  }
+
+  // As with Node's own listener, an error is the server's first.
+  emit(event: string | symbol, ...args: unknown[]): boolean {
+    if (event !== 'error') return EventEmitter.prototype.emit.call(this, event, ...args);
+    this.home.onError(this, args[0] as Error);
+    if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, event, ...args);
+    return true;
   }
 
   /** Runs in the connection's own asynchronous context. */
@@ -399,12 +418,16 @@ function closeSocket(socket: ServerSocket, error: Error | null): void {
     const cause = error ?? destroyedError();
     for (const callback of callbacks) callback(cause);
   }
-  if (error) socket.home.onError(socket, error);
+  if (error) socket.emit('error', error);
   socket.closed = true;
   if (socket.timeout > 0) socket.setTimeout(0);
   socket.home.onClose(socket);
   socket.emit('close', socket._hadError);
   socket.home.released();
+}
+
+function emitResume(socket: ServerSocket): void {
+  socket.emit('resume');
 }
 
 function failWrite(socket: ServerSocket, result: number): void {

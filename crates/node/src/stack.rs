@@ -130,6 +130,14 @@ impl Stack {
         }
     }
 
+    /// Sets the timer anew if the reactor has a new one, outside of a turn.
+    fn check_timer(&self) {
+        let changed = self.reactor.borrow_mut().timers_changed();
+        if changed {
+            self.set_timer();
+        }
+    }
+
     fn set_timer(&self) {
         let Ok(reactor) = self.reactor.try_borrow() else { return };
         let next = reactor.next_timer();
@@ -334,6 +342,12 @@ pub fn stack_proceed(connection: u32) -> Result<()> {
     with(|reactor| reactor.proceed(connection as usize))
 }
 
+/// Hands on the rest of the connection's bytes as they come.
+#[napi]
+pub fn stack_proceed_raw(connection: u32) -> Result<()> {
+    with(|reactor| reactor.proceed_raw(connection as usize))
+}
+
 /// Ends this side when all is written.
 #[napi]
 pub fn stack_end(connection: u32) -> Result<()> {
@@ -454,7 +468,9 @@ unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> 
         // SAFETY: JavaScript waits for this function.
         let output = unsafe { stack.output.slice() };
         let bytes = &output[..(length as usize).min(output.len())];
-        outcome(stack.reactor.borrow_mut().send(connection as usize, bytes, done))
+        let sent = stack.reactor.borrow_mut().send(connection as usize, bytes, done);
+        stack.check_timer();
+        outcome(sent)
     });
     // SAFETY: as above.
     unsafe { sys::napi_create_int32(env, queued, &raw mut result) };
@@ -491,7 +507,9 @@ unsafe extern "C" fn send_bytes(
         // SAFETY: as in `send`.
         let output = unsafe { stack.output.slice() };
         let first = &output[..(first as usize).min(output.len())];
-        outcome(stack.reactor.borrow_mut().send_two(connection as usize, first, bytes, done))
+        let sent = stack.reactor.borrow_mut().send_two(connection as usize, first, bytes, done);
+        stack.check_timer();
+        outcome(sent)
     });
     // SAFETY: as in `send`.
     unsafe { sys::napi_create_int32(env, queued, &raw mut result) };

@@ -27,6 +27,8 @@ pub enum Kind {
     Idle = 9,
     /// The server's socket failed to accept: the system's error number, server.
     AcceptFailed = 10,
+    /// Bytes as they came, after [`crate::Reactor::proceed_raw`]: offset, length.
+    Raw = 11,
 }
 
 /// What is unusual.

@@ -3,8 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use millrace_http::body::{BodyDecoder, BodyEvent};
-use millrace_http::received::{Parsed, ReceivedHead, RequestFraming};
+use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
@@ -27,6 +26,8 @@ enum Phase {
     Body(BodyDecoder),
     /// The host's parser is asked; nothing is read.
     Unsure,
+    /// The host's parser reads on, up to the end of the connection.
+    Raw,
     /// The peer's side has ended, or ours reads no more.
     Ended,
 }
@@ -49,9 +50,8 @@ pub(crate) struct Connection {
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    /// Bytes of `input` that were searched for the head's end.
-    scanned: usize,
     phase: Phase,
+    parser: HeadParser,
     /// Bytes that were sent and not taken by the system, from `written` on.
     output: Vec<u8>,
     written: usize,
@@ -63,6 +63,8 @@ pub(crate) struct Connection {
     plain: bool,
     /// The socket may hold more.
     readable: bool,
+    /// The peer has ended its side: no event will tell of what is still unread.
+    peer_ended: bool,
     /// Our side ends when all is written.
     pub(crate) ending: bool,
     /// All of ours is written and our side has ended.
@@ -87,14 +89,15 @@ impl Connection {
             server,
             peer,
             input: Vec::new(),
-            scanned: 0,
             phase: Phase::Head,
+            parser: HeadParser::default(),
             output: Vec::new(),
             written: 0,
             in_flight: 0,
             paused: false,
             plain: false,
             readable: true,
+            peer_ended: false,
             ending: false,
             ended: false,
             began: now,
@@ -107,8 +110,9 @@ impl Connection {
     }
 
     /// Something has arrived, or the peer is gone.
-    pub(crate) fn on_readable(&mut self) {
+    pub(crate) fn on_readable(&mut self, peer_ended: bool) {
         self.readable = true;
+        self.peer_ended |= peer_ended;
     }
 
     /// Nothing is under way: neither received nor answered.
@@ -122,7 +126,7 @@ impl Connection {
         }
         match self.phase {
             Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
-            Phase::Body(_) => self.paused,
+            Phase::Body(_) | Phase::Raw => self.paused,
             Phase::Unsure | Phase::Ended => true,
         }
     }
@@ -158,7 +162,7 @@ impl Connection {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
-                        self.readable = !read.drained && !eof;
+                        self.readable = (!read.drained || self.peer_ended) && !eof;
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
@@ -207,13 +211,11 @@ impl Connection {
                     if self.began == Nanos::NEVER {
                         self.began = now;
                     }
-                    let parsed =
-                        ReceivedHead::parse(&batch.bytes[at..to], &mut self.scanned, &settings.head);
-                    match parsed {
+                    match self.parser.parse(&batch.bytes[at..to], &settings.head) {
                         Parsed::Partial => break,
-                        Parsed::Unsure => return self.doubt(id, batch, (at, to), Doubt::Head),
+                        Parsed::Unsure => return self.doubt(id, batch, (at, to), Doubt::Head, 0),
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return self.doubt(id, batch, (at, to), Doubt::Upgrade);
+                            return self.doubt(id, batch, (at, to), Doubt::Upgrade, 0);
                         }
                         Parsed::Complete(head) => {
                             self.request(id, batch, at, to, &head);
@@ -221,19 +223,20 @@ impl Connection {
                         }
                     }
                 }
-                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to]) {
+                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], &settings.head) {
                     BodyEvent::Data { start, end } => {
                         batch.push(Kind::Body, id, &[(at + start) as i32, (end - start) as i32]);
                         at += end;
                         // An end without further bytes is told with the last part.
                         if at == to
-                            && let BodyEvent::End { .. } = decoder.next(&[])
+                            && let BodyEvent::End { .. } = decoder.next(&[], &settings.head)
                         {
                             self.complete(id, batch, (0, 0));
                         }
                     }
-                    BodyEvent::More => {
-                        at = to;
+                    BodyEvent::More { consumed } => {
+                        at += consumed;
+                        break;
                     }
                     BodyEvent::End { consumed, trailers: (start, end) } => {
                         let trailers = ((at + start) as i32, (end - start) as i32);
@@ -241,9 +244,14 @@ impl Connection {
                         self.complete(id, batch, trailers);
                     }
                     BodyEvent::Unsure { at: offset } => {
-                        return self.doubt(id, batch, (at + offset, to), Doubt::Body);
+                        let prelude = prelude(decoder);
+                        return self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude);
                     }
                 },
+                Phase::Raw => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    at = to;
+                }
                 Phase::Unsure | Phase::Ended => break,
             }
         }
@@ -276,21 +284,16 @@ impl Connection {
         batch.push(
             Kind::Request,
             id,
-            &[offset, length, flags, target, target_end, i32::from(head.method.0)],
+            &[offset, length, flags, target, target_end, i32::from(head.method.id())],
         );
-        self.scanned = 0;
         self.plain = false;
         self.in_flight += 1;
         self.idle_since = Nanos::NEVER;
         match head.framing {
             RequestFraming::None => self.began = Nanos::NEVER,
-            RequestFraming::Length(length) => {
+            framing => {
                 self.head_done = true;
-                self.phase = Phase::Body(BodyDecoder::Length(length));
-            }
-            RequestFraming::Chunked => {
-                self.head_done = true;
-                self.phase = Phase::Body(BodyDecoder::Length(0));
+                self.phase = Phase::Body(BodyDecoder::new(framing));
             }
         }
     }
@@ -309,10 +312,10 @@ impl Connection {
         batch: &mut Batch<'_>,
         (at, to): (usize, usize),
         doubt: Doubt,
+        prelude: i32,
     ) -> usize {
-        batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32]);
+        batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
         self.phase = Phase::Unsure;
-        self.scanned = 0;
         batch.used = to;
         at
     }
@@ -321,6 +324,12 @@ impl Connection {
     pub(crate) fn proceed(&mut self) {
         self.phase = Phase::Head;
         self.plain = true;
+    }
+
+    /// Tells everything that follows as it is; what was told as doubtful is not told again.
+    pub(crate) fn proceed_raw(&mut self) {
+        self.phase = Phase::Raw;
+        self.input.clear();
     }
 
     /// Bytes that were sent and have not left.
@@ -388,4 +397,10 @@ impl Connection {
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
         (self.socket, self.input)
     }
+}
+
+/// What leads another parser to where this one stands, by a number for JavaScript.
+fn prelude(decoder: &BodyDecoder) -> i32 {
+    // In range: a handful of bytes.
+    decoder.prelude().len() as i32
 }

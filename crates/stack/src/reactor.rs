@@ -54,6 +54,7 @@ pub struct Reactor {
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
     woken: bool,
+    timers_changed: bool,
 }
 
 impl Reactor {
@@ -75,6 +76,7 @@ impl Reactor {
             again: Vec::new(),
             gone: Vec::new(),
             woken: false,
+            timers_changed: false,
         })
     }
 
@@ -89,6 +91,11 @@ impl Reactor {
     pub fn next_timer(&self) -> Option<Duration> {
         let next = self.timers.next();
         (next != Nanos::NEVER).then(|| next.since(self.clock.now()))
+    }
+
+    /// Whether a timer was set since the last call.
+    pub fn timers_changed(&mut self) -> bool {
+        std::mem::take(&mut self.timers_changed)
     }
 
     /// Adds a server.
@@ -124,7 +131,7 @@ impl Reactor {
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
         let (socket, peer) = Socket::from_fd(fd)?;
         let id = self.add(socket, peer, server)?;
-        self.again(id);
+        self.wake(id);
         Ok(id)
     }
 
@@ -175,7 +182,7 @@ impl Reactor {
             }
             let Some(connection) = self.connections.get_mut(token) else { continue };
             if event.is_readable() || event.is_read_closed() || event.is_error() {
-                connection.on_readable();
+                connection.on_readable(event.is_read_closed());
                 self.receive(token, batch);
             }
         }
@@ -371,6 +378,7 @@ impl Reactor {
             if !connection.timed && let Some(limit) = settings.keep_alive {
                 connection.timed = true;
                 self.timers.push(self.now + limit, Timer::Idle(id));
+                self.timers_changed = true;
             }
         }
         if waited && connection.can_go_on(settings) {
@@ -392,6 +400,14 @@ impl Reactor {
     pub fn proceed(&mut self, id: usize) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.proceed();
+            self.wake(id);
+        }
+    }
+
+    /// Hands on the rest of the connection's bytes as they come.
+    pub fn proceed_raw(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.proceed_raw();
             self.wake(id);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use millrace_http::received::HeadLimits;
+pub use millrace_http::HeadLimits;
 
 /// What a server asks of its connections. May change at any time; connections see the change with
 /// their next request.

@@ -1,0 +1,24 @@
+import { appendFileSync } from 'node:fs';
+import { servers } from './server.js';
+
+/** At the process's end, appends a line with what its servers counted to the file that this variable names. */
+const file = process.env.MILLRACE_STATS_FILE;
+
+export function writeStatsAtExit(): void {
+  if (!file) return;
+  process.on('exit', () => {
+    const connections = { native: 0, handedOver: 0 };
+    const requests = { native: 0, handedOver: 0 };
+    const reasons: Record<string, number> = {};
+    for (const { stats } of servers) {
+      connections.native += stats.connections.native;
+      connections.handedOver += stats.connections.handedOver;
+      requests.native += stats.requests.native;
+      requests.handedOver += stats.requests.handedOver;
+      for (const [reason, count] of Object.entries(stats.reasons)) {
+        reasons[reason] = (reasons[reason] ?? 0) + count;
+      }
+    }
+    appendFileSync(file, `${JSON.stringify({ connections, requests, reasons })}\n`);
+  });
+}
