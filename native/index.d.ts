@@ -454,6 +454,9 @@ export declare function stackConfigure(server: number, settings: NativeSettings)
 /** Ends this side when all is written. */
 export declare function stackEnd(connection: number): void
 
+/** Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks. */
+export declare function stackFatal(error: unknown): void
+
 /** The functions of the hot path: `send(connection, length, done)` and `sendBytes(connection, length, bytes, done)`. */
 export declare function stackFunctions(): { send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }
 

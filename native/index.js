@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
+const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
 export { NativeRun }
 export { csvFiles }
 export { selfSignedCertificate }
@@ -784,6 +784,7 @@ export { stackClose }
 export { stackCloseListener }
 export { stackConfigure }
 export { stackEnd }
+export { stackFatal }
 export { stackFunctions }
 export { stackIdle }
 export { stackLate }

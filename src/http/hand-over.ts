@@ -3,7 +3,7 @@ import { nodeConnection } from './host-parser.js';
 import { native } from './native.js';
 import { flush } from './output.js';
 import type { NativeServer } from './server.js';
-import { ServerSocket } from './socket.js';
+import type { ServerSocket } from './socket.js';
 
 /**
  * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
@@ -24,7 +24,7 @@ export function handOver(
   home.stats.connections.native--;
   home.stats.reasons[reason] = (home.stats.reasons[reason] ?? 0) + 1;
   const { server } = socket;
-  for (const key of OWN) delete (socket as unknown as Record<string, unknown>)[key];
+  for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
   Object.setPrototypeOf(socket, net.Socket.prototype);
   const ordinary = socket as unknown as OrdinarySocket;
   const options = { fd, allowHalfOpen: true, readable: true, writable: true };
@@ -55,5 +55,8 @@ function count(home: NativeServer, parser: Parser | null): void {
   };
 }
 
-/** What a native socket has of its own; an application's additions stay. */
-const OWN = Object.keys(new ServerSocket(-1, { server: null } as unknown as NativeServer));
+/** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
+const REPLACED = [
+  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'bytesWritten'],
+  ...['timeout', '_paused', '_hadError', '_parent', '_handle'],
+];

@@ -84,6 +84,7 @@ export function flush(): void {
   const { done } = socket;
   socket.done = 0;
   if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done), bytes);
+  if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
 }
 
 /** `socket` has something to tell when its bytes have left. */

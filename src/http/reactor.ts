@@ -17,14 +17,14 @@ import {
 import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
-import { events, input, start } from './native.js';
+import { events, input, native, start } from './native.js';
 import { flush, pending, setInTurn, settle } from './output.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
 
 const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
 
-/** Where in the batch we are. A handler that throws ends the call; the next one goes on behind it. */
+/** Where in the batch we are. A process that is ending leaves in the middle. */
 let cursor = 0;
 
 /** Puts the reactor into this thread's loop. */
@@ -34,25 +34,28 @@ export function startReactor(): void {
 
 function onBatch(count: number): void {
   setInTurn(true);
-  if (cursor > 0) settleAll();
   while (cursor < count) {
     const at = cursor * EVENT_LENGTH;
     cursor++;
-    const kind = events[at] as number;
-    const id = events[at + 1] as number;
-    take(kind, id, at);
-    if (cursor < count && continues(id, at + EVENT_LENGTH)) continue;
-    drainTicks();
-    settleAll();
+    try {
+      take(events[at] as number, events[at + 1] as number, at);
+      if (cursor < count && joined(at)) continue;
+      drainTicks();
+      settleAll();
+    } catch (error) {
+      // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
+      native.stackFatal(error);
+    }
   }
   cursor = 0;
   setInTurn(false);
 }
 
-/** The next event is a part of the same message: nothing comes in between. */
-function continues(id: number, next: number): boolean {
-  const kind = events[next];
-  return events[next + 1] === id && (kind === BODY || kind === END);
+/** With Node, no tick comes between a request and the first of its body that has come with it. */
+function joined(at: number): boolean {
+  if (events[at] !== REQUEST || events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
+  const next = events[at + EVENT_LENGTH];
+  return next === BODY || next === END;
 }
 
 function settleAll(): void {

@@ -186,6 +186,7 @@ export class NativeServer {
   /** The bytes given to the reactor have left, or some of them. */
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
+    socket.unsettled = 0;
     const response = socket.finishing;
     if (response !== null) {
       socket.finishing = null;
@@ -283,15 +284,17 @@ export class NativeServer {
         socket.foreign.take(bytes);
         return;
       }
-      const { error } = judge(this.server, bytes);
+      // Node tells of an error at once, and of a request when those before it are answered.
+      const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
       if (error) {
+        native.stackProceedRaw(socket.id);
         this.onError(socket, error);
         return;
       }
     }
-    const give = () => handOver(this, socket, bytes, reason === 'upgrade' ? 'upgrade' : 'unusual');
-    if (socket.incoming.length === 0) give();
-    else socket.onAnswered = give;
+    if (reason === 'upgrade') handOver(this, socket, bytes, reason);
+    else if (socket.incoming.length === 0) handOver(this, socket, bytes, 'unusual');
+    else socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
   }
 
   /** Somebody listens for the connection's bytes: Node's own code gives them. */

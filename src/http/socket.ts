@@ -35,7 +35,6 @@ export class ServerSocket {
   _httpMessage: Outgoing | null = null;
   _parent = null;
   _handle = null;
-  parser = null;
   /** The request whose body is being received. */
   receiving: Incoming | null = null;
   /** Requests that are not answered, the oldest first. */
@@ -54,6 +53,8 @@ export class ServerSocket {
   foreign: HostBody | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
+  /** Bytes written since everything had left. */
+  unsettled = 0;
   needDrain = false;
   settling = false;
   /** What to do with an unusual request when the responses before it are sent. */
@@ -207,6 +208,12 @@ export class ServerSocket {
     return this.#addresses;
   }
 
+  /** Stands where Node has its parser: what is being received. */
+  get parser(): { incoming: Incoming | null; socket: object } | null {
+    if (this.id < 0) return null;
+    return { incoming: this.receiving ?? this.incoming.at(-1) ?? null, socket: this };
+  }
+
   // Writing.
 
   cork() {
@@ -230,7 +237,6 @@ export class ServerSocket {
       if (!this.#destroyed) this.destroy(error);
       return false;
     }
-    const before = this.queued + collected(this);
     if (typeof chunk === 'string') {
       if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
       else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
@@ -240,8 +246,9 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    // As a stream's own: what is being written counts, even if it has left by now.
-    if (before + chunk.length < this.home.highWaterMark) return true;
+    // As a stream's own: what was written in this turn counts, even if it has left by now.
+    this.unsettled += chunk.length;
+    if (this.unsettled < this.home.highWaterMark) return true;
     this.needDrain = true;
     settleLater(this);
     return false;

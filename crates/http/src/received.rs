@@ -9,11 +9,12 @@ pub struct HeadLimits {
     /// Every head has fewer bytes, empty lines before it included. Node's `maxHeaderSize` will do: of a
     /// head that Node refuses for its size, target, names and values alone have so many.
     pub bytes: usize,
-    /// No head has more fields. Node's `maxHeadersCount` will do, and 1000 where that is not set.
+    /// No head and no trailer section has more fields. Node's `maxHeadersCount` will do, and 1000 where
+    /// that is not set.
     pub fields: usize,
 }
 
-/// What [`HeadParser::parse`] found.
+/// What [`HeadParser::parse`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// Fine so far; all of the input is to be given again, with what follows it.
@@ -35,9 +36,8 @@ pub struct ReceivedHead {
     pub method: Method,
     /// Where the request-target begins and ends.
     pub target: (usize, usize),
-    /// Where the field lines begin and end, the empty line left out; for [`field_lines`].
-    ///
-    /// [`field_lines`]: crate::field_lines
+    /// Where the field lines begin and end, the empty line left out; for
+    /// [`field_lines`](crate::field_lines).
     pub lines: (usize, usize),
     /// How many there are.
     pub fields: usize,
@@ -47,7 +47,8 @@ pub struct ReceivedHead {
     pub framing: RequestFraming,
     /// Another request may follow on this connection (`llhttp_should_keep_alive`).
     pub keep_alive: bool,
-    /// The client asks for another protocol: `Upgrade`, and `Connection: upgrade`.
+    /// The client asks for another protocol: `Upgrade`, and `Connection: upgrade`. What follows this head,
+    /// a body or that protocol, is for the host to say.
     pub upgrade: bool,
     /// There is an `Expect`.
     pub expect: bool,

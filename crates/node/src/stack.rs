@@ -279,6 +279,13 @@ impl From<NativeSettings> for Settings {
     }
 }
 
+/// Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks.
+#[napi]
+pub fn stack_fatal(env: Env, error: napi::bindgen_prelude::Unknown<'_>) {
+    // SAFETY: a value of the present call and its environment.
+    unsafe { sys::napi_fatal_exception(env.raw(), error.raw()) };
+}
+
 /// Adds a server; gives its number.
 #[napi]
 pub fn stack_add_server(settings: NativeSettings) -> Result<u32> {

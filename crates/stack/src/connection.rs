@@ -208,7 +208,9 @@ impl Connection {
         while at < to && !self.stalled(settings) && batch.room() >= EVENTS {
             match &mut self.phase {
                 Phase::Head => {
-                    if self.began == Nanos::NEVER {
+                    let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+                    // Empty lines are no beginning.
+                    if self.began == Nanos::NEVER && !batch.bytes[at..to].iter().all(is_line_end) {
                         self.began = now;
                     }
                     match self.parser.parse(&batch.bytes[at..to], &settings.head) {
@@ -267,7 +269,7 @@ impl Connection {
         head: &ReceivedHead,
     ) {
         let start = at + head.start;
-        let has_body = head.framing != RequestFraming::None;
+        let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
             (head.keep_alive, flag::KEEP_ALIVE),
             (head.minor == 0, flag::HTTP_1_0),
@@ -290,7 +292,7 @@ impl Connection {
         self.in_flight += 1;
         self.idle_since = Nanos::NEVER;
         match head.framing {
-            RequestFraming::None => self.began = Nanos::NEVER,
+            RequestFraming::None | RequestFraming::Length(0) => self.began = Nanos::NEVER,
             framing => {
                 self.head_done = true;
                 self.phase = Phase::Body(BodyDecoder::new(framing));
