@@ -178,7 +178,7 @@ impl Connection {
                 batch.used = taken;
             }
             if eof {
-                let middle = !self.input.is_empty() || matches!(self.phase, Phase::Body(_));
+                let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
                 if matches!(self.phase, Phase::Unsure) || self.stalled(settings) && middle {
                     // Told when the caller has taken what came before.
                     self.readable = true;
@@ -208,9 +208,7 @@ impl Connection {
         while at < to && !self.stalled(settings) && batch.room() >= EVENTS {
             match &mut self.phase {
                 Phase::Head => {
-                    let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
-                    // Empty lines are no beginning.
-                    if self.began == Nanos::NEVER && !batch.bytes[at..to].iter().all(is_line_end) {
+                    if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
                         self.began = now;
                     }
                     match self.parser.parse(&batch.bytes[at..to], &settings.head) {
@@ -405,4 +403,9 @@ impl Connection {
 fn prelude(decoder: &BodyDecoder) -> i32 {
     // In range: a handful of bytes.
     decoder.prelude().len() as i32
+}
+
+/// Empty lines before a request are none of it (RFC 9112, section 2.2).
+fn is_beginning(bytes: &[u8]) -> bool {
+    !bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
