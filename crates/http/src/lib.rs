@@ -3,6 +3,9 @@
 //! ```text
 //!   bytes from a peer ──> ResponseDecoder ──> More | Complete { status, persistent }
 //!   method, target, fields ──> RequestHead ──> bytes for a peer
+//!
+//!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure
+//!                           BodyDecoder ──> Data | End | More | Unsure
 //! ```
 //!
 //! No sockets, no clock, no threads, no logging: what this crate does depends on its input alone, so a
@@ -12,6 +15,8 @@
 //! - [`head`]: status line and fields of one response
 //! - [`chunked`]: the chunked transfer coding (RFC 9112, section 7.1)
 //! - [`request`]: the head of a request, checked and rendered
+//! - [`received`]: the head of a request that a server receives, as Node's parser reads it
+//! - [`body`]: its body
 //!
 //! ```
 //! use millrace_http::{Decoded, ResponseDecoder};
@@ -26,12 +31,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod body;
 pub mod chunked;
 mod error;
+mod fields;
 pub mod head;
+mod method;
+pub mod received;
 pub mod request;
 pub mod response;
 
+pub use body::{BodyDecoder, BodyEvent};
 pub use error::Error;
+pub use fields::field_lines;
+pub use method::Method;
+pub use received::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming};
 pub use request::RequestHead;
 pub use response::{Decoded, KnownHead, ResponseDecoder};

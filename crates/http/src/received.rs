@@ -1,0 +1,297 @@
+//! The head of a request that a server receives.
+
+use crate::fields::{FieldLines, Name, Stop, line_ends, target_end};
+use crate::method::Method;
+
+/// Limits of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadLimits {
+    /// Every head has fewer bytes, empty lines before it included. Node's `maxHeaderSize` will do: of a
+    /// head that Node refuses for its size, target, names and values alone have so many.
+    pub bytes: usize,
+    /// No head and no trailer section has more fields. Node's `maxHeadersCount` will do, and 1000 where
+    /// that is not set.
+    pub fields: usize,
+}
+
+/// What [`HeadParser::parse`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// Fine so far; all of the input is to be given again, with what follows it.
+    Partial,
+    /// A whole head that every host accepts.
+    Complete(ReceivedHead),
+    /// Something unusual or wrong: the host's own parser is to judge these bytes.
+    Unsure,
+}
+
+/// What a request's head says. Offsets count from `start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivedHead {
+    /// Bytes of empty lines before the request line.
+    pub start: usize,
+    /// Bytes from there to behind the empty line that ends the head.
+    pub length: usize,
+    /// The method.
+    pub method: Method,
+    /// Where the request-target begins and ends.
+    pub target: (usize, usize),
+    /// Where the field lines begin and end, the empty line left out; for
+    /// [`field_lines`](crate::field_lines).
+    pub lines: (usize, usize),
+    /// How many there are.
+    pub fields: usize,
+    /// The request is HTTP/1.0 or HTTP/1.1.
+    pub minor: u8,
+    /// How the body ends.
+    pub framing: RequestFraming,
+    /// Another request may follow on this connection (`llhttp_should_keep_alive`).
+    pub keep_alive: bool,
+    /// The client asks for another protocol: `Upgrade`, and `Connection: upgrade`. What follows this head,
+    /// a body or that protocol, is for the host to say.
+    pub upgrade: bool,
+    /// There is an `Expect`.
+    pub expect: bool,
+    /// There is a `Host`.
+    pub host: bool,
+}
+
+/// How the body of a request ends (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestFraming {
+    /// There is none.
+    #[default]
+    None,
+    /// After this many bytes, at most 15 digits of them.
+    Length(u64),
+    /// After the last chunk and its trailers.
+    Chunked,
+}
+
+/// Parses the heads of requests as llhttp 8.1 to 9.4 do alike with Node's strict defaults. What one of
+/// them might refuse or read otherwise is `Unsure`, and so is what hardly anybody sends.
+///
+/// Goes on where it stopped: a head in tiny pieces costs what it costs in one, and what is wrong is told
+/// at the byte, or at the end of the line, that is wrong, wherever the input is split.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadParser {
+    part: Part,
+    lines: FieldLines,
+    /// As far as it has been read.
+    head: ReceivedHead,
+    connection: Connection,
+    has_upgrade: bool,
+}
+
+/// What is to be read next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    EmptyLines,
+    Method,
+    Target,
+    Version,
+    Fields,
+}
+
+impl Default for HeadParser {
+    fn default() -> Self {
+        let head = ReceivedHead {
+            start: 0,
+            length: 0,
+            method: Method::Get,
+            target: (0, 0),
+            lines: (0, 0),
+            fields: 0,
+            minor: 1,
+            framing: RequestFraming::None,
+            keep_alive: true,
+            upgrade: false,
+            expect: false,
+            host: false,
+        };
+        Self {
+            part: Part::EmptyLines,
+            lines: FieldLines::default(),
+            head,
+            connection: Connection::default(),
+            has_upgrade: false,
+        }
+    }
+}
+
+impl HeadParser {
+    /// Reads on in the head that begins at the start of `input`, or behind empty lines there; what was
+    /// given before is given again. After `Complete` and `Unsure` it is ready for another head.
+    pub fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Parsed {
+        let parsed = match self.read_on(input, limits) {
+            Ok(()) if self.lines.at < limits.bytes => Parsed::Complete(self.head),
+            Err(Stop::Partial) if input.len() < limits.bytes => return Parsed::Partial,
+            _ => Parsed::Unsure,
+        };
+        *self = Self::default();
+        parsed
+    }
+
+    fn read_on(&mut self, input: &[u8], limits: &HeadLimits) -> Result<(), Stop> {
+        if input.len() < self.lines.at {
+            return Err(Stop::Unsure);
+        }
+        if self.part != Part::Fields {
+            self.read_request_line(input)?;
+        }
+        while let Some((name, value)) = self.lines.next(input)? {
+            if self.lines.count > limits.fields {
+                return Err(Stop::Unsure);
+            }
+            self.add(name, value)?;
+        }
+        self.complete();
+        Ok(())
+    }
+
+    /// RFC 9112, section 3; empty lines before it are passed over (section 2.2).
+    fn read_request_line(&mut self, input: &[u8]) -> Result<(), Stop> {
+        let (at, head) = (&mut self.lines.at, &mut self.head);
+        if self.part == Part::EmptyLines {
+            while line_ends(input, *at)? {
+                *at += 2;
+            }
+            (self.part, head.start) = (Part::Method, *at);
+        }
+        if self.part == Part::Method {
+            head.method = read_method(rest(input, *at))?;
+            *at += head.method.as_str().len() + 1;
+            (self.part, head.target.0) = (Part::Target, *at);
+        }
+        if self.part == Part::Target {
+            *at = target_end(input, *at);
+            judge_target(rest(input, head.target.0), *at - head.target.0, head.method)?;
+            head.target.1 = *at;
+            *at += 1;
+            self.part = Part::Version;
+        }
+        head.minor = read_version(rest(input, *at))?;
+        *at += VERSION_LENGTH;
+        self.part = Part::Fields;
+        head.lines.0 = *at;
+        Ok(())
+    }
+
+    /// One field for each thing that decides about framing, so that no two can contradict each other.
+    fn add(&mut self, name: Name, value: &[u8]) -> Result<(), Stop> {
+        let head = &mut self.head;
+        match name {
+            Name::Other => {}
+            Name::Connection => self.connection.add(value)?,
+            Name::ContentLength if head.framing == RequestFraming::None => {
+                head.framing = RequestFraming::Length(parse_length(value).ok_or(Stop::Unsure)?);
+            }
+            Name::Expect => head.expect = true,
+            Name::Host if !head.host => head.host = true,
+            Name::TransferEncoding
+                if head.framing == RequestFraming::None
+                    && head.minor == 1
+                    && value.eq_ignore_ascii_case(b"chunked") =>
+            {
+                head.framing = RequestFraming::Chunked;
+            }
+            // llhttp does not see an empty one.
+            Name::Upgrade if !value.is_empty() => self.has_upgrade = true,
+            // Proxy-Connection is as good as Connection to llhttp.
+            Name::ContentLength
+            | Name::Host
+            | Name::ProxyConnection
+            | Name::TransferEncoding
+            | Name::Upgrade => return Err(Stop::Unsure),
+        }
+        Ok(())
+    }
+
+    /// As `llhttp_should_keep_alive` and `llhttp__before_headers_complete` have it: HTTP/1.0 with
+    /// `keep-alive` is kept even if there is a `close` as well.
+    fn complete(&mut self) {
+        let Self { lines, head, connection, has_upgrade, .. } = self;
+        head.length = lines.at - head.start;
+        head.fields = lines.count;
+        head.keep_alive = if head.minor == 1 { !connection.close } else { connection.keep_alive };
+        head.upgrade = *has_upgrade && connection.upgrade;
+        for offset in [&mut head.target.0, &mut head.target.1, &mut head.lines.0] {
+            *offset -= head.start;
+        }
+        head.lines.1 = head.length - 2;
+    }
+}
+
+fn rest(input: &[u8], at: usize) -> &[u8] {
+    input.get(at..).unwrap_or_default()
+}
+
+fn read_method(line: &[u8]) -> Result<Method, Stop> {
+    match Method::at_start_of(line) {
+        Some(method) => Ok(method),
+        None if Method::may_start_with(line) => Err(Stop::Partial),
+        None => Err(Stop::Unsure),
+    }
+}
+
+/// The origin-form, and the asterisk-form of OPTIONS (RFC 9112, section 3.2), with a space behind it.
+fn judge_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> {
+    let target = &line[..length];
+    let origin = target.first() == Some(&b'/');
+    let asterisk = target == b"*" && method == Method::Options;
+    match line.get(length) {
+        Some(b' ') if origin || asterisk => Ok(()),
+        None if origin || asterisk || target.is_empty() => Err(Stop::Partial),
+        _ => Err(Stop::Unsure),
+    }
+}
+
+const VERSION_LENGTH: usize = b"HTTP/1.1\r\n".len();
+
+/// The minor version, with the line's end behind it.
+fn read_version(line: &[u8]) -> Result<u8, Stop> {
+    let [one, zero] = [b"HTTP/1.1\r\n", b"HTTP/1.0\r\n"];
+    if line.starts_with(one) {
+        Ok(1)
+    } else if line.starts_with(zero) {
+        Ok(0)
+    } else if one.starts_with(line) || zero.starts_with(line) {
+        Err(Stop::Partial)
+    } else {
+        Err(Stop::Unsure)
+    }
+}
+
+/// At most 15 digits: the number is exact in JavaScript.
+fn parse_length(digits: &[u8]) -> Option<u64> {
+    if !(1..=15).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0, |length, digit| {
+        digit.is_ascii_digit().then(|| length * 10 + u64::from(digit - b'0'))
+    })
+}
+
+/// The options that llhttp knows, of all `Connection` fields together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Connection {
+    close: bool,
+    keep_alive: bool,
+    upgrade: bool,
+}
+
+impl Connection {
+    /// An option counts when it is an element of the list by itself: `closed` and `close x` are none.
+    /// Before 9.4.2 llhttp took no tab behind an option for white space.
+    fn add(&mut self, value: &[u8]) -> Result<(), Stop> {
+        if value.contains(&b'\t') {
+            return Err(Stop::Unsure);
+        }
+        for option in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            self.upgrade |= option.eq_ignore_ascii_case(b"upgrade");
+        }
+        Ok(())
+    }
+}
