@@ -2,18 +2,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { on, once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { startTestServer } from 'millrace';
+import { ownerOfPort } from '../dist/process/listening.js';
 import { referencePage } from '../scripts/reference.js';
+import { isResult } from './result-schema.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const folder = mkdtempSync(join(tmpdir(), 'millrace-cli-'));
 const seen = [];
 let url;
@@ -43,7 +45,7 @@ after(() => {
 
 /** Runs the command line; what is written to either stream is text. */
 function start(...args) {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [bin, ...args]);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text;
@@ -59,18 +61,12 @@ function millrace(...args) {
   return start(...args).ended;
 }
 
-const schema = readFileSync(
-  new URL('../docs/reference/result.schema.json', import.meta.url),
-  'utf8',
-);
-const validate = new Ajv2020({ allErrors: true }).compile(JSON.parse(schema));
-
 /** Runs it with --json; the result is held against the schema. */
 async function json(...args) {
   const { code, stdout, stderr } = await millrace('--json', '-d', '300ms', ...args);
   assert.notEqual(stdout, '', stderr);
   const result = JSON.parse(stdout);
-  assert.ok(validate(result), JSON.stringify(validate.errors, null, 2));
+  assert.ok(isResult(result), JSON.stringify(isResult.errors, null, 2));
   return { code, stderr, result };
 }
 
@@ -115,6 +111,15 @@ const BAD_INPUT = [
   [['--json=yes', 'h'], /--json: 'yes' given; accepted: no value/],
   [['--'], /-- given without a command after it/],
   [['-s', 'post.lua', 'h'], /^millrace: -s is not taken: scripts are not run; .*--targets/],
+  [['--json', '-', 'h'], /^millrace: URL: '-' is not a URL to load/],
+  [['-W', '5s', 'h'], /^millrace: -W is not taken: .*--warmup/],
+  [['--on-port', 'h'], /^millrace: --on-port is not taken: .*-- node server\.js/],
+  [['-keepalive=false', 'h'], /^millrace: -keepalive is not taken: .*--connection close/],
+  [['--html', '-', 'h'], /^millrace: --html: '-' given; accepted: the name of a file$/],
+  [
+    ['--stage', '5s:10', '--warmup', '1s', 'h'],
+    /warmup with stages that start from a rate of 0, .*-R/,
+  ],
   [['-r', '5', 'h'], /^millrace: -r is not taken: .*-R/],
   [['help', 'conections'], /there is no flag 'conections'; did you mean --connections\?/],
   [['testserver', '--delay', 'long'], /--delay: 'long' is not a duration/],
@@ -248,6 +253,32 @@ test('--json is the result and nothing else; -o and --html write files', async (
   assert.match(readFileSync(html, 'utf8'), /^<!doctype html>/i);
 });
 
+test('-o - is --json; targets and a body come from standard input', async () => {
+  const args = ['-o', '-', '-n', '4', '-c', '1'];
+  const targets = start(...args, '--targets', '-', url);
+  targets.child.stdin.end('GET /from-stdin\n');
+  const { code, stdout } = await targets.ended;
+  assert.equal(code, 0);
+  assert.match(JSON.parse(stdout).plan.targets[0].url, /from-stdin$/);
+  assert.equal(seen.at(-1).url, '/from-stdin');
+  assert.ok(!existsSync('-'));
+
+  const body = start(...args, '-b', '@-', url);
+  body.child.stdin.end('a body');
+  assert.equal((await body.ended).code, 0);
+  assert.equal(seen.at(-1).body, 'a body');
+});
+
+test("vegeta's -body is a file, --body a text", async () => {
+  const path = join(folder, 'vegeta-body.txt');
+  writeFileSync(path, 'of the file');
+  const { stderr } = await json('-body', path, url);
+  assert.equal(seen.at(-1).body, 'of the file');
+  assert.match(stderr, /^note: -body .* is taken as --body @/);
+  await json('--body', path, url);
+  assert.equal(seen.at(-1).body, path);
+});
+
 test('the report says first how the flags were understood', async () => {
   const { code, stdout, stderr } = await millrace('-c', '3', '-d', '200ms', url);
   assert.equal(code, 0, stderr);
@@ -348,6 +379,20 @@ test('Ctrl-C gives the report so far', async () => {
   assert.equal(code, result.requests.ok > 0 ? 0 : 3);
 });
 
+test('Ctrl-C before a request was sent: one line, exit 130', async () => {
+  const silent = createNetServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { child, ended } = start('-c', '1', `https://127.0.0.1:${silent.address().port}/`);
+  const [connection] = await once(silent, 'connection');
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await ended;
+  connection.destroy();
+  silent.close();
+  assert.equal(stderr, 'millrace: interrupted before a request was sent\n');
+  assert.equal(stdout, '');
+  assert.equal(code, 130);
+});
+
 const SERVER = `
 const server = require('node:http').createServer((request, response) => {
   if (request.url === '/exit') process.exit(7);
@@ -381,6 +426,7 @@ test('exit 3: the command ends early, or during the run', async () => {
   const during = await json(...target, '-d', '20s', '--', process.execPath, script, '0');
   assert.equal(during.code, 3);
   assert.ok(during.result.warnings.some(({ id }) => id === 'server-ended'));
+  assert.equal(during.result.interrupted, false, 'nobody interrupted it');
   assert.ok(during.result.durationMs < 10_000, 'the run was ended');
 });
 
@@ -411,4 +457,19 @@ test('testserver: one line with the URL, ends on SIGTERM', async () => {
   assert.equal(stdout, line);
   assert.equal(code, 0);
   await assert.rejects(fetch(address));
+});
+
+test('testserver: says when one of its processes has died, exit 1', {
+  skip: noProcfs,
+}, async () => {
+  for (const processes of ['1', '2']) {
+    const { child, ended } = start('testserver', '--port', '0', '--processes', processes);
+    const [line] = await once(child.stdout, 'data');
+    const [, address] = /^Listening on (\S+)\n$/.exec(line);
+    const { port } = new URL(address);
+    process.kill(ownerOfPort(Number(port), '127.0.0.1'), 'SIGKILL');
+    const { code, stderr } = await ended;
+    assert.equal(stderr, 'millrace: a process of the test server has ended\n');
+    assert.equal(code, 1);
+  }
 });

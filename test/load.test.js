@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -69,6 +70,73 @@ test('a signal that is aborted before: there is no result', async () => {
   const reason = new Error('not now');
   const run = load({ url: 'http://127.0.0.1:1/', signal: AbortSignal.abort(reason) });
   await assert.rejects(run, reason);
+});
+
+test('a signal that is aborted in set-up: there is no result', async (t) => {
+  // It accepts and never answers: the handshake goes on until its time is over.
+  const silent = createNetServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  const { signal } = controller;
+  const run = load({ url: `https://127.0.0.1:${silent.address().port}/`, connections: 1, signal });
+  await assert.rejects(async () => {
+    for await (const { phase } of run) {
+      assert.equal(phase, 'setup');
+      controller.abort(reason);
+    }
+  }, reason);
+  await assert.rejects(run, reason);
+});
+
+test('a signal in the warm-up: the result says how long that was', async (t) => {
+  const { url } = await testServer(t, { delay: 1 });
+  const controller = new AbortController();
+  const before = performance.now();
+  const run = load({ url, duration: '60s', warmup: '60s', signal: controller.signal });
+  let seenMs = 0;
+  for await (const { phase, elapsedMs, completed } of run) {
+    if (phase !== 'warmup' || elapsedMs < 200 || controller.signal.aborted) continue;
+    assert.ok(completed > 0);
+    seenMs = elapsedMs;
+    controller.abort();
+  }
+  const { interrupted, warmup, requests, durationMs } = await run;
+  assert.equal(interrupted, true);
+  assert.equal(durationMs, 0);
+  assert.equal(requests.sent, 0);
+  assert.ok(warmup.requests > 0);
+  const wholeMs = performance.now() - before;
+  assert.ok(
+    warmup.durationMs >= seenMs && warmup.durationMs <= wholeMs,
+    `${warmup.durationMs} ms, not ${seenMs} to ${wholeMs}`,
+  );
+});
+
+test('a warm-up that was not interrupted is as long as planned', async (t) => {
+  const { url } = await testServer(t);
+  const { warmup, interrupted } = await load({ url, duration: 50, warmup: 70 });
+  assert.equal(warmup.durationMs, 70);
+  assert.equal(interrupted, false);
+});
+
+const noProcfs = process.platform !== 'linux' && 'needs /proc';
+
+test('a command that serves on two ports: it is said which one was loaded', {
+  skip: noProcfs,
+}, async () => {
+  const program = `
+    const http = require('node:http');
+    const server = () => http.createServer((_, response) => response.end());
+    const first = server().listen(0, '127.0.0.1', () => server().listen(0, '127.0.0.1'));`;
+  const run = load({ command: [process.execPath, '-e', program], duration: 300 });
+  const { plan, warnings } = await run;
+  const { message } = warnings.find(({ id }) => id === 'several-ports');
+  const [, other] = /port (\d+) too: what was loaded is 127\.0\.0\.1:\d+\./.exec(message);
+  assert.ok(message.includes(`http://localhost:${other}/`));
+  assert.ok(message.includes(plan.addresses[0]));
+  assert.notEqual(plan.addresses[0], `127.0.0.1:${other}`);
 });
 
 test('iterating throws what the promise rejects with', async () => {

@@ -137,6 +137,14 @@ test('stages make the run open and give its length', async () => {
   assert.equal(arrivalsWithin(step, 1000), 100);
 });
 
+test('counts may be text', async () => {
+  const stages = [{ duration: '1s', rate: '1k' }];
+  const counts = { connections: '1k', threads: '2', pipelining: '3', maxPending: '10k' };
+  const { summary } = await planOf({ url, stages, ...counts });
+  const { connections, threads, pipelining, maxPending } = summary;
+  assert.deepEqual([connections, threads, pipelining, maxPending], [1000, 2, 3, 10_000]);
+});
+
 test('a number of requests ends the run; more connections are not opened', async () => {
   const { summary } = await planOf({ url, requests: '3', connections: 50, threads: 4 });
   assert.equal(summary.requests, 3);
@@ -349,7 +357,7 @@ const REFUSED = [
   [{ url, requests: 0 }, /requests: '0' given/],
   [{ url, rate: 0 }, /rate: 0 given/],
   [{ url, rate: 'fast' }, /rate: 'fast' is not a rate/],
-  [{ url, stages: [{ duration: 'x', rate: 1 }] }, /stage 1: 'x' is not a duration/],
+  [{ url, stages: [{ duration: 'x', rate: 1 }] }, /stages\[0\]\.duration: 'x' is not a duration/],
   [{ url, pipelining: 4, connection: 'close' }, /pipelining 4 with connection close/],
   [{ url: 'https://h', pipelining: 4, tls: 'resume' }, /pipelining 4 with tls resume/],
   [{ url, pipelining: 16, rate: 1, duration: '5s' }, /pipelining 16 with 5 arrivals in all/],
@@ -418,8 +426,12 @@ const REFUSED = [
   [{ url, timeout: 'soon' }, /timeout: 'soon' is not a duration/],
   [{ url, connectTimeout: 'soon' }, /connectTimeout: 'soon' is not a duration/],
   [{ command: [] }, /command: an empty list/],
-  [{ command: 'node server.js' }, /command: "node server.js" given; accepted: a list/],
+  [{ command: 'node server.js' }, /command: 'node server\.js' given; accepted: a list/],
   [{ command: ['node'], socketPath: '/tmp/s' }, /a command and a Unix socket given/],
+  [
+    { url, stages: [{ duration: '1s', rate: 5 }], warmup: '1s' },
+    /warmup with stages that start from/,
+  ],
   [{ url, pid: 2 ** 30 }, /pid: 1073741824 is not a running process/],
   [
     { targets: [{ url }, { url, headers: { connection: 'close' } }] },
@@ -427,7 +439,52 @@ const REFUSED = [
   ],
 ];
 
-for (const [options, message] of REFUSED) {
+/** What a program without types may pass. */
+const WRONG_SHAPES = [
+  [undefined, /^options: undefined given; accepted: an object$/],
+  [[], /^options: \[\] given/],
+  [{ url: 5 }, /^url: 5 given; accepted: text, or a list of text$/],
+  [{ url: ['a', null] }, /^url: \[ 'a', null \] given/],
+  [{ url, method: 5 }, /^method: 5 given; accepted: text$/],
+  [{ url, body: 5 }, /^body: 5 given; accepted: text or a Uint8Array$/],
+  [{ url, headers: 5 }, /^headers: 5 given; accepted: an object, or a list of pairs/],
+  [{ url, headers: null }, /^headers: null given/],
+  [{ url, headers: ['ab'] }, /^headers: \[ 'ab' \] given/],
+  [{ url, headers: new Map([['a', 'b']]) }, /^headers: Map\(1\) .* given/],
+  [{ url, headers: { a: 5 } }, /^headers: a: 5 given; accepted: text$/],
+  [{ url, headers: [[Symbol('a'), 'b']] }, /^headers: Symbol\(a\) is not a header name/],
+  [
+    { url, connections: {} },
+    /^connections: \{\} given; accepted: a number, or text such as '10k'$/,
+  ],
+  [{ url, connections: null }, /^connections: null given/],
+  [
+    { url, duration: true },
+    /^duration: true given; accepted: milliseconds, or text such as '10s'$/,
+  ],
+  [{ url, rate: [5] }, /^rate: \[ 5 \] given/],
+  [{ url, placeholders: 'no' }, /^placeholders: 'no' given; accepted: true or false$/],
+  [{ url, signal: {} }, /^signal: \{\} given; accepted: an AbortSignal$/],
+  [{ url, pid: 'x' }, /^pid: 'x' given; accepted: a process id, or false$/],
+  [{ command: ['node', 5] }, /^command\[1\]: 5 given; accepted: text$/],
+  [{ targets: url }, /^targets: 'http.*' given; accepted: a list of targets$/],
+  [{ url, targets: [{}] }, /^targets\[0\]: \{\} given; accepted: an object with a url$/],
+  [{ targets: [{ url }, 5] }, /^targets\[1\]: 5 given/],
+  [
+    { targets: [{ url, methd: 'PUT' }] },
+    /^targets\[0\]: unknown field 'methd'; did you mean 'method'\?$/,
+  ],
+  [{ targets: [{ url, method: 5 }] }, /^targets\[0\]\.method: 5 given; accepted: text$/],
+  [{ targets: [{ url, weight: '5' }] }, /^targets\[0\]\.weight: '5' given; accepted: a number$/],
+  [{ url, stages: 5 }, /^stages: 5 given; accepted: a list of stages$/],
+  [
+    { url, stages: [{ duration: 5 }] },
+    /^stages\[0\]: \{ duration: 5 \} given; accepted: an object with/,
+  ],
+  [{ url, stages: [{ duration: 5, rate: 5, ramp: 1 }] }, /^stages\[0\]: unknown field 'ramp'$/],
+];
+
+for (const [options, message] of [...REFUSED, ...WRONG_SHAPES]) {
   test(`refused: ${message.source}`, async () => {
     const error = await load(options).then(
       () => assert.fail('accepted'),
@@ -454,6 +511,8 @@ test('refused lines of a targets file are named', async () => {
     ['{"method":"GET"}', /:1: a target needs a method and a url/],
     ['{"method":"GET","url":"http://h/","headers":{}}', /:1: the field 'headers' is not known/],
     ['{"method":"GET","url":"http://h/","header":{"a":"b"}}', /:1: the header field needs lists/],
+    ['{"method":"GET","url":"http://h/","header":{"a":[5]}}', /:1: a: 5 given; accepted: text/],
+    ['{"method":"GET","url":"http://h/","weight":"5"}', /:1: weight: '5' given; accepted: a num/],
     ['{"method":"GET","url":"http://h/","body":"***"}', /:1: the body is not base64/],
     ['# nothing\n', /holds no target/],
   ];

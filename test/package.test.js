@@ -77,6 +77,7 @@ test('the installed package is imported, and its types compile without skipLibCh
       const result: LoadResult = await load({ url, duration: '1s', connections: 2 });
       return result.latencyMs.p99;
     }
+    load({ url: 'http://127.0.0.1/', connections: '1k', stages: [{ duration: '1s', rate: '1k' }] });
     // @ts-expect-error there is no such option
     load({ url: 'http://127.0.0.1/', conections: 2 });
     export const code = (error: MillraceError) => error.code satisfies string;`,

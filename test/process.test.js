@@ -5,11 +5,13 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { PassThrough } from 'node:stream';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from 'millrace';
 import { startCommand } from '../dist/process/command.js';
 import { listeningSockets, ownerOfPort } from '../dist/process/listening.js';
+import { readStat } from '../dist/process/procfs.js';
 import { sampleProcesses } from '../dist/process/sampler.js';
 import { ancestors, processTree } from '../dist/process/tree.js';
 
@@ -76,6 +78,19 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.deepEqual(ancestors(grandchild).slice(0, 3), [child.pid, process.pid, process.ppid]);
     child.disconnect();
     await until(() => !isRunning(grandchild));
+  });
+
+  test('is not confused by what a process calls itself', async () => {
+    const child = node(`
+      require('fs').writeFileSync('/proc/self/comm', 'a) Z 1 1 (b');
+      process.send(1);
+      setInterval(() => {}, 1e6);`);
+    await once(child, 'message');
+    assert.match(readFileSync(`/proc/${child.pid}/stat`, 'utf8'), /^\d+ \(a\) Z 1 1 \(b\) /);
+    const { state, parent } = readStat(`/proc/${child.pid}`);
+    assert.match(state, /^[RS]$/);
+    assert.equal(parent, process.pid);
+    assert.equal(ancestors(child.pid)[0], process.pid);
   });
 
   test('of one that has ended is empty but for itself', async () => {
@@ -316,6 +331,51 @@ describe('a command', { skip: noProcfs, timeout: 30_000 }, () => {
     assert.equal((await start(program(text), { port })).port, port);
   });
 
+  test('is known by the port it serves on, not by that of its debugger', async () => {
+    const [low, high] = await freePorts(2);
+    const inspect = [process.execPath, `--inspect=127.0.0.1:${low}`, '-e'];
+    const server = await start([...inspect, `${LISTENING}.listen(${high}, '127.0.0.1')`]);
+    assert.equal(server.port, high);
+    assert.deepEqual(await server.otherPorts(), []);
+  });
+
+  test('tells which other ports it serves on', async () => {
+    const [low, high] = await freePorts(2);
+    const both = `${LISTENING}.listen(${low}, () => ${LISTENING}.listen(${high}, () => console.log('both')))`;
+    const output = new PassThrough();
+    const server = await start(program(both), { onOutput: (chunk) => output.write(chunk) });
+    await once(output, 'data');
+    assert.equal(server.port, low);
+    assert.deepEqual(await server.otherPorts(), [high]);
+  });
+
+  test('lets go of a process that left its group and holds its output', async () => {
+    const leaving = `
+      process.on('SIGPIPE', () => {});
+      process.stdout.on('error', () => process.exit());
+      setInterval(() => console.log(process.pid), 10);`;
+    const server = `
+      const options = { detached: true, stdio: ['ignore', 'inherit', 'inherit'] };
+      require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(leaving)}], options).unref();
+      ${LISTENING}.listen(0)`;
+    const caller = node(`
+      import(${JSON.stringify(import.meta.resolve('../dist/process/command.js'))})
+        .then(async ({ startCommand }) => {
+          let left;
+          const output = new Promise((resolve) => { left = resolve; });
+          const options = { timeoutMs: 15000, onOutput: left };
+          const server = await startCommand(${JSON.stringify(program(server))}, options);
+          const pid = Number(String(await output).split('\\n')[0]);
+          await server.stop();
+          process.send(pid, () => process.disconnect());
+        });`);
+    const [pid] = await once(caller, 'message');
+    cleanups.push(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
+    const [code] = await once(caller, 'exit');
+    assert.equal(code, 0);
+    await until(() => hasEnded(pid));
+  });
+
   test('leaves no process behind', async () => {
     const ignoring = `process.on('SIGTERM', () => {}); process.send(1); setInterval(() => {}, 1e6)`;
     const server = await start(
@@ -418,12 +478,18 @@ describe('a command', { skip: noProcfs, timeout: 30_000 }, () => {
   });
 });
 
+/** Several that are free at the same time, the lowest first. */
+async function freePorts(number) {
+  const servers = Array.from({ length: number }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => server.address().port).sort((a, b) => a - b);
+  for (const server of servers) server.close();
+  await Promise.all(servers.map((server) => once(server, 'close')));
+  return ports;
+}
+
 async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
+  const [port] = await freePorts(1);
   return port;
 }
 

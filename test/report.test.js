@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { chromium } from 'playwright-core';
 import { buckets } from '../dist/report/buckets.js';
 import { htmlReport } from '../dist/report/html.js';
@@ -22,6 +21,7 @@ import {
   share,
   time,
 } from '../dist/report/units.js';
+import { fitsPublished, isResult } from './result-schema.js';
 
 const fixtures = new URL('./fixtures/', import.meta.url);
 const names = readdirSync(fixtures)
@@ -158,6 +158,7 @@ describe('text', () => {
   });
 
   test('a freeze is seen over time', () => {
+    assert.match(field(plain(fixture('open-freeze')), 'highest p99'), / {2}0 to 1\.50 s$/);
     assert.match(
       field(plain(fixture('open-freeze')), 'over time'),
       /^▂+▁+█▄▂+ {2}0 to 4,643 req\/s$/,
@@ -228,6 +229,8 @@ describe('numbers', () => {
     ]);
     printed(rate, [
       [0, '0'],
+      [1 / 3600, '0.000278'],
+      [1e-7, '0.0000001'],
       [0.25, '0.25'],
       [19.45, '19.4'],
       [112_345.4, '112,345'],
@@ -292,20 +295,15 @@ describe('numbers', () => {
     assert.equal(merged[0].completed, 100);
     assert.equal(merged[0].errors, 10);
     assert.equal(merged[1].completed, 21 / 0.21);
-    assert.equal(merged[1].worstP99Ms, 2);
+    assert.equal(merged[1].highestP99Ms, 2);
   });
 });
 
 describe('schema', () => {
-  const schema = new URL('../docs/reference/result.schema.json', import.meta.url);
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
-    JSON.parse(readFileSync(schema, 'utf8')),
-  );
-
   for (const name of names) {
     test(`${name} is valid`, () => {
-      validate(fixture(name));
-      assert.deepEqual(validate.errors, null);
+      isResult(fixture(name));
+      assert.deepEqual(isResult.errors, null);
     });
   }
 
@@ -318,7 +316,15 @@ describe('schema', () => {
       (result) => ({ ...result, errors: [{ kind: 'unlucky', count: 1, example: null }] }),
       (result) => ({ ...result, percentiles: { ...result.percentiles, latency: [[50]] } }),
     ];
-    for (const spoil of spoiled) assert.equal(validate(spoil(fixture('closed'))), false);
+    for (const spoil of spoiled) assert.equal(isResult(spoil(fixture('closed'))), false);
+  });
+
+  test('as published lets properties be added, at any depth, and none be left out', () => {
+    const result = fixture('closed');
+    const { meanInFlight, ...rest } = result;
+    assert.ok(fitsPublished({ ...result, added: 1 }));
+    assert.ok(fitsPublished({ ...result, latencyMs: { ...result.latencyMs, p99_999: 1 } }));
+    assert.equal(fitsPublished(rest), false);
   });
 });
 
@@ -332,6 +338,33 @@ function allCensored() {
     [100, 1500],
   ];
   return { ...result, latencyMs, percentiles: { ...result.percentiles, latency } };
+}
+
+/** An hour at 100 responses a second; after half of it a window and a sample stand out, and earlier nothing ended for 3 s. */
+function hourLong() {
+  const result = fixture('server');
+  const at = (index) => index * 100;
+  const series = Array.from({ length: 36_000 }, (_, index) => {
+    const stalled = index >= 9000 && index < 9030;
+    const [p50Ms, p99Ms] = index === 18_007 ? [90, 900] : [1, 2];
+    return {
+      tMs: at(index),
+      completed: 10,
+      errors: 0,
+      ...(stalled ? { p50Ms: null, p99Ms: null } : { p50Ms, p99Ms }),
+    };
+  });
+  const samples = series.map(({ tMs }, index) => ({
+    tMs: tMs + 100,
+    cpu: index === 18_007 ? 3.5 : 1,
+    rssMb: index === 18_007 ? 999 : 100,
+  }));
+  return {
+    ...result,
+    durationMs: 3_600_000,
+    series,
+    server: { ...result.server, series: samples },
+  };
 }
 
 /** A result with markup wherever text from outside can stand. */
@@ -385,6 +418,34 @@ describe('page', () => {
     assert.ok(
       htmlReport(fixture('closed')).includes('Permission is hereby granted, free of charge'),
     );
+  });
+
+  test('the series of an hour are thinned, their peaks are kept, and the titles say so', () => {
+    const result = hourLong();
+    const page = htmlReport(result);
+    const plots = Object.fromEntries(embedded(page, 'plots').map((plot) => [plot.id, plot]));
+    const { throughput, latency, cpu, memory } = plots;
+    for (const { x, series } of [throughput, latency, cpu, memory]) {
+      assert.ok(x.length > 1000 && x.length <= 1201, `${x.length} points`);
+      for (const { values } of series) assert.equal(values.length, x.length);
+    }
+    assert.equal(latency.x.indexOf(1800), 600);
+    const [p99s, p50s] = latency.series.map(({ values }) => values);
+    assert.deepEqual([p99s[600], p50s[600]], [900, 90]);
+    assert.deepEqual([p99s[599], p50s[599]], [2, 1]);
+    assert.equal(p99s[300], null, 'a gap stays a gap');
+    assert.equal(throughput.series[0].values[600], 100, 'a mean');
+    assert.equal(Math.max(...cpu.series[0].values), 3.5);
+    assert.equal(Math.max(...memory.series[0].values), 999);
+    const titles = [...page.matchAll(/<h3>(.*?)<\/h3>/g)].map(([, title]) => title);
+    assert.deepEqual(titles.slice(0, 4), [
+      'Throughput, mean of each 3 s',
+      'Latency, highest of each 3 s',
+      'Server CPU, highest of each 3 s',
+      'Server memory, highest of each 3 s',
+    ]);
+    assert.equal(embedded(page, 'result').series.length, 36_000, 'the result is whole');
+    assert.ok(htmlReport(fixture('closed')).includes('<h3>Latency</h3>'));
   });
 
   test('CLIENT-BOUND stands before the numbers', () => {

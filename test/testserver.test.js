@@ -287,7 +287,19 @@ describe('its processes', { timeout: 20_000 }, () => {
     const server = await start({ processes: 2 });
     process.kill(server.pids[0], 'SIGKILL');
     await until(() => ![server.pid, ...server.pids].some(isRunning));
+    await server.exited;
     await assert.rejects(server.requests(), { message: 'a process of the test server has ended' });
+  });
+
+  test('exited is told after close(), too', async () => {
+    for (const processes of [0, 1]) {
+      const server = await start({ processes });
+      const end = await Promise.race([server.exited.then(() => 'exited'), sleep(0, 'running')]);
+      assert.equal(end, 'running');
+      await server.close();
+      await server.exited;
+      await server.close();
+    }
   });
 });
 
@@ -305,6 +317,16 @@ describe('what cannot be used', { timeout: 20_000 }, () => {
     [{ errorRate: 2 }, /^errorRate: '2' given; accepted: a share from 0 to 1/],
     [{ path: '/tmp/x', tls: true }, /^tls with the path of a Unix socket; accepted: one of them/],
     [{ tls: { cert: 'a', key: 'b' } }, /^tls: these cannot be used as certificate and key, PEM: /],
+    [{ prt: 5 }, /^unknown option 'prt'; did you mean 'port'\?$/],
+    [{ port: {} }, /^port: \{\} given; accepted: a number/],
+    [{ host: 5 }, /^host: 5 given; accepted: text$/],
+    [{ delay: null }, /^delay: null given; accepted: milliseconds/],
+    [
+      { delay: { from: 1 } },
+      /^delay: \{ from: 1 \} given; accepted: an object with from and to, or /,
+    ],
+    [{ delay: { ms: 1, every: 2, x: 1 } }, /^delay: unknown field 'x'$/],
+    [{ tls: { cert: 'a' } }, /^tls: \{ cert: 'a' \} given; accepted: an object with cert and key$/],
     [{ host: '192.0.2.1' }, /^cannot listen on 192\.0\.2\.1 port 0: this machine has no such addr/],
     [{ path: '/no/such/folder/x' }, /^cannot listen on \/no\/such\/folder\/x: /],
   ];

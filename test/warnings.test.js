@@ -7,8 +7,9 @@ import { test } from 'node:test';
 import { exitCode } from '../dist/cli/exit.js';
 import { clientBoundReasons } from '../dist/load/verdict.js';
 import { warningsOf } from '../dist/load/warnings.js';
+import { clientBound } from '../dist/report/client-bound.js';
 
-const calm = { refusedAddresses: [], serverEnded: null };
+const calm = { refusedAddresses: [], serverEnded: null, otherPorts: [] };
 const fixture = readFileSync(new URL('fixtures/report-closed.json', import.meta.url), 'utf8');
 
 /** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
@@ -181,11 +182,16 @@ for (const [name, change, ids] of CASES) {
 }
 
 test('warnings: what the result does not hold', () => {
-  const [ended, leftOut] = warningsOf(resultWith(), {
+  const [ended, several, leftOut] = warningsOf(resultWith(), {
     refusedAddresses: ['[::1]:80'],
     serverEnded: 'ended with exit code 1',
+    otherPorts: [3001, 3002],
   });
-  assert.match(ended.message, /ended with exit code 1/);
+  assert.equal(
+    ended.message,
+    'The server ended with exit code 1, which ended the run after 10.0 s.',
+  );
+  assert.match(several.message, /port 3001, 3002 too: what was loaded is 127.0.0.1:8080/);
   assert.match(leftOut.message, /\[::1\]:80/);
 });
 
@@ -201,6 +207,13 @@ test('requests without an answer: idempotent or not is said', () => {
     )[0].message;
   assert.match(withMethods('GET', 'PUT'), /all are idempotent/);
   assert.match(withMethods('GET', 'POST'), /POST is not idempotent/);
+});
+
+test('client-bound: the warning says what the report says', () => {
+  const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
+  const [{ message }] = warningsOf(resultWith(change), calm);
+  const { title, meaning, advice } = clientBound;
+  assert.equal(message, `${title}: x. ${meaning} ${advice}`);
 });
 
 test('client-bound: the rule at its bounds', () => {
@@ -236,4 +249,8 @@ test('exit codes, in their order', () => {
   assert.equal(code(slow), 4);
   assert.equal(code(slow, false, 1), 99);
   assert.equal(code(failed, false, 1), 3);
+  const interrupted = (result) => Object.assign(result, { interrupted: true });
+  assert.equal(code(interrupted), 0);
+  const nothing = (result) => Object.assign(interrupted(result).requests, { sent: 0, ok: 0 });
+  assert.equal(code(nothing), 130);
 });

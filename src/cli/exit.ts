@@ -1,27 +1,37 @@
 import { MillraceError } from '../errors.js';
 import type { LoadResult } from '../index.js';
 
-/** The exit codes of the command line. */
+/** The exit codes of the command line; what they mean is in `EXIT_CODES`. */
 export const EXIT = {
   ok: 0,
-  /** The engine or its addon failed, or something unforeseen. */
   failure: 1,
   usage: 2,
-  /** The target could not be reached, or every request failed. */
   unreachable: 3,
-  /** Client-bound under `--strict`, or the rate was not reached. */
   notMeasured: 4,
-  /** A `--fail-on` failed. */
   failOn: 99,
+  /** 128 and the number of SIGINT, as shells have it. */
+  interrupted: 130,
 } as const;
 
-/** The exit code of a run: the first that applies of 3, 99, 4. */
+/** What each exit code means; the first that applies is taken. For help and reference page. */
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [EXIT.usage, 'usage: one line says what was given and what is accepted'],
+  [EXIT.interrupted, 'interrupted before a request was measured, or for the second time'],
+  [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
+  [EXIT.failOn, 'a --fail-on failed'],
+  [EXIT.notMeasured, 'client-bound (--strict), or less than 95 % of the rate sent or completed'],
+  [EXIT.failure, 'millrace itself failed'],
+  [EXIT.ok, 'none of these'],
+];
+
+/** The exit code of a run that has a result. */
 export function exitCode(
   result: LoadResult,
   { strict, failedConditions }: { strict: boolean; failedConditions: number },
 ): number {
   const warned = (id: string) => result.warnings.some((warning) => warning.id === id);
   const { ok, sent, inFlightAtEnd } = result.requests;
+  if (result.interrupted && sent === 0) return EXIT.interrupted;
   // Requests that are still under way when a short run ends have not failed.
   const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
   if (allFailed || warned('server-ended')) return EXIT.unreachable;

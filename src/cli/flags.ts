@@ -1,4 +1,5 @@
 // The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
+import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
 import { splitHeader } from '../load/header.js';
@@ -181,6 +182,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     fallback: '0',
     help: 'load before, left out of the statistics',
+    details: 'At the rate of -R, also where stages follow.',
     set({ options }, value, given) {
       options.warmup = parseDuration(value, given);
     },
@@ -221,9 +223,13 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: REQUESTS,
     common: true,
     help: 'request body, or @ and the file that holds it',
-    details: 'May hold placeholders. No Content-Type is sent unless -H gives one.',
-    set({ options }, value) {
-      if (value.startsWith('@')) options.bodyFile = value.slice(1);
+    details:
+      'May hold placeholders. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-body' && existsSync(value)) {
+        options.bodyFile = value;
+        notes.push(`-body ${value} is taken as --body @${value}; a text is --body TEXT`);
+      } else if (value.startsWith('@')) options.bodyFile = value.slice(1);
       else options.body = value;
     },
   },
@@ -233,7 +239,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'FILE',
     group: REQUESTS,
     help: 'file that holds the request body',
-    details: 'The same as --body @FILE.',
+    details: 'The same as --body @FILE. - is standard input.',
     set({ options }, value) {
       options.bodyFile = value;
     },
@@ -257,7 +263,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: "requests in vegeta's text or JSON form",
     details:
-      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. They are taken in turn, or by weight.',
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. They are taken in turn, or by weight. - is standard input.',
     set({ options }, value) {
       options.targetsFile = value;
     },
@@ -403,8 +409,10 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: RESULT,
     common: true,
     help: 'write the result as JSON to a file',
+    details: 'Beside the report. - is standard output: the same as --json.',
     set(invocation, value) {
-      invocation.output = value;
+      if (value === '-') invocation.json = true;
+      else invocation.output = value;
     },
   },
   {
@@ -413,7 +421,8 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: RESULT,
     common: true,
     help: 'write the result as a page with plots',
-    set(invocation, value) {
+    set(invocation, value, given) {
+      if (value === '-') throw usageError(`${given}: '-' given; accepted: the name of a file`);
       invocation.html = value;
     },
   },
@@ -469,6 +478,10 @@ export const REFUSALS: Refusals = {
   r: 'a rate per connection is not offered; the total rate is -R',
   F: 'forms are not built; a body from a file is -b @FILE',
   form: 'forms are not built; a body from a file is -b @FILE',
+  W: 'a warm-up is --warmup 5s, with the connections of the run',
+  'on-port':
+    'a command follows --, as in -- node server.js, and its port is found; a URL names another',
+  keepalive: 'connections are kept; one for each request is --connection close',
   D: 'the body from a file is -b @FILE, a connection per request --connection close',
 };
 

@@ -1,36 +1,45 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
+import { EXIT_CODES } from './exit.js';
 import { dashed, type Flag, namesOf, signature } from './flag.js';
 import { LOAD_FLAGS } from './flags.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
 
-const USAGE = `Usage: millrace [load] [flags] URL...         load a server and measure it
-       millrace [load] [flags] -- COMMAND...  start a server, load it, stop it
-       millrace testserver [flags]            a server to load
-       millrace                               a demo of both
-`;
+const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
-const EXIT_CODES = `Exit codes: 0 ok, 2 usage, 3 unreachable or every request failed,
-4 client-bound (--strict) or rate not reached, 99 a --fail-on failed.`;
+/** The forms of the command line, a line each; for help and reference page. */
+export const USAGE = [
+  form('millrace [load] [flags] URL...', 'load a server and measure it'),
+  form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
+  TEST_SERVER_USAGE,
+  form('millrace', 'a demo of both'),
+  form('millrace help FLAG', 'all about one flag'),
+];
+
+function form(words: string, meaning: string): string {
+  return `${words.padEnd(37)}  ${meaning}`;
+}
+
+function usage(forms: string[]): string {
+  return `Usage: ${forms.join('\n       ')}\n`;
+}
 
 /** What `millrace --help` prints: a screen. */
 export function helpText(): string {
   const rows = LOAD_FLAGS.filter((flag) => flag.common).map(row);
   const others = LOAD_FLAGS.filter((flag) => !flag.common).map(({ name }) => dashed(name));
   return [
-    USAGE,
+    usage(USAGE),
     ...rows,
     '',
     ...wrap(`Also: ${others.join(' ')}`),
-    'All about one flag: millrace help FLAG',
-    EXIT_CODES,
+    ...wrap(`Exit codes: ${EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.`),
   ].join('\n');
 }
 
 /** What `millrace testserver --help` prints. */
 export function testServerHelpText(): string {
-  const usage = 'Usage: millrace testserver [flags]   a server to load, until Ctrl-C\n';
-  return [usage, ...TEST_SERVER_FLAGS.map(row)].join('\n');
+  return [usage([TEST_SERVER_USAGE]), ...TEST_SERVER_FLAGS.map(row)].join('\n');
 }
 
 /** All about the flag of that name, with or without dashes. */

@@ -1,3 +1,5 @@
+import { EXIT } from './exit.js';
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -8,7 +10,7 @@ export function onInterrupt(first: () => void): () => void {
   let seen = false;
   const onSignal = () => {
     // Not by the signal: the exit handlers kill the server that was started.
-    if (seen) process.exit(130);
+    if (seen) process.exit(EXIT.interrupted);
     seen = true;
     first();
   };

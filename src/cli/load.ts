@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { type LoadResult, type LoadRun, load } from '../index.js';
 import { fileErrorReason } from '../load/file.js';
-import { exitCode } from './exit.js';
+import { EXIT, exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { type Invocation, newInvocation } from './invocation.js';
@@ -60,7 +60,8 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     return exitCode(result, { strict, failedConditions: failures.length });
   } catch (error) {
     if (error !== abort.signal.reason) throw error;
-    throw new MillraceError('ERR_MILLRACE_UNREACHABLE', 'interrupted before the load began');
+    console.error('millrace: interrupted before a request was sent');
+    return EXIT.interrupted;
   } finally {
     listenNoLonger();
   }

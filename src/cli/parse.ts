@@ -60,7 +60,8 @@ class Parser<Into> {
   #flag(arg: string): void {
     const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
     // With one dash it is a long name only if there is such a flag: vegeta's and hey's habit.
-    if (dashes === '--' || (name.length > 1 && this.#flags.has(name))) this.#long(arg, name, value);
+    const isKnown = this.#flags.has(name) || Object.hasOwn(this.#refusals, name);
+    if (dashes === '--' || (name.length > 1 && isKnown)) this.#long(arg, name, value);
     else this.#short(arg.slice(1));
   }
 

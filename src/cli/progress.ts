@@ -1,5 +1,5 @@
 import type { LoadRun, Snapshot } from '../index.js';
-import { count, duration, rate, time } from '../report/units.js';
+import { count, duration, plural, rate, time } from '../report/units.js';
 
 const REDRAW_MS = 200;
 const CLEAR_LINE = '\r\x1b[K';
@@ -21,11 +21,12 @@ export async function showProgress(run: LoadRun): Promise<void> {
 }
 
 function progressLine(snapshot: Snapshot): string {
-  const { phase, elapsedMs, throughput, p50Ms, p99Ms, inFlight, errors } = snapshot;
+  const { phase, elapsedMs, completed, throughput, p50Ms, p99Ms, inFlight, errors } = snapshot;
   const elapsed = duration(Math.round(elapsedMs / 100) * 100) || '0 s';
   if (phase === 'setup') return `connecting  ${elapsed}`;
+  if (phase === 'warmup') return `warm-up  ${elapsed}  ${plural(completed, 'request')}`;
   return [
-    `${phase === 'warmup' ? 'warm-up' : 'measuring'}  ${elapsed}`,
+    `measuring  ${elapsed}`,
     `${rate(throughput)} req/s`,
     `p50 ${time(p50Ms)}`,
     `p99 ${time(p99Ms)}`,

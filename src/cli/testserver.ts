@@ -123,12 +123,13 @@ export async function testServerCommand(args: string[]): Promise<number> {
   const { positional, command } = parseArguments(args, TEST_SERVER_FLAGS, options);
   const [extra] = [...positional, ...(command ?? [])];
   if (extra !== undefined) throw usageError(`testserver: '${extra}' given; accepted: flags only`);
-  const interrupted = new Promise<void>((resolve) => onInterrupt(resolve));
+  const interrupted = new Promise<number>((resolve) => onInterrupt(() => resolve(EXIT.ok)));
   const server = await startTestServer(options);
   console.log(`Listening on ${server.url}`);
-  await interrupted;
+  const code = await Promise.race([interrupted, server.exited.then(() => EXIT.failure)]);
+  if (code === EXIT.failure) console.error('millrace: a process of the test server has ended');
   await server.close();
-  return EXIT.ok;
+  return code;
 }
 
 function parseDelay(text: string, given: string): NonNullable<TestServerOptions['delay']> {

@@ -7,16 +7,12 @@ export function sharedBody({ body, bodyFile }: LoadOptions): Buffer | undefined 
   if (body !== undefined && bodyFile !== undefined) {
     throw usageError('a body and a body file are given; accepted: one of them');
   }
-  return bodyFile === undefined ? bodyBytes(body, 'body') : readInput(bodyFile, 'body file');
+  return bodyFile === undefined ? bodyBytes(body) : readInput(bodyFile, 'body file');
 }
 
 /** The bytes of a body; text becomes UTF-8. */
-export function bodyBytes(
-  body: string | Uint8Array | undefined,
-  where: string,
-): Buffer | undefined {
+export function bodyBytes(body: string | Uint8Array | undefined): Buffer | undefined {
   if (body === undefined) return undefined;
   if (typeof body === 'string') return Buffer.from(body);
-  if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  throw usageError(`${where}: ${typeof body} given; accepted: text or a Uint8Array`);
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }

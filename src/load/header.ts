@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import type { NativeHeader } from '../native.js';
+import { shown } from '../shape.js';
 import type { LoadOptions } from './options.js';
 import type { Location } from './url.js';
 import { packageVersion } from './version.js';
@@ -79,10 +80,15 @@ export function frameHeaders(
 
 function readHeader(name: unknown, value: unknown, where: string): NativeHeader {
   if (typeof name !== 'string' || !TOKEN.test(name)) {
-    throw usageError(`${where}: '${name}' is not a header name; accepted: letters, digits and -`);
+    throw usageError(
+      `${where}: ${shown(name)} is not a header name; accepted: letters, digits and -`,
+    );
+  }
+  if (typeof value !== 'string') {
+    throw usageError(`${where}: ${name}: ${shown(value)} given; accepted: text`);
   }
   // Tab, visible characters and beyond ASCII: RFC 9110, 5.5.
-  if (typeof value !== 'string' || /[^\t\x20-\x7e\u0080-\uffff]/.test(value)) {
+  if (/[^\t\x20-\x7e\u0080-\uffff]/.test(value)) {
     throw usageError(`${where}: the value of ${name} holds a character that no header may hold`);
   }
   return { name, value };

@@ -1,10 +1,12 @@
 import { usageError } from '../errors.js';
 import type { ServerProcess } from '../process/command.js';
+import { checkOptions } from '../shape.js';
 import { DEFAULTS } from './defaults.js';
 import { measure } from './measure.js';
 import type { LoadOptions } from './options.js';
 import { type Plan, planOf } from './plan.js';
 import type { LoadResult, Snapshot } from './result.js';
+import { LOAD_OPTIONS } from './shapes.js';
 import { Snapshots } from './snapshots.js';
 
 /**
@@ -16,7 +18,7 @@ export interface LoadRun extends Promise<LoadResult>, AsyncIterable<Snapshot> {}
 /**
  * Loads a server and measures it. Requests that fail are counts in the result; the promise rejects with a
  * `MillraceError` where there can be no result: unusable options, an unreachable target, a command that does not
- * start, a missing addon. It rejects with the signal's reason if that is aborted before the load begins.
+ * start, a missing addon. It rejects with the signal's reason if that is aborted before a request was sent.
  *
  * @example
  * const result = await load({ url: 'http://127.0.0.1:8080/', connections: 50, duration: '5s' });
@@ -40,6 +42,7 @@ export function load(options: LoadOptions): LoadRun {
 }
 
 async function run(options: LoadOptions, snapshots: Snapshots): Promise<LoadResult> {
+  checkOptions(options, LOAD_OPTIONS);
   const { command, signal } = options;
   signal?.throwIfAborted();
   if (!command) return measure({ options, plan: await planOf(options), command: null, snapshots });

@@ -1,8 +1,9 @@
 import { type ErrorCode, MillraceError } from '../errors.js';
 import { loadNative, type NativeOutcome } from '../native.js';
 import type { ServerProcess } from '../process/command.js';
-import { MeasurementClock } from './clock.js';
+import { RunClock } from './clock.js';
 import type { LoadOptions } from './options.js';
+import type { Finished } from './outcome.js';
 import type { Plan } from './plan.js';
 import type { LoadResult } from './result.js';
 import type { Snapshots } from './snapshots.js';
@@ -16,6 +17,11 @@ export interface Measurement {
   /** Receives the run's progress. */
   snapshots: Snapshots;
 }
+
+/** Why the engine was told to stop; what came first ended the run. */
+type Stop = Pick<Finished, 'interrupted' | 'serverEnded'>;
+
+const NO_STOP: Stop = { interrupted: false, serverEnded: null };
 
 /** Runs the engine, with the server's processes sampled, to the result. */
 export async function measure({
@@ -37,32 +43,41 @@ export async function measure({
   // It takes milliseconds of a core: a closed run does not wait for it, but it must not make a schedule late.
   const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
 
-  const clock = new MeasurementClock();
+  const clock = new RunClock();
   const engine = NativeRun.start(plan.native, (snapshot) => {
-    if (snapshot.phase === 'measure') clock.sawElapsed(snapshot.elapsedMs);
+    clock.saw(snapshot);
     snapshots.push(snapshot);
   });
-  const stop = () => engine.stop();
-  signal?.addEventListener('abort', stop, { once: true });
-  let serverEnded: string | null = null;
-  command?.exited.then((how) => {
-    serverEnded = how;
-    stop();
-  });
+  const stops: Stop[] = [];
+  const stop = (why: Stop) => {
+    stops.push(why);
+    clock.stopped();
+    engine.stop();
+  };
+  const interrupt = () => stop({ interrupted: true, serverEnded: null });
+  signal?.addEventListener('abort', interrupt, { once: true });
+  command?.exited.then((how) => stop({ interrupted: false, serverEnded: how }));
   const known = foundBefore === undefined ? lookUp() : foundBefore;
   const readServer = known && sampleServer(known);
   try {
     const outcome = await finished(engine);
-    clock.sawElapsed(outcome.durationMs);
-    const { from, to, startedAt } = clock.measurement(outcome.durationMs);
-    const server = readServer ? readServer(from, to) : null;
-    return resultOf({ plan, outcome, startedAt, server, serverEnded });
+    const [why = NO_STOP] = outcome.interrupted ? stops : [];
+    if (why.interrupted && nothingSent(outcome)) throw signal?.reason;
+    const phases = clock.phasesOf(outcome);
+    const server = readServer ? readServer(phases.from, phases.to) : null;
+    const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
+    return resultOf({ plan, outcome, phases, server, ...why, otherPorts });
   } catch (error) {
     readServer?.(0, 0);
     throw error;
   } finally {
-    signal?.removeEventListener('abort', stop);
+    signal?.removeEventListener('abort', interrupt);
   }
+}
+
+/** Whether the run ended in set-up, or before anything was due. */
+function nothingSent({ requests, warmup }: NativeOutcome): boolean {
+  return requests.sent === 0 && warmup.requests === 0;
 }
 
 /** The engine's outcome; its errors carry the codes of `MillraceError`. */

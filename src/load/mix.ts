@@ -103,7 +103,7 @@ function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Lo
 }
 
 function isRelative({ url }: GivenTarget): boolean {
-  return typeof url === 'string' && url.startsWith('/');
+  return url.startsWith('/');
 }
 
 function connectTo(location: Location, { socketPath }: LoadOptions, where: string): Location {
@@ -127,7 +127,7 @@ function completeRequest(
   origin: number,
 ): { request: NativeRequest; close: boolean } {
   const { where, weight = 1 } = target;
-  const content = bodyBytes(target.body, where) ?? shared.body;
+  const content = bodyBytes(target.body) ?? shared.body;
   const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);
   // A server may expect content with these: RFC 9110, 8.6, has them say that there is none.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);

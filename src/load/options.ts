@@ -5,7 +5,7 @@ export type Duration = number | string;
 export interface Stage {
   duration: Duration;
   /** Arrivals per second at the stage's end. */
-  rate: number;
+  rate: number | string;
 }
 
 /** One request of the mix. What is absent is taken from the run's options. */
@@ -28,7 +28,7 @@ export interface LoadOptions {
   targetsFile?: string;
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
-  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or with one that begins with `/`, the port it listens on is found. */
+  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or with one that begins with `/`, the port it listens on is found, debuggers apart. */
   command?: string[];
 
   method?: string;
@@ -40,11 +40,11 @@ export interface LoadOptions {
   placeholders?: boolean;
 
   /** Connections in all. Default 10; in an open run the most that may be open, default 1000, opened as needed. */
-  connections?: number;
+  connections?: number | string;
   /** Threads of the engine. Default 1. */
-  threads?: number;
+  threads?: number | string;
   /** Requests in flight per connection. Default 1. */
-  pipelining?: number;
+  pipelining?: number | string;
   /** Time between a response and the next request on the same slot of a closed run. Default 0. */
   thinkTime?: Duration;
 
@@ -55,13 +55,13 @@ export interface LoadOptions {
   /** A rate that changes: makes the run open. Starts at `rate`, or 0. */
   stages?: Stage[];
   /** The most arrivals that may wait or be in flight in an open run; what exceeds it is not sent. Default 100 000. */
-  maxPending?: number;
+  maxPending?: number | string;
 
   /** Default 10 s, or the sum of the stages, or without end if `requests` is given. */
   duration?: Duration;
   /** Ends after exactly this many requests (not counting the warm-up). */
   requests?: number | string;
-  /** Load before the measurement starts, left out of the statistics. Default 0. */
+  /** Load before the measurement starts, in an open run at `rate`; left out of the statistics. Default 0. */
   warmup?: Duration;
 
   /** Default `'keep-alive'`. `'close'`: a new connection for each request. */
@@ -85,6 +85,6 @@ export interface LoadOptions {
 
   /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
   pid?: number | false;
-  /** Ends the run early; the promise then gives the result so far, with `interrupted: true`. */
+  /** Ends the run early: the promise gives the result so far, with `interrupted: true`, or rejects with the signal's reason if no request was sent yet. */
   signal?: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import type { NativeDistribution, NativeOutcome } from '../native.js';
+import type { Phases } from './clock.js';
 import type { Plan } from './plan.js';
 import type { Distribution, ErrorKind, LoadResult, ServerResult } from './result.js';
 import { clientBoundReasons } from './verdict.js';
@@ -9,32 +10,48 @@ import { warningsOf } from './warnings.js';
 export interface Finished {
   plan: Plan;
   outcome: NativeOutcome;
-  /** When the measurement started. */
-  startedAt: Date;
+  phases: Phases;
   server: ServerResult | null;
-  /** How the command's server ended, if it did so during the run. */
+  /** Whether the caller's signal ended the run. */
+  interrupted: boolean;
+  /** How the command's server ended, if that ended the run. */
   serverEnded: string | null;
+  /** Ports of the command's server that were not loaded. */
+  otherPorts: number[];
 }
 
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
-export function resultOf({ plan, outcome, startedAt, server, serverEnded }: Finished): LoadResult {
+export function resultOf(finished: Finished): LoadResult {
+  const { plan, outcome, phases, server, interrupted, serverEnded, otherPorts } = finished;
   const measured = measuredOf(outcome);
   const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
     schemaVersion: 1,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
-    startedAt: startedAt.toISOString(),
+    startedAt: phases.startedAt.toISOString(),
     ...measured,
+    interrupted,
+    warmup: { durationMs: phases.warmupMs, requests: outcome.warmup.requests },
     generator: { ...measured.generator, clientBound: reasons.length > 0, reasons },
     ...(server && { server }),
     warnings: [],
   };
   const { refusedAddresses } = outcome;
-  return { ...result, warnings: warningsOf(result, { refusedAddresses, serverEnded }) };
+  const circumstances = { refusedAddresses, serverEnded, otherPorts };
+  return { ...result, warnings: warningsOf(result, circumstances) };
 }
 
-type Added = 'schemaVersion' | 'tool' | 'plan' | 'startedAt' | 'server' | 'warnings' | 'generator';
+type Added =
+  | 'schemaVersion'
+  | 'tool'
+  | 'plan'
+  | 'startedAt'
+  | 'interrupted'
+  | 'warmup'
+  | 'server'
+  | 'warnings'
+  | 'generator';
 type Measured = Omit<LoadResult, Added> & {
   generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
 };
@@ -45,8 +62,6 @@ function measuredOf(outcome: NativeOutcome): Measured {
   return {
     durationMs: outcome.durationMs,
     setupMs: outcome.setupMs,
-    interrupted: outcome.interrupted,
-    warmup: outcome.warmup,
     requests: outcome.requests,
     throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
     latencyMs: distributionOf(outcome.latencyMs),

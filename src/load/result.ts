@@ -15,7 +15,10 @@ export type ErrorKind =
 export interface Distribution {
   /** Samples in all, the censored ones included. */
   count: number;
-  /** Samples of requests that timed out, failed or were in flight at the end: they enter at their age, the truth is at least that. */
+  /**
+   * Samples of requests that timed out, failed, were in flight at the end, or (of `latencyMs`) still waited for a
+   * connection then: they enter at their age, the truth is at least that.
+   */
   censored: number;
   /** Of the uncensored samples. */
   min: number | null;
@@ -114,8 +117,9 @@ export interface LoadResult {
   durationMs: number;
   /** Time to open the first connections, before the clock. */
   setupMs: number;
-  /** Ended early by a signal. */
+  /** Ended early by the caller: its signal, Ctrl-C. */
   interrupted: boolean;
+  /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: { durationMs: number; requests: number };
   /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
   requests: {
@@ -196,12 +200,14 @@ export interface Snapshot {
   phase: 'setup' | 'warmup' | 'measure';
   /** Since the start of the phase. */
   elapsedMs: number;
+  /** Responses with any status; in the warm-up, requests sent. */
   completed: number;
+  /** Status errors, transport errors and timeouts of the measurement. */
   errors: number;
   inFlight: number;
-  /** Over the last second. */
+  /** Over the last second of the measurement; 0 before it. */
   throughput: number;
-  /** So far; `null` without a sample. */
+  /** Of the measurement so far; `null` without a sample. */
   p50Ms: number | null;
   p99Ms: number | null;
 }

@@ -27,6 +27,11 @@ export function readSchedule(options: LoadOptions): Schedule {
       : parseCount(options.requests, 'requests', LIMITS.requests);
   const model =
     options.rate !== undefined || options.stages ? readOpen(options) : readClosed(options);
+  if (model.rate === 0 && warmupMs > 0) {
+    throw usageError(
+      'warmup with stages that start from a rate of 0, which would send nothing in it; accepted: with a rate (-R) to warm up at',
+    );
+  }
   const stagesMs = model.stages.reduce((sum, { durationMs }) => sum + durationMs, 0);
   return { ...model, requests, warmupMs, durationMs: readDuration(options, stagesMs, requests) };
 }
@@ -59,15 +64,12 @@ type Model = Pick<
 
 function readOpen(options: LoadOptions): Model {
   const { arrivals = DEFAULTS.arrivals } = options;
-  if (arrivals !== 'constant' && arrivals !== 'poisson') {
-    throw usageError(`arrivals: '${arrivals}' given; accepted: constant, poisson`);
-  }
   if (options.thinkTime !== undefined) {
     throw usageError('think time with a rate; accepted: think time in a run without a rate');
   }
   const stages = (options.stages ?? []).map(({ duration, rate }, index) => ({
-    durationMs: parseDuration(duration, `stage ${index + 1}`),
-    rate: parseRate(rate, `stage ${index + 1}`, LIMITS.rate),
+    durationMs: parseDuration(duration, `stages[${index}].duration`),
+    rate: parseRate(rate, `stages[${index}].rate`, LIMITS.rate),
   }));
   const rate = parseRate(options.rate ?? 0, 'rate', LIMITS.rate);
   if (rate === 0 && stages.every((stage) => stage.rate === 0)) {

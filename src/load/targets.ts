@@ -1,4 +1,5 @@
 import { usageError } from '../errors.js';
+import { isObject, shown } from '../shape.js';
 import { readInput } from './file.js';
 import { splitHeader } from './header.js';
 import type { Target } from './options.js';
@@ -71,14 +72,19 @@ function jsonTarget(line: string, where: string): GivenTarget {
   const target: GivenTarget = { where, method, url };
   if (header !== undefined && header !== null) target.headers = jsonHeaders(header, where);
   if (body !== undefined && body !== null) target.body = base64(body, where);
-  if (weight !== undefined) target.weight = weight as number;
+  if (weight !== undefined) {
+    if (typeof weight !== 'number') {
+      throw usageError(`${where}: weight: ${shown(weight)} given; accepted: a number`);
+    }
+    target.weight = weight;
+  }
   return target;
 }
 
 function parseObject(line: string, where: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    if (isObject(value)) return value as Record<string, unknown>;
   } catch {
     // The message below says it.
   }
@@ -88,9 +94,8 @@ function parseObject(line: string, where: string): Record<string, unknown> {
 }
 
 function jsonHeaders(header: unknown, where: string): Record<string, string[]> {
-  const isLists =
-    typeof header === 'object' && header !== null && Object.values(header).every(Array.isArray);
-  if (isLists) return header as Record<string, string[]>;
+  if (isObject(header) && Object.values(header).every(Array.isArray))
+    return header as Record<string, string[]>;
   throw usageError(`${where}: the header field needs lists of text: {"Name": ["value"]}`);
 }
 

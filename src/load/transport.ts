@@ -14,8 +14,6 @@ export interface Transport {
   native: NativeTls;
 }
 
-const TLS_MODES = ['keep-alive', 'resume', 'full'];
-
 /** Reads what the options say about connections' lives and TLS. */
 export function readTransport(options: LoadOptions, mix: Mix): Transport {
   const secure = mix.origins.some(({ tls }) => tls);
@@ -30,12 +28,6 @@ export function readTransport(options: LoadOptions, mix: Mix): Transport {
 
 function readConnection(options: LoadOptions, headersClose: boolean): PlanSummary['connection'] {
   const { connection, tls } = options;
-  if (connection !== undefined && connection !== 'keep-alive' && connection !== 'close') {
-    throw usageError(`connection: '${connection}' given; accepted: keep-alive, close`);
-  }
-  if (tls !== undefined && !TLS_MODES.includes(tls)) {
-    throw usageError(`tls: '${tls}' given; accepted: ${TLS_MODES.join(', ')}`);
-  }
   const handshakes = tls === 'resume' || tls === 'full';
   if (connection === 'keep-alive' && handshakes) {
     throw usageError(

@@ -38,8 +38,8 @@ export function parseUrl(text: string, where: string, base?: Location): Location
   const rest = text.slice(scheme?.[0].length ?? 0);
   const end = rest.search(/[/?#]/);
   const authority = end < 0 ? rest : rest.slice(0, end);
-  // A bare number is an address to the URL standard, and the value of some unknown flag to its writer.
-  const url = /^\d+$/.test(authority) ? null : parseAuthority(protocol, authority);
+  // A bare number is an address to the URL standard, and the value of some unknown flag to its writer; so is a dash.
+  const url = /^(?:\d+|-)$/.test(authority) ? null : parseAuthority(protocol, authority);
   if (!url) throw badUrl(where, text, `'${authority}' is not a host`);
 
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port);

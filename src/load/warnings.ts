@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { clientBound as clientBoundWords } from '../report/client-bound.js';
 import { count, plural, rate, share, time } from '../report/units.js';
 import type { LoadResult, Warning } from './result.js';
 import { arrivalsWithin } from './schedule.js';
@@ -7,15 +8,18 @@ import { arrivalsWithin } from './schedule.js';
 export interface Circumstances {
   /** Addresses of a name with several that refused and were left out. */
   refusedAddresses: string[];
-  /** How the command's server ended, if it did so during the run. */
+  /** How the command's server ended, if that ended the run. */
   serverEnded: string | null;
+  /** Ports of the command's server that were not loaded. */
+  otherPorts: number[];
 }
 
 /** Everything that makes a measurement doubtful, each with advice; what matters most comes first. */
 export function warningsOf(result: LoadResult, circumstances: Circumstances): Warning[] {
   const checks: [id: string, message: string | null][] = [
     ['client-bound', clientBound(result)],
-    ['server-ended', serverEnded(circumstances)],
+    ['server-ended', serverEnded(result, circumstances)],
+    ['several-ports', severalPorts(result, circumstances)],
     ['all-failed', allFailed(result)],
     ['rate-not-reached', rateNotReached(result)],
     ['not-sent', notSent(result)],
@@ -37,12 +41,18 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
 
 function clientBound({ generator }: LoadResult): string | null {
   if (!generator.clientBound) return null;
-  return `CLIENT-BOUND: ${generator.reasons.join('; ')}. The figures are the generator's, not the server's: give it a core of its own, more threads (-t) if it was busy, or a lower load.`;
+  const { title, meaning, advice } = clientBoundWords;
+  return `${title}: ${generator.reasons.join('; ')}. ${meaning} ${advice}`;
 }
 
-function serverEnded({ serverEnded }: Circumstances): string | null {
+function serverEnded({ durationMs }: LoadResult, { serverEnded }: Circumstances): string | null {
   if (serverEnded === null) return null;
-  return `The server ${serverEnded}, during the run, which was ended then.`;
+  return `The server ${serverEnded}, which ended the run after ${time(durationMs)}.`;
+}
+
+function severalPorts({ plan }: LoadResult, { otherPorts }: Circumstances): string | null {
+  if (otherPorts.length === 0) return null;
+  return `The command listens on port ${otherPorts.join(', ')} too: what was loaded is ${plan.addresses.join(', ')}. To load another port give its URL: http://localhost:${otherPorts[0]}/.`;
 }
 
 function allFailed({ requests }: LoadResult): string | null {

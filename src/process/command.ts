@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../errors.js';
-import { type Endpoint, endpointFinder } from './endpoint.js';
+import { type Endpoint, endpointFinder, servedBy } from './endpoint.js';
 import { listeningSockets } from './listening.js';
 import { signalGroup, stopGroup } from './process-group.js';
 import { type SpawnedCommand, spawnCommand } from './spawn.js';
 
 /** How `startCommand` waits for the server. */
 export interface CommandOptions {
-  /** The port to wait for; without it the lowest TCP port that the command's processes listen on. */
+  /** The port to wait for; without it the lowest TCP port that the command's processes serve on. */
   port?: number;
   /** The most time until the port is open. */
   timeoutMs: number;
@@ -20,6 +20,8 @@ export interface CommandOptions {
 /** A server that was started and listens; `host` is the address under which this machine reaches it. */
 export interface ServerProcess extends Endpoint {
   pid: number;
+  /** The other ports that it serves on by now. */
+  otherPorts(): Promise<number[]>;
   /** Resolves when the command has ended, with how, as in `ended with exit code 1: Error: no database`. */
   exited: Promise<string>;
   /** Ends all processes of the command: SIGTERM, after 3 s SIGKILL. Resolves when they are gone. */
@@ -53,12 +55,18 @@ export async function startCommand(
   const stop = async () => {
     await stopGroup(pid);
     await spawned.ended;
+    spawned.closeOutput();
     process.off('exit', killOnExit);
   };
   try {
     const endpoint = await waitForEndpoint(command, spawned, find, options);
     const exited = spawned.ended.then((how) => withLine(how, spawned.lastLine()));
-    return { pid, ...endpoint, exited, stop };
+    const otherPorts = async () => {
+      const ports = new Set((await servedBy(pid)).map(({ port }) => port));
+      ports.delete(endpoint.port);
+      return [...ports];
+    };
+    return { pid, ...endpoint, otherPorts, exited, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { usageError } from '../errors.js';
+import { isInspector, mayInspect } from './inspector.js';
 import { type Listener, readListeners } from './listeners.js';
 import { listeningSockets } from './listening.js';
 import { hasProcfs } from './procfs.js';
@@ -29,19 +30,27 @@ export async function endpointFinder(
 }
 
 function finderByTables(port: number | undefined): (pid: number) => Promise<Endpoint | null> {
-  if (port === undefined) return async (pid) => toEndpoint(listeningSockets(pid)[0]);
+  if (port === undefined) return async (pid) => (await servedBy(pid))[0] ?? null;
   const onPort = (listener: Listener) => listener.port === port;
   const takenBefore = readListeners().some(onPort);
   return async (pid) => {
     const own = listeningSockets(pid).find(onPort);
-    if (own !== undefined || takenBefore) return toEndpoint(own);
     // A container's port is held by a process that does not descend from the command.
-    return toEndpoint(readListeners().find(onPort));
+    const found = own ?? (takenBefore ? undefined : readListeners().find(onPort));
+    return found === undefined ? null : toEndpoint(found);
   };
 }
 
-function toEndpoint(listener: Listener | undefined): Endpoint | null {
-  if (listener === undefined) return null;
+/** Where a process and its descendants serve, debuggers apart; the lowest port first. */
+export async function servedBy(pid: number): Promise<Endpoint[]> {
+  const endpoints = listeningSockets(pid).map(toEndpoint);
+  // Only where there may be a debugger: a server is not asked what its log would show.
+  if (endpoints.length === 0 || !mayInspect(pid)) return endpoints;
+  const inspectors = await Promise.all(endpoints.map(isInspector));
+  return endpoints.filter((_, index) => !inspectors[index]);
+}
+
+function toEndpoint(listener: Listener): Endpoint {
   // A socket on `::` takes IPv4 connections as well, unless it was told not to.
   const host = ['0.0.0.0', '::'].includes(listener.host) ? '127.0.0.1' : listener.host;
   return { host, port: listener.port };

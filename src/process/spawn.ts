@@ -12,6 +12,8 @@ export interface SpawnedCommand {
   ended: Promise<string>;
   /** The telling line at the end of its output; empty if it wrote none. */
   lastLine(): string;
+  /** Reads no more: a process that left the group may keep the pipes open, and with them this process. */
+  closeOutput(): void;
 }
 
 /**
@@ -42,6 +44,10 @@ export async function spawnCommand(
     pid: child.pid as number,
     ended: describeEnd(child),
     lastLine: () => tellingLine(output),
+    closeOutput() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
   };
 }
 

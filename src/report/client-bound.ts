@@ -1,4 +1,4 @@
-/** What a report says, loudly, where the generator was the limit. */
+/** What is said, loudly, where the generator was the limit. */
 export const clientBound = {
   title: 'CLIENT-BOUND',
   meaning: 'The generator was the limit: these numbers describe it, not the server.',

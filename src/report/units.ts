@@ -51,9 +51,10 @@ export function duration(ms: number): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** A rate per second, without its unit: `112,345`, `19.5`, `0.25`. */
+/** A rate per second, without its unit: `112,345`, `19.5`, `0.25`, `0.000278`. */
 export function rate(perSecond: number): string {
-  return perSecond >= 100 ? count(perSecond) : trimmed(Number(perSecond.toPrecision(3)));
+  if (perSecond >= 100) return count(perSecond);
+  return Number(perSecond.toPrecision(3)).toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 
 /** Bytes in decimal units: `812 B`, `95.3 MB`. */

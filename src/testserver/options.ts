@@ -3,6 +3,19 @@ import { createSecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
 import type { Duration } from '../load/options.js';
 import { selfSignedCertificate } from '../native.js';
+import {
+  checkOptions,
+  count,
+  duration,
+  flag,
+  isObject,
+  number,
+  objectOf,
+  type Shape,
+  type Shapes,
+  size,
+  text,
+} from '../shape.js';
 import { parseBytes, parseCount, parseDuration } from '../units.js';
 
 /**
@@ -52,9 +65,36 @@ export interface TestServerPlan {
   tls: { cert: string; key: string } | null;
 }
 
+const delay: Shape = (value, name) => {
+  const fields = 'an object with from and to, or with ms and every';
+  if (!isObject(value)) duration(value, name);
+  else if ('from' in value)
+    objectOf(fields, { from: duration, to: duration }, ['from', 'to'])(value, name);
+  else objectOf(fields, { ms: duration, every: count }, ['ms', 'every'])(value, name);
+};
+const certificate = objectOf('an object with cert and key', { cert: text, key: text }, [
+  'cert',
+  'key',
+]);
+
+const OPTIONS: Shapes<TestServerOptions> = {
+  port: count,
+  host: text,
+  path: text,
+  processes: count,
+  delay,
+  status: count,
+  size,
+  chunked: flag,
+  close: flag,
+  errorRate: number,
+  tls: (value, name) => (isObject(value) ? certificate : flag)(value, name),
+};
+
 /** @throws {MillraceError} `ERR_MILLRACE_USAGE` naming the option, what was given and what is accepted. */
 export async function planTestServer(options: TestServerOptions): Promise<TestServerPlan> {
-  const { host = '127.0.0.1', path, size, errorRate = 0 } = options;
+  checkOptions(options, OPTIONS);
+  const { host = '127.0.0.1', path, errorRate = 0 } = options;
   if (!(errorRate >= 0 && errorRate <= 1)) {
     throw usageError(`errorRate: '${errorRate}' given; accepted: a share from 0 to 1`);
   }
@@ -70,7 +110,7 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
     processes: parseCount(processes, 'processes', { min: 0, max: 1024 }),
     delay: planDelay(options.delay ?? 0),
     status: parseStatus(options.status ?? 200),
-    size: size === undefined ? null : parseSize(size),
+    size: options.size === undefined ? null : parseSize(options.size),
     chunked: options.chunked ?? false,
     close: options.close ?? false,
     errorRate,

@@ -14,17 +14,18 @@ export type Report =
 
 /** Has a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
 export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promise<RunningServer> {
-  const gone = new Promise<void>((resolve) => onEnd(child, resolve));
+  const exited = new Promise<void>((resolve) => onEnd(child, resolve));
   const { nextReport, ask } = questioner(child);
   await nextReport();
   const report = await ask({ serve: plan });
   if (!('listening' in report)) {
     child.kill('SIGKILL');
-    await gone;
+    await exited;
     throw toError(report);
   }
   return {
     ...report.listening,
+    exited,
     async requests() {
       const report = await ask({ count: 'requests' });
       if ('requests' in report) return report.requests;
@@ -34,7 +35,7 @@ export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promis
       // The loss of the channel is what ends the child, as when this process is killed.
       if (child.connected) child.disconnect();
       const patience = setTimeout(() => child.kill('SIGKILL'), 3000);
-      await gone;
+      await exited;
       clearTimeout(patience);
     },
   };

@@ -11,6 +11,8 @@ export interface RunningServer {
   port: number | null;
   /** Of the processes that answer. */
   pids: number[];
+  /** Resolves when it has ended, by `close()` or without. */
+  exited: Promise<void>;
   requests(): Promise<number>;
   close(): Promise<void>;
 }
@@ -26,15 +28,16 @@ export async function serve(plan: TestServerPlan): Promise<RunningServer> {
   // The system lowers the backlog to what it allows.
   server.listen({ ...plan.listen, backlog: 65535 });
   await once(server, 'listening');
+  const exited = new Promise<void>((resolve) => server.once('close', () => resolve()));
   return {
     port: (server.address() as AddressInfo).port ?? null,
     pids: [process.pid],
+    exited,
     requests: async () => requests(),
     async close() {
-      const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
-      await closed;
+      await exited;
     },
   };
 }

@@ -16,6 +16,8 @@ export interface TestServer {
   pids: number[];
   /** The certificate, PEM, for a client to trust; `null` without TLS. */
   cert: string | null;
+  /** Resolves when the server has ended: by `close()`, or because one of its processes died. */
+  exited: Promise<void>;
   /** Requests received so far, by all processes. */
   requests(): Promise<number>;
   /** Ends connections and processes at once; resolves when nothing is left of them. */

@@ -17,6 +17,7 @@ export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServe
   return {
     port: servers[0]?.port ?? null,
     pids: servers.flatMap((server) => server.pids),
+    exited: Promise.race(servers.map((server) => server.exited)),
     async requests() {
       const counts = await Promise.all(servers.map((server) => server.requests()));
       return counts.reduce((sum, count) => sum + count, 0);

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import Ajv from 'ajv/dist/2020.js';
-
-const SCHEMA = new URL('../../docs/reference/result.schema.json', import.meta.url);
-const isResult = new Ajv({ allErrors: true }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')));
+import { isResult } from '../result-schema.js';
 
 /** Whether a result is what the schema says, and everything in it adds up. Holds for any run. */
 export function assertAddsUp(result) {

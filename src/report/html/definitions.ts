@@ -14,7 +14,7 @@ const definitions: readonly (readonly [term: string, meaning: string])[] = [
   ['p99', '99 % of the samples are at most this; histograms keep three significant digits'],
   [
     'censored',
-    'requests that timed out, failed or were in flight at the end: they count at their age, the truth is at least that',
+    'requests that timed out, failed, were in flight at the end, or (latency only) still waited for a connection then: they count at their age, the truth is at least that',
   ],
   ['ok', 'responses with a status from 100 to 399'],
   [

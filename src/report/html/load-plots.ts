@@ -1,13 +1,21 @@
 import type { Distribution, LoadResult, ServerResult } from '../../load/result.js';
 import { sameDistribution } from '../distribution.js';
-import { readableIntervals } from '../intervals.js';
-import { bytes, cores, rate, time } from '../units.js';
+import {
+  highestPercentiles,
+  highestSamples,
+  readableIntervals,
+  windowsEach,
+} from '../intervals.js';
+import { bytes, cores, duration, rate, time } from '../units.js';
 import { nines, type Plot, type Series } from './plot.js';
 
 type Points = readonly (readonly [percentile: number, ms: number])[];
 
 /** Where the greatest value is so many times the median, the y axis is logarithmic: a linear one would show a flat line. */
 const logFrom = 20;
+
+/** The most points of a plot over time: more than a screen has pixels for would only be slow. */
+const mostPoints = 1200;
 
 const bothClocks =
   'Latency counts from the moment a request was due, service time from its first byte. Where they part, requests waited to be sent.';
@@ -21,7 +29,7 @@ export function timePlots(result: LoadResult): Plot[] {
   const plots = [throughputPlot(result)];
   if (result.series.some((window) => window.p50Ms !== null)) plots.push(latencyPlot(result));
   if (result.server && result.server.series.length > 0) {
-    plots.push(cpuPlot(result, result.server), memoryPlot(result, result.server));
+    plots.push(...serverPlots(result, result.server));
   }
   return plots;
 }
@@ -60,7 +68,7 @@ export function distributionPlots({ percentiles, latencyMs, serviceTimeMs }: Loa
 }
 
 function throughputPlot(result: LoadResult): Plot {
-  const points = readableIntervals(result);
+  const points = readableIntervals(result, mostPoints);
   const completed = points.map((point) => point.completed);
   const errors = points.map((point) => point.errors);
   const series: Series[] = [
@@ -71,7 +79,7 @@ function throughputPlot(result: LoadResult): Plot {
   }
   return {
     id: 'throughput',
-    title: 'Throughput',
+    title: thinned('Throughput', 'mean', (points[1]?.tMs ?? 0) - (points[0]?.tMs ?? 0)),
     caption:
       'Responses per second with any status, and errors: status 4xx/5xx, transport errors, timeouts.',
     summary: `Throughput over time: mean ${rate(result.throughput.mean)} requests per second.`,
@@ -84,71 +92,72 @@ function throughputPlot(result: LoadResult): Plot {
   };
 }
 
-function latencyPlot({ series: windows, latencyMs, durationMs }: LoadResult): Plot {
-  const p50s = closed(windows.map((window) => window.p50Ms));
-  const p99s = closed(windows.map((window) => window.p99Ms));
+function latencyPlot(result: LoadResult): Plot {
+  const { latencyMs, durationMs } = result;
+  const points = highestPercentiles(result, mostPoints);
+  const p50s = closed(points.map((point) => point.p50Ms));
+  const p99s = closed(points.map((point) => point.p99Ms));
   const series: Series[] = [
     { ...step, label: 'p99', values: p99s, color: 'second' },
     { ...step, label: 'p50', values: p50s, color: 'first' },
   ];
   return {
     id: 'latency',
-    title: 'Latency',
+    title: thinned('Latency', 'highest', pointMs(result.series)),
     caption: 'Percentiles of each 100 ms window, by the end of the request. A gap: nothing ended.',
     summary: `Latency over time: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)} over the run.`,
     axis: 'time',
     unit: 'time',
     log: wide(series),
-    x: [...windows.map((window) => window.tMs), durationMs].map(seconds),
+    x: [...points.map((point) => point.tMs), durationMs].map(seconds),
     end: seconds(durationMs),
     series,
   };
 }
 
-function cpuPlot({ durationMs }: LoadResult, server: ServerResult): Plot {
-  return {
-    id: 'cpu',
-    title: 'Server CPU',
-    caption: `Cores busy, all threads of pid ${server.pid} and its descendants.`,
-    summary: `Server CPU over time: mean ${cores(server.cpuMean)} cores.`,
+function serverPlots({ durationMs }: LoadResult, server: ServerResult): Plot[] {
+  const samples = highestSamples(server, mostPoints);
+  const common = {
     axis: 'time',
-    unit: 'cores',
     log: false,
-    x: server.series.map((sample) => seconds(sample.tMs)),
+    x: samples.map((sample) => seconds(sample.tMs)),
     end: seconds(durationMs),
-    series: [
-      {
-        ...line,
-        label: 'CPU',
-        values: server.series.map((s) => s.cpu),
-        color: 'first',
-        filled: true,
-      },
-    ],
-  };
+  } as const;
+  const filled = { ...line, color: 'first', filled: true } as const;
+  const ms = pointMs(server.series);
+  return [
+    {
+      ...common,
+      id: 'cpu',
+      title: thinned('Server CPU', 'highest', ms),
+      caption: `Cores busy, all threads of pid ${server.pid} and its descendants.`,
+      summary: `Server CPU over time: mean ${cores(server.cpuMean)} cores.`,
+      unit: 'cores',
+      series: [{ ...filled, label: 'CPU', values: samples.map((sample) => sample.cpu) }],
+    },
+    {
+      ...common,
+      id: 'memory',
+      title: thinned('Server memory', 'highest', ms),
+      caption: 'Resident set size, shared pages included.',
+      summary: `Server memory over time: at most ${bytes(server.rssMaxMb * 1e6)}.`,
+      unit: 'megabytes',
+      series: [{ ...filled, label: 'memory', values: samples.map((sample) => sample.rssMb) }],
+    },
+  ];
 }
 
-function memoryPlot({ durationMs }: LoadResult, server: ServerResult): Plot {
-  return {
-    id: 'memory',
-    title: 'Server memory',
-    caption: 'Resident set size, shared pages included.',
-    summary: `Server memory over time: at most ${bytes(server.rssMaxMb * 1e6)}.`,
-    axis: 'time',
-    unit: 'megabytes',
-    log: false,
-    x: server.series.map((sample) => seconds(sample.tMs)),
-    end: seconds(durationMs),
-    series: [
-      {
-        ...line,
-        label: 'memory',
-        values: server.series.map((s) => s.rssMb),
-        color: 'first',
-        filled: true,
-      },
-    ],
-  };
+/** The length of a window, and the time from one sample of the server to the next. */
+const windowMs = 100;
+
+/** The time that a point stands for where there may be `mostPoints` of them. */
+function pointMs(series: readonly unknown[]): number {
+  return windowsEach(series, mostPoints) * windowMs;
+}
+
+/** A title that says what a point is where it stands for several windows: `Latency, highest of each 3 s`. */
+function thinned(title: string, what: string, ms: number): string {
+  return ms > windowMs ? `${title}, ${what} of each ${duration(ms)}` : title;
 }
 
 /** The last window lasts until the end of the run. */

@@ -45,6 +45,6 @@ function histogramLines(points: LoadResult['percentiles']['latency'], sheet: She
 function censored({ latencyMs, warnings }: LoadResult, sheet: Sheet): string[] {
   const warned = warnings.some((warning) => warning.id === 'censored');
   if (warned || !censoringMatters(latencyMs)) return [];
-  const text = `censored: ${count(latencyMs.censored)} of ${count(latencyMs.count)} samples (failed, timed out or in flight at the end) count at their age; the truth is at least that.`;
+  const text = `censored: ${count(latencyMs.censored)} of ${count(latencyMs.count)} samples (failed, timed out, or in flight or waiting at the end) count at their age; the truth is at least that.`;
   return paragraph(sheet, text, 2, 'dim');
 }

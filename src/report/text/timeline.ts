@@ -1,5 +1,5 @@
 import type { LoadResult, ServerResult } from '../../load/result.js';
-import { intervals } from '../intervals.js';
+import { highestSamples, intervals } from '../intervals.js';
 import { bytes, cores, plural, rate, time } from '../units.js';
 import { sparkline } from './bars.js';
 import { field, type Sheet, valueWidth } from './sheet.js';
@@ -11,10 +11,10 @@ const scaleWidth = 24;
 export function timelineLines(result: LoadResult, sheet: Sheet): string[] {
   const points = intervals(result, cells(sheet));
   const completed = points.map((point) => point.completed);
-  const p99s = points.map((point) => point.worstP99Ms);
+  const p99s = points.map((point) => point.highestP99Ms);
   const lines = [
     ...line(sheet, 'over time', completed, (most) => `0 to ${rate(most)} req/s`),
-    ...line(sheet, 'p99 latency', p99s, (most) => `0 to ${time(most)}`),
+    ...line(sheet, 'highest p99', p99s, (most) => `0 to ${time(most)}`),
   ];
   return result.server ? [...lines, ...serverLines(result.server, sheet)] : lines;
 }
@@ -24,7 +24,7 @@ function serverLines(server: ServerResult, sheet: Sheet): string[] {
   const who = `${server.command} (pid ${server.pid}, ${source[server.source]}, ${plural(server.processes, 'process', 'processes')})`;
   const groups = server.threads.map(({ group, cpu }) => `${group} ${cores(cpu)}`);
   const cpu = `${cores(server.cpuMean)} cores on average: ${groups.join(', ')}`;
-  const samples = thin(server, cells(sheet));
+  const samples = highestSamples(server, cells(sheet));
   const cpus = samples.map((sample) => sample.cpu);
   const memory = samples.map((sample) => sample.rssMb);
   return [
@@ -34,18 +34,6 @@ function serverLines(server: ServerResult, sheet: Sheet): string[] {
     ...line(sheet, '', cpus, (most) => `0 to ${cores(most)} cores`),
     ...line(sheet, 'memory', memory, () => `0 to ${bytes(server.rssMaxMb * 1e6)}`),
   ];
-}
-
-/** The highest of each stretch of samples, so that a peak is not lost. */
-function thin({ series }: ServerResult, most: number): { cpu: number; rssMb: number }[] {
-  const perCell = Math.max(1, Math.ceil(series.length / most));
-  return Array.from({ length: Math.ceil(series.length / perCell) }, (_, index) => {
-    const samples = series.slice(index * perCell, (index + 1) * perCell);
-    return {
-      cpu: Math.max(...samples.map((sample) => sample.cpu)),
-      rssMb: Math.max(...samples.map((sample) => sample.rssMb)),
-    };
-  });
 }
 
 function line(

@@ -1,0 +1,143 @@
+// Runs tests of Node.js, each in a process of its own.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { readStatistics } from './statistics.js';
+import { major } from './tests.js';
+
+/** Twice what the slowest test takes. */
+const TIME_LIMIT_MS = 30_000;
+/** Of what a test writes, the end is kept. */
+const OUTPUT_CHARACTERS = 64 * 1024;
+const ERROR_CHARACTERS = 200;
+/** Variables of the developer's shell that change what Node.js does. */
+const FOREIGN = /^NODE_|_proxy$/i;
+
+/**
+ * Runs tests, the sequential ones last and one at a time, and resolves to a result for each name:
+ * `{ outcome: 'pass' | 'fail' | 'skip', error?, seconds, attempts, statistics }`. A test that fails runs again as long as
+ * it has attempts. The setting is `{ node, version, folder, register? }`: with a `register` file the stack is on, also in the
+ * processes that a test starts.
+ */
+export async function runTests(tests, { jobs, attemptsOf, onResult, ...setting }) {
+  const scratch = mkdtempSync(join(tmpdir(), 'node-suite-'));
+  process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+  const results = {};
+  const runAll = async (queue, slot) => {
+    const place = { ...setting, slot, scratch: join(scratch, String(slot)) };
+    mkdirSync(place.scratch, { recursive: true });
+    for (const test of queue) {
+      results[test.name] = await runUntilPassed(test, place, attemptsOf(test));
+      onResult(test);
+    }
+  };
+  const parallel = tests.filter((test) => !test.sequential).values();
+  await Promise.all(Array.from({ length: jobs }, (_, slot) => runAll(parallel, slot)));
+  await runAll(tests.filter((test) => test.sequential).values(), 0);
+  return results;
+}
+
+async function runUntilPassed(test, place, attempts) {
+  for (let count = 1; ; count++) {
+    const result = await runOnce(test, place);
+    if (result.outcome !== 'fail' || count === attempts) return { ...result, attempts: count };
+  }
+}
+
+async function runOnce(test, place) {
+  const statisticsFile = join(place.scratch, 'statistics.jsonl');
+  rmSync(statisticsFile, { force: true });
+  const start = performance.now();
+  const ending = await end(place.node, [...test.flags, test.file], {
+    cwd: place.folder,
+    env: environment(test, place, statisticsFile),
+  });
+  return {
+    ...judge(ending),
+    seconds: Math.round((performance.now() - start) / 10) / 100,
+    statistics: readStatistics(statisticsFile),
+  };
+}
+
+function environment(test, { version, register, slot, scratch }, statisticsFile) {
+  const own = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
+  const nodeOptions = [
+    register && `--import=${pathToFileURL(register)}`,
+    // Else Node warns when test/common looks at it, and tests that expect no warning fail.
+    major(version) >= 25 && `--localstorage-file="${join(scratch, 'localstorage')}"`,
+  ];
+  return {
+    ...Object.fromEntries(own),
+    // What Node's test/common goes by: where to write, and whether the fixed port may be used.
+    NODE_TEST_DIR: scratch,
+    TEST_SERIAL_ID: String(slot),
+    ...(!test.sequential && { TEST_PARALLEL: '1' }),
+    NODE_OPTIONS: nodeOptions.filter(Boolean).join(' '),
+    MILLRACE_STATS_FILE: statisticsFile,
+    ...test.env,
+  };
+}
+
+const running = new Set();
+process.once('exit', () => running.forEach(endGroup));
+
+/** Runs a command to its end: `{ code, signal, timedOut, output }`. */
+function end(command, args, options) {
+  return new Promise((resolve) => {
+    // A process group of its own: what a test started and left behind is ended with it.
+    const stdio = ['ignore', 'pipe', 'pipe'];
+    const child = spawn(command, args, { ...options, detached: true, stdio });
+    running.add(child);
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      endGroup(child);
+      // A process outside of the group may hold them open.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, TIME_LIMIT_MS);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output = (output + text).slice(-OUTPUT_CHARACTERS);
+      });
+    }
+    child.on('exit', () => endGroup(child));
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, timedOut, output });
+    });
+  });
+}
+
+/** Only once: afterwards the id may be another's. */
+function endGroup(child) {
+  if (!running.delete(child)) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch (error) {
+    // No such group, or (macOS) only a process that has ended is in it.
+    if (error.code !== 'ESRCH' && error.code !== 'EPERM') throw error;
+  }
+}
+
+function judge({ code, signal, timedOut, output }) {
+  const error = lastError(output);
+  if (timedOut)
+    return { outcome: 'fail', error: `not ended after ${TIME_LIMIT_MS / 1000} s; ${error}` };
+  if (code !== 0) return { outcome: 'fail', error: `${signal ?? `exit ${code}`}: ${error}` };
+  const skipped = output.match(/^1\.\.0 # Skipped: (.*)$/m);
+  return skipped ? { outcome: 'skip', error: skipped[1] } : { outcome: 'pass' };
+}
+
+/** The last error that is named, with its message; where none is, the last line. */
+function lastError(output) {
+  const lines = output.split('\n').map((line) => line.trim());
+  const named = lines.findLastIndex((line) => /^(Uncaught )?\w*(Error|Exception)\b/.test(line));
+  if (named === -1) return lines.findLast((line) => !/^$|^at /.test(line)) ?? 'no output';
+  const stack = lines.findIndex((line, index) => index > named && line.startsWith('at '));
+  const message = lines.slice(named, stack === -1 ? named + 1 : stack).filter(Boolean);
+  return message.join(' ').slice(0, ERROR_CHARACTERS);
+}

@@ -1,0 +1,26 @@
+// What processes with the stack write at their ends (MILLRACE_STATS_FILE): a line of JSON each, with their totals.
+import { existsSync, readFileSync } from 'node:fs';
+
+/** The sum of a file's lines; of no file, nothing. */
+export function readStatistics(file) {
+  if (!existsSync(file)) return sum([]);
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse);
+  return sum(lines.map((line) => ({ processes: 1, ...line })));
+}
+
+/** `{ processes, connections: { native, handedOver }, requests: { native, handedOver }, reasons: { name: count } }` */
+export function sum(parts) {
+  return {
+    processes: parts.reduce((total, part) => total + part.processes, 0),
+    connections: addUp(parts.map((part) => part.connections)),
+    requests: addUp(parts.map((part) => part.requests)),
+    reasons: addUp(parts.map((part) => part.reasons)),
+  };
+}
+
+function addUp(counts) {
+  const total = {};
+  for (const [name, count] of counts.flatMap(Object.entries))
+    total[name] = (total[name] ?? 0) + count;
+  return total;
+}

@@ -1,0 +1,75 @@
+// Which tests of Node.js there are, and what each is about.
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The classes of tests, and what is in each. */
+export const CLASSES = {
+  A: 'server',
+  B: 'client or agent, with a server',
+  C: 'client or module, no server',
+  D: 'message classes, no server',
+  E: 'internals of Node.js',
+  F: 'server on an injected duplex',
+  G: 'server with child processes, workers',
+};
+
+/** Of a version such as `v20.1.0`. */
+export function major(version) {
+  return Number(version.match(/\d+/)[0]);
+}
+
+const PARTS = ['parallel', 'sequential'];
+const TEST = /^test-https?[-.].*m?js$/;
+
+/** The folder with `parallel` and `sequential` in it: `tree` or its `test`; undefined where neither is one. */
+export function testFolder(tree) {
+  const found = [tree, join(tree, 'test')].find((folder) =>
+    PARTS.every((part) => existsSync(join(folder, part))),
+  );
+  return found && realpathSync(found);
+}
+
+/** The tests of HTTP and HTTPS: `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`. */
+export function httpTests(folder) {
+  return PARTS.flatMap((part) =>
+    readdirSync(join(folder, part))
+      .filter((name) => TEST.test(name))
+      .sort()
+      .map((name) => read(folder, part, name)),
+  );
+}
+
+function read(folder, part, name) {
+  const file = join(folder, part, name);
+  const source = readFileSync(file, 'utf8');
+  return {
+    name: `${part}/${name}`,
+    file,
+    sequential: part === 'sequential',
+    class: classify(name, source),
+    flags: wanted('Flags', source),
+    env: Object.fromEntries(wanted('Env', source).map((word) => word.split('='))),
+  };
+}
+
+/** The words of a line such as `// Flags: --expose-internals`. */
+function wanted(title, source) {
+  const line = source.match(new RegExp(`^// ${title}:\\s+(.*)$`, 'm'))?.[1] ?? '';
+  return line.split(/\s+/).filter(Boolean);
+}
+
+const INTERNALS =
+  /--expose[-_]internals|['"](node:)?_http_(agent|common)['"]|process\.binding|internalBinding/;
+const HTTP_SERVER = /(?<!\b(net|tls)\.)\b(createServer|Server)(\.call)?\s*\(/;
+const MESSAGE_CLASS = /\b(OutgoingMessage|ServerResponse|IncomingMessage)\b/;
+const INJECTED_DUPLEX = /\.emit\(\s*['"]connection['"]|\bduplexpair\b/i;
+const PROCESSES = /child_process|['"](node:)?cluster['"]|worker_threads|\bfork\(/;
+const CLIENT_NAME = /^test-https?-(client|agent)/;
+
+function classify(name, source) {
+  if (INTERNALS.test(source)) return 'E';
+  if (!HTTP_SERVER.test(source)) return MESSAGE_CLASS.test(source) ? 'D' : 'C';
+  if (INJECTED_DUPLEX.test(source)) return 'F';
+  if (PROCESSES.test(source)) return 'G';
+  return CLIENT_NAME.test(name) ? 'B' : 'A';
+}
