@@ -21,6 +21,7 @@ type Callback = (error?: Error | null) => void;
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
 export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
+  _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
   _unrefTimer(): void;
 }
@@ -81,6 +82,7 @@ export class ServerSocket {
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
 
   constructor(id: number, home: NativeServer) {
+    this._eventsCount = 0;
     this.id = id;
     this.home = home;
     this.server = home.server;
