@@ -45,13 +45,15 @@ export function begin(
   request.method = method;
   request.upgrade = false;
   setHead(request, head, flags >> FIELDS_SHIFT);
-  home.stats.requests.native++;
+  home.requests++;
+  home.inFlight++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
   if (socket.timeout > 0) socket._unrefTimer();
   socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
 
   const response = new home.Response(request, home.responseOptions);
+  if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
   response._keepAliveTimeout = server.keepAliveTimeout;
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
   response.shouldKeepAlive = keepAlive;
@@ -65,7 +67,13 @@ export function begin(
   } else {
     enqueue(socket, response);
   }
-  answer(home, socket, request, response, flags);
+  const { responseTimeout, maxRequestsInFlight } = home.limits;
+  if (responseTimeout > 0) home.deadlines.add(response, responseTimeout);
+  if (maxRequestsInFlight > 0 && home.inFlight > maxRequestsInFlight) {
+    refuse(home, socket, request, response);
+  } else {
+    answer(home, socket, request, response, flags);
+  }
   if ((flags & FLAG_BODY) === 0) complete(request);
 }
 
@@ -114,6 +122,19 @@ function answer(
     }
   }
   server.emit('request', request as never, response as never);
+}
+
+/** More requests are being handled than the server wants. */
+function refuse(
+  home: NativeServer,
+  socket: ServerSocket,
+  request: Incoming,
+  response: Outgoing,
+): void {
+  home.stats.overloaded++;
+  home.server.emit('dropRequest', request as never, socket as never);
+  response.writeHead(503, ['Connection', 'close'] as never);
+  response.end();
 }
 
 function expected(server: http.Server, request: Incoming, response: Outgoing): void {
@@ -174,6 +195,8 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (finished.hasSubscribers) {
     finished.publish({ request, response, socket, server: home.server });
   }
+  home.inFlight--;
+  if (home.deadlines.size > 0) home.deadlines.delete(response);
   const { incoming } = socket;
   if (incoming[0] === request) incoming.shift();
   else if (incoming.includes(request)) incoming.splice(incoming.indexOf(request), 1);
@@ -242,7 +265,11 @@ export function emitClose(response: Outgoing): void {
 
 /** The connection is gone before its requests were answered. */
 export function abortIncoming(socket: ServerSocket): void {
+  const { home } = socket;
   socket.receiving = null;
+  home.inFlight -= socket.incoming.length;
+  if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
+  for (const response of socket.outgoing) home.deadlines.delete(response);
   for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
     (request as unknown as http.IncomingMessage).destroy(
       Object.assign(new Error('aborted'), { code: 'ECONNRESET' }),

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { onFinish } from './exchange.js';
 import { kChunkedBuffer, kConnection, kCorked, kRejectBody, type Outgoing } from './internals.js';
 import { appendBytes, appendText, settleLater } from './output.js';
-import type { ServerSocket } from './socket.js';
+import { ServerSocket } from './socket.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
 
@@ -57,6 +57,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
     appendBytes(connection, body as Uint8Array);
   }
   this.finished = true;
+  connection.corked = 0;
   this._finish();
   connection.finishing = this;
   settleLater(connection);
@@ -71,6 +72,7 @@ function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
     response.outputData.length === 0 &&
     connection.writable &&
     connection.finishing === null &&
+    connection.write === ServerSocket.prototype.write &&
     !(response as unknown as http.ServerResponse).strictContentLength &&
     !response[kCorked] &&
     !(response[kChunkedBuffer] as unknown[] | undefined)?.length
