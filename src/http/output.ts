@@ -87,6 +87,11 @@ export function flush(): void {
   if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
 }
 
+/** Drops what a connection has collected. */
+export function discard(socket: ServerSocket): void {
+  if (owner === socket) length = 0;
+}
+
 /** `socket` has something to tell when its bytes have left. */
 export function settleLater(socket: ServerSocket): void {
   if (socket.settling) return;

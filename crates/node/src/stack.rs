@@ -448,6 +448,23 @@ pub fn stack_late(server: u32, head_ms: f64, whole_ms: f64) -> Result<Vec<u32>> 
     Ok(late.into_iter().map(|id| id as u32).collect())
 }
 
+/// Connections that are slower than they have to be.
+#[napi(object)]
+pub struct NativeSlow {
+    /// Their bodies arrive slowly.
+    pub receiving: Vec<u32>,
+    /// They take responses slowly.
+    pub sending: Vec<u32>,
+}
+
+/// Connections that send, or take, fewer bytes per second than this; 0: no limit.
+#[napi]
+pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
+    let (receiving, sending) = with(|reactor| reactor.slow(server as usize, receive, send))?;
+    let numbers = |ids: Vec<usize>| ids.into_iter().map(|id| id as u32).collect();
+    Ok(NativeSlow { receiving: numbers(receiving), sending: numbers(sending) })
+}
+
 /// Connections on which nothing is under way.
 #[napi]
 pub fn stack_idle(server: u32) -> Result<Vec<u32>> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
@@ -72,6 +73,11 @@ pub(crate) struct Connection {
     /// Of the request that is being received: when it began, and whether its head is complete.
     pub(crate) began: Nanos,
     pub(crate) head_done: bool,
+    /// Bytes that have arrived since `began`.
+    arrived: u64,
+    /// Since when bytes wait to be sent, and how many have left since.
+    waiting_since: Nanos,
+    left: u64,
     /// Since when no request is under way.
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
@@ -102,6 +108,9 @@ impl Connection {
             ended: false,
             began: now,
             head_done: false,
+            arrived: 0,
+            waiting_since: Nanos::NEVER,
+            left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
             listed: false,
@@ -162,6 +171,7 @@ impl Connection {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
+                        self.arrived += read.count as u64;
                         self.readable = (!read.drained || self.peer_ended) && !eof;
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -210,6 +220,7 @@ impl Connection {
                 Phase::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
                         self.began = now;
+                        self.arrived = (to - at) as u64;
                     }
                     match self.parser.parse(&batch.bytes[at..to], &settings.head) {
                         Parsed::Partial => break,
@@ -350,8 +361,15 @@ impl Connection {
                 }
             }
         }
-        self.output.extend_from_slice(&bytes[taken..]);
+        self.keep(&bytes[taken..]);
         Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.output.is_empty() && !bytes.is_empty() {
+            self.waiting_since = Nanos::default();
+        }
+        self.output.extend_from_slice(bytes);
     }
 
     /// Sends bytes from two places in one system call.
@@ -369,8 +387,8 @@ impl Connection {
         if rest.is_empty() {
             self.send(&second[taken - first.len()..])
         } else {
-            self.output.extend_from_slice(rest);
-            self.output.extend_from_slice(second);
+            self.keep(rest);
+            self.keep(second);
             Ok(())
         }
     }
@@ -383,20 +401,48 @@ impl Connection {
         while self.written < self.output.len() {
             match self.socket.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.left += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
         self.output = Vec::new();
         self.written = 0;
+        self.waiting_since = Nanos::NEVER;
+        self.left = 0;
         Ok(true)
+    }
+
+    /// A body arrives at less than `rate` bytes per second, on average since its request began.
+    pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
+        let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
+        reads && self.began != Nanos::NEVER && is_below(rate, self.arrived, now.since(self.began), grace)
+    }
+
+    /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
+    /// that finds bytes waiting.
+    pub(crate) fn sends_slowly(&mut self, rate: f64, grace: Duration, now: Nanos) -> bool {
+        if self.queued() == 0 {
+            return false;
+        }
+        if self.waiting_since == Nanos::default() {
+            self.waiting_since = now;
+            self.left = 0;
+        }
+        is_below(rate, self.left, now.since(self.waiting_since), grace)
     }
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
         (self.socket, self.input)
     }
+}
+
+fn is_below(rate: f64, bytes: u64, time: Duration, grace: Duration) -> bool {
+    rate > 0.0 && time > grace && (bytes as f64) < rate * time.as_secs_f64()
 }
 
 /// What leads another parser to where this one stands, by a number for JavaScript.

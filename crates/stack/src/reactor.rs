@@ -24,6 +24,9 @@ const ACCEPTS: usize = 128;
 /// After a lack of descriptors or memory, accepting is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// A rate is judged after this much time.
+const RATE_GRACE: Duration = Duration::from_secs(5);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Idle(usize),
@@ -476,10 +479,25 @@ impl Reactor {
         all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
     }
 
-    /// Connections of a server on which nothing is under way.
+    /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.
+    pub fn slow(&mut self, server: usize, receive: f64, send: f64) -> (Vec<usize>, Vec<usize>) {
+        let now = self.clock.now();
+        let (mut receiving, mut sending) = (Vec::new(), Vec::new());
+        for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
+            if connection.receives_slowly(receive, RATE_GRACE, now) {
+                receiving.push(id);
+            }
+            if connection.sends_slowly(send, RATE_GRACE, now) {
+                sending.push(id);
+            }
+        }
+        (receiving, sending)
+    }
+
+    /// Connections of a server on which no request is arriving; Node calls them idle.
     #[must_use]
     pub fn idle(&self, server: usize) -> Vec<usize> {
         let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| connection.is_idle()).map(|(id, _)| id).collect()
+        all.filter(|(_, connection)| connection.began == Nanos::NEVER).map(|(id, _)| id).collect()
     }
 }
