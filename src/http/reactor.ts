@@ -3,8 +3,6 @@ import {
   ACCEPT_FAILED,
   BODY,
   CLOSED,
-  DOUBT_BODY,
-  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
@@ -111,12 +109,12 @@ function take(kind: number, id: number, at: number): void {
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
-      const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(socket, Buffer.from(input.subarray(a, a + b)), reason, events[at + 5] as number);
+      const bytes = Buffer.from(input.subarray(a, a + b));
+      socket.home.onUnsure(socket, bytes, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
-      socket.foreign?.take(Buffer.from(input.subarray(a, a + b)));
+      socket.home.onRaw(socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case IDLE:
       socket.home.onIdle(socket);

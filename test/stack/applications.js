@@ -1,4 +1,5 @@
 // Small applications: each is the options of its server, the properties set on it, and its listeners.
+import { later } from './later.js';
 import { describeError } from './record.js';
 
 /** Reads the body and answers with what came. */
@@ -48,7 +49,7 @@ export const applications = {
   },
   trailers: {
     request(req, res) {
-      if (res.useChunkedEncodingByDefault && res.shouldKeepAlive) res.setHeader('Trailer', 'X-End');
+      if (req.method !== 'HEAD' && res.useChunkedEncodingByDefault) res.setHeader('Trailer', 'X-End');
       res.write(req.url);
       res.addTrailers({ 'X-End': 'yes' });
       res.end();
@@ -58,7 +59,7 @@ export const applications = {
     request(req, res, line) {
       req.resume();
       res.write('one');
-      setImmediate(() => {
+      later(() => {
         line('second');
         res.end('two');
       });
@@ -69,7 +70,7 @@ export const applications = {
     request(req, res) {
       req.resume();
       if (req.url.length % 2 === 0) res.end(req.url);
-      else setImmediate(() => res.end(`late ${req.url}`));
+      else later(() => res.end(`late ${req.url}`));
     },
   },
   never: { request: (req) => req.resume() },
@@ -79,14 +80,9 @@ export const applications = {
       req.once('data', (chunk) => {
         line(`first ${chunk.length > 0}`);
         req.pause();
-        setImmediate(() => {
-          req.resume();
-          req.on('end', () => res.end('done'));
-        });
+        later(() => req.resume());
       });
-      if (req.headers['content-length'] === undefined && !req.headers['transfer-encoding']) {
-        res.end('none');
-      }
+      req.on('end', () => res.end('done'));
     },
   },
   destroyed: { request: (req) => req.destroy() },

@@ -51,12 +51,13 @@ class Side {
   async run(cases) {
     const clients = cases.map((pieces) => new Client(this.port, pieces));
     await Promise.all(clients.map((client) => client.connected()));
-    await this.#settled([], TURNS + clients.length);
+    await this.#settled([], { turns: TURNS + clients.length });
     const most = Math.max(...cases.map((pieces) => pieces.length));
     for (let index = 0; index < most; index++) {
       await Promise.all(clients.map((client) => client.send(index)));
       await this.#settled([]);
     }
+    await this.#settled([], { last: true });
     await Promise.all(clients.map((client) => client.end()));
     await this.#settled([]);
     for (const client of clients) client.note('after the end');
@@ -66,12 +67,12 @@ class Side {
   }
 
   /** When the server has taken all that was sent, and what it sent has arrived. */
-  async #settled(ports, turns = TURNS) {
+  async #settled(ports, { turns = TURNS, last = false } = {}) {
     const answer = new Promise((resolve, reject) => {
       this.child.once('message', resolve);
       this.child.once('exit', (code, signal) => reject(new Error(`server ended: ${code} ${signal}`)));
     });
-    this.child.send({ ports, turns });
+    this.child.send({ ports, turns, last });
     const { seen, died } = await answer;
     this.child.removeAllListeners('exit');
     if (died) throw new Error(died);
@@ -106,7 +107,8 @@ class Client {
 
   send(index) {
     const piece = this.#pieces[index];
-    if (piece === undefined || !this.socket.writable) return undefined;
+    const over = this.#notes.length > 0 || !this.socket.writable;
+    if (piece === undefined || over) return undefined;
     return new Promise((resolve) => this.socket.write(piece, resolve));
   }
 
