@@ -55,7 +55,7 @@ const written = {
   'chunk extension quoted, then wrong': `${chunked('5;a="b"~hello~0~~')}wrong`,
   'chunk extension quoted, then chunked': `${chunked('5;a="b"~hello~0~~')}${chunked('5;a="b"~hello~0~~')}`,
   'chunk extension quoted, last': `${post('Transfer-Encoding: chunked~Connection: close', '5;a="b"~hello~0~~')}${get}`,
-  'chunk extension quoted, with LF': chunked('5;a="b"~a\nb~~~0~X: 1~~'),
+  'chunk extension quoted, with LF': chunked('5;a="b"~a\nb~~0~X: 1~~'),
   'chunked, wrong later': chunked('5~hello~6~ world~zz~'),
   'chunked, cut': chunked('5~hel'),
   'extensions, oversize': chunked(`5;${'a'.repeat(17_000)}~hello~0~~`),
