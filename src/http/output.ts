@@ -73,6 +73,13 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
   }
 }
 
+/** A response has ended: outside of a turn nothing more is to be waited for. */
+export function flushEnd(): void {
+  if (inTurn) return;
+  flush();
+  if (settling.length > 0) process.nextTick(settle);
+}
+
 /** Gives what was collected to the system. */
 export function flush(): void {
   const socket = owner;

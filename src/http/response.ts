@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { onFinish } from './exchange.js';
 import { kChunkedBuffer, kConnection, kCorked, kRejectBody, type Outgoing } from './internals.js';
-import { appendBytes, appendText, settleLater } from './output.js';
+import { appendBytes, appendText, flushEnd, settleLater } from './output.js';
 import { ServerSocket } from './socket.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
@@ -35,7 +35,9 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   ) {
     if (!this.finished) concludeOnFinish(this);
     // biome-ignore lint/complexity/noArguments: see above
-    return nodeEnd.apply(this, arguments as never);
+    nodeEnd.apply(this, arguments as never);
+    flushEnd();
+    return this;
   }
   if (this._header === null) {
     this._contentLength = text
@@ -61,6 +63,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   this._finish();
   connection.finishing = this;
   settleLater(connection);
+  flushEnd();
   return this;
 }
 

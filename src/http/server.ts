@@ -84,16 +84,21 @@ export class NativeServer {
 
   #native() {
     const { server } = this;
-    const keepAlive = positive(server.keepAliveTimeout);
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
       maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
       maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
-      keepAliveMs:
-        keepAlive && keepAlive + (server.keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER),
+      keepAliveMs: this.keepAliveMs,
       noDelay: server.noDelay !== false,
       tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
     };
+  }
+
+  /** How long a connection may wait for its next request; 0: for ever. */
+  get keepAliveMs(): number {
+    const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
+    const timeout = positive(keepAliveTimeout);
+    return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
   }
 
   /** Tells the reactor what the server's properties say now. */
@@ -219,8 +224,9 @@ export class NativeServer {
     const idle = new Set(native.stackIdle(this.id));
     for (const socket of this.connections) {
       if (!idle.has(socket.id)) continue;
-      if (socket._httpMessage && !socket._httpMessage.finished) continue;
-      socket.destroy();
+      const response = socket._httpMessage;
+      const answered = response === null || response.finished;
+      if (answered && socket.outgoing.length === 0) socket.destroy();
     }
   }
 

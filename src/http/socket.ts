@@ -60,6 +60,8 @@ export class ServerSocket {
   unsettled = 0;
   needDrain = false;
   settling = false;
+  /** The timeout is the keep-alive time. */
+  waiting = false;
   /** What to do with an unusual request when the responses before it are sent. */
   onAnswered: (() => void) | null = null;
   _paused = false;
