@@ -265,10 +265,7 @@ function dump(request: Incoming): void {
   }
 }
 
-const detachKey = internalKey(
-  http.IncomingMessage.prototype,
-  'kDetachAbortSignal',
-);
+const detachKey = internalKey(http.IncomingMessage.prototype, 'kDetachAbortSignal');
 const detachSignal = detachKey
   ? function (this: Incoming) {
       (this as unknown as Record<symbol, () => void>)[detachKey]?.();

@@ -112,7 +112,12 @@ function take(kind: number, id: number, at: number): void {
     case UNSURE: {
       const doubt = events[at + 4] as number;
       const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(socket, Buffer.from(input.subarray(a, a + b)), reason, events[at + 5] as number);
+      socket.home.onUnsure(
+        socket,
+        Buffer.from(input.subarray(a, a + b)),
+        reason,
+        events[at + 5] as number,
+      );
       break;
     }
     case RAW:

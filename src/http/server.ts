@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
+import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Incoming, Outgoing, ServerInternals } from './internals.js';
@@ -8,7 +9,6 @@ import { internalKey, kConnection, kNeedDrain } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
 import { functions, native } from './native.js';
 import { appendText, collected, flush } from './output.js';
-import { abortIncoming, emitClose, finish } from './exchange.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 
@@ -55,8 +55,13 @@ export class NativeServer {
   limits: Readonly<StackLimits>;
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
-  readonly Incoming: new (socket: unknown) => Incoming;
-  readonly Response: new (req: unknown, options: object) => Outgoing;
+  readonly Incoming: new (
+    socket: unknown,
+  ) => Incoming;
+  readonly Response: new (
+    req: unknown,
+    options: object,
+  ) => Outgoing;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
   #settings = '';

@@ -19,7 +19,6 @@ type Callback = (error?: Error | null) => void;
  *
  * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
 export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
   _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
@@ -277,10 +276,7 @@ export class ServerSocket {
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
     if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
-      this.write(
-        chunk as string | Uint8Array,
-        typeof encoding === 'string' ? encoding : undefined,
-      );
+      this.write(chunk as string | Uint8Array, typeof encoding === 'string' ? encoding : undefined);
     }
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;

@@ -138,7 +138,12 @@ impl Reactor {
         Ok(id)
     }
 
-    fn add(&mut self, mut socket: Socket, peer: Option<SocketAddr>, server: usize) -> io::Result<usize> {
+    fn add(
+        &mut self,
+        mut socket: Socket,
+        peer: Option<SocketAddr>,
+        server: usize,
+    ) -> io::Result<usize> {
         let settings = &self.servers[server];
         if peer.is_some() {
             let options = socket.options();
@@ -378,7 +383,9 @@ impl Reactor {
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
             connection.idle_since = self.now;
-            if !connection.timed && let Some(limit) = settings.keep_alive {
+            if !connection.timed
+                && let Some(limit) = settings.keep_alive
+            {
                 connection.timed = true;
                 self.timers.push(self.now + limit, Timer::Idle(id));
                 self.timers_changed = true;
@@ -445,8 +452,7 @@ impl Reactor {
 
     /// Gives a connection away: its descriptor, and the bytes that were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
-        let connection =
-            self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
         let (socket, input) = connection.into_parts();
         Ok((socket.release(self.poll.registry())?, input))
     }
@@ -467,7 +473,12 @@ impl Reactor {
 
     /// Connections of a server whose request has taken too long to arrive.
     #[must_use]
-    pub fn late(&self, server: usize, head: Option<Duration>, whole: Option<Duration>) -> Vec<usize> {
+    pub fn late(
+        &self,
+        server: usize,
+        head: Option<Duration>,
+        whole: Option<Duration>,
+    ) -> Vec<usize> {
         let now = self.clock.now();
         let over = |since: Nanos, limit: Option<Duration>| {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
