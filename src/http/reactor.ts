@@ -19,9 +19,12 @@ import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
-import { flush, pending, setInTurn, settle } from './output.js';
+import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
+
+/** Bytes of pipelined responses that may wait for those behind them. */
+const MAX_COLLECTED = 64 * 1024;
 
 const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
 
@@ -43,6 +46,7 @@ function onBatch(count: number): void {
       take(events[at] as number, events[at + 1] as number, at);
       if (cursor < count && joined(at)) continue;
       drainTicks();
+      if (cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
       // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
@@ -59,6 +63,16 @@ function joined(at: number): boolean {
   if (events[at] !== REQUEST || events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
   const next = events[at + EVENT_LENGTH];
   return next === BODY || next === END;
+}
+
+/** Responses to requests that came together leave together, as long as they are short. */
+function pipelined(at: number): boolean {
+  const id = events[at + 1] as number;
+  if (events[at + EVENT_LENGTH] !== REQUEST || events[at + EVENT_LENGTH + 1] !== id) return false;
+  const socket = sockets[id];
+  if (!socket?.finishing || collected(socket) > MAX_COLLECTED || socket.callbacks) return false;
+  socket.home.conclude(socket);
+  return true;
 }
 
 function settleAll(): void {

@@ -268,16 +268,20 @@ export class NativeServer {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
     }
-    const response = socket.finishing;
-    if (response !== null) {
-      socket.finishing = null;
-      finish(socket, response);
-    }
+    this.conclude(socket);
     if (socket.needDrain) {
       socket.needDrain = false;
       socket.emit('drain');
       this.drain(socket);
     }
+  }
+
+  /** The response that has ended is over. */
+  conclude(socket: ServerSocket): void {
+    const response = socket.finishing;
+    if (response === null) return;
+    socket.finishing = null;
+    finish(socket, response);
   }
 
   /** Reading and writing go on when less is waiting. */

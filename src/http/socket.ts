@@ -250,8 +250,12 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    // As a stream's own: what was written in this turn counts, even if it has left by now.
-    this.unsettled += chunk.length;
+    return this.wrote(chunk.length);
+  }
+
+  /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
+  wrote(bytes: number): boolean {
+    this.unsettled += bytes;
     if (this.unsettled < this.home.highWaterMark) return true;
     this.needDrain = true;
     settleLater(this);
@@ -284,9 +288,11 @@ export class ServerSocket {
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;
-      native.stackEnd(this.id);
+      // Closing ends our side as well.
+      const close = this.readableEnded || this.#destroyWhenFinished;
+      if (!close) native.stackEnd(this.id);
       this.emit('finish');
-      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
+      if (close) this.destroy();
     });
     return this;
   }
