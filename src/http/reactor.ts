@@ -65,12 +65,15 @@ function joined(at: number): boolean {
   return next === BODY || next === END;
 }
 
-/** Responses to requests that came together leave together, as long as they are short. */
+/** What answers bytes that came together leaves together, as long as it is short. */
 function pipelined(at: number): boolean {
   const id = events[at + 1] as number;
-  if (events[at + EVENT_LENGTH] !== REQUEST || events[at + EVENT_LENGTH + 1] !== id) return false;
+  if (events[at + EVENT_LENGTH + 1] !== id) return false;
   const socket = sockets[id];
-  if (!socket?.finishing || collected(socket) > MAX_COLLECTED || socket.callbacks) return false;
+  if (!socket || collected(socket) > MAX_COLLECTED) return false;
+  const next = events[at + EVENT_LENGTH];
+  if (next === BODY || next === END) return true;
+  if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
   socket.home.conclude(socket);
   return true;
 }
