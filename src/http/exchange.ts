@@ -48,7 +48,7 @@ export function begin(
   home.requests++;
   home.inFlight++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
-  if (socket.timeout > 0) socket._unrefTimer();
+  if (socket.timeout > 0) resetTimeout(socket);
   socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
 
@@ -219,12 +219,32 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   }
   const next = socket.outgoing.shift();
   if (next) next.assignSocket(socket as never);
-  else if (socket.incoming.length === 0 && socket.onAnswered !== null) {
-    const answered = socket.onAnswered;
-    socket.onAnswered = null;
-    answered();
-  }
+  else answered(socket);
   if (collected(socket) === 0) home.report(socket);
+}
+
+/** No response is due. */
+function answered(socket: ServerSocket): void {
+  const { keepAliveMs } = socket.home;
+  // As with Node, the keep-alive time takes the place of a timeout that was set.
+  if (socket.timeout > 0 && keepAliveMs > 0) {
+    socket.setTimeout(keepAliveMs);
+    socket.waiting = true;
+  }
+  if (socket.incoming.length === 0 && socket.onAnswered !== null) {
+    const goOn = socket.onAnswered;
+    socket.onAnswered = null;
+    goOn();
+  }
+}
+
+function resetTimeout(socket: ServerSocket): void {
+  if (socket.waiting) {
+    socket.waiting = false;
+    socket.setTimeout(socket.home.server.timeout || 0);
+  } else {
+    socket._unrefTimer();
+  }
 }
 
 /** What nobody has read is let go. */
@@ -245,10 +265,7 @@ function dump(request: Incoming): void {
   }
 }
 
-const detachKey = internalKey(
-  http.IncomingMessage.prototype,
-  'kDetachAbortSignal',
-);
+const detachKey = internalKey(http.IncomingMessage.prototype, 'kDetachAbortSignal');
 const detachSignal = detachKey
   ? function (this: Incoming) {
       (this as unknown as Record<symbol, () => void>)[detachKey]?.();

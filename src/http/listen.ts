@@ -1,12 +1,15 @@
-import http from 'node:http';
-import net from 'node:net';
+import type http from 'node:http';
+import type net from 'node:net';
+import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
+import { installResponse } from './response.js';
 import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { ServerSocket } from './socket.js';
+import { installStoreHeader } from './store-header.js';
 
 const natives = new WeakMap<http.Server, NativeServer>();
 
@@ -127,14 +130,23 @@ function onConnection(this: http.Server, socket: net.Socket): void {
   if (!(socket instanceof ServerSocket)) nodeConnection.call(this, socket);
 }
 
-/** Puts the stack under every `http.Server` of this prototype. */
+const kInstalled = Symbol('millrace.installed');
+
+/** Puts the stack under every server of this prototype, once. */
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
     stats(this: http.Server): StackStats | null;
+    [kInstalled]?: true;
   };
+  if (target[kInstalled]) return;
+  target[kInstalled] = true;
+  installHead();
+  installResponse();
+  installStoreHeader();
+  installLimits(prototype, (server) => natives.get(server)?.configure());
   const { _listen2, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
     _listen2.apply(this, args);
@@ -151,5 +163,4 @@ export function install(prototype: object): void {
   target.stats = function () {
     return natives.get(this)?.count() ?? null;
   };
-  installLimits(prototype, (server) => natives.get(server)?.configure());
 }

@@ -17,9 +17,12 @@ import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
-import { flush, pending, setInTurn, settle } from './output.js';
+import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
+
+/** Bytes of pipelined responses that may wait for those behind them. */
+const MAX_COLLECTED = 64 * 1024;
 
 const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
 
@@ -41,6 +44,7 @@ function onBatch(count: number): void {
       take(events[at] as number, events[at + 1] as number, at);
       if (cursor < count && joined(at)) continue;
       drainTicks();
+      if (cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
       // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
@@ -57,6 +61,19 @@ function joined(at: number): boolean {
   if (events[at] !== REQUEST || events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
   const next = events[at + EVENT_LENGTH];
   return next === BODY || next === END;
+}
+
+/** What answers bytes that came together leaves together, as long as it is short. */
+function pipelined(at: number): boolean {
+  const id = events[at + 1] as number;
+  if (events[at + EVENT_LENGTH + 1] !== id) return false;
+  const socket = sockets[id];
+  if (!socket || collected(socket) > MAX_COLLECTED) return false;
+  const next = events[at + EVENT_LENGTH];
+  if (next === BODY || next === END) return true;
+  if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  socket.home.conclude(socket);
+  return true;
 }
 
 function settleAll(): void {

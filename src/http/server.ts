@@ -2,6 +2,7 @@ import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
 import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
+import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Incoming, Outgoing, ServerInternals } from './internals.js';
@@ -9,7 +10,6 @@ import { internalKey, kConnection, kNeedDrain } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
 import { functions, native } from './native.js';
 import { appendText, collected, flush } from './output.js';
-import { abortIncoming, emitClose, finish } from './exchange.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 
@@ -56,8 +56,13 @@ export class NativeServer {
   limits: Readonly<StackLimits>;
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
-  readonly Incoming: new (socket: unknown) => Incoming;
-  readonly Response: new (req: unknown, options: object) => Outgoing;
+  readonly Incoming: new (
+    socket: unknown,
+  ) => Incoming;
+  readonly Response: new (
+    req: unknown,
+    options: object,
+  ) => Outgoing;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
   #settings = '';
@@ -85,16 +90,21 @@ export class NativeServer {
 
   #native() {
     const { server } = this;
-    const keepAlive = positive(server.keepAliveTimeout);
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
       maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
       maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
-      keepAliveMs:
-        keepAlive && keepAlive + (server.keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER),
+      keepAliveMs: this.keepAliveMs,
       noDelay: server.noDelay !== false,
       tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
     };
+  }
+
+  /** How long a connection may wait for its next request; 0: for ever. */
+  get keepAliveMs(): number {
+    const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
+    const timeout = positive(keepAliveTimeout);
+    return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
   }
 
   /** Tells the reactor what the server's properties say now. */
@@ -220,8 +230,9 @@ export class NativeServer {
     const idle = new Set(native.stackIdle(this.id));
     for (const socket of this.connections) {
       if (!idle.has(socket.id)) continue;
-      if (socket._httpMessage && !socket._httpMessage.finished) continue;
-      socket.destroy();
+      const response = socket._httpMessage;
+      const answered = response === null || response.finished;
+      if (answered && socket.outgoing.length === 0) socket.destroy();
     }
   }
 
@@ -258,16 +269,20 @@ export class NativeServer {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
     }
-    const response = socket.finishing;
-    if (response !== null) {
-      socket.finishing = null;
-      finish(socket, response);
-    }
+    this.conclude(socket);
     if (socket.needDrain) {
       socket.needDrain = false;
       socket.emit('drain');
       this.drain(socket);
     }
+  }
+
+  /** The response that has ended is over. */
+  conclude(socket: ServerSocket): void {
+    const response = socket.finishing;
+    if (response === null) return;
+    socket.finishing = null;
+    finish(socket, response);
   }
 
   /** Reading and writing go on when less is waiting. */

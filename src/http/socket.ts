@@ -19,7 +19,6 @@ type Callback = (error?: Error | null) => void;
  *
  * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
 export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
   _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
@@ -60,6 +59,8 @@ export class ServerSocket {
   unsettled = 0;
   needDrain = false;
   settling = false;
+  /** The timeout is the keep-alive time. */
+  waiting = false;
   /** What to do with an unusual request when the responses before it are sent. */
   onAnswered: (() => void) | null = null;
   _paused = false;
@@ -249,8 +250,12 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    // As a stream's own: what was written in this turn counts, even if it has left by now.
-    this.unsettled += chunk.length;
+    return this.wrote(chunk.length);
+  }
+
+  /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
+  wrote(bytes: number): boolean {
+    this.unsettled += bytes;
     if (this.unsettled < this.home.highWaterMark) return true;
     this.needDrain = true;
     settleLater(this);
@@ -275,10 +280,7 @@ export class ServerSocket {
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
     if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
-      this.write(
-        chunk as string | Uint8Array,
-        typeof encoding === 'string' ? encoding : undefined,
-      );
+      this.write(chunk as string | Uint8Array, typeof encoding === 'string' ? encoding : undefined);
     }
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;
@@ -286,9 +288,11 @@ export class ServerSocket {
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;
-      native.stackEnd(this.id);
+      // Closing ends our side as well.
+      const close = this.readableEnded || this.#destroyWhenFinished;
+      if (!close) native.stackEnd(this.id);
       this.emit('finish');
-      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
+      if (close) this.destroy();
     });
     return this;
   }

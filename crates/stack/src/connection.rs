@@ -301,7 +301,8 @@ impl Connection {
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (target, target_end) = head.target;
         // In range: offsets within a batch's memory.
-        let details = [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
+        let details =
+            [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
         let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
         batch.push(
             Kind::Request,
@@ -445,7 +446,9 @@ impl Connection {
     /// A body arrives at less than `rate` bytes per second, on average since its request began.
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
         let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
-        reads && self.began != Nanos::NEVER && is_below(rate, self.arrived, now.since(self.began), grace)
+        reads
+            && self.began != Nanos::NEVER
+            && is_below(rate, self.arrived, now.since(self.began), grace)
     }
 
     /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
