@@ -72,6 +72,8 @@ function pipelined(at: number): boolean {
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) return true;
   if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  // Behind a connection's last response, nothing is dispatched.
+  if (socket.finishing._last) return false;
   socket.home.conclude(socket);
   return true;
 }
