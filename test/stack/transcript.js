@@ -57,7 +57,10 @@ async function exchange(port, request, over) {
     received += chunk;
   });
   socket.write(request);
-  over.then(() => socket.writable && socket.write(LAST));
+  over.then(() => {
+    if (socket.writable) socket.write(LAST);
+    later(() => socket.destroy(), 2_000);
+  });
   await once(socket, 'close');
   return received;
 }
