@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import type http from 'node:http';
 import type net from 'node:net';
 import { installHead } from './head.js';
@@ -82,7 +83,7 @@ export function takeOver(server: HttpServer): void {
   const home = natives.get(server) ?? adopt(server);
   home.configure();
   home.watch();
-  if (handle.constructor.name === 'TCP' && handle.fd >= 0) {
+  if (cluster.isPrimary && handle.constructor.name === 'TCP' && handle.fd >= 0) {
     server._handle = new ListeningHandle(home, handle);
     if (server._unref) server.unref();
   } else {
@@ -101,7 +102,8 @@ function adopt(server: HttpServer): NativeServer {
 
 /**
  * Leaves accepting to Node and takes its connections: a Unix socket, whose path would go with its handle,
- * and a cluster's worker, whose connections come from the primary.
+ * and a
+ * cluster's worker, whose connections come from the primary, or whose handle the primary counts.
  */
 function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
   const { onconnection, close } = handle;

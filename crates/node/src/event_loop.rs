@@ -27,6 +27,7 @@ unsafe extern "C" {
     fn uv_timer_init(event_loop: *mut c_void, handle: *mut c_void) -> c_int;
     fn uv_timer_start(handle: *mut c_void, callback: Callback, timeout: u64, repeat: u64) -> c_int;
     fn uv_timer_stop(handle: *mut c_void) -> c_int;
+    fn uv_is_active(handle: *const c_void) -> c_int;
     fn uv_ref(handle: *mut c_void);
     fn uv_unref(handle: *mut c_void);
     fn uv_close(handle: *mut c_void, callback: Callback);
@@ -96,6 +97,12 @@ impl EventLoop {
                 None => uv_timer_stop(self.timer.as_ptr()),
             };
         }
+    }
+
+    /// Whether a time was set that has not come yet.
+    pub(crate) fn is_timer_set(&self) -> bool {
+        // SAFETY: as in `reference`.
+        unsafe { uv_is_active(self.timer.as_ptr()) != 0 }
     }
 
     /// Leaves the loop; `on_closed` follows.

@@ -143,8 +143,10 @@ impl Stack {
         let next = reactor.next_timer();
         // One more millisecond: libuv counts whole ones and would come too early.
         let next = next.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX - 1) + 1);
-        if next != self.timer.replace(next)
-            && let Some(event_loop) = &*self.event_loop.borrow()
+        let before = self.timer.replace(next);
+        // The same time from now as the one that has just come is a new one.
+        if let Some(event_loop) = &*self.event_loop.borrow()
+            && (next != before || next.is_some() && !event_loop.is_timer_set())
         {
             event_loop.set_timer::<Self>(next);
         }

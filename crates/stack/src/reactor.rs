@@ -199,6 +199,9 @@ impl Reactor {
                 connection.on_readable(event.is_read_closed());
                 self.receive(token, batch);
             }
+            if event.is_error() {
+                self.on_error(token, batch);
+            }
         }
         self.ready = ready;
         self.on_timers(batch);
@@ -307,6 +310,14 @@ impl Reactor {
                 }
             }
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+        }
+    }
+
+    /// A peer that is gone is not waited for, though nothing is read for now.
+    fn on_error(&mut self, id: usize, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get(id) else { return };
+        if let Ok(Some(error)) = connection.socket.options().take_error() {
+            self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
         }
     }
 
