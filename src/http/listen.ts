@@ -77,7 +77,7 @@ interface AcceptingHandle extends TcpHandle {
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
-  if (!handle || server.insecureHTTPParser || lenient(server)) return;
+  if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
   startReactor();
   const home = natives.get(server) ?? adopt(server);
   home.configure();
@@ -121,7 +121,9 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
   };
 }
 
-function lenient(server: HttpServer): boolean {
+/** What only Node's own code knows. */
+function isNodes(server: HttpServer): boolean {
+  if (server.insecureHTTPParser || server.blockList) return true;
   return server.httpValidation === 'insecure' || server.httpValidation === 'relaxed';
 }
 

@@ -15,6 +15,7 @@ import { ServerSocket, systemError } from './socket.js';
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
 const KEEP_ALIVE_BUFFER = 1000;
+const MAJOR = Number.parseInt(process.versions.node, 10);
 /** Milliseconds between two looks at the connections' rates. */
 const RATE_INTERVAL = 1000;
 
@@ -64,6 +65,8 @@ export class NativeServer {
   ) => Outgoing;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
+  /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
+  readonly optimizeEmpty: boolean;
   #settings = '';
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
@@ -79,6 +82,7 @@ export class NativeServer {
     };
     this.Incoming = (own('IncomingMessage') ?? http.IncomingMessage) as never;
     this.Response = (own('ServerResponse') ?? http.ServerResponse) as never;
+    this.optimizeEmpty = own('OptimizeEmptyRequestsOption') === true;
     this.uniqueHeaders = own('kUniqueHeaders') ?? null;
     this.responseOptions = {
       highWaterMark: this.highWaterMark,
@@ -190,7 +194,7 @@ export class NativeServer {
   open(id: number): ServerSocket | null {
     const { server } = this;
     const socket = new ServerSocket(id, this);
-    if (server.maxConnections && server._connections >= server.maxConnections) {
+    if (this.#isFull()) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
         const local = socket.address() as { address?: string; port?: number; family?: string };
@@ -211,6 +215,13 @@ export class NativeServer {
     server._connections++;
     reference(1);
     return socket;
+  }
+
+  #isFull(): boolean {
+    const { maxConnections, _connections } = this.server;
+    // Zero means "none" since Node 22, and "no limit" before.
+    if (maxConnections === 0 && MAJOR < 22) return false;
+    return maxConnections != null && _connections >= maxConnections;
   }
 
   connected(socket: ServerSocket): void {
@@ -312,7 +323,8 @@ export class NativeServer {
   }
 
   onIdle(socket: ServerSocket): void {
-    this.onTimeout(socket);
+    // A timeout that was set takes the keep-alive time itself.
+    if (socket.timeout === 0) this.onTimeout(socket);
   }
 
   onTimeout(socket: ServerSocket): void {
@@ -377,10 +389,10 @@ export class NativeServer {
     else socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
   }
 
-  /** Somebody listens for the connection's bytes: Node's own code gives them. */
-  wantsBytes(socket: ServerSocket): void {
+  /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
+  wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      handOver(this, socket, null, 'bytes wanted');
+      handOver(this, socket, made, 'bytes wanted');
     }
   }
 }

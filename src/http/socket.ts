@@ -361,6 +361,10 @@ export class ServerSocket {
   read() {
     return null;
   }
+  push(chunk: string | Uint8Array | null, encoding?: BufferEncoding) {
+    if (chunk !== null) this.home.wantsBytes(this, Buffer.from(chunk as string, encoding));
+    return true;
+  }
   setEncoding(): never {
     throw Object.assign(
       new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'),
