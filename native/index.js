@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
+const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
 export { NativeRun }
 export { csvFiles }
 export { selfSignedCertificate }
@@ -791,6 +791,7 @@ export { stackLate }
 export { stackListen }
 export { stackPause }
 export { stackProceed }
+export { stackProceedBehind }
 export { stackProceedRaw }
 export { stackReference }
 export { stackRelease }

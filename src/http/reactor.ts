@@ -3,8 +3,6 @@ import {
   ACCEPT_FAILED,
   BODY,
   CLOSED,
-  DOUBT_BODY,
-  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
@@ -74,6 +72,8 @@ function pipelined(at: number): boolean {
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) return true;
   if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  // Behind a connection's last response, nothing is dispatched.
+  if (socket.finishing._last) return false;
   socket.home.conclude(socket);
   return true;
 }
@@ -128,17 +128,12 @@ function take(kind: number, id: number, at: number): void {
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
-      const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(
-        socket,
-        Buffer.from(input.subarray(a, a + b)),
-        reason,
-        events[at + 5] as number,
-      );
+      const bytes = Buffer.from(input.subarray(a, a + b));
+      socket.home.onUnsure(socket, bytes, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
-      socket.foreign?.take(Buffer.from(input.subarray(a, a + b)));
+      socket.home.onRaw(socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case IDLE:
       socket.home.onIdle(socket);

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
+import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
@@ -357,36 +358,52 @@ export class NativeServer {
   }
 
   /** Bytes that the reactor does not judge. */
-  onUnsure(
-    socket: ServerSocket,
-    bytes: Buffer,
-    reason: 'head' | 'upgrade' | 'body',
-    prelude: number,
-  ): void {
-    if (reason === 'upgrade') {
-      const wanted = () => this.server.listenerCount('upgrade') > 0;
-      if (!this.server.shouldUpgradeCallback && !wanted()) {
-        native.stackProceed(socket.id);
-        return;
-      }
-    } else {
-      if (reason === 'body') {
+  onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
+    switch (doubt) {
+      case DOUBT_UPGRADE:
+        if (this.#wantsUpgrade()) handOver(this, socket, bytes, 'upgrade');
+        else native.stackProceed(socket.id);
+        break;
+      case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
+        this.onRaw(socket, bytes);
+        break;
+      case DOUBT_CLOSED:
         native.stackProceedRaw(socket.id);
-        socket.foreign.take(bytes);
-        return;
-      }
-      // Node tells of an error at once, and of a request when those before it are answered.
-      const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
-      if (error) {
-        native.stackProceedRaw(socket.id);
-        this.onError(socket, error);
-        return;
-      }
+        this.onError(socket, judge(this.server, bytes, CLOSING_HEAD).error ?? eofError());
+        break;
+      default:
+        this.#onUnusual(socket, bytes);
     }
-    if (reason === 'upgrade') handOver(this, socket, bytes, reason);
-    else if (socket.incoming.length === 0) handOver(this, socket, bytes, 'unusual');
-    else socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+  }
+
+  #wantsUpgrade(): boolean {
+    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
+  }
+
+  // Node tells of an error at once, and of a request when those before it are answered.
+  #onUnusual(socket: ServerSocket, bytes: Buffer): void {
+    const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
+    if (error) {
+      native.stackProceedRaw(socket.id);
+      this.onError(socket, error);
+    } else if (socket.incoming.length === 0) {
+      handOver(this, socket, bytes, 'unusual');
+    } else {
+      socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+    }
+  }
+
+  /** The next bytes of a body that the host's parser reads. */
+  onRaw(socket: ServerSocket, bytes: Buffer): void {
+    const taken = socket.foreign?.take(bytes) ?? null;
+    if (socket.id < 0) return;
+    if (taken === null) {
+      native.stackProceedRaw(socket.id);
+    } else {
+      socket.foreign = null;
+      native.stackProceedBehind(socket.id, taken);
+    }
   }
 
   /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
@@ -396,6 +413,9 @@ export class NativeServer {
     }
   }
 }
+
+/** Behind this, the host's parser takes nothing. */
+const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /** What leads the host's parser to where the reactor's stands in a body, by length. */
 const preludes = new Map([

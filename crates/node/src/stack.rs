@@ -355,10 +355,16 @@ pub fn stack_proceed(connection: u32) -> Result<()> {
     with(|reactor| reactor.proceed(connection as usize))
 }
 
-/// Hands on the rest of the connection's bytes as they come.
+/// Hands on the next bytes as they come.
 #[napi]
 pub fn stack_proceed_raw(connection: u32) -> Result<()> {
     with(|reactor| reactor.proceed_raw(connection as usize))
+}
+
+/// Reads on: a body ended behind the first `taken` bytes of those told last.
+#[napi]
+pub fn stack_proceed_behind(connection: u32, taken: u32) -> Result<()> {
+    with(|reactor| reactor.proceed_behind(connection as usize, taken as usize))
 }
 
 /// Ends this side when all is written.

@@ -420,10 +420,18 @@ impl Reactor {
         }
     }
 
-    /// Hands on the rest of the connection's bytes as they come.
+    /// Hands on the next bytes as they come.
     pub fn proceed_raw(&mut self, id: usize) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.proceed_raw();
+            self.wake(id);
+        }
+    }
+
+    /// Reads on by itself: a body ended behind the first `taken` bytes of those told last.
+    pub fn proceed_behind(&mut self, id: usize, taken: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.proceed_behind(taken);
             self.wake(id);
         }
     }
