@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
-use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::channel::Channel;
 use crate::settings::Settings;
 
 /// Bytes of one read.
@@ -21,7 +21,9 @@ pub(crate) const EVENTS: usize = 4;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+pub(crate) enum Phase {
+    /// TLS is being agreed on.
+    Handshake,
     Head,
     Body(BodyDecoder),
     /// The host's parser is asked; nothing is read.
@@ -45,12 +47,12 @@ pub(crate) enum Flow {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) socket: Socket,
+    pub(crate) channel: Channel,
     pub(crate) server: usize,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    phase: Phase,
+    pub(crate) phase: Phase,
     parser: HeadParser,
     /// Bytes that were sent and not taken by the system, from `written` on.
     output: Vec<u8>,
@@ -62,7 +64,7 @@ pub(crate) struct Connection {
     /// An upgrade was declined: the request is an ordinary one.
     plain: bool,
     /// The socket may hold more.
-    readable: bool,
+    pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     peer_ended: bool,
     /// Our side ends when all is written.
@@ -83,13 +85,13 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+    pub(crate) fn new(channel: Channel, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
         Self {
-            socket,
+            phase: if channel.is_tls() { Phase::Handshake } else { Phase::Head },
+            channel,
             server,
             peer,
             input: Vec::new(),
-            phase: Phase::Head,
             parser: HeadParser::default(),
             output: Vec::new(),
             written: 0,
@@ -127,6 +129,7 @@ impl Connection {
         match self.phase {
             Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
             Phase::Body(_) | Phase::Raw => self.paused,
+            Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
     }
@@ -149,8 +152,14 @@ impl Connection {
                 return Flow::Idle;
             }
             let kept = self.input.len();
-            if batch.bytes.len() < batch.used + kept + READ || batch.room() < EVENTS {
+            let room = self.channel.room();
+            if batch.bytes.len() < batch.used + kept + room || batch.room() < EVENTS {
                 return Flow::Again;
+            }
+            if let Phase::Handshake = self.phase
+                && let Some(flow) = self.shake_hands(id, batch, now)
+            {
+                return flow;
             }
             let start = batch.used;
             let mut end = start + kept;
@@ -158,7 +167,7 @@ impl Connection {
             self.input.clear();
             let mut eof = false;
             if self.readable {
-                match self.socket.read(&mut batch.bytes[end..end + READ]) {
+                match self.channel.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
@@ -167,7 +176,7 @@ impl Connection {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
                     }
-                    Err(error) => return Flow::Broken(error.raw_os_error().unwrap_or(0)),
+                    Err(error) => return self.broken(id, batch, &error),
                 }
             }
             let taken = self.take(id, settings, batch, (start, end), now);
@@ -252,7 +261,7 @@ impl Connection {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
                     at = to;
                 }
-                Phase::Unsure | Phase::Ended => break,
+                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
             }
         }
         at
@@ -334,7 +343,7 @@ impl Connection {
 
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len() - self.written + self.channel.unsent()
     }
 
     /// Sends, and keeps what the system does not take.
@@ -342,7 +351,7 @@ impl Connection {
         let mut taken = 0;
         if self.output.is_empty() {
             while taken < bytes.len() {
-                match self.socket.write(&bytes[taken..]) {
+                match self.channel.write(&bytes[taken..]) {
                     Ok(0) => break,
                     Ok(count) => taken += count,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -360,7 +369,7 @@ impl Connection {
             self.send(first)?;
             return self.send(second);
         }
-        let taken = match self.socket.write_two(first, second) {
+        let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -377,11 +386,11 @@ impl Connection {
 
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if self.output.is_empty() {
+        if self.queued() == 0 {
             return Ok(false);
         }
         while self.written < self.output.len() {
-            match self.socket.write(&self.output[self.written..]) {
+            match self.channel.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -390,12 +399,14 @@ impl Connection {
         }
         self.output = Vec::new();
         self.written = 0;
-        Ok(true)
+        self.channel.flush()
     }
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
-        (self.socket, self.input)
+        let (socket, mut bytes) = self.channel.into_parts();
+        bytes.extend_from_slice(&self.input);
+        (socket, bytes)
     }
 }
 

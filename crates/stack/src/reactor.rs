@@ -11,6 +11,7 @@ use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use crate::batch::{Batch, Kind};
+use crate::channel::Channel;
 use crate::connection::{Connection, EVENTS, Flow, READ};
 use crate::settings::Settings;
 
@@ -149,7 +150,8 @@ impl Reactor {
         let entry = self.connections.vacant_entry();
         let id = entry.key();
         socket.register(self.poll.registry(), Token(id))?;
-        entry.insert(Connection::new(socket, server, peer, self.now));
+        let channel = if settings.tls.is_some() { Channel::tls(socket) } else { Channel::Plain(socket) };
+        entry.insert(Connection::new(channel, server, peer, self.now));
         Ok(id)
     }
 
@@ -426,7 +428,7 @@ impl Reactor {
         if !connection.ended {
             connection.ended = true;
             // Fails where the peer has reset the connection: then reading tells it.
-            connection.socket.options().shutdown(Shutdown::Write).ok();
+            connection.channel.socket().options().shutdown(Shutdown::Write).ok();
         }
     }
 
@@ -435,7 +437,7 @@ impl Reactor {
         let Some(connection) = self.connections.try_remove(id) else { return };
         if reset {
             // Best effort: the connection is closed either way.
-            connection.socket.options().set_linger(Some(Duration::ZERO)).ok();
+            connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
         }
         self.gone.retain(|&gone| gone != id);
     }
@@ -452,14 +454,14 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.get(id) else { return (None, None) };
-        let local = connection.socket.options().local_addr().ok().and_then(|a| a.as_socket());
+        let local = connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
         (local, connection.peer)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        self.connections.get(id).map(|connection| connection.socket.options())
+        self.connections.get(id).map(|connection| connection.channel.socket().options())
     }
 
     /// Connections of a server whose request has taken too long to arrive.
