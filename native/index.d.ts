@@ -348,6 +348,14 @@ export interface NativeSettings {
   tcpKeepAliveMs: number
 }
 
+/** Connections that are slower than they have to be. */
+export interface NativeSlow {
+  /** Their bodies arrive slowly. */
+  receiving: Array<number>
+  /** They take responses slowly. */
+  sending: Array<number>
+}
+
 /** The state of a run in progress. */
 export interface NativeSnapshot {
   /** `setup`, `warmup` or `measure`. */
@@ -489,6 +497,9 @@ export declare function stackSetKeepAlive(connection: number, on: boolean, after
 
 /** TCP's own settings; no effect where the socket is not TCP. */
 export declare function stackSetNoDelay(connection: number, on: boolean): void
+
+/** Connections that send, or take, fewer bytes per second than this; 0: no limit. */
+export declare function stackSlow(server: number, receive: number, send: number): NativeSlow
 
 /**
  * Starts the stack on this thread; once. The memory is the batch's events and bytes, and the bytes to

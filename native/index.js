@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackStart } = nativeBinding
+const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
 export { NativeRun }
 export { csvFiles }
 export { selfSignedCertificate }
@@ -796,5 +796,6 @@ export { stackReference }
 export { stackRelease }
 export { stackSetKeepAlive }
 export { stackSetNoDelay }
+export { stackSlow }
 export { stackStart }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -9,7 +9,15 @@ import {
   FLAG_KEEP_ALIVE,
 } from './event.js';
 import { setHead } from './head.js';
-import { type Incoming, internalKey, kUniqueHeaders, type Outgoing } from './internals.js';
+import {
+  type Incoming,
+  internalKey,
+  kConnection,
+  kEndCallbacks,
+  kUniqueHeaders,
+  kWritableFinished,
+  type Outgoing,
+} from './internals.js';
 import { collected } from './output.js';
 import type { NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
@@ -37,19 +45,21 @@ export function begin(
   request.method = method;
   request.upgrade = false;
   setHead(request, head, flags >> FIELDS_SHIFT);
-  home.stats.requests.native++;
+  home.requests++;
+  home.inFlight++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
-  if (socket.timeout > 0) socket._unrefTimer();
+  if (socket.timeout > 0) resetTimeout(socket);
   socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
 
   const response = new home.Response(request, home.responseOptions);
+  if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
   response._keepAliveTimeout = server.keepAliveTimeout;
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
   response.shouldKeepAlive = keepAlive;
-  if (home.uniqueHeaders !== null) {
-    (response as unknown as Record<symbol, unknown>)[kUniqueHeaders] = home.uniqueHeaders;
-  }
+  const keyed = response as unknown as Record<symbol, unknown>;
+  keyed[kConnection] = socket;
+  if (home.uniqueHeaders !== null) keyed[kUniqueHeaders] = home.uniqueHeaders;
   if (started.hasSubscribers) started.publish({ request, response, socket, server });
   if (socket._httpMessage === null) {
     response.socket = socket as never;
@@ -57,7 +67,13 @@ export function begin(
   } else {
     enqueue(socket, response);
   }
-  answer(home, socket, request, response, flags);
+  const { responseTimeout, maxRequestsInFlight } = home.limits;
+  if (responseTimeout > 0) home.deadlines.add(response, responseTimeout);
+  if (maxRequestsInFlight > 0 && home.inFlight > maxRequestsInFlight) {
+    refuse(home, socket, request, response);
+  } else {
+    answer(home, socket, request, response, flags);
+  }
   if ((flags & FLAG_BODY) === 0) complete(request);
 }
 
@@ -82,8 +98,6 @@ function answer(
   flags: number,
 ): void {
   const { server } = home;
-  // The last step of every response that does not end on the fast path.
-  response.on('finish', onFinish);
   if ((flags & FLAG_HTTP_1_0) === 0) {
     if ((flags & FLAG_HOST) === 0 && server.requireHostHeader) {
       // RFC 9112, section 3.2.
@@ -108,6 +122,19 @@ function answer(
     }
   }
   server.emit('request', request as never, response as never);
+}
+
+/** More requests are being handled than the server wants. */
+function refuse(
+  home: NativeServer,
+  socket: ServerSocket,
+  request: Incoming,
+  response: Outgoing,
+): void {
+  home.stats.overloaded++;
+  home.server.emit('dropRequest', request as never, socket as never);
+  response.writeHead(503, ['Connection', 'close'] as never);
+  response.end();
 }
 
 function expected(server: http.Server, request: Incoming, response: Outgoing): void {
@@ -141,15 +168,25 @@ export function complete(request: Incoming): void {
   }
 }
 
-function onFinish(this: Outgoing): void {
+/** Node's own `end` has ended a response. */
+export function onFinish(this: Outgoing): void {
   const { socket } = this;
   if (socket !== null) conclude(socket as never, this);
 }
 
 /** A response on the fast path has left. */
 export function finish(socket: ServerSocket, response: Outgoing): void {
+  if (kWritableFinished) {
+    const keyed = response as unknown as Record<symbol, unknown>;
+    keyed[kWritableFinished] = true;
+    const callbacks = keyed[kEndCallbacks] as ((error: null) => void)[] | null;
+    if (callbacks) {
+      keyed[kEndCallbacks] = null;
+      for (const callback of callbacks) callback(null);
+    }
+  }
+  conclude(socket, response);
   if (response._eventsCount > 0) response.emit('finish');
-  else conclude(socket, response);
 }
 
 function conclude(socket: ServerSocket, response: Outgoing): void {
@@ -158,12 +195,23 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (finished.hasSubscribers) {
     finished.publish({ request, response, socket, server: home.server });
   }
-  const index = socket.incoming.indexOf(request);
-  if (index >= 0) socket.incoming.splice(index, 1);
+  home.inFlight--;
+  if (home.deadlines.size > 0) home.deadlines.delete(response);
+  const { incoming } = socket;
+  if (incoming[0] === request) incoming.shift();
+  else if (incoming.includes(request)) incoming.splice(incoming.indexOf(request), 1);
   dump(request);
   detachSignal?.call(request);
-  response.detachSocket(socket as never);
-  process.nextTick(emitClose, response);
+  if (socket._eventsCount > 0) response.detachSocket(socket as never);
+  else {
+    socket._httpMessage = null;
+    response.socket = null;
+  }
+  if (response._eventsCount > 0) process.nextTick(emitClose, response);
+  else {
+    response.destroyed = true;
+    response._closed = true;
+  }
   socket.done++;
   if (response._last) {
     socket.destroySoon();
@@ -171,12 +219,32 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   }
   const next = socket.outgoing.shift();
   if (next) next.assignSocket(socket as never);
-  else if (socket.incoming.length === 0 && socket.onAnswered !== null) {
-    const answered = socket.onAnswered;
-    socket.onAnswered = null;
-    answered();
-  }
+  else answered(socket);
   if (collected(socket) === 0) home.report(socket);
+}
+
+/** No response is due. */
+function answered(socket: ServerSocket): void {
+  const { keepAliveMs } = socket.home;
+  // As with Node, the keep-alive time takes the place of a timeout that was set.
+  if (socket.timeout > 0 && keepAliveMs > 0) {
+    socket.setTimeout(keepAliveMs);
+    socket.waiting = true;
+  }
+  if (socket.incoming.length === 0 && socket.onAnswered !== null) {
+    const goOn = socket.onAnswered;
+    socket.onAnswered = null;
+    goOn();
+  }
+}
+
+function resetTimeout(socket: ServerSocket): void {
+  if (socket.waiting) {
+    socket.waiting = false;
+    socket.setTimeout(socket.home.server.timeout || 0);
+  } else {
+    socket._unrefTimer();
+  }
 }
 
 /** What nobody has read is let go. */
@@ -217,7 +285,11 @@ export function emitClose(response: Outgoing): void {
 
 /** The connection is gone before its requests were answered. */
 export function abortIncoming(socket: ServerSocket): void {
+  const { home } = socket;
   socket.receiving = null;
+  home.inFlight -= socket.incoming.length;
+  if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
+  for (const response of socket.outgoing) home.deadlines.delete(response);
   for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
     (request as unknown as http.IncomingMessage).destroy(
       Object.assign(new Error('aborted'), { code: 'ECONNRESET' }),

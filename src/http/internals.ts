@@ -89,9 +89,19 @@ function outgoingKey(description: string): symbol {
 
 /** Marks a response that owes a 'drain'. */
 export const kNeedDrain = outgoingKey('kNeedDrain');
-/** A response's own count of `cork` calls while it has no socket. */
+/** A response's own count of `cork` calls. */
 export const kCorked = outgoingKey('corked');
-/** Header fields set with `setHeader`, by lower-case name; `null` if there are none. */
+/** Throw for a body where there must be none. */
+export const kRejectBody = outgoingKey('kRejectNonStandardBodyWrites');
+/** Chunks of a corked response; Node 22 and later. */
+export const kChunkedBuffer = outgoingKey('kChunkedBuffer');
+/** All has left, and who wants to know; Node 26. */
+export const kWritableFinished = internalKey(probe, 'kWritableFinished');
+export const kEndCallbacks = outgoingKey('kEndCallbacks');
+/** Fields set with `setHeader`, by lower-case name; null if there are none. */
 export const kOutHeaders = outgoingKey('kOutHeaders');
 /** Header fields that are never repeated. */
-export const kUniqueHeaders = Symbol('kUniqueHeaders');
+export const kUniqueHeaders =
+  internalKey(http.createServer(), 'kUniqueHeaders') ?? Symbol('kUniqueHeaders');
+/** The native connection of a response. */
+export const kConnection = Symbol('millrace.connection');

@@ -1,10 +1,11 @@
 import http from 'node:http';
 import net from 'node:net';
 import { nodeConnection } from './host-parser.js';
+import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
-import { type HttpServer, NativeServer, servers } from './server.js';
+import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { ServerSocket } from './socket.js';
 
 const natives = new WeakMap<http.Server, NativeServer>();
@@ -132,7 +133,7 @@ export function install(prototype: object): void {
     _listen2(this: HttpServer, ...args: unknown[]): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
-    getConnections(this: http.Server, callback: (error: Error | null, count: number) => void): void;
+    stats(this: http.Server): StackStats | null;
   };
   const { _listen2, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
@@ -147,4 +148,8 @@ export function install(prototype: object): void {
     closeIdleConnections.call(this);
     natives.get(this)?.closeIdle();
   };
+  target.stats = function () {
+    return natives.get(this)?.count() ?? null;
+  };
+  installLimits(prototype, (server) => natives.get(server)?.configure());
 }

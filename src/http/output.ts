@@ -73,6 +73,13 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
   }
 }
 
+/** A response has ended: outside of a turn nothing more is to be waited for. */
+export function flushEnd(): void {
+  if (inTurn) return;
+  flush();
+  if (settling.length > 0) process.nextTick(settle);
+}
+
 /** Gives what was collected to the system. */
 export function flush(): void {
   const socket = owner;
@@ -85,6 +92,11 @@ export function flush(): void {
   socket.done = 0;
   if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done), bytes);
   if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
+}
+
+/** Drops what a connection has collected. */
+export function discard(socket: ServerSocket): void {
+  if (owner === socket) length = 0;
 }
 
 /** `socket` has something to tell when its bytes have left. */

@@ -1,3 +1,4 @@
+import { fixDate } from './date.js';
 import {
   ACCEPT_FAILED,
   BODY,
@@ -34,6 +35,7 @@ export function startReactor(): void {
 
 function onBatch(count: number): void {
   setInTurn(true);
+  fixDate(true);
   while (cursor < count) {
     const at = cursor * EVENT_LENGTH;
     cursor++;
@@ -49,6 +51,7 @@ function onBatch(count: number): void {
   }
   cursor = 0;
   setInTurn(false);
+  fixDate(false);
 }
 
 /** With Node, no tick comes between a request and the first of its body that has come with it. */

@@ -1,9 +1,11 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
+import { Deadlines } from './deadlines.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Incoming, Outgoing, ServerInternals } from './internals.js';
-import { internalKey, kNeedDrain } from './internals.js';
+import { internalKey, kConnection, kNeedDrain } from './internals.js';
+import { limitsOf, type StackLimits } from './limits.js';
 import { functions, native } from './native.js';
 import { appendText, collected, flush } from './output.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
@@ -12,17 +14,24 @@ import { ServerSocket, systemError } from './socket.js';
 
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
-const DEFAULT_MAX_PIPELINED = 64;
 const KEEP_ALIVE_BUFFER = 1000;
+/** Milliseconds between two looks at the connections' rates. */
+const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
 
-/** Requests and connections: how many were served natively, how many by Node's own code, and why. */
+/** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
-  connections: { native: number; handedOver: number };
-  requests: { native: number; handedOver: number };
+  connections: { open: number; native: number; handedOver: number };
+  requests: { inFlight: number; native: number; handedOver: number };
   /** Connections handed over, by reason. */
   reasons: Record<string, number>;
+  /** Responses that met `responseTimeout`. */
+  responseTimeouts: number;
+  /** Requests answered 503 for `maxRequestsInFlight`. */
+  overloaded: number;
+  /** Connections closed for `minReceiveRate` or `minSendRate`. */
+  tooSlow: number;
 }
 
 /** The native side of one `http.Server`. */
@@ -30,10 +39,20 @@ export class NativeServer {
   readonly server: HttpServer;
   readonly id: number;
   readonly stats: StackStats = {
-    connections: { native: 0, handedOver: 0 },
-    requests: { native: 0, handedOver: 0 },
+    connections: { open: 0, native: 0, handedOver: 0 },
+    requests: { inFlight: 0, native: 0, handedOver: 0 },
     reasons: {},
+    responseTimeouts: 0,
+    overloaded: 0,
+    tooSlow: 0,
   };
+  readonly deadlines = new Deadlines((response) => this.#late(response));
+  /** As `server.stats()` gives them; counted here, where it is cheap. */
+  requests = 0;
+  inFlight = 0;
+  /** Of the server, when it was last told to the reactor. */
+  keepAliveTimeout = -1;
+  limits: Readonly<StackLimits>;
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
   readonly Incoming: new (socket: unknown) => Incoming;
@@ -42,10 +61,12 @@ export class NativeServer {
   readonly uniqueHeaders: unknown;
   #settings = '';
   #checking: NodeJS.Timeout | null = null;
+  #rating: NodeJS.Timeout | null = null;
   #unreferenced = new WeakSet<ServerSocket>();
 
   constructor(server: HttpServer) {
     this.server = server;
+    this.limits = limitsOf(server);
     this.highWaterMark = server.highWaterMark ?? getDefaultHighWaterMark(false);
     const own = (name: string) => {
       const key = internalKey(server, name);
@@ -63,20 +84,27 @@ export class NativeServer {
 
   #native() {
     const { server } = this;
-    const keepAlive = positive(server.keepAliveTimeout);
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
       maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
-      maxPipelined: DEFAULT_MAX_PIPELINED,
-      keepAliveMs:
-        keepAlive && keepAlive + (server.keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER),
+      maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
+      keepAliveMs: this.keepAliveMs,
       noDelay: server.noDelay !== false,
       tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
     };
   }
 
+  /** How long a connection may wait for its next request; 0: for ever. */
+  get keepAliveMs(): number {
+    const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
+    const timeout = positive(keepAliveTimeout);
+    return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
+  }
+
   /** Tells the reactor what the server's properties say now. */
   configure(): void {
+    this.limits = limitsOf(this.server);
+    this.keepAliveTimeout = this.server.keepAliveTimeout;
     const settings = this.#native();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
@@ -91,11 +119,54 @@ export class NativeServer {
       () => this.#check(),
       this.server.connectionsCheckingInterval,
     ).unref();
+    if (this.#rating) clearInterval(this.#rating);
+    this.#rating = setInterval(() => this.#rate(), RATE_INTERVAL).unref();
   }
 
   unwatch(): void {
     if (this.#checking) clearInterval(this.#checking);
+    if (this.#rating) clearInterval(this.#rating);
     this.#checking = null;
+    this.#rating = null;
+  }
+
+  /** What `server.stats()` gives. */
+  count(): StackStats {
+    const { stats } = this;
+    return {
+      ...stats,
+      connections: { ...stats.connections, open: this.connections.size },
+      requests: { ...stats.requests, native: this.requests, inFlight: this.inFlight },
+      reasons: { ...stats.reasons },
+    };
+  }
+
+  #rate(): void {
+    const { minReceiveRate, minSendRate } = this.limits;
+    if (!minReceiveRate && !minSendRate) return;
+    const { receiving, sending } = native.stackSlow(this.id, minReceiveRate, minSendRate);
+    for (const id of receiving) {
+      this.stats.tooSlow++;
+      const socket = sockets[id];
+      if (socket) this.onError(socket, requestTimeoutError());
+    }
+    for (const id of sending) {
+      this.stats.tooSlow++;
+      sockets[id]?.destroy();
+    }
+  }
+
+  /** A response has met its deadline: those before it have not, so its turn has come. */
+  #late(response: Outgoing): void {
+    const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
+    if (!socket || socket.destroyed || socket._httpMessage !== response) return;
+    this.stats.responseTimeouts++;
+    if (response._headerSent || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    appendText(socket, cannedAnswer(requestTimeoutError()), true);
+    socket.destroySoon();
   }
 
   #check(): void {
@@ -104,9 +175,8 @@ export class NativeServer {
     const whole = positive(this.server.requestTimeout);
     if (!head && !whole) return;
     for (const id of native.stackLate(this.id, head, whole)) {
-      for (const socket of this.connections) {
-        if (socket.id === id) this.onError(socket, requestTimeoutError());
-      }
+      const socket = sockets[id];
+      if (socket) this.onError(socket, requestTimeoutError());
     }
   }
 
@@ -154,8 +224,9 @@ export class NativeServer {
     const idle = new Set(native.stackIdle(this.id));
     for (const socket of this.connections) {
       if (!idle.has(socket.id)) continue;
-      if (socket._httpMessage && !socket._httpMessage.finished) continue;
-      socket.destroy();
+      const response = socket._httpMessage;
+      const answered = response === null || response.finished;
+      if (answered && socket.outgoing.length === 0) socket.destroy();
     }
   }
 
@@ -187,15 +258,15 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
-    const response = socket.finishing;
-    if (response !== null) {
-      socket.finishing = null;
-      finish(socket, response);
-    }
     const { callbacks } = socket;
     if (callbacks !== null) {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
+    }
+    const response = socket.finishing;
+    if (response !== null) {
+      socket.finishing = null;
+      finish(socket, response);
     }
     if (socket.needDrain) {
       socket.needDrain = false;

@@ -6,7 +6,7 @@ import { begin } from './exchange.js';
 import type { HostBody } from './host-parser.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
-import { appendBytes, appendText, collected, flush, settleLater } from './output.js';
+import { appendBytes, appendText, collected, discard, flush, settleLater } from './output.js';
 import type { NativeServer } from './server.js';
 import { ReadableView, WritableView } from './stream-view.js';
 
@@ -21,6 +21,7 @@ type Callback = (error?: Error | null) => void;
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
 export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
+  _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
   _unrefTimer(): void;
 }
@@ -53,10 +54,14 @@ export class ServerSocket {
   foreign: HostBody | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
+  /** Calls of `cork` that `uncork` has not undone. */
+  corked = 0;
   /** Bytes written since everything had left. */
   unsettled = 0;
   needDrain = false;
   settling = false;
+  /** The timeout is the keep-alive time. */
+  waiting = false;
   /** What to do with an unusual request when the responses before it are sent. */
   onAnswered: (() => void) | null = null;
   _paused = false;
@@ -81,6 +86,7 @@ export class ServerSocket {
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
 
   constructor(id: number, home: NativeServer) {
+    this._eventsCount = 0;
     this.id = id;
     this.home = home;
     this.server = home.server;
@@ -102,9 +108,9 @@ export class ServerSocket {
     if (this.readable) return this.writable ? 'open' : 'readOnly';
     return this.writable ? 'writeOnly' : 'closed';
   }
-  // What was collected counts as sent: with Node, small writes leave at once.
+  // What was collected counts as sent, as small writes leave at once with Node, unless the socket is corked.
   get writableLength() {
-    return this.queued;
+    return this.corked > 0 ? this.unsettled : this.queued;
   }
   get bufferSize() {
     return this.writableLength;
@@ -125,7 +131,7 @@ export class ServerSocket {
     return false;
   }
   get writableCorked() {
-    return this._writableState.corked;
+    return this.corked;
   }
   get writableAborted() {
     return this.#destroyed && !this.writableFinished;
@@ -217,11 +223,10 @@ export class ServerSocket {
   // Writing.
 
   cork() {
-    this._writableState.corked++;
+    this.corked++;
   }
   uncork() {
-    const state = this._writableState;
-    if (state.corked > 0) state.corked--;
+    if (this.corked > 0) this.corked--;
   }
 
   write(chunk: string | Uint8Array, encoding?: string | Callback | null, callback?: Callback) {
@@ -298,8 +303,9 @@ export class ServerSocket {
 
   destroy(error?: Error | null): this {
     if (this.#destroyed) return this;
-    // What was written before has left, as with Node's own sockets.
-    if (collected(this) > 0) flush();
+    // As with Node's own sockets, what was written before has left unless it was corked.
+    if (this.corked > 0) discard(this);
+    else if (collected(this) > 0) flush();
     this.#destroyed = true;
     if (error) {
       this._hadError = true;

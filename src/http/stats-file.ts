@@ -10,7 +10,8 @@ export function writeStatsAtExit(): void {
     const connections = { native: 0, handedOver: 0 };
     const requests = { native: 0, handedOver: 0 };
     const reasons: Record<string, number> = {};
-    for (const { stats } of servers) {
+    for (const server of servers) {
+      const stats = server.count();
       connections.native += stats.connections.native;
       connections.handedOver += stats.connections.handedOver;
       requests.native += stats.requests.native;

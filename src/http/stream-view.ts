@@ -2,7 +2,6 @@ import type { ServerSocket } from './socket.js';
 
 /** What `stream.finished`, `OutgoingMessage.end` and others read off a socket's `_writableState`. */
 export class WritableView {
-  corked = 0;
   errored: Error | null = null;
   readonly emitClose = true;
   readonly autoDestroy = true;
@@ -12,6 +11,12 @@ export class WritableView {
 
   constructor(socket: ServerSocket) {
     this.#socket = socket;
+  }
+  get corked() {
+    return this.#socket.corked;
+  }
+  set corked(calls: number) {
+    this.#socket.corked = calls;
   }
   get needDrain() {
     return this.#socket.needDrain;

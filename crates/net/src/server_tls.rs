@@ -130,6 +130,9 @@ impl ServerTls {
     /// Goes on with the handshake, as far as the socket allows (`WouldBlock`).
     pub fn shake_hands(&mut self) -> io::Result<Handshake> {
         loop {
+            if self.failure.is_some() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             match &mut self.state {
                 State::Hello(_) => {
                     if let Some(told) = self.read_hello()? {
@@ -176,20 +179,21 @@ impl ServerTls {
 
     /// Answers the client with a context. `false`: rustls and the client have nothing in common, nothing was
     /// answered, and the connection can be taken over with what was read.
-    pub fn choose(&mut self, context: &SecureContext) -> io::Result<bool> {
+    pub fn choose(&mut self, context: &SecureContext) -> bool {
         match std::mem::replace(&mut self.state, State::Refused) {
-            State::Named(accepted) => match accepted.into_connection(context.config.clone()) {
-                Ok(session) => {
-                    self.state = State::Session(Box::new(session), context.clone());
-                    self.hello = Vec::new();
-                    self.process()?;
-                    Ok(true)
-                }
-                Err(_) => Ok(false),
-            },
+            State::Named(accepted) => {
+                let Ok(session) = accepted.into_connection(context.config.clone()) else {
+                    return false;
+                };
+                self.state = State::Session(Box::new(session), context.clone());
+                self.hello = Vec::new();
+                // What fails here is told when the handshake goes on.
+                self.process().ok();
+                true
+            }
             state => {
                 self.state = state;
-                Ok(false)
+                false
             }
         }
     }

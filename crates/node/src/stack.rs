@@ -16,6 +16,9 @@ use crate::event_loop::{EventLoop, Woken};
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
 
+/// A time that does not come.
+const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// Memory that JavaScript made and that is referenced for as long as the reactor lives.
 struct Shared<T> {
     start: *mut T,
@@ -151,7 +154,7 @@ impl Stack {
     }
 }
 
-fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
+pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     STACK.with_borrow(|stack| {
         let stack = stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
         Ok(f(&mut stack.reactor.borrow_mut()))
@@ -259,6 +262,8 @@ pub struct NativeSettings {
     pub no_delay: bool,
     /// 0: off.
     pub tcp_keep_alive_ms: f64,
+    /// How long TLS handshakes may take; missing: no TLS.
+    pub handshake_ms: Option<f64>,
 }
 
 impl From<NativeSettings> for Settings {
@@ -275,6 +280,7 @@ impl From<NativeSettings> for Settings {
             keep_alive: positive(native.keep_alive_ms),
             no_delay: native.no_delay,
             tcp_keep_alive: positive(native.tcp_keep_alive_ms),
+            tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
         }
     }
 }
@@ -446,6 +452,23 @@ pub fn stack_late(server: u32, head_ms: f64, whole_ms: f64) -> Result<Vec<u32>> 
     let limit = |ms: f64| (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten();
     let late = with(|reactor| reactor.late(server as usize, limit(head_ms), limit(whole_ms)))?;
     Ok(late.into_iter().map(|id| id as u32).collect())
+}
+
+/// Connections that are slower than they have to be.
+#[napi(object)]
+pub struct NativeSlow {
+    /// Their bodies arrive slowly.
+    pub receiving: Vec<u32>,
+    /// They take responses slowly.
+    pub sending: Vec<u32>,
+}
+
+/// Connections that send, or take, fewer bytes per second than this; 0: no limit.
+#[napi]
+pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
+    let (receiving, sending) = with(|reactor| reactor.slow(server as usize, receive, send))?;
+    let numbers = |ids: Vec<usize>| ids.into_iter().map(|id| id as u32).collect();
+    Ok(NativeSlow { receiving: numbers(receiving), sending: numbers(sending) })
 }
 
 /// Connections on which nothing is under way.

@@ -23,10 +23,6 @@ impl Channel {
         Self::Tls(Box::new(ServerTls::new(socket)))
     }
 
-    pub(crate) fn is_tls(&self) -> bool {
-        matches!(self, Self::Tls(_))
-    }
-
     pub(crate) fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,

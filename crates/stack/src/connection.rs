@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
+use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
 use crate::channel::Channel;
@@ -74,10 +76,19 @@ pub(crate) struct Connection {
     /// Of the request that is being received: when it began, and whether its head is complete.
     pub(crate) began: Nanos,
     pub(crate) head_done: bool,
+    /// Bytes that have arrived since `began`.
+    arrived: u64,
+    /// Since when bytes wait to be sent, and how many have left since.
+    waiting_since: Nanos,
+    left: u64,
     /// Since when no request is under way.
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
     pub(crate) timed: bool,
+    /// TLS is not agreed on yet.
+    pub(crate) shaking: bool,
+    /// The end of a handshake waits for the first response to leave with.
+    pub(crate) owes_flush: bool,
     /// In the list of those that go on without an event.
     pub(crate) listed: bool,
     /// Its end was told.
@@ -86,8 +97,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(channel: Channel, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+        let shaking = matches!(channel, Channel::Tls(_));
         Self {
-            phase: if channel.is_tls() { Phase::Handshake } else { Phase::Head },
+            phase: if shaking { Phase::Handshake } else { Phase::Head },
             channel,
             server,
             peer,
@@ -104,8 +116,13 @@ impl Connection {
             ended: false,
             began: now,
             head_done: false,
+            arrived: 0,
+            waiting_since: Nanos::NEVER,
+            left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
+            shaking,
+            owes_flush: false,
             listed: false,
             gone: false,
         }
@@ -171,6 +188,7 @@ impl Connection {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
+                        self.arrived += read.count as u64;
                         self.readable = (!read.drained || self.peer_ended) && !eof;
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -219,6 +237,7 @@ impl Connection {
                 Phase::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
                         self.began = now;
+                        self.arrived = (to - at) as u64;
                     }
                     match self.parser.parse(&batch.bytes[at..to], &settings.head) {
                         Parsed::Partial => break,
@@ -359,8 +378,15 @@ impl Connection {
                 }
             }
         }
-        self.output.extend_from_slice(&bytes[taken..]);
+        self.keep(&bytes[taken..]);
         Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.output.is_empty() && !bytes.is_empty() {
+            self.waiting_since = Nanos::default();
+        }
+        self.output.extend_from_slice(bytes);
     }
 
     /// Sends bytes from two places in one system call.
@@ -378,8 +404,8 @@ impl Connection {
         if rest.is_empty() {
             self.send(&second[taken - first.len()..])
         } else {
-            self.output.extend_from_slice(rest);
-            self.output.extend_from_slice(second);
+            self.keep(rest);
+            self.keep(second);
             Ok(())
         }
     }
@@ -387,19 +413,47 @@ impl Connection {
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         if self.queued() == 0 {
+            self.channel.flush()?;
             return Ok(false);
         }
         while self.written < self.output.len() {
             match self.channel.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.left += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
         self.output = Vec::new();
         self.written = 0;
-        self.channel.flush()
+        if !self.channel.flush()? {
+            return Ok(false);
+        }
+        self.waiting_since = Nanos::NEVER;
+        self.left = 0;
+        Ok(true)
+    }
+
+    /// A body arrives at less than `rate` bytes per second, on average since its request began.
+    pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
+        let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
+        reads && self.began != Nanos::NEVER && is_below(rate, self.arrived, now.since(self.began), grace)
+    }
+
+    /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
+    /// that finds bytes waiting.
+    pub(crate) fn sends_slowly(&mut self, rate: f64, grace: Duration, now: Nanos) -> bool {
+        if self.queued() == 0 {
+            return false;
+        }
+        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
+            self.waiting_since = now;
+            self.left = 0;
+        }
+        is_below(rate, self.left, now.since(self.waiting_since), grace)
     }
 
     /// Bytes read and not taken, for whoever takes the connection over.
@@ -408,6 +462,10 @@ impl Connection {
         bytes.extend_from_slice(&self.input);
         (socket, bytes)
     }
+}
+
+fn is_below(rate: f64, bytes: u64, time: Duration, grace: Duration) -> bool {
+    rate > 0.0 && time > grace && (bytes as f64) < rate * time.as_secs_f64()
 }
 
 /// What leads another parser to where this one stands, by a number for JavaScript.

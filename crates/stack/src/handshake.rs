@@ -25,12 +25,6 @@ impl Connection {
         }
     }
 
-    /// No request can come before this has ended.
-    pub(crate) fn is_shaking_hands(&self) -> bool {
-        self.channel.is_tls() && self.tls().is_some_and(|tls| tls.agreed().is_none())
-            || matches!(self.phase, Phase::Handshake)
-    }
-
     /// Goes on with the handshake; `None` when requests can be received.
     pub(crate) fn shake_hands(
         &mut self,
@@ -67,6 +61,7 @@ impl Connection {
 
     fn secured(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         self.phase = Phase::Head;
+        self.shaking = false;
         // What came with the client's last message is in the session, not in the socket.
         self.readable = true;
         self.began = now;
@@ -79,7 +74,6 @@ impl Connection {
 
     /// Tells of an error of TLS; one of the socket is its closing.
     pub(crate) fn broken(&mut self, id: usize, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
-        let shaking = matches!(self.phase, Phase::Handshake);
         let Some(failure) = self.tls_mut().and_then(ServerTls::take_failure) else {
             return Flow::Broken(error.raw_os_error().unwrap_or(0));
         };
@@ -90,16 +84,22 @@ impl Connection {
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
         let (offset, length) = batch.keep(text.as_bytes());
-        batch.push(Kind::Failed, id, &[kind, alert, offset, length, i32::from(shaking)]);
+        batch.push(Kind::Failed, id, &[kind, alert, offset, length, i32::from(self.shaking)]);
         self.phase = Phase::Ended;
         Flow::Idle
     }
 
+    /// The handshake has taken too long.
+    pub(crate) fn tell_timeout(&mut self, id: usize, batch: &mut Batch<'_>) {
+        batch.push(Kind::Failed, id, &[failed::TIMEOUT, 0, 0, 0, 1]);
+        self.phase = Phase::Ended;
+        self.shaking = false;
+    }
+
     /// Answers the client's first message. `false`: another implementation has to.
-    pub(crate) fn choose(&mut self, context: &SecureContext) -> io::Result<bool> {
-        let Some(tls) = self.tls_mut() else { return Ok(false) };
-        let chosen = tls.choose(context);
-        if !matches!(chosen, Ok(false)) {
+    pub(crate) fn choose(&mut self, context: &SecureContext) -> bool {
+        let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
+        if chosen {
             self.phase = Phase::Handshake;
             self.readable = true;
         }

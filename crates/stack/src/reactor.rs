@@ -1,10 +1,12 @@
 //! All listeners and connections of one thread.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use millrace_net::secure_context::SecureContext;
+use millrace_net::server_tls::ServerTls;
 use millrace_net::stream::Socket;
 use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
 use mio::{Events, Poll, Token, Waker};
@@ -25,10 +27,15 @@ const ACCEPTS: usize = 128;
 /// After a lack of descriptors or memory, accepting is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// A rate is judged after this much time.
+const RATE_GRACE: Duration = Duration::from_secs(5);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Idle(usize),
     Accept(usize),
+    /// The handshakes of a server.
+    Handshakes(usize),
 }
 
 #[derive(Debug)]
@@ -52,6 +59,10 @@ pub struct Reactor {
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
+    /// Connections that owe the end of a handshake.
+    owing: Vec<usize>,
+    /// Servers with a timer for their handshakes.
+    watched: Vec<usize>,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
     woken: bool,
@@ -75,6 +86,8 @@ impl Reactor {
             connections: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
+            owing: Vec::new(),
+            watched: Vec::new(),
             gone: Vec::new(),
             woken: false,
             timers_changed: false,
@@ -150,7 +163,17 @@ impl Reactor {
         let entry = self.connections.vacant_entry();
         let id = entry.key();
         socket.register(self.poll.registry(), Token(id))?;
-        let channel = if settings.tls.is_some() { Channel::tls(socket) } else { Channel::Plain(socket) };
+        let channel = match settings.tls {
+            None => Channel::Plain(socket),
+            Some(limit) => {
+                if !self.watched.contains(&server) {
+                    self.watched.push(server);
+                    self.timers.push(self.now + limit, Timer::Handshakes(server));
+                    self.timers_changed = true;
+                }
+                Channel::tls(socket)
+            }
+        };
         entry.insert(Connection::new(channel, server, peer, self.now));
         Ok(id)
     }
@@ -221,8 +244,14 @@ impl Reactor {
         self.again.push(id);
     }
 
-    /// Makes the descriptor readable, for what is left to do after a turn.
+    /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
+    /// becomes readable if there is more.
     pub fn wake_again(&mut self) {
+        for id in self.owing.drain(..) {
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.flush().ok();
+            }
+        }
         if !self.again.is_empty() && !self.woken {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
@@ -282,6 +311,16 @@ impl Reactor {
             Flow::Again => self.again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
         }
+        if let Some(connection) = self.connections.get_mut(id)
+            && std::mem::take(&mut connection.owes_flush)
+        {
+            if connection.in_flight > 0 {
+                self.owing.push(id);
+            } else {
+                // What fails here is told when the connection is read.
+                connection.flush().ok();
+            }
+        }
     }
 
     fn on_writable(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -313,8 +352,46 @@ impl Reactor {
             match timer {
                 Timer::Accept(id) => self.again(LISTENERS + id),
                 Timer::Idle(id) => self.on_idle(id, batch),
+                Timer::Handshakes(server) => self.on_handshakes(server, batch),
             }
         }
+    }
+
+    fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
+        self.watched.retain(|&watched| watched != server);
+        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else { return };
+        let mut next = Nanos::NEVER;
+        for (id, connection) in self.connections.iter_mut() {
+            if connection.server != server || !connection.shaking || connection.gone {
+                continue;
+            }
+            let at = connection.began + limit;
+            if at <= self.now && batch.room() >= EVENTS {
+                connection.tell_timeout(id, batch);
+            } else {
+                next = next.min(at.max(self.now));
+            }
+        }
+        if next != Nanos::NEVER {
+            self.watched.push(server);
+            self.timers.push(next, Timer::Handshakes(server));
+        }
+    }
+
+    /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
+    /// implementation has to.
+    pub fn choose(&mut self, id: usize, context: &SecureContext) -> bool {
+        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context));
+        if chosen {
+            self.wake(id);
+        }
+        chosen
+    }
+
+    /// The TLS of a connection.
+    #[must_use]
+    pub fn tls(&self, id: usize) -> Option<&ServerTls> {
+        self.connections.get(id)?.tls()
     }
 
     fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -427,8 +504,7 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if !connection.ended {
             connection.ended = true;
-            // Fails where the peer has reset the connection: then reading tells it.
-            connection.channel.socket().options().shutdown(Shutdown::Write).ok();
+            connection.channel.end();
         }
     }
 
@@ -478,10 +554,25 @@ impl Reactor {
         all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
     }
 
-    /// Connections of a server on which nothing is under way.
+    /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.
+    pub fn slow(&mut self, server: usize, receive: f64, send: f64) -> (Vec<usize>, Vec<usize>) {
+        let now = self.clock.now();
+        let (mut receiving, mut sending) = (Vec::new(), Vec::new());
+        for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
+            if connection.receives_slowly(receive, RATE_GRACE, now) {
+                receiving.push(id);
+            }
+            if connection.sends_slowly(send, RATE_GRACE, now) {
+                sending.push(id);
+            }
+        }
+        (receiving, sending)
+    }
+
+    /// Connections of a server on which no request is arriving; Node calls them idle.
     #[must_use]
     pub fn idle(&self, server: usize) -> Vec<usize> {
         let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| connection.is_idle()).map(|(id, _)| id).collect()
+        all.filter(|(_, connection)| connection.began == Nanos::NEVER).map(|(id, _)| id).collect()
     }
 }

@@ -1,0 +1,112 @@
+import http from 'node:http';
+import { onFinish } from './exchange.js';
+import { kChunkedBuffer, kConnection, kCorked, kRejectBody, type Outgoing } from './internals.js';
+import { appendBytes, appendText, flushEnd, settleLater } from './output.js';
+import { ServerSocket } from './socket.js';
+
+type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
+
+interface Marked {
+  [kConnection]?: ServerSocket;
+  [key: symbol]: unknown;
+}
+
+const prototype = http.OutgoingMessage.prototype as unknown as { end: End };
+const nodeEnd = prototype.end;
+
+/**
+ * `end` for the usual case, a response on a native connection whose turn it is, without the detour over
+ * `write`, `_send` and a stream: the bytes go where `ServerSocket.write` puts them. Everything else is Node's own `end`,
+ * which must give the same bytes and the same events.
+ */
+function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callback?: unknown) {
+  const connection = this[kConnection];
+  // biome-ignore lint/complexity/noArguments: Node tells a missing argument from an undefined one
+  if (connection === undefined) return nodeEnd.apply(this, arguments as never);
+  const text = typeof chunk === 'string';
+  if (
+    this.socket !== (connection as unknown) ||
+    connection._httpMessage !== this ||
+    (callback !== undefined && callback !== null) ||
+    (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
+    !(text || chunk === undefined || chunk === null || chunk instanceof Uint8Array) ||
+    !plain(this, connection) ||
+    (chunk && !this._hasBody && this[kRejectBody])
+  ) {
+    if (!this.finished) concludeOnFinish(this);
+    // biome-ignore lint/complexity/noArguments: see above
+    nodeEnd.apply(this, arguments as never);
+    flushEnd();
+    return this;
+  }
+  if (this._header === null) {
+    this._contentLength = text
+      ? Buffer.byteLength(chunk)
+      : chunk
+        ? (chunk as Uint8Array).byteLength
+        : 0;
+    this._implicitHeader();
+    if (this._header === null || this.finished) return nodeEnd.call(this, chunk);
+  }
+  const head = this._headerSent ? '' : (this._header as string);
+  this._headerSent = true;
+  const body = chunk && this._hasBody ? (chunk as string | Uint8Array) : null;
+  if (this._hasBody && this.chunkedEncoding) sendChunked(connection, this, head, body);
+  else if (body === null) appendText(connection, head, true);
+  else if (text) appendText(connection, head + body, false);
+  else {
+    appendText(connection, head, true);
+    appendBytes(connection, body as Uint8Array);
+  }
+  this.finished = true;
+  connection.corked = 0;
+  this._finish();
+  connection.finishing = this;
+  settleLater(connection);
+  flushEnd();
+  return this;
+}
+
+/** Nothing waits, nothing is over, nothing is counted. */
+function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
+  return (
+    !response.finished &&
+    !response.destroyed &&
+    response.outputData.length === 0 &&
+    connection.writable &&
+    connection.finishing === null &&
+    connection.write === ServerSocket.prototype.write &&
+    !(response as unknown as http.ServerResponse).strictContentLength &&
+    !response[kCorked] &&
+    !(response[kChunkedBuffer] as unknown[] | undefined)?.length
+  );
+}
+
+function sendChunked(
+  connection: ServerSocket,
+  response: Outgoing,
+  head: string,
+  body: string | Uint8Array | null,
+): void {
+  const last = `0\r\n${response._trailer}\r\n`;
+  if (body === null) {
+    appendText(connection, head + last, true);
+    return;
+  }
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  appendText(connection, `${head}${length.toString(16)}\r\n`, true);
+  if (typeof body === 'string') appendText(connection, body, false);
+  else appendBytes(connection, body);
+  appendText(connection, `\r\n${last}`, true);
+}
+
+/** The last step of a response that Node's own `end` ends; before the application's listeners, as with Node. */
+function concludeOnFinish(response: Outgoing): void {
+  const emitter = response as unknown as http.ServerResponse;
+  if (!emitter.listeners('finish').includes(onFinish)) emitter.prependListener('finish', onFinish);
+}
+
+/** Puts the fast path into `http.OutgoingMessage.prototype`, for responses of native connections alone. */
+export function installResponse(): void {
+  prototype.end = end as End;
+}
