@@ -1,11 +1,15 @@
 import http from 'node:http';
 import net from 'node:net';
+import { countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
+import { installSecureContext } from './secure-context.js';
+import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
+import { SecureSocket, Underlying } from './secure-socket.js';
 import { ServerSocket } from './socket.js';
 
 const natives = new WeakMap<http.Server, NativeServer>();
@@ -88,11 +92,17 @@ export function takeOver(server: HttpServer): void {
 }
 
 function adopt(server: HttpServer): NativeServer {
-  const home = new NativeServer(server);
+  const secure = isSecure(server);
+  const home = secure ? new SecureServer(server) : new NativeServer(server);
   servers[home.id] = home;
   natives.set(server, home);
-  server.removeListener('connection', nodeConnection as never);
-  server.prependListener('connection', onConnection);
+  if (secure) {
+    server.removeListener('connection', nodeTlsConnection as never);
+    server.prependListener('connection', onTlsConnection);
+  }
+  const event = secure ? 'secureConnection' : 'connection';
+  server.removeListener(event, nodeConnection as never);
+  server.prependListener(event, onConnection);
   return home;
 }
 
@@ -124,7 +134,14 @@ function lenient(server: HttpServer): boolean {
 
 /** In place of Node's own listener: native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof ServerSocket)) nodeConnection.call(this, socket);
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) return;
+  nodeConnection.call(this, socket);
+  const home = natives.get(this);
+  if (home && isSecure(home.server)) countRequests(home, socket);
+}
+
+function onTlsConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
 }
 
 /** Puts the stack under every `http.Server` of this prototype. */
@@ -152,4 +169,17 @@ export function install(prototype: object): void {
     return natives.get(this)?.count() ?? null;
   };
   installLimits(prototype, (server) => natives.get(server)?.configure());
+}
+
+/** Puts the stack under every `https.Server` of this prototype. */
+export function installSecure(prototype: object): void {
+  installSecureContext();
+  install(prototype);
+  const target = prototype as { setTicketKeys(this: http.Server, keys: Buffer): void };
+  const { setTicketKeys } = target;
+  target.setTicketKeys = function (keys) {
+    setTicketKeys.call(this, keys);
+    const home = natives.get(this);
+    if (home instanceof SecureServer) home.forgetContexts();
+  };
 }

@@ -19,6 +19,7 @@ const KEEP_ALIVE_BUFFER = 1000;
 const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
+type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
 /** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
@@ -79,10 +80,11 @@ export class NativeServer {
       highWaterMark: this.highWaterMark,
       rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
     };
-    this.id = native.stackAddServer(this.#native());
+    this.id = native.stackAddServer(this.settings());
   }
 
-  #native() {
+  /** What the reactor has to know. */
+  protected settings(): NativeSettings {
     const { server } = this;
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
@@ -105,7 +107,7 @@ export class NativeServer {
   configure(): void {
     this.limits = limitsOf(this.server);
     this.keepAliveTimeout = this.server.keepAliveTimeout;
-    const settings = this.#native();
+    const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
     this.#settings = text;
@@ -182,9 +184,13 @@ export class NativeServer {
 
   // A connection's life.
 
+  protected create(id: number): ServerSocket {
+    return new ServerSocket(id, this);
+  }
+
   open(id: number): ServerSocket | null {
     const { server } = this;
-    const socket = new ServerSocket(id, this);
+    const socket = this.create(id);
     if (server.maxConnections && server._connections >= server.maxConnections) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
@@ -363,15 +369,25 @@ export class NativeServer {
         return;
       }
     }
-    if (reason === 'upgrade') handOver(this, socket, bytes, reason);
-    else if (socket.incoming.length === 0) handOver(this, socket, bytes, 'unusual');
-    else socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+    if (reason === 'upgrade') this.handOver(socket, bytes, reason);
+    else if (socket.incoming.length === 0) this.handOver(socket, bytes, 'unusual');
+    else socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
+  }
+
+  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+    handOver(this, socket, bytes, reason);
+  }
+
+  countHandedOver(reason: string): void {
+    this.stats.connections.handedOver++;
+    this.stats.connections.native--;
+    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
   }
 
   /** Somebody listens for the connection's bytes: Node's own code gives them. */
   wantsBytes(socket: ServerSocket): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      handOver(this, socket, null, 'bytes wanted');
+      this.handOver(socket, null, 'bytes wanted');
     }
   }
 }

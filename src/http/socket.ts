@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
-import type { HostBody } from './host-parser.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
 import { appendBytes, appendText, collected, discard, flush, settleLater } from './output.js';
@@ -51,7 +50,7 @@ export class ServerSocket {
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
   /** Reads the rest of the connection in place of the reactor. */
-  foreign: HostBody | null = null;
+  foreign: { take(bytes: Buffer): void } | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */

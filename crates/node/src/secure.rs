@@ -100,6 +100,12 @@ pub fn stack_choose(connection: u32, context: &NativeSecureContext) -> Result<bo
     with(|reactor| reactor.choose(connection as usize, &context.0))
 }
 
+/// Hands on the rest of the connection's text as it comes, with what is kept of it.
+#[napi]
+pub fn stack_raw(connection: u32) -> Result<()> {
+    with(|reactor| reactor.raw(connection as usize))
+}
+
 /// The certificates that a client has shown, its own first. DER.
 #[napi]
 pub fn stack_certificates(connection: u32) -> Result<Vec<Buffer>> {

@@ -354,6 +354,11 @@ impl Connection {
         self.plain = true;
     }
 
+    /// Tells everything as it is, what was kept first.
+    pub(crate) fn raw(&mut self) {
+        self.phase = Phase::Raw;
+    }
+
     /// Tells everything that follows as it is; what was told as doubtful is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;

@@ -491,6 +491,14 @@ impl Reactor {
         }
     }
 
+    /// The same, with what was read and not told.
+    pub fn raw(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.raw();
+            self.wake(id);
+        }
+    }
+
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
