@@ -33,6 +33,10 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   /** The server was told of an error in the handshake. */
   refused = false;
 
+  get _secureEstablished() {
+    return !this.secureConnecting;
+  }
+
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== 'error' || !this.secureConnecting) return super.emit(event, ...args);
     this.home.onTlsError(this, args[0] as Error);

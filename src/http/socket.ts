@@ -305,6 +305,8 @@ export class ServerSocket {
     // As with Node's own sockets, what was written before has left unless it was corked.
     if (this.corked > 0) discard(this);
     else if (collected(this) > 0) flush();
+    // Before it is destroyed: afterwards nothing is set any more.
+    if (this.timeout > 0) this.setTimeout(0);
     this.#destroyed = true;
     if (error) {
       this._hadError = true;
@@ -432,7 +434,6 @@ function closeSocket(socket: ServerSocket, error: Error | null): void {
   }
   if (error) socket.emit('error', error);
   socket.closed = true;
-  if (socket.timeout > 0) socket.setTimeout(0);
   socket.home.onClose(socket);
   socket.emit('close', socket._hadError);
   socket.home.released();

@@ -8,6 +8,7 @@ use rustls::{Error, HandshakeKind, ProtocolVersion, ServerConnection};
 use crate::Read;
 use crate::secure_context::{SecureContext, Verdict};
 use crate::stream::Socket;
+use crate::tickets;
 
 /// Ciphertext of one read. What it holds, and what an unfinished record held before, fits into
 /// [`PLAINTEXT`] bytes.
@@ -203,6 +204,9 @@ impl ServerTls {
     fn process(&mut self) -> io::Result<()> {
         let State::Session(session, _) = &mut self.state else { return Ok(()) };
         let shaking = session.is_handshaking();
+        // Clients that use a ticket once get another; the first time, as many as OpenSSL gives.
+        let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
+        tickets::allow(if resumed { 1 } else { 2 });
         let result = session.process_new_packets();
         let done = shaking && !session.is_handshaking();
         let in_one_flight = done && session.protocol_version() == Some(ProtocolVersion::TLSv1_3);

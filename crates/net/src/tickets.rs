@@ -1,9 +1,20 @@
 //! Session tickets of a server, as stateless as OpenSSL's: whoever has the keys can take them back.
 
+use std::cell::Cell;
+
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
 use rustls::pki_types::UnixTime;
 use rustls::server::ProducesTickets;
+
+thread_local! {
+    static ALLOWED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Tickets that this thread may issue from now on. A configuration of rustls has one number for all handshakes.
+pub(crate) fn allow(count: u32) {
+    ALLOWED.set(count);
+}
 
 /// Bytes of ticket keys, as Node.js has them.
 pub const KEY_BYTES: usize = 48;
@@ -52,6 +63,8 @@ impl ProducesTickets for Tickets {
     }
 
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let allowed = ALLOWED.get();
+        ALLOWED.set(allowed.checked_sub(1)?);
         let mut salt = [0; SALT];
         aws_lc_rs::rand::fill(&mut salt).ok()?;
         let mut sealed = Vec::with_capacity(SALT + TIME + plain.len() + AES_256_GCM.tag_len());
@@ -81,7 +94,9 @@ mod tests {
     #[test]
     fn a_ticket_is_taken_back_by_the_same_keys_and_context_alone() {
         let tickets = Tickets::new(&[1; KEY_BYTES], b"a", 300);
+        allow(1);
         let ticket = tickets.encrypt(b"session").expect("sealed");
+        assert_eq!(tickets.encrypt(b"one more than allowed"), None);
         let again = Tickets::new(&[1; KEY_BYTES], b"a", 300);
         assert_eq!(again.decrypt(&ticket).as_deref(), Some(&b"session"[..]));
         assert_eq!(Tickets::new(&[2; KEY_BYTES], b"a", 300).decrypt(&ticket), None);
@@ -91,7 +106,9 @@ mod tests {
     #[test]
     fn a_changed_or_cut_ticket_is_none() {
         let tickets = Tickets::new(&[1; KEY_BYTES], b"", 300);
+        allow(1);
         let ticket = tickets.encrypt(b"session").expect("sealed");
+        assert_eq!(tickets.encrypt(b"one more than allowed"), None);
         for at in 0..ticket.len() {
             let mut changed = ticket.clone();
             changed[at] ^= 1;
