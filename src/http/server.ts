@@ -21,6 +21,7 @@ const MAJOR = Number.parseInt(process.versions.node, 10);
 const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
+type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
 /** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
@@ -89,10 +90,11 @@ export class NativeServer {
       highWaterMark: this.highWaterMark,
       rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
     };
-    this.id = native.stackAddServer(this.#native());
+    this.id = native.stackAddServer(this.settings());
   }
 
-  #native() {
+  /** What the reactor has to know. */
+  protected settings(): NativeSettings {
     const { server } = this;
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
@@ -115,7 +117,7 @@ export class NativeServer {
   configure(): void {
     this.limits = limitsOf(this.server);
     this.keepAliveTimeout = this.server.keepAliveTimeout;
-    const settings = this.#native();
+    const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
     this.#settings = text;
@@ -192,9 +194,13 @@ export class NativeServer {
 
   // A connection's life.
 
+  protected create(id: number): ServerSocket {
+    return new ServerSocket(id, this);
+  }
+
   open(id: number): ServerSocket | null {
     const { server } = this;
-    const socket = new ServerSocket(id, this);
+    const socket = this.create(id);
     if (this.#isFull()) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
@@ -361,7 +367,7 @@ export class NativeServer {
   onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        if (this.#wantsUpgrade()) handOver(this, socket, bytes, 'upgrade');
+        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
         else native.stackProceed(socket.id);
         break;
       case DOUBT_BODY:
@@ -377,6 +383,16 @@ export class NativeServer {
     }
   }
 
+  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+    handOver(this, socket, bytes, reason);
+  }
+
+  countHandedOver(reason: string): void {
+    this.stats.connections.handedOver++;
+    this.stats.connections.native--;
+    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+  }
+
   #wantsUpgrade(): boolean {
     return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
   }
@@ -388,9 +404,9 @@ export class NativeServer {
       native.stackProceedRaw(socket.id);
       this.onError(socket, error);
     } else if (socket.incoming.length === 0) {
-      handOver(this, socket, bytes, 'unusual');
+      this.handOver(socket, bytes, 'unusual');
     } else {
-      socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
     }
   }
 
@@ -409,7 +425,7 @@ export class NativeServer {
   /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
   wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      handOver(this, socket, made, 'bytes wanted');
+      this.handOver(socket, made, 'bytes wanted');
     }
   }
 }

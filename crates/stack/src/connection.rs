@@ -9,6 +9,7 @@ use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::channel::Channel;
 use crate::settings::Settings;
 
 /// Bytes of one read.
@@ -22,7 +23,9 @@ pub(crate) const EVENTS: usize = 4;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+pub(crate) enum Phase {
+    /// TLS is being agreed on.
+    Handshake,
     Head,
     Body(BodyDecoder),
     /// Empty lines at most: the last request closes the connection.
@@ -31,6 +34,8 @@ enum Phase {
     Unsure,
     /// The host's parser reads on.
     Raw,
+    /// Everything is told as it comes.
+    Through,
     /// The peer's side has ended, or ours reads no more.
     Ended,
 }
@@ -48,12 +53,12 @@ pub(crate) enum Flow {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) socket: Socket,
+    pub(crate) channel: Channel,
     pub(crate) server: usize,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    phase: Phase,
+    pub(crate) phase: Phase,
     parser: HeadParser,
     /// Bytes that were sent and not taken by the system, from `written` on.
     output: Vec<u8>,
@@ -67,7 +72,7 @@ pub(crate) struct Connection {
     /// An upgrade was declined: the request is an ordinary one.
     plain: bool,
     /// The socket may hold more.
-    readable: bool,
+    pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     peer_ended: bool,
     /// Our side ends when all is written.
@@ -86,6 +91,10 @@ pub(crate) struct Connection {
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
     pub(crate) timed: bool,
+    /// TLS is not agreed on yet.
+    pub(crate) shaking: bool,
+    /// The end of a handshake waits for the first response to leave with.
+    pub(crate) owes_flush: bool,
     /// In the list of those that go on without an event.
     pub(crate) listed: bool,
     /// Its end was told.
@@ -93,13 +102,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+    pub(crate) fn new(channel: Channel, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+        let shaking = matches!(channel, Channel::Tls(_));
         Self {
-            socket,
+            phase: if shaking { Phase::Handshake } else { Phase::Head },
+            channel,
             server,
             peer,
             input: Vec::new(),
-            phase: Phase::Head,
             parser: HeadParser::default(),
             output: Vec::new(),
             written: 0,
@@ -118,6 +128,8 @@ impl Connection {
             left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
+            shaking,
+            owes_flush: false,
             listed: false,
             gone: false,
         }
@@ -140,7 +152,8 @@ impl Connection {
         }
         match self.phase {
             Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
-            Phase::Body(_) | Phase::Closed | Phase::Raw => self.paused,
+            Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
+            Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
     }
@@ -163,8 +176,14 @@ impl Connection {
                 return Flow::Idle;
             }
             let kept = self.input.len();
-            if batch.bytes.len() < batch.used + kept + READ || batch.room() < EVENTS {
+            let room = self.channel.room();
+            if batch.bytes.len() < batch.used + kept + room || batch.room() < EVENTS {
                 return Flow::Again;
+            }
+            if let Phase::Handshake = self.phase
+                && let Some(flow) = self.shake_hands(id, batch, now)
+            {
+                return flow;
             }
             let start = batch.used;
             let mut end = start + kept;
@@ -172,7 +191,7 @@ impl Connection {
             self.input.clear();
             let mut eof = false;
             if self.readable {
-                match self.socket.read(&mut batch.bytes[end..end + READ]) {
+                match self.channel.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
@@ -182,7 +201,7 @@ impl Connection {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
                     }
-                    Err(error) => return Flow::Broken(error.raw_os_error().unwrap_or(0)),
+                    Err(error) => return self.broken(id, batch, &error),
                 }
             }
             let taken = self.take(id, settings, batch, (start, end), now);
@@ -274,7 +293,11 @@ impl Connection {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
                     return self.ask(batch, (at, to));
                 }
-                Phase::Unsure | Phase::Ended => break,
+                Phase::Through => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    at = to;
+                }
+                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
             }
         }
         at
@@ -358,6 +381,11 @@ impl Connection {
         self.plain = true;
     }
 
+    /// Tells everything as it is from now on, what was kept first.
+    pub(crate) fn through(&mut self) {
+        self.phase = Phase::Through;
+    }
+
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;
@@ -372,7 +400,7 @@ impl Connection {
 
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len() - self.written + self.channel.unsent()
     }
 
     /// Sends, and keeps what the system does not take.
@@ -380,7 +408,7 @@ impl Connection {
         let mut taken = 0;
         if self.output.is_empty() {
             while taken < bytes.len() {
-                match self.socket.write(&bytes[taken..]) {
+                match self.channel.write(&bytes[taken..]) {
                     Ok(0) => break,
                     Ok(count) => taken += count,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -405,7 +433,7 @@ impl Connection {
             self.send(first)?;
             return self.send(second);
         }
-        let taken = match self.socket.write_two(first, second) {
+        let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -422,11 +450,12 @@ impl Connection {
 
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if self.output.is_empty() {
+        if self.queued() == 0 {
+            self.channel.flush()?;
             return Ok(false);
         }
         while self.written < self.output.len() {
-            match self.socket.write(&self.output[self.written..]) {
+            match self.channel.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
                     self.written += count;
@@ -438,6 +467,9 @@ impl Connection {
         }
         self.output = Vec::new();
         self.written = 0;
+        if !self.channel.flush()? {
+            return Ok(false);
+        }
         self.waiting_since = Nanos::NEVER;
         self.left = 0;
         Ok(true)
@@ -457,7 +489,7 @@ impl Connection {
         if self.queued() == 0 {
             return false;
         }
-        if self.waiting_since == Nanos::default() {
+        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
             self.waiting_since = now;
             self.left = 0;
         }
@@ -466,7 +498,9 @@ impl Connection {
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
-        (self.socket, self.input)
+        let (socket, mut bytes) = self.channel.into_parts();
+        bytes.extend_from_slice(&self.input);
+        (socket, bytes)
     }
 }
 

@@ -1,16 +1,19 @@
 //! All listeners and connections of one thread.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use millrace_net::secure_context::SecureContext;
+use millrace_net::server_tls::ServerTls;
 use millrace_net::stream::Socket;
 use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
 use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use crate::batch::{Batch, Kind};
+use crate::channel::Channel;
 use crate::connection::{Connection, EVENTS, Flow, READ};
 use crate::settings::Settings;
 
@@ -31,6 +34,8 @@ const RATE_GRACE: Duration = Duration::from_secs(5);
 enum Timer {
     Idle(usize),
     Accept(usize),
+    /// The handshakes of a server.
+    Handshakes(usize),
 }
 
 #[derive(Debug)]
@@ -54,6 +59,10 @@ pub struct Reactor {
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
+    /// Connections that owe the end of a handshake.
+    owing: Vec<usize>,
+    /// Servers with a timer for their handshakes.
+    watched: Vec<usize>,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
     woken: bool,
@@ -77,6 +86,8 @@ impl Reactor {
             connections: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
+            owing: Vec::new(),
+            watched: Vec::new(),
             gone: Vec::new(),
             woken: false,
             timers_changed: false,
@@ -163,7 +174,18 @@ impl Reactor {
         let entry = self.connections.vacant_entry();
         let id = entry.key();
         socket.register(self.poll.registry(), Token(id))?;
-        entry.insert(Connection::new(socket, server, peer, self.now));
+        let channel = match settings.tls {
+            None => Channel::Plain(socket),
+            Some(limit) => {
+                if !self.watched.contains(&server) {
+                    self.watched.push(server);
+                    self.timers.push(self.now + limit, Timer::Handshakes(server));
+                    self.timers_changed = true;
+                }
+                Channel::tls(socket)
+            }
+        };
+        entry.insert(Connection::new(channel, server, peer, self.now));
         Ok(id)
     }
 
@@ -233,8 +255,14 @@ impl Reactor {
         self.again.push(id);
     }
 
-    /// Makes the descriptor readable, for what is left to do after a turn.
+    /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
+    /// becomes readable if there is more.
     pub fn wake_again(&mut self) {
+        for id in self.owing.drain(..) {
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.flush().ok();
+            }
+        }
         if !self.again.is_empty() && !self.woken {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
@@ -294,6 +322,16 @@ impl Reactor {
             Flow::Again => self.again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
         }
+        if let Some(connection) = self.connections.get_mut(id)
+            && std::mem::take(&mut connection.owes_flush)
+        {
+            if connection.in_flight > 0 {
+                self.owing.push(id);
+            } else {
+                // What fails here is told when the connection is read.
+                connection.flush().ok();
+            }
+        }
     }
 
     fn on_writable(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -325,8 +363,46 @@ impl Reactor {
             match timer {
                 Timer::Accept(id) => self.again(LISTENERS + id),
                 Timer::Idle(id) => self.on_idle(id, batch),
+                Timer::Handshakes(server) => self.on_handshakes(server, batch),
             }
         }
+    }
+
+    fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
+        self.watched.retain(|&watched| watched != server);
+        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else { return };
+        let mut next = Nanos::NEVER;
+        for (id, connection) in self.connections.iter_mut() {
+            if connection.server != server || !connection.shaking || connection.gone {
+                continue;
+            }
+            let at = connection.began + limit;
+            if at <= self.now && batch.room() >= EVENTS {
+                connection.tell_timeout(id, batch);
+            } else {
+                next = next.min(at.max(self.now));
+            }
+        }
+        if next != Nanos::NEVER {
+            self.watched.push(server);
+            self.timers.push(next, Timer::Handshakes(server));
+        }
+    }
+
+    /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
+    /// implementation has to.
+    pub fn choose(&mut self, id: usize, context: &SecureContext) -> bool {
+        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context));
+        if chosen {
+            self.wake(id);
+        }
+        chosen
+    }
+
+    /// The TLS of a connection.
+    #[must_use]
+    pub fn tls(&self, id: usize) -> Option<&ServerTls> {
+        self.connections.get(id)?.tls()
     }
 
     fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -436,6 +512,14 @@ impl Reactor {
         }
     }
 
+    /// Hands on everything as it comes, what was read and not told first.
+    pub fn through(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.through();
+            self.wake(id);
+        }
+    }
+
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -449,8 +533,7 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if !connection.ended {
             connection.ended = true;
-            // Fails where the peer has reset the connection: then reading tells it.
-            connection.socket.options().shutdown(Shutdown::Write).ok();
+            connection.channel.end();
         }
     }
 
@@ -459,7 +542,7 @@ impl Reactor {
         let Some(connection) = self.connections.try_remove(id) else { return };
         if reset {
             // Best effort: the connection is closed either way.
-            connection.socket.options().set_linger(Some(Duration::ZERO)).ok();
+            connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
         }
         self.gone.retain(|&gone| gone != id);
     }
@@ -475,14 +558,14 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.get(id) else { return (None, None) };
-        let local = connection.socket.options().local_addr().ok().and_then(|a| a.as_socket());
+        let local = connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
         (local, connection.peer)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        self.connections.get(id).map(|connection| connection.socket.options())
+        self.connections.get(id).map(|connection| connection.channel.socket().options())
     }
 
     /// Connections of a server whose request has taken too long to arrive.
