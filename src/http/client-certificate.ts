@@ -17,7 +17,8 @@ export function authorizationError(
   for (let last = certificate; ; ) {
     if (isSelfSigned(last)) {
       const known = authorities.some((one) => one.raw.equals(last.raw));
-      if (!known) error = path.length > 1 ? 'SELF_SIGNED_CERT_IN_CHAIN' : 'DEPTH_ZERO_SELF_SIGNED_CERT';
+      if (!known)
+        error = path.length > 1 ? 'SELF_SIGNED_CERT_IN_CHAIN' : 'DEPTH_ZERO_SELF_SIGNED_CERT';
       break;
     }
     const issuer: X509Certificate | undefined =
@@ -32,7 +33,8 @@ export function authorizationError(
   // The last that OpenSSL finds is the one it tells.
   error = validity(path) ?? error;
   if (error) return error;
-  if (certificate.keyUsage?.length && !certificate.keyUsage.includes(CLIENT)) return 'INVALID_PURPOSE';
+  if (certificate.keyUsage?.length && !certificate.keyUsage.includes(CLIENT))
+    return 'INVALID_PURPOSE';
   if (path.length === 1) return null;
   const root = path[1] as X509Certificate;
   const plain = path.length === 2 && isVersion1(certificate) && (root.ca || isVersion1(root));
@@ -44,7 +46,8 @@ const CLIENT = '1.3.6.1.5.5.7.3.2';
 
 /** It has no field for a version (RFC 5280, section 4.1), so neither extensions. */
 function isVersion1({ raw }: X509Certificate): boolean {
-  const contents = (at: number) => at + 2 + ((raw[at + 1] as number) & 0x80 ? (raw[at + 1] as number) & 0x7f : 0);
+  const contents = (at: number) =>
+    at + 2 + ((raw[at + 1] as number) & 0x80 ? (raw[at + 1] as number) & 0x7f : 0);
   return raw[contents(contents(0))] !== 0xa0;
 }
 

@@ -8,10 +8,10 @@ import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { installResponse } from './response.js';
-import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
+import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { ServerSocket } from './socket.js';
 import { installStoreHeader } from './store-header.js';
 

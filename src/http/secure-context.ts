@@ -28,7 +28,16 @@ const FOREIGN = [
 ];
 const KEPT = [
   ...FOREIGN,
-  ...['key', 'cert', 'ca', 'passphrase', 'ciphers', 'ecdhCurve', 'secureOptions', 'honorCipherOrder'],
+  ...[
+    'key',
+    'cert',
+    'ca',
+    'passphrase',
+    'ciphers',
+    'ecdhCurve',
+    'secureOptions',
+    'honorCipherOrder',
+  ],
   ...['minVersion', 'maxVersion', 'sessionIdContext', 'sessionTimeout'],
 ];
 
@@ -141,7 +150,8 @@ function list<T>(value: T | T[] | undefined): T[] {
   return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
 }
 
-const PEM = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
+const PEM =
+  /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 function certificatesOf(texts: Text | Text[]): X509Certificate[] {
   return list(texts).flatMap((text) =>
@@ -167,10 +177,15 @@ interface Identity {
 function pair(options: ContextOptions, authorities: X509Certificate[]): Identity[] {
   const keys = (list(options.key as never) as (Text | { pem: Text; passphrase?: string })[]).map(
     (entry) => {
-      const plain = typeof entry === 'string' || Buffer.isBuffer(entry) || ArrayBuffer.isView(entry);
+      const plain =
+        typeof entry === 'string' || Buffer.isBuffer(entry) || ArrayBuffer.isView(entry);
       const pem = plain ? entry : entry.pem;
       const passphrase = (plain ? undefined : entry.passphrase) ?? options.passphrase;
-      return crypto.createPrivateKey({ key: pem, format: 'pem', ...(passphrase && { passphrase }) });
+      return crypto.createPrivateKey({
+        key: pem,
+        format: 'pem',
+        ...(passphrase && { passphrase }),
+      });
     },
   );
   const identities: Identity[] = [];
@@ -188,7 +203,10 @@ function rank(key: KeyObject): number {
 }
 
 /** As OpenSSL, a certificate alone is followed by those that lead to its authority. */
-function completed(certificate: X509Certificate, authorities: X509Certificate[]): X509Certificate[] {
+function completed(
+  certificate: X509Certificate,
+  authorities: X509Certificate[],
+): X509Certificate[] {
   const chain = [certificate];
   for (let last = certificate; chain.length < 10 && !isSelfSigned(last); ) {
     const issuer = issuerOf(last, authorities);

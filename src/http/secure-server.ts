@@ -171,12 +171,19 @@ export class SecureServer extends NativeServer {
     return known;
   }
 
-  onSecure(socket: SecureSocket, name: string, suite: number, flags: number, verdict: number): void {
+  onSecure(
+    socket: SecureSocket,
+    name: string,
+    suite: number,
+    flags: number,
+    verdict: number,
+  ): void {
     const context = this.#chosen.get(socket) as NativeContext;
     const security = new Security(socket.id, suite, flags, context);
     socket.security = security;
     socket.servername = name || false;
-    socket.alpnProtocol = this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1') ?? false;
+    socket.alpnProtocol =
+      this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1') ?? false;
     if (verdict === VALID) socket.authorized = true;
     else if (verdict !== NOT_ASKED) {
       socket.authorizationError = authorizationError(security.chain, security.authorities);

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import tls from 'node:tls';
 import { native } from './native.js';
-import { legacy, type Security } from './security.js';
 import type { SecureServer } from './secure-server.js';
+import { legacy, type Security } from './security.js';
 import { ServerSocket } from './socket.js';
 
 /** What `tls.TLSSocket` keeps in properties. */
@@ -83,7 +83,8 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   getFinished: () => undefined,
   getPeerFinished: () => undefined,
   exportKeyingMaterial(length: number, label: string, context?: Buffer) {
-    const material = this.security && this.id >= 0 && native.stackExport(this.id, length, label, context);
+    const material =
+      this.security && this.id >= 0 && native.stackExport(this.id, length, label, context);
     if (!material) {
       throw Object.assign(new Error('TLS socket connection must be securely established'), {
         code: 'ERR_TLS_INVALID_STATE',

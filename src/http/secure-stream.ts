@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import { native } from './native.js';
-import { addSecureMethods, type SecureSocket } from './secure-socket.js';
 import type { SecureServer } from './secure-server.js';
+import { addSecureMethods, type SecureSocket } from './secure-socket.js';
 import { ServerSocket } from './socket.js';
 
 type Callback = (error?: Error | null) => void;

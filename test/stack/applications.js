@@ -49,7 +49,8 @@ export const applications = {
   },
   trailers: {
     request(req, res) {
-      if (req.method !== 'HEAD' && res.useChunkedEncodingByDefault) res.setHeader('Trailer', 'X-End');
+      if (req.method !== 'HEAD' && res.useChunkedEncodingByDefault)
+        res.setHeader('Trailer', 'X-End');
       res.write(req.url);
       res.addTrailers({ 'X-End': 'yes' });
       res.end();

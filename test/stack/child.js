@@ -13,7 +13,9 @@ Object.assign(server, { headersTimeout: 0, requestTimeout: 0 }, properties);
 server.on('connection', (socket) => record.connection(socket, quiet));
 for (const [event, listener] of Object.entries(listeners)) server.on(event, listener(record));
 if (!quiet) server.on('dropRequest', (_req, socket) => record.line(socket, 'dropRequest'));
-process.on('uncaughtException', (error) => process.send({ died: error.stack }, () => process.exit(1)));
+process.on('uncaughtException', (error) =>
+  process.send({ died: error.stack }, () => process.exit(1)),
+);
 
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 

@@ -68,7 +68,10 @@ export function text({ bytes, notes, seen }) {
   const byObject = new Map();
   for (const line of seen?.lines ?? ['nothing']) {
     const object = /^\d+ (?:req|res)?/.exec(line)?.[0] ?? 'connection';
-    byObject.set(object, [...(byObject.get(object) ?? []), line.replace(/^clientError .*/, relative)]);
+    byObject.set(object, [
+      ...(byObject.get(object) ?? []),
+      line.replace(/^clientError .*/, relative),
+    ]);
   }
   const lines = [...byObject.keys()].sort().flatMap((object) => byObject.get(object));
   return [JSON.stringify(bytes), notes.join(', '), ...lines, ...(seen?.states ?? [])].join('\n');

@@ -70,7 +70,9 @@ class Side {
   async #settled(ports, { turns = TURNS, last = false } = {}) {
     const answer = new Promise((resolve, reject) => {
       this.child.once('message', resolve);
-      this.child.once('exit', (code, signal) => reject(new Error(`server ended: ${code} ${signal}`)));
+      this.child.once('exit', (code, signal) =>
+        reject(new Error(`server ended: ${code} ${signal}`)),
+      );
     });
     this.child.send({ ports, turns, last });
     const { seen, died } = await answer;

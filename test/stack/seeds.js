@@ -8,15 +8,18 @@ const many = (count) => Array.from({ length: count }, (_, n) => `x${n}: ${n}~`).
 const written = {
   // Usual.
   get,
-  'get with fields': 'GET /a?b=c HTTP/1.1~Host: a~Accept: */*~X-A: 1~x-a: 2~Cookie: a=1~Cookie: b=2~~',
-  'repeated fields': 'GET / HTTP/1.1~Host: a~Age: 1~Age: 2~Set-Cookie: a~Set-Cookie: b~Via: 1~Via: 2~~',
+  'get with fields':
+    'GET /a?b=c HTTP/1.1~Host: a~Accept: */*~X-A: 1~x-a: 2~Cookie: a=1~Cookie: b=2~~',
+  'repeated fields':
+    'GET / HTTP/1.1~Host: a~Age: 1~Age: 2~Set-Cookie: a~Set-Cookie: b~Via: 1~Via: 2~~',
   'white space': 'GET / HTTP/1.1~Host:a~A:  b  ~B:\tc\t~C:~D: ~E: a b~~',
   'latin1 value': 'GET / HTTP/1.1~Host: a~X: \xe4\xff~~',
   'latin1 target': 'GET /\xe4\xff HTTP/1.1~Host: a~~',
-  'odd names': "GET / HTTP/1.1~Host: a~!#$%&'*+-.^_`|~: 1~__proto__: x~constructor: y~0: z~~".replace(
-    '|~:',
-    '|:',
-  ),
+  'odd names':
+    "GET / HTTP/1.1~Host: a~!#$%&'*+-.^_`|~: 1~__proto__: x~constructor: y~0: z~~".replace(
+      '|~:',
+      '|:',
+    ),
   head: 'HEAD /x HTTP/1.1~Host: a~~',
   options: 'OPTIONS * HTTP/1.1~Host: a~~',
   delete: 'DELETE /x HTTP/1.1~Host: a~~',
@@ -45,7 +48,9 @@ const written = {
   'chunk ends with LF': chunked('5\nhello\n0\n\n'),
   'chunk ends with CR alone': chunked('5~hello\r0~~'),
   trailers: chunked('5~hello~0~X-T: 1~x-t: 2~~'),
-  'trailers with framing': chunked('5~hello~0~Content-Length: 3~Transfer-Encoding: chunked~Host: b~~'),
+  'trailers with framing': chunked(
+    '5~hello~0~Content-Length: 3~Transfer-Encoding: chunked~Host: b~~',
+  ),
   'trailers, wrong': chunked('5~hello~0~X T: 1~~'),
   'trailers, folded': chunked('5~hello~0~X: 1~ 2~~'),
   'trailers, oversize': chunked(`0~X: ${'a'.repeat(20_000)}~~`),
@@ -180,7 +185,10 @@ const written = {
   upgrade: 'GET /u HTTP/1.1~Host: a~Connection: Upgrade~Upgrade: x~~',
   'upgrade with bytes': 'GET /u HTTP/1.1~Host: a~Connection: Upgrade~Upgrade: x~~raw bytes',
   'upgrade with body': post('Connection: Upgrade~Upgrade: x~Content-Length: 5', 'helloraw'),
-  'upgrade, chunked': post('Connection: Upgrade~Upgrade: x~Transfer-Encoding: chunked', '2~ab~0~~raw'),
+  'upgrade, chunked': post(
+    'Connection: Upgrade~Upgrade: x~Transfer-Encoding: chunked',
+    '2~ab~0~~raw',
+  ),
   'upgrade without connection': `GET /u HTTP/1.1~Host: a~Upgrade: x~~${get}`,
   'upgrade, empty': `GET /u HTTP/1.1~Host: a~Connection: Upgrade~Upgrade:~~${get}`,
   'upgrade and close': `GET /u HTTP/1.1~Host: a~Connection: upgrade, close~Upgrade: x~~${get}`,

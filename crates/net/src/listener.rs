@@ -89,11 +89,13 @@ impl Socket {
         }
     }
 
-    /// Leaves the loop and gives the descriptor away.
-    pub fn release(mut self, registry: &Registry) -> io::Result<OwnedFd> {
-        match &mut self {
-            Self::Tcp(stream) => registry.deregister(stream)?,
-            Self::Unix(stream) => registry.deregister(stream)?,
+    /// Leaves the loop in which it is registered, and gives the descriptor away.
+    pub fn release(mut self, registry: Option<&Registry>) -> io::Result<OwnedFd> {
+        if let Some(registry) = registry {
+            match &mut self {
+                Self::Tcp(stream) => registry.deregister(stream)?,
+                Self::Unix(stream) => registry.deregister(stream)?,
+            }
         }
         Ok(match self {
             Self::Tcp(stream) => stream.into(),

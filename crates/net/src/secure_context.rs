@@ -111,9 +111,8 @@ impl SecureContext {
             None => None,
         };
         let builder = match &clients {
-            Some(clients) => {
-                builder.with_client_cert_verifier(Arc::clone(clients) as Arc<dyn ClientCertVerifier>)
-            }
+            Some(clients) => builder
+                .with_client_cert_verifier(Arc::clone(clients) as Arc<dyn ClientCertVerifier>),
             None => builder.with_no_client_auth(),
         };
         let keys = options
@@ -198,7 +197,10 @@ struct Clients {
 }
 
 impl Clients {
-    fn new(asked: ClientCertificates, provider: Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
+    fn new(
+        asked: ClientCertificates,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(asked.roots.into_iter().map(CertificateDer::from));
         let hints = if asked.hint { roots.subjects() } else { Vec::new() };

@@ -267,7 +267,9 @@ impl ServerTls {
             }
             let mut rest = &sealed[..read.count];
             while !rest.is_empty() && !self.peer_closed {
-                let State::Session(session, _) = &mut self.state else { return Ok(Read { count: 0, drained: true }) };
+                let State::Session(session, _) = &mut self.state else {
+                    return Ok(Read { count: 0, drained: true });
+                };
                 if session.read_tls(&mut rest)? == 0 {
                     break;
                 }

@@ -61,10 +61,10 @@ impl NativeSecureContext {
     /// The error says what cannot be used.
     #[napi(constructor)]
     pub fn new(options: NativeContextOptions) -> Result<Self> {
-        let identities = options.identities.into_iter().map(|identity| Identity {
-            chain: bytes(identity.chain),
-            key: identity.key.to_vec(),
-        });
+        let identities = options
+            .identities
+            .into_iter()
+            .map(|identity| Identity { chain: bytes(identity.chain), key: identity.key.to_vec() });
         let clients = options.clients.map(|clients| ClientCertificates {
             required: clients.required,
             roots: bytes(clients.roots),

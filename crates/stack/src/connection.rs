@@ -97,12 +97,19 @@ pub(crate) struct Connection {
     pub(crate) owes_flush: bool,
     /// In the list of those that go on without an event.
     pub(crate) listed: bool,
+    /// Is not registered yet.
+    pub(crate) fresh: bool,
     /// Its end was told.
     pub(crate) gone: bool,
 }
 
 impl Connection {
-    pub(crate) fn new(channel: Channel, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+    pub(crate) fn new(
+        channel: Channel,
+        server: usize,
+        peer: Option<SocketAddr>,
+        now: Nanos,
+    ) -> Self {
         let shaking = matches!(channel, Channel::Tls(_));
         Self {
             phase: if shaking { Phase::Handshake } else { Phase::Head },
@@ -131,6 +138,7 @@ impl Connection {
             shaking,
             owes_flush: false,
             listed: false,
+            fresh: false,
             gone: false,
         }
     }

@@ -68,7 +68,8 @@ impl Connection {
         self.owes_flush = true;
         let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
-        let details = [offset, length, agreed.suite.into(), flags(&agreed), verdict(agreed.verdict)];
+        let details =
+            [offset, length, agreed.suite.into(), flags(&agreed), verdict(agreed.verdict)];
         batch.push(Kind::Secure, id, &details);
     }
 

@@ -59,6 +59,8 @@ pub struct Reactor {
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
+    /// Connections that are not registered yet.
+    fresh: Vec<usize>,
     /// Connections that owe the end of a handshake.
     owing: Vec<usize>,
     /// Servers with a timer for their handshakes.
@@ -86,6 +88,7 @@ impl Reactor {
             connections: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
+            fresh: Vec::new(),
             owing: Vec::new(),
             watched: Vec::new(),
             gone: Vec::new(),
@@ -173,10 +176,18 @@ impl Reactor {
         }
         let entry = self.connections.vacant_entry();
         let id = entry.key();
-        socket.register(self.poll.registry(), Token(id))?;
+        let fresh = settings.tls.is_none() && !adopted;
         let channel = match settings.tls {
-            None => Channel::Plain(socket),
+            None if fresh => {
+                self.fresh.push(id);
+                Channel::Plain(socket)
+            }
+            None => {
+                socket.register(self.poll.registry(), Token(id))?;
+                Channel::Plain(socket)
+            }
             Some(limit) => {
+                socket.register(self.poll.registry(), Token(id))?;
                 if !self.watched.contains(&server) {
                     self.watched.push(server);
                     self.timers.push(self.now + limit, Timer::Handshakes(server));
@@ -185,13 +196,30 @@ impl Reactor {
                 Channel::tls(socket)
             }
         };
-        entry.insert(Connection::new(channel, server, peer, self.now));
+        let connection = entry.insert(Connection::new(channel, server, peer, self.now));
+        connection.fresh = fresh;
         Ok(id)
+    }
+
+    /// Connections that still live after their first batch are watched from now on. One whose only request
+    /// is answered at once costs no registration.
+    fn watch_fresh(&mut self) {
+        while let Some(id) = self.fresh.pop() {
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if std::mem::take(&mut connection.fresh)
+                && let Channel::Plain(socket) = &mut connection.channel
+            {
+                // What has arrived in the meantime is told when the socket is registered. Only a lack of
+                // memory makes that fail; the timers see to such a connection.
+                socket.register(self.poll.registry(), Token(id)).ok();
+            }
+        }
     }
 
     /// Takes what has happened into `batch`, without waiting. To be called again at once if the batch
     /// came back full, i.e. if it gives `true`.
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+        self.watch_fresh();
         for id in self.gone.drain(..) {
             self.connections.try_remove(id);
         }
@@ -258,6 +286,7 @@ impl Reactor {
     /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
     /// becomes readable if there is more.
     pub fn wake_again(&mut self) {
+        self.watch_fresh();
         for id in self.owing.drain(..) {
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.flush().ok();
@@ -290,8 +319,10 @@ impl Reactor {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
                     if let Ok(connection) = self.add(socket, peer, server, false) {
-                        // What it has sent is told by an event of its own.
                         batch.push(Kind::Open, connection, &[server as i32]);
+                        if self.connections[connection].fresh {
+                            self.receive(connection, batch);
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -370,7 +401,9 @@ impl Reactor {
 
     fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
         self.watched.retain(|&watched| watched != server);
-        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else { return };
+        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else {
+            return;
+        };
         let mut next = Nanos::NEVER;
         for (id, connection) in self.connections.iter_mut() {
             if connection.server != server || !connection.shaking || connection.gone {
@@ -550,15 +583,18 @@ impl Reactor {
     /// Gives a connection away: its descriptor, and the bytes that were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
         let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let fresh = connection.fresh;
         let (socket, input) = connection.into_parts();
-        Ok((socket.release(self.poll.registry())?, input))
+        let watched = (!fresh).then(|| self.poll.registry());
+        Ok((socket.release(watched)?, input))
     }
 
     /// Both ends of a connection; `None` where they have no address.
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.get(id) else { return (None, None) };
-        let local = connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
+        let local =
+            connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
         (local, connection.peer)
     }
 
