@@ -399,18 +399,17 @@ test('the end of TLS is announced to a client that waits for it', async () => {
 test("'connection' comes with the socket below, 'secureConnection' with the secure one", async () => {
   const server = await listen();
   const seen = [];
+  let closed;
   server.on('connection', (socket) => {
     seen.push(['connection', socket instanceof net.Socket, socket.encrypted, socket.remoteAddress]);
-    socket.on('close', () => seen.push(['close']));
+    closed = once(socket, 'close');
   });
   server.on('secureConnection', (socket) => seen.push(['secure', socket.encrypted]));
   await get(server);
-  server.close();
-  await once(server, 'close');
+  await closed;
   assert.deepEqual(seen, [
     ['connection', true, undefined, '127.0.0.1'],
     ['secure', true],
-    ['close'],
   ]);
 });
 
