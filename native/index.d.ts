@@ -540,7 +540,10 @@ export declare function stackPause(connection: number, paused: boolean): void
 /** Takes an upgrade for an ordinary request. */
 export declare function stackProceed(connection: number): void
 
-/** Hands on the rest of the connection's bytes as they come. */
+/** Reads on: a body ended behind the first `taken` bytes of those told last. */
+export declare function stackProceedBehind(connection: number, taken: number): void
+
+/** Hands on the next bytes as they come. */
 export declare function stackProceedRaw(connection: number): void
 
 /** Hands on the rest of the connection's text as it comes, with what is kept of it. */

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -795,6 +795,7 @@ export { stackLate }
 export { stackListen }
 export { stackPause }
 export { stackProceed }
+export { stackProceedBehind }
 export { stackProceedRaw }
 export { stackRaw }
 export { stackReference }

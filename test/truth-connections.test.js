@@ -1,7 +1,7 @@
 // Where connections go and how they are secured: addresses, TLS modes, certificates and names.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -9,6 +9,7 @@ import { load } from 'millrace';
 import { selfSignedCertificate } from '../dist/native.js';
 import { assertAllReceived, assertSeenByServer } from './truth/accounting.js';
 import { millrace, millraceJson } from './truth/cli.js';
+import { forkedTruthServer } from './truth/fork.js';
 import { ok } from './truth/scripts.js';
 import { truthServer } from './truth/server.js';
 
@@ -73,6 +74,52 @@ describe('addresses', TIMEOUT, () => {
     const result = await assertWorks(server, { url: `http://localhost:${server.port}/` });
     assert.ok(result.plan.addresses.includes(`127.0.0.1:${server.port}`));
     assert.equal(server.requests[0].header('host'), `localhost:${server.port}`);
+  });
+});
+
+describe('sockets of ended connections', { ...TIMEOUT, skip: process.platform !== 'linux' }, () => {
+  /** Sockets of this process. */
+  function sockets() {
+    const isSocket = (fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:');
+      } catch {
+        return false;
+      }
+    };
+    return readdirSync('/proc/self/fd').filter(isSocket).length;
+  }
+
+  /** Loads a server that closes after each response: how many sockets there were, ten times a second. */
+  async function socketsDuring(t, options, serverOptions) {
+    const server = await forkedTruthServer(t, 'okAndEnd', [], serverOptions);
+    const before = sockets();
+    const run = load({ url: server.url, connection: 'close', duration: 600, ...options });
+    const counts = [];
+    for await (const { phase } of run) if (phase === 'measure') counts.push(sockets() - before);
+    const { requests } = await run;
+    assert.ok(requests.ok > 50, `${requests.ok} requests`);
+    assert.equal(requests.sent, requests.ok + requests.inFlightAtEnd);
+    return counts;
+  }
+
+  test('one is kept beside the present one at the most', async (t) => {
+    const most = Math.max(...(await socketsDuring(t, { connections: 30 })));
+    assert.ok(most <= 60, `${most} sockets`);
+  });
+
+  test('none is kept of a Unix socket', async (t) => {
+    const listen = { path: join(folder, 'ended.sock') };
+    const most = Math.max(...(await socketsDuring(t, { connections: 30 }, { listen })));
+    assert.ok(most <= 30, `${most} sockets`);
+  });
+
+  test('none is kept that the server has closed while nobody needs a connection', async (t) => {
+    const tls = await selfSignedCertificate(['127.0.0.1']);
+    const options = { connections: 20, rate: 200, insecure: true };
+    const counts = (await socketsDuring(t, options, { tls })).sort((a, b) => a - b);
+    const median = counts[counts.length >> 1];
+    assert.ok(median <= 5, `${median} sockets`);
   });
 });
 

@@ -51,6 +51,7 @@ export function begin(
   if (socket.timeout > 0) resetTimeout(socket);
   socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
+  else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
   const response = new home.Response(request, home.responseOptions);
   if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
@@ -75,6 +76,12 @@ export function begin(
     answer(home, socket, request, response, flags);
   }
   if ((flags & FLAG_BODY) === 0) complete(request);
+}
+
+function closeReadable(request: Incoming): void {
+  const stream = request as unknown as { _dumpAndCloseReadable(): void; _read(): void };
+  stream._dumpAndCloseReadable();
+  stream._read();
 }
 
 /** A response that has to wait for those before it. */
@@ -265,10 +272,7 @@ function dump(request: Incoming): void {
   }
 }
 
-const detachKey = internalKey(
-  http.IncomingMessage.prototype,
-  'kDetachAbortSignal',
-);
+const detachKey = internalKey(http.IncomingMessage.prototype, 'kDetachAbortSignal');
 const detachSignal = detachKey
   ? function (this: Incoming) {
       (this as unknown as Record<symbol, () => void>)[detachKey]?.();
@@ -291,8 +295,17 @@ export function abortIncoming(socket: ServerSocket): void {
   if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
   for (const response of socket.outgoing) home.deadlines.delete(response);
   for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
-    (request as unknown as http.IncomingMessage).destroy(
-      Object.assign(new Error('aborted'), { code: 'ECONNRESET' }),
-    );
+    (request as unknown as http.IncomingMessage).destroy(aborted());
   }
+  if (!ENDS_QUEUED) return;
+  for (let next = socket.outgoing.shift(); next; next = socket.outgoing.shift()) {
+    next.destroy(aborted());
+  }
+}
+
+/** From Node 24 on, responses that wait for their turn are told that the connection is gone. */
+const ENDS_QUEUED = Number.parseInt(process.versions.node, 10) >= 24;
+
+function aborted(): Error {
+  return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }

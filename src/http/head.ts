@@ -26,17 +26,20 @@ export function setHead(request: Incoming, head: string, fields: number): void {
   lazy[kHeadersCount] = fields * 2;
 }
 
-Object.defineProperty(http.IncomingMessage.prototype, 'rawHeaders', {
-  configurable: true,
-  enumerable: true,
-  get(this: Lazy): string[] | undefined {
-    if (this[kRaw] === undefined && this[kHead] !== undefined) this[kRaw] = fieldsOf(this[kHead]);
-    return this[kRaw];
-  },
-  set(this: Lazy, value: string[]) {
-    this[kRaw] = value;
-  },
-});
+/** Makes `rawHeaders` of requests ask `setHead`'s string when somebody reads it. */
+export function installHead(): void {
+  Object.defineProperty(http.IncomingMessage.prototype, 'rawHeaders', {
+    configurable: true,
+    enumerable: true,
+    get(this: Lazy): string[] | undefined {
+      if (this[kRaw] === undefined && this[kHead] !== undefined) this[kRaw] = fieldsOf(this[kHead]);
+      return this[kRaw];
+    },
+    set(this: Lazy, value: string[]) {
+      this[kRaw] = value;
+    },
+  });
+}
 
 /** Names and values in turn. The reactor has checked the head: each line is `name: value` with CRLF. */
 function fieldsOf(head: string): string[] {

@@ -1,16 +1,19 @@
-import http from 'node:http';
-import net from 'node:net';
+import type http from 'node:http';
+import type net from 'node:net';
 import { countRequests } from './hand-over.js';
+import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
+import { installResponse } from './response.js';
 import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
 import { ServerSocket } from './socket.js';
+import { installStoreHeader } from './store-header.js';
 
 const natives = new WeakMap<http.Server, NativeServer>();
 
@@ -78,7 +81,7 @@ interface AcceptingHandle extends TcpHandle {
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
-  if (!handle || server.insecureHTTPParser || lenient(server)) return;
+  if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
   startReactor();
   const home = natives.get(server) ?? adopt(server);
   home.configure();
@@ -128,7 +131,9 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
   };
 }
 
-function lenient(server: HttpServer): boolean {
+/** What only Node's own code knows. */
+function isNodes(server: HttpServer): boolean {
+  if (server.insecureHTTPParser || server.blockList) return true;
   return server.httpValidation === 'insecure' || server.httpValidation === 'relaxed';
 }
 
@@ -144,14 +149,23 @@ function onTlsConnection(this: http.Server, socket: net.Socket): void {
   if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
 }
 
-/** Puts the stack under every `http.Server` of this prototype. */
+const kInstalled = Symbol('millrace.installed');
+
+/** Puts the stack under every server of this prototype, once. */
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
     stats(this: http.Server): StackStats | null;
+    [kInstalled]?: true;
   };
+  if (target[kInstalled]) return;
+  target[kInstalled] = true;
+  installHead();
+  installResponse();
+  installStoreHeader();
+  installLimits(prototype, (server) => natives.get(server)?.configure());
   const { _listen2, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
     _listen2.apply(this, args);
@@ -168,7 +182,6 @@ export function install(prototype: object): void {
   target.stats = function () {
     return natives.get(this)?.count() ?? null;
   };
-  installLimits(prototype, (server) => natives.get(server)?.configure());
 }
 
 /** Puts the stack under every `https.Server` of this prototype. */

@@ -4,6 +4,9 @@ import type { ServerSocket } from './socket.js';
 /** Bytes from here on are handed to the system from where they are. */
 const COPY_LIMIT = 8 * 1024;
 
+/** Up to here, copying byte by byte costs less than a call. */
+const LOOP_LIMIT = 48;
+
 /*
  * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
  * body and last chunk leave in one system call: at the end of a request's turn, or when another
@@ -61,10 +64,23 @@ export function appendText(socket: ServerSocket, text: string, latin1: boolean):
   }
 }
 
+/** CRLF. */
+export function appendLineEnd(socket: ServerSocket): void {
+  claim(socket);
+  if (length + 2 > OUTPUT_BYTES) {
+    appendText(socket, '\r\n', true);
+    return;
+  }
+  output[length] = 13;
+  output[length + 1] = 10;
+  length += 2;
+}
+
 export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
   claim(socket);
   if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - length) {
-    output.set(bytes, length);
+    if (bytes.length > LOOP_LIMIT) output.set(bytes, length);
+    else for (let at = 0; at < bytes.length; at++) output[length + at] = bytes[at] as number;
     length += bytes.length;
   } else {
     const first = length;
@@ -107,16 +123,22 @@ export function settleLater(socket: ServerSocket): void {
   schedule();
 }
 
-/** Tells those whose bytes have left; `true` if there was one. */
+/** Tells those whose bytes have left; `true` if there was one. The others are told of when theirs have. */
 export function settle(): boolean {
   if (settling.length === 0) return false;
   const sockets = settling;
   settling = [];
+  let told = false;
   for (const socket of sockets) {
+    if (collected(socket) > 0) {
+      settling.push(socket);
+      continue;
+    }
+    told = true;
     socket.settling = false;
     socket.home.settle(socket);
   }
-  return true;
+  return told;
 }
 
 /** Whose bytes are collected. */

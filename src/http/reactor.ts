@@ -3,8 +3,6 @@ import {
   ACCEPT_FAILED,
   BODY,
   CLOSED,
-  DOUBT_BODY,
-  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
@@ -19,10 +17,13 @@ import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
-import { flush, pending, setInTurn, settle } from './output.js';
+import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
+
+/** Bytes of pipelined responses that may wait for those behind them. */
+const MAX_COLLECTED = 64 * 1024;
 
 const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
 
@@ -44,6 +45,7 @@ function onBatch(count: number): void {
       take(events[at] as number, events[at + 1] as number, at);
       if (cursor < count && joined(at)) continue;
       drainTicks();
+      if (cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
       // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
@@ -60,6 +62,21 @@ function joined(at: number): boolean {
   if (events[at] !== REQUEST || events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
   const next = events[at + EVENT_LENGTH];
   return next === BODY || next === END;
+}
+
+/** What answers bytes that came together leaves together, as long as it is short. */
+function pipelined(at: number): boolean {
+  const id = events[at + 1] as number;
+  if (events[at + EVENT_LENGTH + 1] !== id) return false;
+  const socket = sockets[id];
+  if (!socket || collected(socket) > MAX_COLLECTED) return false;
+  const next = events[at + EVENT_LENGTH];
+  if (next === BODY || next === END) return true;
+  if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  // Behind a connection's last response, nothing is dispatched.
+  if (socket.finishing._last) return false;
+  socket.home.conclude(socket);
+  return true;
 }
 
 function settleAll(): void {
@@ -112,12 +129,12 @@ function take(kind: number, id: number, at: number): void {
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
-      const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(socket, Buffer.from(input.subarray(a, a + b)), reason, events[at + 5] as number);
+      const bytes = Buffer.from(input.subarray(a, a + b));
+      socket.home.onUnsure(socket, bytes, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
-      socket.foreign?.take(Buffer.from(input.subarray(a, a + b)));
+      socket.home.onRaw(socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case IDLE:
       socket.home.onIdle(socket);

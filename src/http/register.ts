@@ -1,14 +1,8 @@
-import http from 'node:http';
-import https from 'node:https';
-import { install, installSecure } from './listen.js';
-import { installResponse } from './response.js';
-import { installStoreHeader } from './store-header.js';
+import { slipstream } from './slipstream.js';
 import { writeStatsAtExit } from './stats-file.js';
 
+// `node --import millrace/register app.js`: the application is not changed.
 if (process.env.MILLRACE_STACK !== 'node') {
-  install(http.Server.prototype);
-  installSecure(https.Server.prototype);
-  installResponse();
-  installStoreHeader();
+  slipstream();
   writeStatsAtExit();
 }

@@ -1,7 +1,14 @@
 import http from 'node:http';
 import { onFinish } from './exchange.js';
-import { kChunkedBuffer, kConnection, kCorked, kRejectBody, type Outgoing } from './internals.js';
-import { appendBytes, appendText, flushEnd, settleLater } from './output.js';
+import {
+  kChunkedBuffer,
+  kConnection,
+  kCorked,
+  kNeedDrain,
+  kRejectBody,
+  type Outgoing,
+} from './internals.js';
+import { appendBytes, appendLineEnd, appendText, flushEnd, settleLater } from './output.js';
 import { ServerSocket } from './socket.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
@@ -11,8 +18,10 @@ interface Marked {
   [key: symbol]: unknown;
 }
 
-const prototype = http.OutgoingMessage.prototype as unknown as { end: End };
-const nodeEnd = prototype.end;
+type Write = (this: Outgoing, ...args: unknown[]) => boolean;
+
+const prototype = http.OutgoingMessage.prototype as unknown as { end: End; write: Write };
+const { end: nodeEnd, write: nodeWrite } = prototype;
 
 /**
  * `end` for the usual case, a response on a native connection whose turn it is, without the detour over
@@ -67,6 +76,56 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   return this;
 }
 
+/**
+ * `write` for the usual case: as with Node, the bytes of a turn leave together, and what was written counts until they
+ * have left.
+ */
+function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callback?: unknown) {
+  const connection = this[kConnection];
+  const text = typeof chunk === 'string';
+  if (
+    connection === undefined ||
+    this.socket !== (connection as unknown) ||
+    connection._httpMessage !== this ||
+    callback !== undefined ||
+    (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
+    !(text || chunk instanceof Uint8Array) ||
+    chunk.length === 0 ||
+    !plain(this, connection)
+  ) {
+    // biome-ignore lint/complexity/noArguments: see above
+    return nodeWrite.apply(this, arguments as never);
+  }
+  if (this._header === null) this._implicitHeader();
+  // biome-ignore lint/complexity/noArguments: see above
+  if (this._header === null || !this._hasBody) return nodeWrite.apply(this, arguments as never);
+  const head = this._headerSent ? '' : (this._header as string);
+  this._headerSent = true;
+  if (connection.corked === 0) {
+    connection.corked = 1;
+    process.nextTick(uncork, connection);
+  }
+  if (this.chunkedEncoding) {
+    const length = text ? Buffer.byteLength(chunk) : chunk.byteLength;
+    appendText(connection, `${head}${length.toString(16)}\r\n`, true);
+    if (text) appendText(connection, chunk, false);
+    else appendBytes(connection, chunk);
+    appendLineEnd(connection);
+  } else if (text) {
+    appendText(connection, head + chunk, false);
+  } else {
+    if (head !== '') appendText(connection, head, true);
+    appendBytes(connection, chunk);
+  }
+  const more = connection.wrote(head.length + chunk.length + (this.chunkedEncoding ? 5 : 0));
+  if (!more) (this as Record<symbol, unknown>)[kNeedDrain] = true;
+  return more;
+}
+
+function uncork(connection: ServerSocket): void {
+  connection.uncork();
+}
+
 /** Nothing waits, nothing is over, nothing is counted. */
 function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
   return (
@@ -109,4 +168,5 @@ function concludeOnFinish(response: Outgoing): void {
 /** Puts the fast path into `http.OutgoingMessage.prototype`, for responses of native connections alone. */
 export function installResponse(): void {
   prototype.end = end as End;
+  prototype.write = write as Write;
 }

@@ -1,6 +1,8 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
+import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
+import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Incoming, Outgoing, ServerInternals } from './internals.js';
@@ -8,13 +10,13 @@ import { internalKey, kConnection, kNeedDrain } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
 import { functions, native } from './native.js';
 import { appendText, collected, flush } from './output.js';
-import { abortIncoming, emitClose, finish } from './exchange.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
 const KEEP_ALIVE_BUFFER = 1000;
+const MAJOR = Number.parseInt(process.versions.node, 10);
 /** Milliseconds between two looks at the connections' rates. */
 const RATE_INTERVAL = 1000;
 
@@ -56,10 +58,17 @@ export class NativeServer {
   limits: Readonly<StackLimits>;
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
-  readonly Incoming: new (socket: unknown) => Incoming;
-  readonly Response: new (req: unknown, options: object) => Outgoing;
+  readonly Incoming: new (
+    socket: unknown,
+  ) => Incoming;
+  readonly Response: new (
+    req: unknown,
+    options: object,
+  ) => Outgoing;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
+  /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
+  readonly optimizeEmpty: boolean;
   #settings = '';
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
@@ -75,6 +84,7 @@ export class NativeServer {
     };
     this.Incoming = (own('IncomingMessage') ?? http.IncomingMessage) as never;
     this.Response = (own('ServerResponse') ?? http.ServerResponse) as never;
+    this.optimizeEmpty = own('OptimizeEmptyRequestsOption') === true;
     this.uniqueHeaders = own('kUniqueHeaders') ?? null;
     this.responseOptions = {
       highWaterMark: this.highWaterMark,
@@ -191,7 +201,7 @@ export class NativeServer {
   open(id: number): ServerSocket | null {
     const { server } = this;
     const socket = this.create(id);
-    if (server.maxConnections && server._connections >= server.maxConnections) {
+    if (this.#isFull()) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
         const local = socket.address() as { address?: string; port?: number; family?: string };
@@ -212,6 +222,13 @@ export class NativeServer {
     server._connections++;
     reference(1);
     return socket;
+  }
+
+  #isFull(): boolean {
+    const { maxConnections, _connections } = this.server;
+    // Zero means "none" since Node 22, and "no limit" before.
+    if (maxConnections === 0 && MAJOR < 22) return false;
+    return maxConnections != null && _connections >= maxConnections;
   }
 
   connected(socket: ServerSocket): void {
@@ -269,16 +286,20 @@ export class NativeServer {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
     }
-    const response = socket.finishing;
-    if (response !== null) {
-      socket.finishing = null;
-      finish(socket, response);
-    }
+    this.conclude(socket);
     if (socket.needDrain) {
       socket.needDrain = false;
       socket.emit('drain');
       this.drain(socket);
     }
+  }
+
+  /** The response that has ended is over. */
+  conclude(socket: ServerSocket): void {
+    const response = socket.finishing;
+    if (response === null) return;
+    socket.finishing = null;
+    finish(socket, response);
   }
 
   /** Reading and writing go on when less is waiting. */
@@ -309,7 +330,8 @@ export class NativeServer {
   }
 
   onIdle(socket: ServerSocket): void {
-    this.onTimeout(socket);
+    // A timeout that was set takes the keep-alive time itself.
+    if (socket.timeout === 0) this.onTimeout(socket);
   }
 
   onTimeout(socket: ServerSocket): void {
@@ -342,36 +364,23 @@ export class NativeServer {
   }
 
   /** Bytes that the reactor does not judge. */
-  onUnsure(
-    socket: ServerSocket,
-    bytes: Buffer,
-    reason: 'head' | 'upgrade' | 'body',
-    prelude: number,
-  ): void {
-    if (reason === 'upgrade') {
-      const wanted = () => this.server.listenerCount('upgrade') > 0;
-      if (!this.server.shouldUpgradeCallback && !wanted()) {
-        native.stackProceed(socket.id);
-        return;
-      }
-    } else {
-      if (reason === 'body') {
+  onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
+    switch (doubt) {
+      case DOUBT_UPGRADE:
+        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
+        else native.stackProceed(socket.id);
+        break;
+      case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
+        this.onRaw(socket, bytes);
+        break;
+      case DOUBT_CLOSED:
         native.stackProceedRaw(socket.id);
-        socket.foreign.take(bytes);
-        return;
-      }
-      // Node tells of an error at once, and of a request when those before it are answered.
-      const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
-      if (error) {
-        native.stackProceedRaw(socket.id);
-        this.onError(socket, error);
-        return;
-      }
+        this.onError(socket, judge(this.server, bytes, CLOSING_HEAD).error ?? eofError());
+        break;
+      default:
+        this.#onUnusual(socket, bytes);
     }
-    if (reason === 'upgrade') this.handOver(socket, bytes, reason);
-    else if (socket.incoming.length === 0) this.handOver(socket, bytes, 'unusual');
-    else socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
   }
 
   handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
@@ -384,13 +393,45 @@ export class NativeServer {
     this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
   }
 
-  /** Somebody listens for the connection's bytes: Node's own code gives them. */
-  wantsBytes(socket: ServerSocket): void {
+  #wantsUpgrade(): boolean {
+    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
+  }
+
+  // Node tells of an error at once, and of a request when those before it are answered.
+  #onUnusual(socket: ServerSocket, bytes: Buffer): void {
+    const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
+    if (error) {
+      native.stackProceedRaw(socket.id);
+      this.onError(socket, error);
+    } else if (socket.incoming.length === 0) {
+      this.handOver(socket, bytes, 'unusual');
+    } else {
+      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
+    }
+  }
+
+  /** The next bytes of a body that the host's parser reads. */
+  onRaw(socket: ServerSocket, bytes: Buffer): void {
+    const taken = socket.foreign?.take(bytes) ?? null;
+    if (socket.id < 0) return;
+    if (taken === null) {
+      native.stackProceedRaw(socket.id);
+    } else {
+      socket.foreign = null;
+      native.stackProceedBehind(socket.id, taken);
+    }
+  }
+
+  /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
+  wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      this.handOver(socket, null, 'bytes wanted');
+      this.handOver(socket, made, 'bytes wanted');
     }
   }
 }
+
+/** Behind this, the host's parser takes nothing. */
+const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /** What leads the host's parser to where the reactor's stands in a body, by length. */
 const preludes = new Map([

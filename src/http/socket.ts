@@ -18,7 +18,6 @@ type Callback = (error?: Error | null) => void;
  *
  * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the prototype chain is set below
 export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
   _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
@@ -250,8 +249,12 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    // As a stream's own: what was written in this turn counts, even if it has left by now.
-    this.unsettled += chunk.length;
+    return this.wrote(chunk.length);
+  }
+
+  /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
+  wrote(bytes: number): boolean {
+    this.unsettled += bytes;
     if (this.unsettled < this.home.highWaterMark) return true;
     this.needDrain = true;
     settleLater(this);
@@ -276,10 +279,7 @@ export class ServerSocket {
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
     if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
-      this.write(
-        chunk as string | Uint8Array,
-        typeof encoding === 'string' ? encoding : undefined,
-      );
+      this.write(chunk as string | Uint8Array, typeof encoding === 'string' ? encoding : undefined);
     }
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;
@@ -287,9 +287,11 @@ export class ServerSocket {
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;
-      native.stackEnd(this.id);
+      // Closing ends our side as well.
+      const close = this.readableEnded || this.#destroyWhenFinished;
+      if (!close) native.stackEnd(this.id);
       this.emit('finish');
-      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
+      if (close) this.destroy();
     });
     return this;
   }
@@ -359,6 +361,10 @@ export class ServerSocket {
   }
   read() {
     return null;
+  }
+  push(chunk: string | Uint8Array | null, encoding?: BufferEncoding) {
+    if (chunk !== null) this.home.wantsBytes(this, Buffer.from(chunk as string, encoding));
+    return true;
   }
   setEncoding(): never {
     throw Object.assign(

@@ -64,7 +64,9 @@ function storeHeader(this: Outgoing, firstLine: string, headers: unknown): void 
   if (
     self[kConnection] === undefined ||
     !usual(self) ||
-    (headers !== undefined && headers !== null && (typeof headers !== 'object' || Array.isArray(headers)))
+    (headers !== undefined &&
+      headers !== null &&
+      (typeof headers !== 'object' || Array.isArray(headers)))
   ) {
     nodeStoreHeader.call(this, firstLine, headers);
     return;
@@ -75,12 +77,18 @@ function storeHeader(this: Outgoing, firstLine: string, headers: unknown): void 
   for (const key in headers as Record<string, unknown>) {
     let name = key;
     let value: unknown;
-    if (headers === set) [name, value] = (set as Record<string, [string, unknown]>)[key] as [string, unknown];
-    else if (Object.hasOwn(headers as object, key)) value = (headers as Record<string, unknown>)[key];
+    if (headers === set)
+      [name, value] = (set as Record<string, [string, unknown]>)[key] as [string, unknown];
+    else if (Object.hasOwn(headers as object, key))
+      value = (headers as Record<string, unknown>)[key];
     else continue;
     const kind = kindOf(name);
     const text = typeof value === 'string';
-    if (kind === OTHER || !(text || typeof value === 'number') || (text && INVALID.test(value as string))) {
+    if (
+      kind === OTHER ||
+      !(text || typeof value === 'number') ||
+      (text && INVALID.test(value as string))
+    ) {
       nodeStoreHeader.call(this, firstLine, headers);
       return;
     }

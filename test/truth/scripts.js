@@ -9,6 +9,11 @@ export function ok() {
   return () => OK;
 }
 
+/** Answers at once and closes. */
+export function okAndEnd() {
+  return () => ({ parts: [OK], ending: 'end' });
+}
+
 /** Never answers. */
 export function hang() {
   return () => ({ parts: [], ending: 'hang' });

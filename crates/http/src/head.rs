@@ -59,12 +59,14 @@ impl ResponseHead {
     }
 }
 
+/// How every status line begins that is accepted here.
+pub(crate) const STATUS_LINE_START: &[u8] = b"HTTP/1.";
+
 /// An early no to what cannot become a status line, so that a peer that speaks another protocol is
 /// seen at its first bytes and not at a time limit.
 fn check_start(input: &[u8]) -> Result<(), Error> {
-    const START: &[u8] = b"HTTP/1.";
-    let n = input.len().min(START.len());
-    if input[..n] == START[..n] { Ok(()) } else { Err(version_or_line(input)) }
+    let n = input.len().min(STATUS_LINE_START.len());
+    if input[..n] == STATUS_LINE_START[..n] { Ok(()) } else { Err(version_or_line(input)) }
 }
 
 fn version_or_line(input: &[u8]) -> Error {
@@ -77,7 +79,9 @@ fn strip_cr(line: &[u8]) -> &[u8] {
 
 /// `HTTP/1.1 200 OK` to (200, true). The reason may be absent, and with it the space before it.
 fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
-    let Some(rest) = line.strip_prefix(b"HTTP/1.") else { return Err(version_or_line(line)) };
+    let Some(rest) = line.strip_prefix(STATUS_LINE_START) else {
+        return Err(version_or_line(line));
+    };
     let [minor, b' ', a, b, c, reason @ ..] = rest else { return Err(Error::StatusLine) };
     let http11 = match minor {
         b'0' => false,

@@ -1,8 +1,10 @@
 //! One response after the other out of a stream of bytes.
 
+use memchr::memchr;
+
 use crate::Error;
 use crate::chunked::ChunkedDecoder;
-use crate::head::{Framing, ResponseHead};
+use crate::head::{Framing, ResponseHead, STATUS_LINE_START};
 
 /// Bytes of a response's head that are accepted.
 pub const MAX_HEAD: usize = 256 * 1024;
@@ -34,6 +36,8 @@ pub struct ResponseDecoder {
     /// Bytes of an unfinished head that hold no end of it: they are not parsed again before it comes,
     /// so that a head in tiny pieces costs linear time.
     scanned: usize,
+    /// They hold the whole status line, and it is a good one.
+    status_line: bool,
 }
 
 /// The head that was parsed last, and what it says. Most servers send the same head for a second, until
@@ -97,7 +101,7 @@ impl ResponseDecoder {
             let rest = &input[consumed..];
             let response = match known.recall(rest) {
                 Some(response) => {
-                    self.scanned = 0;
+                    (self.scanned, self.status_line) = (0, false);
                     response
                 }
                 None => match self.parse_head(rest)? {
@@ -127,9 +131,7 @@ impl ResponseDecoder {
     }
 
     fn parse_head(&mut self, input: &[u8]) -> Result<Option<ResponseHead>, Error> {
-        if self.scanned > 0
-            && !has_head_end(&input[self.scanned.min(input.len()).saturating_sub(3)..])
-        {
+        if self.scanned > 0 && !self.may_decide(input) {
             self.scanned = input.len();
             return if input.len() > MAX_HEAD { Err(Error::TooLarge) } else { Ok(None) };
         }
@@ -139,7 +141,17 @@ impl ResponseDecoder {
             None if input.len() > MAX_HEAD => return Err(Error::TooLarge),
             None => input.len(),
         };
+        self.status_line = parsed.is_none() && memchr(b'\n', input).is_some();
         Ok(parsed)
+    }
+
+    /// What has come since the last look may end the head or its status line, or shows at its very start
+    /// that this is none.
+    fn may_decide(&self, input: &[u8]) -> bool {
+        let scanned = self.scanned.min(input.len());
+        let line_may_end = !self.status_line
+            && (scanned < STATUS_LINE_START.len() || memchr(b'\n', &input[scanned..]).is_some());
+        line_may_end || has_head_end(&input[scanned.saturating_sub(3)..])
     }
 
     fn decode_body(&mut self, input: &[u8], start: usize) -> Result<Decoded, Error> {

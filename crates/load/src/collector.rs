@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use crate::counts::Counts;
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 use crate::plan::{Model, Plan};
 use crate::recorder::WINDOW;
@@ -142,16 +143,8 @@ impl<'a> Collector<'a> {
         let Some(from) = from else { return Err(self.unreachable()) };
         let to = measured.map(|(_, to)| to).max().unwrap_or(from);
         let duration = to.since(from);
+        self.check()?;
         let counts = &self.total.counts;
-        if !self.total.adds_up() {
-            return Err(RunError::Accounting(format!(
-                "sent {}, ended {}, timed {} and {}",
-                counts.sent,
-                counts.ended(),
-                self.total.service_time.count(),
-                self.total.latency.count()
-            )));
-        }
         let seconds = duration.as_secs_f64();
         let share = |span: Duration| if seconds > 0.0 { span.as_secs_f64() / seconds } else { 0.0 };
         self.done.sort_by_key(|done| done.worker);
@@ -183,6 +176,24 @@ impl<'a> Collector<'a> {
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
         })
+    }
+
+    /// The requests add up.
+    fn check(&self) -> Result<(), RunError> {
+        let Tally { counts, latency, service_time, .. } = &self.total;
+        let wrong = if !self.total.adds_up() {
+            let (sent, ended) = (counts.sent, counts.ended());
+            let (timed, latencies) = (service_time.count(), latency.count());
+            format!("sent {sent}, ended {ended}, timed {timed} and {latencies}")
+        } else if matches!(self.plan.model, Model::Open { .. }) && !self.total.schedule_adds_up() {
+            let Counts { offered, sent, overflow, queued_at_end, connect_failed, .. } = counts;
+            format!(
+                "due {offered}, sent {sent}, not sent {overflow}, {queued_at_end} and {connect_failed}"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(RunError::Accounting(wrong))
     }
 
     /// Little's law, N = X·R, where N is given beforehand: in a closed run at full speed, whose slots

@@ -3,15 +3,17 @@
 //! ```text
 //!   Closed ──open──> Opening ──ready──> Open ──close──> Closed
 //!            due ──send──> in flight ──response──> completed
+//!             ^ └──> held ──flush──^ │
+//!             └────────┴─────────────┴── the connection ends: held ones are due again, others lost
 //! ```
 //!
-//! A connection knows no schedule and no socket: it is told the time, and its transport is a parameter.
+//! A connection knows no schedule and no socket: time and transport are parameters.
 
 use std::collections::VecDeque;
 use std::io;
 
 use millrace_http::{Decoded, KnownHead, ResponseDecoder};
-use millrace_net::{Nanos, Progress, Transport};
+use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
 use crate::recorder::{InFlight, Loss, Recorder};
@@ -26,6 +28,15 @@ pub(crate) struct Due {
     pub(crate) request: u32,
 }
 
+/// A request that was to be sent and of which not a byte has gone out: all of it is in the outbox.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    due: Due,
+    since: Nanos,
+    /// Where in the outbox it begins.
+    start: usize,
+}
+
 /// Why a connection ended.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -37,12 +48,20 @@ pub(crate) enum End {
     Failed(ErrorKind, String),
 }
 
-/// A write failed.
-#[derive(Debug)]
-pub(crate) struct SendError {
-    pub(crate) error: io::Error,
-    /// The requests have gone out, in part at least.
-    pub(crate) sent: bool,
+/// Requests as bytes, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// How many requests these are; at least one.
+    pub(crate) count: usize,
+    /// Where each begins; empty where all are of the same length.
+    pub(crate) starts: &'a [usize],
+}
+
+impl Batch<'_> {
+    fn start(&self, index: usize) -> usize {
+        self.starts.get(index).copied().unwrap_or(index * (self.bytes.len() / self.count))
+    }
 }
 
 #[derive(Debug)]
@@ -70,6 +89,8 @@ pub(crate) struct Connection<T> {
     /// What the transport has not taken yet, from `flushed` on.
     outbox: Vec<u8>,
     flushed: usize,
+    /// Requests that begin in the outbox, in order.
+    held: VecDeque<Held>,
     /// A request has been sent on the present connection.
     carried: bool,
 }
@@ -84,6 +105,7 @@ impl<T> Default for Connection<T> {
             stash: Vec::new(),
             outbox: Vec::new(),
             flushed: 0,
+            held: VecDeque::new(),
             carried: false,
         }
     }
@@ -120,12 +142,26 @@ impl<T: Transport> Connection<T> {
         self.in_flight.len()
     }
 
-    /// When the oldest request in flight was sent, or the opening began or went on to its handshake.
+    /// Requests that are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Requests that it has taken and not ended: in flight, held or due.
+    pub(crate) fn taken(&self) -> usize {
+        self.in_flight.len() + self.held.len() + self.due.len()
+    }
+
+    /// When the oldest request in flight was sent, or the opening began or went on to its handshake. A
+    /// request that is held behind none has waited too.
     pub(crate) fn waiting_since(&self) -> Option<Nanos> {
         match &self.state {
             State::Closed => None,
             State::Opening { since, connected, .. } => Some(connected.unwrap_or(*since)),
-            State::Open(_) => self.in_flight.front().map(|request| request.sent),
+            State::Open(_) => {
+                let in_flight = self.in_flight.front().map(|request| request.sent);
+                in_flight.or_else(|| self.held.front().map(|held| held.since))
+            }
         }
     }
 
@@ -171,52 +207,80 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Sends `bytes`, which are the first `count` requests that are due. Where it fails before the first
-    /// byte is out, they are not sent and remain due.
+    /// Sends the first requests that are due. One is sent when its first byte has gone out; until then it
+    /// is held.
     pub(crate) fn send(
         &mut self,
-        bytes: &[u8],
-        count: usize,
+        batch: &Batch<'_>,
         now: Nanos,
         recorder: &mut Recorder,
-    ) -> Result<(), SendError> {
+    ) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
         let (written, failure) =
-            if self.outbox.is_empty() { write_all(transport, bytes) } else { (0, None) };
-        let failure = match failure {
-            Some(error) if written == 0 => return Err(SendError { error, sent: false }),
-            failure => failure,
-        };
-        for Due { intended, request } in self.due.drain(..count) {
-            let request = InFlight { intended, sent: now, request };
-            recorder.sent(&request, self.carried);
-            self.carried = true;
-            self.in_flight.push_back(request);
-        }
+            if self.outbox.is_empty() { write_all(transport, batch.bytes) } else { (0, None) };
         recorder.bytes_sent(written);
-        if let Some(error) = failure {
-            return Err(SendError { error, sent: true });
+        // Those before the first one that begins where nothing has been written.
+        let sent = match batch.bytes.len() {
+            length if length == written => batch.count,
+            _ => (0..batch.count).take_while(|index| batch.start(*index) < written).count(),
+        };
+        for _ in 0..sent {
+            let Some(due) = self.due.pop_front() else { break };
+            self.begin(due, now, recorder);
         }
-        if written < bytes.len() {
-            self.outbox.extend_from_slice(&bytes[written..]);
+        if written < batch.bytes.len() {
+            let before = self.outbox.len();
+            self.outbox.extend_from_slice(&batch.bytes[written..]);
+            for (index, due) in (sent..).zip(self.due.drain(..batch.count - sent)) {
+                let start = before + batch.start(index) - written;
+                self.held.push_back(Held { due, since: now, start });
+            }
+            recorder.held(batch.count - sent);
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// The first byte of a request has gone out.
+    fn begin(&mut self, due: Due, now: Nanos, recorder: &mut Recorder) {
+        let Due { intended, request } = due;
+        let request = InFlight { intended, sent: now, request };
+        recorder.sent(&request, self.carried);
+        self.carried = true;
+        self.in_flight.push_back(request);
     }
 
     /// Sends what could not go out before.
-    pub(crate) fn flush(&mut self, recorder: &mut Recorder) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, clock: &impl Clock, recorder: &mut Recorder) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
         if !transport.flush()? || self.outbox.is_empty() {
             return Ok(());
         }
+        let now = clock.now();
         let (written, failure) = write_all(transport, &self.outbox[self.flushed..]);
         recorder.bytes_sent(written);
         self.flushed += written;
+        let begun = self.held.iter().take_while(|held| held.start < self.flushed).count();
+        recorder.released(begun);
+        for _ in 0..begun {
+            let Some(held) = self.held.pop_front() else { break };
+            self.begin(held.due, now, recorder);
+        }
         if self.flushed == self.outbox.len() {
             // A large body's memory is not kept by an idle connection.
             (self.outbox, self.flushed) = (Vec::new(), 0);
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// The connection has ended: requests that are held are due again, before all others. Returns how many
+    /// there were.
+    pub(crate) fn put_back(&mut self, recorder: &mut Recorder) -> usize {
+        let count = self.held.len();
+        recorder.released(count);
+        while let Some(held) = self.held.pop_back() {
+            self.due.push_front(held.due);
+        }
+        count
     }
 
     /// Reads once; see [`Transport::read`].

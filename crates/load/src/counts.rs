@@ -30,9 +30,10 @@ pub struct Counts {
     pub overflow: u64,
     /// Arrivals that waited for a connection when the run ended.
     pub queued_at_end: u64,
-    /// Requests that were due on a connection that could not be opened.
+    /// Requests that were due on a connection that could not be opened, and those of a run that was given
+    /// up for that.
     pub connect_failed: u64,
-    /// Arrivals that became due, sent or not.
+    /// Arrivals that became due, sent or not; those of a run that was given up would have.
     pub offered: u64,
     /// Connections that became ready.
     pub opened: u64,

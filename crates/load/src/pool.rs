@@ -7,7 +7,10 @@ use crate::connection::Due;
 /// Connections by index. Those that are free are used in turn, so that each carries its share.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
+    /// Each connection at most once.
     free: VecDeque<u32>,
+    /// By connection: it is in `free`.
+    listed: Vec<bool>,
     closed: Vec<u32>,
     /// Arrivals that wait for a free connection, in order.
     queue: VecDeque<Due>,
@@ -20,13 +23,26 @@ impl Pool {
         Self { closed, ..Self::default() }
     }
 
-    /// A connection that was free when it was listed; the caller checks that it still is.
+    /// A connection for those that wait, if there are any. It was free when it was listed; the caller checks
+    /// that it still is.
     pub(crate) fn take_free(&mut self) -> Option<u32> {
-        self.free.pop_front()
+        if self.queue.is_empty() {
+            return None;
+        }
+        let connection = self.free.pop_front()?;
+        self.listed[connection as usize] = false;
+        Some(connection)
     }
 
+    /// Lists a connection as free, unless it is listed.
     pub(crate) fn add_free(&mut self, connection: u32) {
-        self.free.push_back(connection);
+        let index = connection as usize;
+        if self.listed.len() <= index {
+            self.listed.resize(index + 1, false);
+        }
+        if !std::mem::replace(&mut self.listed[index], true) {
+            self.free.push_back(connection);
+        }
     }
 
     pub(crate) fn wait(&mut self, due: Due) {

@@ -41,6 +41,8 @@ pub(crate) struct Recorder {
     /// In the warm-up what belongs to no request (connections, bytes, idle time) is not recorded.
     warming_up: bool,
     in_flight: u64,
+    /// Requests whose bytes a connection keeps until it can send the first of them.
+    held: u64,
     /// Up to when the area under `in_flight` has been summed.
     summed_until: Nanos,
 }
@@ -52,6 +54,7 @@ impl Recorder {
             measure_from,
             warming_up: false,
             in_flight: 0,
+            held: 0,
             summed_until: measure_from,
         }
     }
@@ -69,6 +72,21 @@ impl Recorder {
     /// Requests in flight, measured or not.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Requests that connections have taken: in flight or held, measured or not.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.in_flight + self.held
+    }
+
+    /// Connections hold so many requests more.
+    pub(crate) fn held(&mut self, count: usize) {
+        self.held += count as u64;
+    }
+
+    /// Connections hold so many requests less: they are sent, or due again.
+    pub(crate) fn released(&mut self, count: usize) {
+        self.held -= count as u64;
     }
 
     /// Ends the window: gives its tally away for an empty one.
@@ -97,9 +115,15 @@ impl Recorder {
         intended >= self.measure_from
     }
 
+    /// The schedule has made an arrival due, which is taken in hand now.
     pub(crate) fn offered(&mut self, intended: Nanos, now: Nanos) {
+        self.tally.counts.offered += u64::from(self.is_measured(intended));
+        self.taken_in_hand(intended, now);
+    }
+
+    /// A request that was due at a time of its own is taken in hand.
+    pub(crate) fn taken_in_hand(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
-            self.tally.counts.offered += 1;
             self.tally.lateness.record(now.since(intended));
         }
     }
@@ -213,6 +237,17 @@ impl Recorder {
         }
         counts.failed += 1;
         counts.count_error(kind, || example);
+    }
+
+    /// The run is given up for want of a connection: an arrival that waits for one will not be sent.
+    pub(crate) fn unconnected(&mut self, intended: Nanos) {
+        self.tally.counts.connect_failed += u64::from(self.is_measured(intended));
+    }
+
+    /// And so many of the requests that were still to become due, `offered` those of a schedule.
+    pub(crate) fn gave_up(&mut self, rest: u64, offered: bool) {
+        self.tally.counts.connect_failed += rest;
+        self.tally.counts.offered += if offered { rest } else { 0 };
     }
 
     /// A connection failed that had no request in flight.

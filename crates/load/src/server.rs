@@ -3,7 +3,7 @@
 use std::io;
 
 use millrace_net::tls::{Tls, TlsSettings};
-use millrace_net::{Address, Stream, names};
+use millrace_net::{Address, Spare, Stream, names};
 use mio::{Registry, Token};
 
 use crate::plan::{Endpoint, Origin};
@@ -43,6 +43,18 @@ pub(crate) struct Server {
     addresses: Vec<(Address, Standing)>,
     tls: Option<Tls>,
     next: usize,
+    keeping: Keeping,
+}
+
+/// How long the socket of an ended connection is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// Until another connection of its slot uses it: TCP over loopback.
+    ForReuse,
+    /// Until the server has closed, so that the port does not wait in TIME-WAIT: other TCP, TLS.
+    UntilClosed,
+    /// A Unix socket has no port.
+    Not,
 }
 
 /// What is known of an address.
@@ -61,24 +73,33 @@ impl Server {
             }
             _ => None,
         };
+        let addresses = &resolved.addresses;
+        let keeping = match addresses[..] {
+            [Address::Unix(_), ..] => Keeping::Not,
+            _ if tls.is_none() && addresses.iter().all(Address::is_loopback) => Keeping::ForReuse,
+            _ => Keeping::UntilClosed,
+        };
         let untried = |address: &Address| (address.clone(), Standing::Untried);
-        Ok(Self { addresses: resolved.addresses.iter().map(untried).collect(), tls, next: 0 })
+        Ok(Self { addresses: addresses.iter().map(untried).collect(), tls, next: 0, keeping })
     }
 
-    /// Begins to connect to the next address; gives the address's index in any case. `spare` is a stream
+    pub(crate) fn keeping(&self) -> Keeping {
+        self.keeping
+    }
+
+    /// Begins to connect to the next address; gives the address's index in any case. `spare` is a socket
     /// of an earlier connection that may be used again.
     pub(crate) fn connect(
         &mut self,
-        spare: Option<Stream>,
+        spare: Option<Spare>,
         registry: &Registry,
         token: Token,
     ) -> (usize, io::Result<Stream>) {
         let index = self.choose();
         let address = &self.addresses[index].0;
-        if let Some(Ok(stream)) = spare.map(|spare| spare.reconnect(address)) {
-            return (index, Ok(stream));
-        }
-        (index, Stream::connect(address, self.tls.as_ref(), registry, token))
+        let again = spare.and_then(|spare| spare.connect(address)).map(Ok);
+        let new = || Stream::connect(address, self.tls.as_ref(), registry, token);
+        (index, again.unwrap_or_else(new))
     }
 
     fn choose(&mut self) -> usize {

@@ -32,6 +32,13 @@ impl Tally {
             && latency.count() == counts.sent + counts.queued_at_end
     }
 
+    /// Everything that a schedule made due was sent, or not sent in one of the ways that there are.
+    #[must_use]
+    pub fn schedule_adds_up(&self) -> bool {
+        let Counts { offered, sent, overflow, queued_at_end, connect_failed, .. } = self.counts;
+        offered == sent + overflow + queued_at_end + connect_failed
+    }
+
     /// Forgets everything, keeping the memory.
     pub(crate) fn clear(&mut self) {
         let Self { counts, latency, service_time, connect, tls, lateness } = self;

@@ -174,17 +174,15 @@ impl Worker {
                 self.enter(Phase::Measure, measure_from);
                 waited_before = cpu::run_queue_wait();
             }
-            if now >= end || self.gate.is_stopped() || self.engine.is_exhausted() {
+            if now >= end || self.gate.is_stopped() || self.engine.is_over() {
                 break;
             }
             if now >= self.window_end {
                 self.roll(now);
             }
-            let (timer, exact) = self.engine.next_timer();
-            let arrival = self.engine.next_arrival();
-            let precise = if exact { arrival.min(timer) } else { arrival };
+            let Wake { precise, coarse } = self.engine.wake();
             let boundary = if self.phase == Phase::Warmup { measure_from } else { end };
-            let coarse = timer.min(self.window_end).min(boundary);
+            let coarse = coarse.min(self.window_end).min(boundary);
             now = self.turn(now, Wake { precise, coarse })?;
         }
         // What became due while this thread had no core was due all the same.
@@ -201,7 +199,10 @@ impl Worker {
     /// Waits, and acts on what has come.
     fn turn(&mut self, before: Nanos, wake: Wake) -> Result<Nanos, RunError> {
         let now = self.poller.wait(&self.clock, before, wake)?;
-        self.engine.recorder.waited(before, now);
+        // Where it was time already the events are fetched, not waited for.
+        if wake.precise.min(wake.coarse) > before {
+            self.engine.recorder.waited(before, now);
+        }
         if now >= self.window_end {
             self.roll(now);
         }
@@ -217,6 +218,7 @@ impl Worker {
         // After the events: a response that has come in time is no timeout, however late this thread is.
         self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
+        self.engine.go_on_starting();
         Ok(self.clock.now())
     }
 
@@ -245,3 +247,6 @@ impl Worker {
         let _ = self.sender.send(window);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use millrace_load::plan::{Endpoint, Model, Plan};
-use millrace_load::{ErrorKind, Run, RunError};
+use millrace_load::plan::{Endpoint, Model, Plan, Request};
+use millrace_load::{ErrorKind, Outcome, Run, RunError};
 
 use peer::{OK, Peer, errors, get, plan, run};
 
@@ -274,6 +274,50 @@ fn an_open_run_by_count_ends_when_the_server_has_gone() {
     server.join().unwrap();
     let counts = &outcome.total.counts;
     assert_eq!((counts.ok, counts.sent + counts.connect_failed), (1, 20));
+}
+
+/// A server that answers one request and is gone. Gives what a run of 1000 requests came to.
+fn without_a_server(model: Model) -> Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = Endpoint::Host("127.0.0.1".into(), listener.local_addr().unwrap().port());
+    let server = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut socket, _) = listener.accept().unwrap();
+        drop(listener);
+        assert!(socket.read(&mut [0; 4096]).unwrap() > 0);
+        socket.write_all(OK).unwrap();
+    });
+    let outcome = run(counted(Plan { model, connections: 3, threads: 3, ..plan(endpoint) }, 1000));
+    server.join().unwrap();
+    outcome
+}
+
+#[test]
+fn a_run_by_count_is_given_up_when_no_connection_can_be_opened() {
+    let open = Model::Open { rate: 10.0, stages: vec![], poisson: false, max_pending: 1000 };
+    let runs = [Model::Closed { think_time: Duration::ZERO }, open]
+        .map(|model| std::thread::spawn(|| without_a_server(model)));
+    for run in runs {
+        let outcome = run.join().unwrap();
+        let counts = &outcome.total.counts;
+        assert_eq!(counts.ok, 1);
+        assert_eq!((counts.sent + counts.connect_failed, counts.queued_at_end), (1000, 0));
+        assert!(!outcome.interrupted);
+        assert!((10..20).contains(&outcome.duration.as_secs()), "{:?}", outcome.duration);
+    }
+}
+
+/// Of four requests in one write the server takes a part of the first and closes.
+#[test]
+fn requests_behind_one_that_has_not_gone_out_whole_are_not_lost_with_it() {
+    let peer = Peer::start(|exchange| {
+        exchange.stream.peek(&mut [0]).unwrap();
+    });
+    // More than the socket's buffers hold.
+    let request = Request { body: Some(vec![b'x'; 20_000_000]), ..get("/") };
+    let outcome = run(counted(Plan { pipelining: 4, requests: vec![request], ..peer.plan() }, 4));
+    assert_eq!(peer.finish().0, 4);
+    assert_eq!((outcome.total.counts.sent, outcome.total.counts.transport_errors), (4, 4));
 }
 
 #[test]

@@ -37,6 +37,6 @@ pub use clock::{Clock, ManualClock, Monotonic, Nanos};
 pub use listener::Listener;
 pub use names::Address;
 pub use poll::{Poller, Wake};
-pub use stream::Stream;
+pub use stream::{Spare, Stream};
 pub use timers::Timers;
 pub use transport::{Progress, Read, Transport};

@@ -49,6 +49,15 @@ impl Listener {
         }
     }
 
+    /// The options that socket2 knows.
+    #[must_use]
+    pub fn options(&self) -> socket2::SockRef<'_> {
+        match self {
+            Self::Tcp(listener) => socket2::SockRef::from(listener),
+            Self::Unix(listener) => socket2::SockRef::from(listener),
+        }
+    }
+
     /// Accepts no more; the socket itself closes when its last descriptor does.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {

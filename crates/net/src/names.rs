@@ -14,6 +14,14 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+impl Address {
+    /// An address of this very host, 127.0.0.0/8 or ::1.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        matches!(self, Self::Inet(address) if address.ip().is_loopback())
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -36,26 +36,57 @@ impl Stream {
 }
 
 impl Stream {
-    /// Ends a connection that the peer has closed already, and begins a new one on the same socket, which
-    /// stays registered. That saves the system making and unmaking a socket, a part of
-    /// what a connection costs. `NotSame` where it cannot be done; the stream is closed then.
+    /// Ends a connection that the peer has closed already, and keeps its socket, which stays registered,
+    /// for another one. That saves the system making and unmaking a socket, a part of what a connection
+    /// costs. Where the peer has not closed, or it cannot be done, the stream is given back.
     ///
-    /// Only over loopback: there the peer has acknowledged our FIN when `shutdown` returns, and nothing is
-    /// cut off by taking the socket away.
-    pub fn reconnect(self, address: &Address) -> Result<Self, NotSame> {
-        match (self, address) {
-            (Self::Plain(mut socket), Address::Inet(address)) if address.ip().is_loopback() => {
-                socket.reconnect(*address)?;
-                Ok(Self::Plain(socket))
-            }
-            _ => Err(NotSame),
+    /// To be used over loopback only: there the peer has acknowledged our FIN when `shutdown` returns, and
+    /// nothing is cut off by taking the socket away.
+    pub fn into_spare(self) -> Result<Spare, Self> {
+        match self {
+            Self::Plain(Socket::Tcp(mut socket)) => match disconnect(&mut socket) {
+                Ok(()) => Ok(Spare(socket)),
+                Err(_) => Err(Self::Plain(Socket::Tcp(socket))),
+            },
+            other => Err(other),
         }
     }
 }
 
-/// The socket cannot be used again.
+/// A registered socket without a connection.
 #[derive(Debug)]
-pub struct NotSame;
+pub struct Spare(TcpStream);
+
+impl Spare {
+    /// Begins to connect, as [`Stream::connect`] does. `None` where this socket cannot: one of the other
+    /// address family, among others.
+    #[must_use]
+    pub fn connect(self, address: &Address) -> Option<Stream> {
+        /// Linux: the connect goes on.
+        const IN_PROGRESS: i32 = 115;
+        let Address::Inet(address) = address else { return None };
+        match socket2::SockRef::from(&self.0).connect(&(*address).into()) {
+            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => None,
+            _ => Some(Stream::Plain(Socket::Tcp(self.0))),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn disconnect(socket: &mut TcpStream) -> io::Result<()> {
+    // The end of the stream must have come: then our FIN is the last one.
+    if socket.read(&mut [0])? > 0 {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    socket.shutdown(std::net::Shutdown::Write)?;
+    // Linux: a connect to "no address" dissolves the association, man connect(2).
+    Ok(rustix::net::connect_unspec(&*socket)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn disconnect(_: &mut TcpStream) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 impl Transport for Stream {
     fn establish(&mut self) -> io::Result<Progress> {
@@ -121,30 +152,6 @@ impl Socket {
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn reconnect(&mut self, address: std::net::SocketAddr) -> Result<(), NotSame> {
-        /// `EINPROGRESS`: the connect goes on.
-        const IN_PROGRESS: i32 = 115;
-        let Self::Tcp(stream) = self else { return Err(NotSame) };
-        // The end of the stream must have come: then our FIN is the last one.
-        if !matches!(stream.read(&mut [0]), Ok(0)) {
-            return Err(NotSame);
-        }
-        stream.shutdown(std::net::Shutdown::Write).map_err(|_| NotSame)?;
-        // Linux: a connect to "no address" dissolves the association, man connect(2).
-        rustix::net::connect_unspec(&*stream).map_err(|_| NotSame)?;
-        match socket2::SockRef::from(&*stream).connect(&address.into()) {
-            // Among others: a socket of the other address family.
-            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Err(NotSame),
-            _ => Ok(()),
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn reconnect(&mut self, _: std::net::SocketAddr) -> Result<(), NotSame> {
-        Err(NotSame)
     }
 
     /// Connected once the socket has a peer; until then a pending error is the connect's.

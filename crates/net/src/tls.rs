@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind,
-    NamedGroup, RootCertStore, SignatureScheme,
+    NamedGroup, OtherError, RootCertStore, SignatureScheme,
 };
 
 use crate::stream::Socket;
@@ -172,9 +172,7 @@ impl ServerCertVerifier for KnownCertificate {
             now,
         );
         match verified {
-            Err(rustls::Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.given.contains(end_entity) =>
-            {
+            Err(error) if is_authority(&error) && self.given.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -203,6 +201,15 @@ impl ServerCertVerifier for KnownCertificate {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.verifier.supported_verify_schemes()
     }
+}
+
+/// The server's certificate is one of an authority, and has no other fault that was seen.
+fn is_authority(error: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(error))) = error
+    else {
+        return false;
+    };
+    matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 /// Takes any chain and name; the signature over the handshake is still checked, so that a handshake

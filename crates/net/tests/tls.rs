@@ -10,7 +10,8 @@ use std::thread::{self, JoinHandle};
 use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
 use millrace_net::{Address, Read, Transport as _};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedKey, IsCa, KeyPair, generate_simple_self_signed,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, DnType, GeneralSubtree,
+    IsCa, KeyPair, NameConstraints, generate_simple_self_signed,
 };
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
@@ -200,6 +201,28 @@ fn a_certificate_that_is_its_own_authority_is_trusted_when_it_was_given() {
     let elsewhere = own_authority("another.example");
     let server = Server::echo(server_config(&elsewhere, &TLS13, None));
     let error = exchange(&server, &tls(&trusting(&elsewhere))).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn a_certificate_with_another_fault_is_not_trusted_because_it_was_given() {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, "authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let elsewhere = vec![GeneralSubtree::DnsName("another.example".into())];
+    params.name_constraints =
+        Some(NameConstraints { permitted_subtrees: elsewhere, excluded_subtrees: Vec::new() });
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let signing_key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let cert = params.signed_by(&signing_key, &authority).unwrap();
+    let certificate = CertifiedKey { cert, signing_key };
+
+    let server = Server::echo(server_config(&certificate, &TLS13, None));
+    let authorities = [authority.pem().into_bytes(), pem(&certificate)].concat();
+    let options = TlsOptions { authorities: Some(authorities), ..trusting(&certificate) };
+    let error = exchange(&server, &tls(&options)).unwrap_err();
     assert!(is_tls_error(&error), "{error:?}");
     server.stop();
 }

@@ -51,10 +51,15 @@ impl EventLoop {
     ///
     /// # Safety
     /// `env` is the present one; `woken` stays where it is until `on_closed` has been called.
-    pub(crate) unsafe fn new<W: Woken>(env: sys::napi_env, fd: c_int, woken: *const W) -> Option<Self> {
+    pub(crate) unsafe fn new<W: Woken>(
+        env: sys::napi_env,
+        fd: c_int,
+        woken: *const W,
+    ) -> Option<Self> {
         let mut event_loop = std::ptr::null_mut();
         // SAFETY: `env` is valid by contract; the pointer is written only.
-        if unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) } != sys::Status::napi_ok {
+        if unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) } != sys::Status::napi_ok
+        {
             return None;
         }
         let event_loop = event_loop.cast::<c_void>();
@@ -79,9 +84,7 @@ impl EventLoop {
     /// Whether the loop stays alive for this.
     pub(crate) fn reference(&self, alive: bool) {
         // SAFETY: the handle is initialised and not closed: `close` takes `self`.
-        unsafe {
-            if alive { uv_ref(self.poll.as_ptr()) } else { uv_unref(self.poll.as_ptr()) }
-        }
+        unsafe { if alive { uv_ref(self.poll.as_ptr()) } else { uv_unref(self.poll.as_ptr()) } }
     }
 
     /// Wakes after so many milliseconds; `None`: not at all.

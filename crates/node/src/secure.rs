@@ -103,7 +103,7 @@ pub fn stack_choose(connection: u32, context: &NativeSecureContext) -> Result<bo
 /// Hands on the rest of the connection's text as it comes, with what is kept of it.
 #[napi]
 pub fn stack_raw(connection: u32) -> Result<()> {
-    with(|reactor| reactor.raw(connection as usize))
+    with(|reactor| reactor.through(connection as usize))
 }
 
 /// The certificates that a client has shown, its own first. DER.

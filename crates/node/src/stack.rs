@@ -156,7 +156,8 @@ impl Stack {
 
 pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     STACK.with_borrow(|stack| {
-        let stack = stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
+        let stack =
+            stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
         Ok(f(&mut stack.reactor.borrow_mut()))
     })
 }
@@ -227,7 +228,12 @@ pub fn stack_start(
     let mut cleanup = ptr::null_mut();
     // SAFETY: the hook is called once, on this thread, while the stack is alive.
     unsafe {
-        sys::napi_add_async_cleanup_hook(raw, Some(on_cleanup), pointer.cast_mut().cast(), &raw mut cleanup);
+        sys::napi_add_async_cleanup_hook(
+            raw,
+            Some(on_cleanup),
+            pointer.cast_mut().cast(),
+            &raw mut cleanup,
+        );
     }
     stack.cleanup.set(cleanup);
     STACK.with_borrow_mut(|slot| *slot = Some(stack));
@@ -355,10 +361,16 @@ pub fn stack_proceed(connection: u32) -> Result<()> {
     with(|reactor| reactor.proceed(connection as usize))
 }
 
-/// Hands on the rest of the connection's bytes as they come.
+/// Hands on the next bytes as they come.
 #[napi]
 pub fn stack_proceed_raw(connection: u32) -> Result<()> {
     with(|reactor| reactor.proceed_raw(connection as usize))
+}
+
+/// Reads on: a body ended behind the first `taken` bytes of those told last.
+#[napi]
+pub fn stack_proceed_behind(connection: u32, taken: u32) -> Result<()> {
+    with(|reactor| reactor.proceed_behind(connection as usize, taken as usize))
 }
 
 /// Ends this side when all is written.
@@ -385,7 +397,8 @@ pub struct NativeReleased {
 /// Gives a connection away.
 #[napi]
 pub fn stack_release(connection: u32) -> Result<NativeReleased> {
-    let (fd, bytes) = with(|reactor| reactor.release(connection as usize))?.map_err(system_error)?;
+    let (fd, bytes) =
+        with(|reactor| reactor.release(connection as usize))?.map_err(system_error)?;
     Ok(NativeReleased { fd: fd.into_raw_fd(), bytes: bytes.into() })
 }
 
@@ -438,8 +451,8 @@ pub fn stack_set_keep_alive(connection: u32, on: bool, after_ms: f64) -> Result<
         if let Some(socket) = reactor.socket(connection as usize) {
             socket.set_keepalive(on).ok();
             if on && after_ms >= 1000.0 {
-                let after = socket2::TcpKeepalive::new()
-                    .with_time(Duration::from_secs_f64(after_ms / 1e3));
+                let after =
+                    socket2::TcpKeepalive::new().with_time(Duration::from_secs_f64(after_ms / 1e3));
                 socket.set_tcp_keepalive(&after).ok();
             }
         }
@@ -554,7 +567,9 @@ fn outcome(sent: std::io::Result<usize>) -> i32 {
 }
 
 /// The functions of the hot path: `send(connection, length, done)` and `sendBytes(connection, length, bytes, done)`.
-#[napi(ts_return_type = "{ send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }")]
+#[napi(
+    ts_return_type = "{ send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }"
+)]
 pub fn stack_functions(env: Env) -> Result<napi::bindgen_prelude::Object<'static>> {
     let raw = env.raw();
     let mut object = ptr::null_mut();
@@ -566,7 +581,14 @@ pub fn stack_functions(env: Env) -> Result<napi::bindgen_prelude::Object<'static
         for (name, callback) in functions {
             let mut function = ptr::null_mut();
             let length = name.to_bytes().len() as isize;
-            sys::napi_create_function(raw, name.as_ptr(), length, callback, ptr::null_mut(), &raw mut function);
+            sys::napi_create_function(
+                raw,
+                name.as_ptr(),
+                length,
+                callback,
+                ptr::null_mut(),
+                &raw mut function,
+            );
             sys::napi_set_named_property(raw, object, name.as_ptr(), function);
         }
     }

@@ -27,7 +27,7 @@ pub enum Kind {
     Idle = 9,
     /// The server's socket failed to accept: the system's error number, server.
     AcceptFailed = 10,
-    /// Bytes as they came, after [`crate::Reactor::proceed_raw`]: offset, length.
+    /// Bytes as they came, after [`crate::Reactor::proceed_raw`]: offset, length. Nothing more is read.
     Raw = 11,
     /// TLS: a client has begun; [`crate::Reactor::choose`] goes on: offset and length of the server name that it
     /// asks for, and 1 if its bytes are not TLS as the reactor knows it.
@@ -48,6 +48,8 @@ pub enum Doubt {
     Upgrade = 1,
     /// The body of a request whose head was told.
     Body = 2,
+    /// There was to be nothing behind the last request: it closes the connection.
+    Closed = 3,
 }
 
 /// Flags of a request.

@@ -28,10 +28,14 @@ pub(crate) enum Phase {
     Handshake,
     Head,
     Body(BodyDecoder),
+    /// Empty lines at most: the last request closes the connection.
+    Closed,
     /// The host's parser is asked; nothing is read.
     Unsure,
-    /// The host's parser reads on, up to the end of the connection.
+    /// The host's parser reads on.
     Raw,
+    /// Everything is told as it comes.
+    Through,
     /// The peer's side has ended, or ours reads no more.
     Ended,
 }
@@ -63,6 +67,8 @@ pub(crate) struct Connection {
     pub(crate) in_flight: u32,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
+    /// The last request that was told is the connection's last one.
+    closes: bool,
     /// An upgrade was declined: the request is an ordinary one.
     plain: bool,
     /// The socket may hold more.
@@ -109,6 +115,7 @@ impl Connection {
             written: 0,
             in_flight: 0,
             paused: false,
+            closes: false,
             plain: false,
             readable: true,
             peer_ended: false,
@@ -145,7 +152,7 @@ impl Connection {
         }
         match self.phase {
             Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
-            Phase::Body(_) | Phase::Raw => self.paused,
+            Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
             Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
@@ -276,7 +283,17 @@ impl Connection {
                         return self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude);
                     }
                 },
+                Phase::Closed => {
+                    at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
+                    if at < to {
+                        return self.doubt(id, batch, (at, to), Doubt::Closed, 0);
+                    }
+                }
                 Phase::Raw => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    return self.ask(batch, (at, to));
+                }
+                Phase::Through => {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
                     at = to;
                 }
@@ -307,7 +324,8 @@ impl Connection {
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (target, target_end) = head.target;
         // In range: offsets within a batch's memory.
-        let details = [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
+        let details =
+            [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
         let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
         batch.push(
             Kind::Request,
@@ -315,10 +333,11 @@ impl Connection {
             &[offset, length, flags, target, target_end, i32::from(head.method.id())],
         );
         self.plain = false;
+        self.closes = !head.keep_alive;
         self.in_flight += 1;
         self.idle_since = Nanos::NEVER;
         match head.framing {
-            RequestFraming::None | RequestFraming::Length(0) => self.began = Nanos::NEVER,
+            RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
             framing => {
                 self.head_done = true;
                 self.phase = Phase::Body(BodyDecoder::new(framing));
@@ -328,12 +347,15 @@ impl Connection {
 
     fn complete(&mut self, id: usize, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
         batch.push(Kind::End, id, &[offset, length]);
-        self.phase = Phase::Head;
+        self.next_head();
+    }
+
+    fn next_head(&mut self) {
+        self.phase = if self.closes { Phase::Closed } else { Phase::Head };
         self.began = Nanos::NEVER;
         self.head_done = false;
     }
 
-    /// The bytes stay in `input` as well, for [`Self::proceed`].
     fn doubt(
         &mut self,
         id: usize,
@@ -343,6 +365,11 @@ impl Connection {
         prelude: i32,
     ) -> usize {
         batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
+        self.ask(batch, (at, to))
+    }
+
+    /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
+    fn ask(&mut self, batch: &mut Batch<'_>, (at, to): (usize, usize)) -> usize {
         self.phase = Phase::Unsure;
         batch.used = to;
         at
@@ -354,15 +381,21 @@ impl Connection {
         self.plain = true;
     }
 
-    /// Tells everything as it is, what was kept first.
-    pub(crate) fn raw(&mut self) {
-        self.phase = Phase::Raw;
+    /// Tells everything as it is from now on, what was kept first.
+    pub(crate) fn through(&mut self) {
+        self.phase = Phase::Through;
     }
 
-    /// Tells everything that follows as it is; what was told as doubtful is not told again.
+    /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;
         self.input.clear();
+    }
+
+    /// A body ended behind the first `taken` bytes of what was told.
+    pub(crate) fn proceed_behind(&mut self, taken: usize) {
+        self.input.drain(..taken.min(self.input.len()));
+        self.next_head();
     }
 
     /// Bytes that were sent and have not left.
@@ -445,7 +478,9 @@ impl Connection {
     /// A body arrives at less than `rate` bytes per second, on average since its request began.
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
         let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
-        reads && self.began != Nanos::NEVER && is_below(rate, self.arrived, now.since(self.began), grace)
+        reads
+            && self.began != Nanos::NEVER
+            && is_below(rate, self.arrived, now.since(self.began), grace)
     }
 
     /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
@@ -481,5 +516,9 @@ fn prelude(decoder: &BodyDecoder) -> i32 {
 
 /// Empty lines before a request are none of it (RFC 9112, section 2.2).
 fn is_beginning(bytes: &[u8]) -> bool {
-    !bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+    !bytes.iter().all(|&byte| is_line_end(byte))
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
 }

@@ -127,6 +127,11 @@ impl Reactor {
         let entry = self.listeners.vacant_entry();
         let id = entry.key();
         let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
+        // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
+        let settings = &self.servers[server];
+        if settings.no_delay {
+            listener.options().set_tcp_nodelay(true).ok();
+        }
         entry.insert(Accepting { listener, server, ready: true });
         // What waits in its queue is told by no new event on some systems.
         self.again(LISTENERS + id);
@@ -144,16 +149,22 @@ impl Reactor {
     /// Takes a connection that was accepted elsewhere.
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
         let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server)?;
+        let id = self.add(socket, peer, server, true)?;
         self.wake(id);
         Ok(id)
     }
 
-    fn add(&mut self, mut socket: Socket, peer: Option<SocketAddr>, server: usize) -> io::Result<usize> {
+    fn add(
+        &mut self,
+        mut socket: Socket,
+        peer: Option<SocketAddr>,
+        server: usize,
+        adopted: bool,
+    ) -> io::Result<usize> {
         let settings = &self.servers[server];
         if peer.is_some() {
             let options = socket.options();
-            if settings.no_delay {
+            if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
                 options.set_tcp_nodelay(true)?;
             }
             if let Some(after) = settings.tcp_keep_alive {
@@ -278,9 +289,9 @@ impl Reactor {
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
-                    if let Ok(connection) = self.add(socket, peer, server) {
+                    if let Ok(connection) = self.add(socket, peer, server, false) {
+                        // What it has sent is told by an event of its own.
                         batch.push(Kind::Open, connection, &[server as i32]);
-                        self.receive(connection, batch);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -454,7 +465,9 @@ impl Reactor {
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
             connection.idle_since = self.now;
-            if !connection.timed && let Some(limit) = settings.keep_alive {
+            if !connection.timed
+                && let Some(limit) = settings.keep_alive
+            {
                 connection.timed = true;
                 self.timers.push(self.now + limit, Timer::Idle(id));
                 self.timers_changed = true;
@@ -483,7 +496,7 @@ impl Reactor {
         }
     }
 
-    /// Hands on the rest of the connection's bytes as they come.
+    /// Hands on the next bytes as they come.
     pub fn proceed_raw(&mut self, id: usize) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.proceed_raw();
@@ -491,10 +504,18 @@ impl Reactor {
         }
     }
 
-    /// The same, with what was read and not told.
-    pub fn raw(&mut self, id: usize) {
+    /// Reads on by itself: a body ended behind the first `taken` bytes of those told last.
+    pub fn proceed_behind(&mut self, id: usize, taken: usize) {
         if let Some(connection) = self.connections.get_mut(id) {
-            connection.raw();
+            connection.proceed_behind(taken);
+            self.wake(id);
+        }
+    }
+
+    /// Hands on everything as it comes, what was read and not told first.
+    pub fn through(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.through();
             self.wake(id);
         }
     }
@@ -528,8 +549,7 @@ impl Reactor {
 
     /// Gives a connection away: its descriptor, and the bytes that were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
-        let connection =
-            self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
         let (socket, input) = connection.into_parts();
         Ok((socket.release(self.poll.registry())?, input))
     }
@@ -550,7 +570,12 @@ impl Reactor {
 
     /// Connections of a server whose request has taken too long to arrive.
     #[must_use]
-    pub fn late(&self, server: usize, head: Option<Duration>, whole: Option<Duration>) -> Vec<usize> {
+    pub fn late(
+        &self,
+        server: usize,
+        head: Option<Duration>,
+        whole: Option<Duration>,
+    ) -> Vec<usize> {
         let now = self.clock.now();
         let over = |since: Nanos, limit: Option<Duration>| {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use millrace_net::Read;
+use millrace_net::{ManualClock, Read};
+use proptest::prelude::*;
 
 use super::*;
 use crate::plan::Request;
@@ -95,15 +96,44 @@ impl Scene {
     }
 
     /// Requests are due and sent in one write.
-    fn send(&mut self, requests: &[u32], bytes: &[u8], now: u64) -> Result<(), SendError> {
+    fn send(&mut self, requests: &[u32], bytes: &[u8], now: u64) -> io::Result<()> {
+        self.send_batch(requests, bytes, &[], now)
+    }
+
+    fn send_batch(
+        &mut self,
+        requests: &[u32],
+        bytes: &[u8],
+        starts: &[usize],
+        now: u64,
+    ) -> io::Result<()> {
         for request in requests {
             self.connection.due.push_back(Due { intended: Nanos(now), request: *request });
         }
-        self.connection.send(bytes, requests.len(), Nanos(now), &mut self.recorder)
+        let batch = Batch { bytes, count: requests.len(), starts };
+        self.connection.send(&batch, Nanos(now), &mut self.recorder)
     }
 
     fn flush(&mut self) {
-        self.connection.flush(&mut self.recorder).unwrap();
+        self.flush_at(0).unwrap();
+    }
+
+    fn flush_at(&mut self, now: u64) -> io::Result<()> {
+        let clock = ManualClock::default();
+        clock.advance(Duration::from_nanos(now));
+        self.connection.flush(&clock, &mut self.recorder)
+    }
+
+    /// The connection ends, and those that are due begin anew.
+    fn put_back(&mut self) -> usize {
+        self.connection.close();
+        self.connection.put_back(&mut self.recorder)
+    }
+
+    /// In flight, held and due.
+    fn places(&self) -> (usize, usize, usize) {
+        let Connection { in_flight, held, due, .. } = &self.connection;
+        (in_flight.len(), held.len(), due.len())
     }
 
     fn feed(&mut self, bytes: &[u8], now: u64) -> Fed {
@@ -303,9 +333,10 @@ fn a_response_may_end_before_its_request_has_gone_out() {
 fn a_request_whose_write_fails_at_once_was_not_sent_and_remains_due() {
     let mut scene = Scene::new();
     scene.script().writes = VecDeque::from([Err(io::ErrorKind::BrokenPipe.into())]);
-    let failure = scene.send(&[GET, HEAD], b"request", 0).unwrap_err();
-    assert_eq!((failure.error.kind(), failure.sent), (io::ErrorKind::BrokenPipe, false));
-    assert_eq!((scene.connection.due.len(), scene.connection.in_flight()), (2, 0));
+    let error = scene.send(&[GET, HEAD], b"request", 0).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    assert_eq!(scene.put_back(), 2);
+    assert_eq!(scene.places(), (0, 0, 2));
     let counts = scene.tally().counts;
     assert_eq!((counts.sent, counts.bytes_sent), (0, 0));
 }
@@ -314,13 +345,108 @@ fn a_request_whose_write_fails_at_once_was_not_sent_and_remains_due() {
 fn a_request_whose_write_fails_later_was_sent() {
     let mut scene = Scene::new();
     scene.script().writes = VecDeque::from([Ok(3), Err(io::ErrorKind::BrokenPipe.into())]);
-    let failure = scene.send(&[GET], b"request", 0).unwrap_err();
-    assert_eq!((failure.error.kind(), failure.sent), (io::ErrorKind::BrokenPipe, true));
+    let error = scene.send(&[GET], b"request", 0).unwrap_err();
+    assert_eq!((error.kind(), scene.places()), (io::ErrorKind::BrokenPipe, (1, 0, 0)));
     assert_eq!(scene.lose_all(7, Loss::Transport(ErrorKind::Reset)), 1);
     let tally = scene.tally();
     assert_eq!((tally.counts.sent, tally.counts.transport_errors), (1, 1));
     assert_eq!(tally.counts.bytes_sent, 3);
     assert!(tally.adds_up());
+}
+
+#[test]
+fn a_request_is_sent_when_its_first_byte_goes_out() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(4), blocked()]);
+    scene.send_batch(&[GET, HEAD, GET, GET], b"1 22 333 4", &[0, 2, 5, 9], 100).unwrap();
+    assert_eq!(scene.places(), (2, 2, 0), "the second has begun");
+    scene.script().writes = VecDeque::from([Ok(1), blocked()]);
+    scene.flush_at(200).unwrap();
+    assert_eq!(scene.places(), (2, 2, 0), "the third has not");
+    scene.script().writes = VecDeque::from([Ok(1), blocked()]);
+    scene.flush_at(300).unwrap();
+    assert_eq!((scene.places(), scene.recorder.under_way()), ((3, 1, 0), 4));
+    scene.flush_at(400).unwrap();
+    assert_eq!((scene.places(), scene.recorder.under_way()), ((4, 0, 0), 4));
+    let responses = b"HTTP/1.1 204 \r\n\r\n".repeat(4);
+    assert_eq!(scene.completes(&responses, 1000), 4);
+    let tally = scene.tally();
+    assert_eq!((tally.counts.sent, tally.counts.reused), (4, 3));
+    assert_eq!(tally.service_time.total(), Duration::from_nanos(900 + 900 + 700 + 600));
+    assert_eq!(tally.latency.total(), Duration::from_nanos(4 * 900));
+}
+
+#[test]
+fn requests_of_which_nothing_has_gone_out_are_due_again_in_order() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(2), Err(io::ErrorKind::BrokenPipe.into())]);
+    scene.send(&[GET, HEAD, GET], b"112233", 1).unwrap_err();
+    scene.send(&[HEAD], b"44", 2).unwrap();
+    scene.connection.due.push_back(Due { intended: Nanos(3), request: GET });
+    assert_eq!(scene.places(), (1, 3, 1));
+    assert_eq!(scene.lose_all(5, Loss::Transport(ErrorKind::Reset)), 1);
+    assert_eq!(scene.put_back(), 3);
+    let due: Vec<_> =
+        scene.connection.due.iter().map(|due| (due.intended.0, due.request)).collect();
+    assert_eq!(due, [(1, HEAD), (1, GET), (2, HEAD), (3, GET)]);
+    assert_eq!(scene.recorder.under_way(), 0);
+    let tally = scene.tally();
+    assert_eq!((tally.counts.sent, tally.counts.bytes_sent), (1, 2));
+    assert!(tally.adds_up());
+}
+
+#[test]
+fn a_request_that_is_held_behind_none_has_a_limit_too() {
+    let mut scene = Scene::new();
+    scene.script().writes = VecDeque::from([Ok(1), blocked()]);
+    scene.send(&[GET], b"upload", 100).unwrap();
+    scene.send(&[GET], b"second", 200).unwrap();
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(100)));
+    assert_eq!(scene.completes(b"HTTP/1.1 413 \r\nContent-Length: 0\r\n\r\n", 250), 1);
+    assert_eq!(scene.places(), (0, 1, 0));
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(200)));
+}
+
+proptest! {
+    /// Requests of these lengths are sent some at a time; the transport takes so many bytes at a time,
+    /// and fails in the end.
+    #[test]
+    fn the_requests_that_were_sent_are_those_that_have_bytes_outside(
+        batches in prop::collection::vec(prop::collection::vec(1..9usize, 1..5), 1..6),
+        writes in prop::collection::vec(0..12usize, 0..24),
+    ) {
+        let mut scene = Scene::new();
+        let writes = writes.into_iter().map(|count| if count == 0 { blocked() } else { Ok(count) });
+        scene.script().writes = writes.collect();
+        let broken = std::iter::repeat_with(|| Err(io::ErrorKind::BrokenPipe.into()));
+        scene.script().writes.extend(broken.take(50));
+        let mut starts = Vec::new();
+        let mut end = 0;
+        for lengths in &batches {
+            let before = end;
+            for length in lengths {
+                starts.push(end);
+                end += length;
+            }
+            let (count, bytes) = (lengths.len(), vec![b'x'; end - before]);
+            let local: Vec<_> =
+                starts[starts.len() - count..].iter().map(|start| start - before).collect();
+            if scene.send_batch(&vec![GET; count], &bytes, &local, 0).is_err()
+                || scene.flush_at(0).is_err()
+            {
+                break;
+            }
+        }
+        let total = starts.len();
+        let outside = scene.script().written.len();
+        let sent = starts.iter().filter(|start| **start < outside).count();
+        prop_assert_eq!(scene.lose_all(1, Loss::Timeout), sent);
+        scene.put_back();
+        prop_assert_eq!(scene.places(), (0, 0, total - sent));
+        let tally = scene.tally();
+        prop_assert_eq!((tally.counts.sent, tally.counts.bytes_sent), (sent as u64, outside as u64));
+        prop_assert!(tally.adds_up());
+    }
 }
 
 #[test]

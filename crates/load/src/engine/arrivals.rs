@@ -42,49 +42,51 @@ impl Engine {
         }
     }
 
-    /// Gives an arrival to a free connection, or lets it wait.
-    pub(super) fn dispatch(&mut self, due: Due, now: Nanos) {
+    /// Takes an arrival in, if the bound allows.
+    fn dispatch(&mut self, due: Due, now: Nanos) {
         let origin = self.shared.mix[due.request as usize].origin;
-        let depth = self.shared.plan.pipelining;
         let Demand::Open { pools, max_pending, .. } = &mut self.demand else { return };
         let waiting: usize = pools.iter().map(Pool::waiting).sum();
-        if waiting as u64 + self.recorder.in_flight() >= *max_pending {
+        if waiting as u64 + self.recorder.under_way() >= *max_pending {
             return self.recorder.overflowed(due.intended);
         }
-        while let Some(index) = pools[origin].take_free() {
-            let slot = &mut self.slots[index as usize];
-            slot.listed = false;
-            if slot.connection.is_open() && slot.connection.in_flight() < depth {
-                slot.connection.due.push_back(due);
-                return self.serve(index as usize, now);
+        pools[origin].wait(due);
+        self.hand_out(origin, now);
+    }
+
+    /// Gives arrivals that wait to free connections, and opens others for the rest.
+    pub(super) fn hand_out(&mut self, origin: usize, now: Nanos) {
+        // A connection that fails puts its arrivals back and calls this: the loop below has them next.
+        if std::mem::replace(&mut self.handing_out, true) {
+            return;
+        }
+        while let Demand::Open { pools, .. } = &mut self.demand {
+            let pool = &mut pools[origin];
+            if let Some(index) = pool.take_free() {
+                if self.slots[index as usize].connection.is_open() {
+                    self.serve(index as usize, now);
+                }
+            } else if let Some(index) = pool.take_closed() {
+                self.open(index as usize);
+            } else {
+                break;
             }
         }
-        pools[origin].wait(due);
-        self.summon(origin);
+        self.handing_out = false;
     }
 
-    /// Opens connections for arrivals that wait.
-    pub(super) fn summon(&mut self, origin: usize) {
-        while let Demand::Open { pools, .. } = &mut self.demand {
-            let Some(index) = pools[origin].take_closed() else { return };
-            self.open(index as usize);
-        }
-    }
-
-    /// Lets a free connection of an open run take arrivals that wait.
+    /// Lets a connection of an open run take arrivals that wait, and lists it if it remains free.
     pub(super) fn serve(&mut self, index: usize, now: Nanos) {
         let depth = self.shared.plan.pipelining;
         let Demand::Open { pools, .. } = &mut self.demand else { return };
         let slot = &mut self.slots[index];
         let pool = &mut pools[slot.origin];
-        let mut room =
-            depth.saturating_sub(slot.connection.in_flight() + slot.connection.due.len());
+        let mut room = depth.saturating_sub(slot.connection.taken());
         while let Some(due) = (room > 0).then(|| pool.take_waiting()).flatten() {
             slot.connection.due.push_back(due);
             room -= 1;
         }
-        if room > 0 && !slot.listed {
-            slot.listed = true;
+        if room > 0 {
             pool.add_free(index as u32);
         }
         self.pump(index, now);

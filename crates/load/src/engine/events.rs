@@ -10,12 +10,17 @@ use crate::ErrorKind;
 use crate::connection::{End, Receiving};
 use crate::error::describe;
 use crate::recorder::Loss;
+use crate::server::Keeping;
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
         let index = event.token().0;
         let Some(slot) = self.slots.get_mut(index) else { return };
         if slot.connection.is_closed() {
+            if event.is_read_closed() && self.servers[slot.origin].keeping() == Keeping::UntilClosed
+            {
+                slot.ended = None;
+            }
             return;
         }
         if !slot.connection.is_open() {
@@ -23,7 +28,7 @@ impl Engine {
                 return;
             }
         } else if event.is_writable()
-            && let Err(error) = slot.connection.flush(&mut self.recorder)
+            && let Err(error) = slot.connection.flush(&self.clock, &mut self.recorder)
         {
             // A server that refuses a body answers before it closes (RFC 9112, section 9.5).
             self.peer_closed = event.is_read_closed();
@@ -72,8 +77,9 @@ impl Engine {
             };
             completed += fed.completed;
             if fed.completed > 0 {
-                slot.fruitful = true;
-                slot.failures = 0;
+                if !slot.fruitful {
+                    slot.bear_fruit(close);
+                }
                 if close && fed.end.is_none() {
                     fed.end = Some(End::Agreed);
                 }
@@ -129,37 +135,38 @@ impl Engine {
         }
         let stream = slot.connection.close();
         if matches!(end, End::Agreed) {
-            slot.ended = [slot.ended[1].take(), stream];
-            if self.peer_closed {
-                slot.ended.swap(0, 1);
-            }
+            slot.retire(stream, self.servers[slot.origin].keeping(), self.peer_closed);
         }
         self.after_end(index, lost, now);
     }
 
     /// A connection was closed with `lost` requests given up: the next one is opened if it is needed.
     pub(super) fn after_end(&mut self, index: usize, lost: usize, now: Nanos) {
+        self.unreachable = None;
+        self.put_back(index);
         self.replenish(index, lost, now);
         let slot = &mut self.slots[index];
-        slot.listed = false;
         if !slot.fruitful {
             slot.failures += 1;
         }
-        let origin = slot.origin;
+        let (origin, fruitful) = (slot.origin, slot.fruitful);
         if let Demand::Open { pools, .. } = &mut self.demand {
             pools[origin].wait_first(slot.connection.due.drain(..));
-            if slot.fruitful {
+            if fruitful {
                 pools[origin].add_closed(index as u32);
-                self.summon(origin);
             } else {
                 self.rest(index, now);
             }
-        } else if slot.fruitful {
+            self.hand_out(origin, now);
+        } else if fruitful {
             self.pump_or_open(index, now);
         } else {
-            slot.stalled = slot.connection.due.len();
-            slot.connection.due.clear();
+            self.stall(index);
             self.rest(index, now);
+        }
+        let slot = &mut self.slots[index];
+        if slot.connection.is_closed() {
+            slot.idle(self.servers[origin].keeping());
         }
     }
 }

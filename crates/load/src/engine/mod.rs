@@ -9,6 +9,7 @@ mod sending;
 mod slot;
 mod timers;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,14 @@ const READ_BUFFER: usize = 64 * 1024;
 /// what it cannot hold is tried again by the system only after a second.
 const SET_UP_BATCH: usize = 32;
 const SET_UP_PAUSE: Duration = Duration::from_millis(1);
+
+/// Slots that send their first requests before the loop reads responses: with all at once, the responses
+/// to the first ones would wait for the last ones to be sent.
+const START_BATCH: usize = 128;
+
+/// When attempts to connect have failed for so long, and no connection is open, a run that only the number
+/// of its requests ends is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What all workers of a run share.
 #[derive(Debug)]
@@ -76,6 +85,8 @@ pub(crate) struct Engine {
     sequence: (u64, u64),
     /// Measured requests that may still become due.
     budget: u64,
+    /// Slots of a closed run that have not had their first request yet.
+    unstarted: Range<usize>,
     /// Between start and end.
     sending: bool,
     /// From here on nothing is sent.
@@ -85,11 +96,17 @@ pub(crate) struct Engine {
     setting_up: usize,
     /// When the set-up goes on.
     next_batch: Nanos,
+    /// The first and the last attempt to connect that failed since a connection was open.
+    unreachable: Option<(Nanos, Nanos)>,
     /// The present event says that the peer will send no more.
     peer_closed: bool,
+    /// `hand_out` is under way.
+    handing_out: bool,
     buffer: Box<[u8]>,
     known_head: KnownHead,
+    /// Requests as they go out, and where each begins.
     outgoing: Vec<u8>,
+    starts: Vec<usize>,
     scratch: Vec<u8>,
 }
 
@@ -123,15 +140,19 @@ impl Engine {
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
             budget,
+            unstarted: 0..0,
             sending: false,
             end: Nanos::NEVER,
             set_up,
             setting_up: 0,
             next_batch: Nanos::default(),
+            unreachable: None,
             peer_closed: false,
+            handing_out: false,
             buffer: vec![0; READ_BUFFER].into(),
             known_head: KnownHead::default(),
             outgoing: Vec::new(),
+            starts: Vec::new(),
             scratch: Vec::new(),
             shared,
         })
@@ -167,24 +188,38 @@ impl Engine {
     pub(crate) fn start(&mut self, start: Nanos, end: Nanos) {
         self.sending = true;
         self.end = end;
+        self.unreachable = None;
         match &mut self.demand {
             Demand::Open { arrivals, start: origin, next, .. } => {
                 *origin = start;
                 *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
             }
-            Demand::Closed { .. } => {
-                for index in 0..self.slots.len() {
-                    // Nothing was scheduled: a first request is due when its turn has come.
-                    let now = self.clock.now();
-                    self.add_due(index, self.shared.plan.pipelining, now);
-                    self.pump_or_open(index, now);
-                }
-            }
+            Demand::Closed { .. } => self.unstarted = 0..self.slots.len(),
         }
     }
 
-    /// All requests of the budget have ended.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    /// There are slots whose first requests have not gone out yet.
+    fn is_starting(&self) -> bool {
+        !self.unstarted.is_empty()
+    }
+
+    /// The next slots of a closed run send their first requests.
+    pub(crate) fn go_on_starting(&mut self) {
+        for _ in 0..START_BATCH {
+            let Some(index) = self.unstarted.next() else { return };
+            // Nothing was scheduled: a first request is due when its turn has come.
+            let now = self.clock.now();
+            self.add_due(index, self.shared.plan.pipelining, now);
+            self.pump_or_open(index, now);
+        }
+    }
+
+    /// All requests of the budget have ended, or the rest is given up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_exhausted() || self.is_given_up()
+    }
+
+    fn is_exhausted(&self) -> bool {
         let (waiting, nothing_comes) = match &self.demand {
             Demand::Closed { .. } => (0, false),
             // Without an end in time the schedule itself may end, at a rate of zero.
@@ -193,15 +228,24 @@ impl Engine {
                 *next == Nanos::NEVER && self.end == Nanos::NEVER,
             ),
         };
-        (self.budget == 0 || nothing_comes) && self.recorder.in_flight() == 0 && waiting == 0
+        (self.budget == 0 || nothing_comes) && self.recorder.under_way() == 0 && waiting == 0
+    }
+
+    /// The server has gone, and no time ends the run.
+    fn is_given_up(&self) -> bool {
+        self.end == Nanos::NEVER
+            && self.unreachable.is_some_and(|(first, last)| last.since(first) >= PATIENCE)
+            && !self.slots.iter().any(|slot| slot.connection.is_open())
     }
 
     /// The run is over: what has not ended is recorded at its age.
     pub(crate) fn finish(&mut self, now: Nanos) {
         self.sending = false;
+        let given_up = self.is_given_up();
         for slot in &mut self.slots {
             let at_end = |_: usize, _: &InFlight| (Loss::InFlightAtEnd, String::new());
             slot.connection.lose_all(now, &mut self.recorder, at_end);
+            slot.connection.put_back(&mut self.recorder);
         }
         if let Demand::Open { pools, .. } = &mut self.demand {
             // What was given to a connection and did not go out before the end has waited as well.
@@ -209,8 +253,18 @@ impl Engine {
             let waiting =
                 pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()));
             for due in given.chain(waiting) {
-                self.recorder.queued_at_end(due.intended, now);
+                if given_up {
+                    self.recorder.unconnected(due.intended);
+                } else {
+                    self.recorder.queued_at_end(due.intended, now);
+                }
             }
+        }
+        if given_up {
+            self.recorder.gave_up(self.budget, matches!(self.demand, Demand::Open { .. }));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use millrace_net::{Clock, Nanos};
 use mio::Token;
 
-use super::timers::Timer;
+use super::timers::{Limit, Timer};
 use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::error::describe;
@@ -16,16 +16,18 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 
 impl Engine {
     pub(super) fn open(&mut self, index: usize) {
-        let now = self.clock.now();
         let slot = &mut self.slots[index];
+        let spare = slot.take_spare();
+        // What ended the socket's last connection is no part of this one.
+        let now = self.clock.now();
         let (address, stream) =
-            self.servers[slot.origin].connect(slot.ended[0].take(), &self.registry, Token(index));
+            self.servers[slot.origin].connect(spare, &self.registry, Token(index));
         slot.address = address;
         slot.fruitful = false;
         match stream {
             Ok(stream) => {
                 slot.connection.open(stream, now);
-                self.arm(index, now + self.shared.plan.connect_timeout);
+                self.arm(index, Limit::Opening, now + self.shared.plan.connect_timeout);
                 // On this host the connect has succeeded by now, and no turn of the loop is needed.
                 self.establish(index);
             }
@@ -42,7 +44,8 @@ impl Engine {
             Ok(true) => {
                 self.opened(index, now);
                 // Where no request followed at once.
-                if let Err(error) = self.slots[index].connection.flush(&mut self.recorder) {
+                let connection = &mut self.slots[index].connection;
+                if let Err(error) = connection.flush(&self.clock, &mut self.recorder) {
                     self.broken(index, &error, now);
                 }
                 true
@@ -61,6 +64,7 @@ impl Engine {
     }
 
     fn opened(&mut self, index: usize, now: Nanos) {
+        self.unreachable = None;
         let slot = &mut self.slots[index];
         self.servers[slot.origin].worked(slot.address);
         if std::mem::take(&mut slot.setting_up) {
@@ -87,6 +91,8 @@ impl Engine {
         if std::mem::take(&mut slot.setting_up) {
             self.setting_up -= 1;
         }
+        let (first, _) = self.unreachable.unwrap_or((now, now));
+        self.unreachable = Some((first, now));
         let not_sent = self.not_sent(index);
         self.recorder.connect_failed(kind, example, not_sent);
         self.rest(index, now);
@@ -105,16 +111,21 @@ impl Engine {
             let arrival = pools[origin].take_waiting();
             return arrival.map_or(0, |due| u64::from(self.recorder.is_measured(due.intended)));
         }
-        let slot = &mut self.slots[index];
-        let due = &mut slot.connection.due;
+        let due = &self.slots[index].connection.due;
         let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
-        slot.stalled = due.len();
-        due.clear();
+        self.stall(index);
         let not_sent = self.budget.min(measured as u64);
         if self.budget != u64::MAX {
             self.budget -= not_sent;
         }
         not_sent
+    }
+
+    /// What is due on the slot of a closed run becomes due anew at the end of its rest.
+    pub(super) fn stall(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.stalled = slot.connection.due.len();
+        slot.connection.due.clear();
     }
 
     pub(super) fn rest(&mut self, index: usize, now: Nanos) {

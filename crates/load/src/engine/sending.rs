@@ -2,9 +2,9 @@
 
 use millrace_net::Nanos;
 
-use super::timers::Timer;
+use super::timers::{Limit, Timer};
 use super::{Demand, Engine};
-use crate::connection::{Due, SendError};
+use crate::connection::{Batch, Due};
 use crate::template::Values;
 
 impl Engine {
@@ -63,20 +63,15 @@ impl Engine {
             [only] => only.batch(count).unwrap_or(&self.outgoing),
             _ => &self.outgoing,
         };
-        match slot.connection.send(bytes, count, now, &mut self.recorder) {
-            Ok(()) => {
-                self.budget -= cost;
-                let limit = now + self.shared.plan.timeout;
-                if limit < slot.limit {
-                    self.arm(index, limit);
-                }
-            }
-            Err(SendError { error, sent }) => {
-                if sent {
-                    self.budget -= cost;
-                } else {
-                    self.sequence.0 = first;
-                }
+        let batch = Batch { bytes, count, starts: &self.starts };
+        let sent = slot.connection.send(&batch, now, &mut self.recorder);
+        self.budget -= cost;
+        match sent {
+            Ok(()) => self.arm(index, Limit::Request, now + self.shared.plan.timeout),
+            Err(error) => {
+                // The numbers of those that did not go out are used again.
+                let sent = count - slot.connection.held();
+                self.sequence.0 = first + sent as u64 * self.sequence.1;
                 self.broken(index, &error, now);
             }
         }
@@ -100,8 +95,20 @@ impl Engine {
         (count, cost)
     }
 
+    /// Requests that were held by a connection that has ended are due again: the budget has them back.
+    pub(super) fn put_back(&mut self, index: usize) {
+        let connection = &mut self.slots[index].connection;
+        let count = connection.put_back(&mut self.recorder);
+        if self.budget != u64::MAX && matches!(self.demand, Demand::Closed { .. }) {
+            let back = connection.due.iter().take(count);
+            let measured = back.filter(|due| self.recorder.is_measured(due.intended));
+            self.budget += measured.count() as u64;
+        }
+    }
+
     /// Renders the slot's first due requests, unless they are the same bytes each time.
     fn render(&mut self, index: usize, count: usize) {
+        self.starts.clear();
         let mix = &self.shared.mix[..];
         if let [only] = mix
             && only.batch(count).is_some()
@@ -112,6 +119,7 @@ impl Engine {
         for due in self.slots[index].connection.due.iter().take(count) {
             let mut values = Values { sequence: self.sequence.0, random: &mut self.random };
             let request = &mix[due.request as usize];
+            self.starts.push(self.outgoing.len());
             request.render(&mut values, &mut self.scratch, &mut self.outgoing);
             self.sequence.0 += self.sequence.1;
         }

@@ -1,9 +1,10 @@
 //! Places for connections.
 
-use millrace_net::{Nanos, Stream};
+use millrace_net::{Spare, Stream};
 
 use crate::connection::Connection;
 use crate::plan::{Plan, Request};
+use crate::server::Keeping;
 
 /// A place for one connection after the other.
 #[derive(Debug)]
@@ -13,24 +14,23 @@ pub(super) struct Slot {
     pub(super) origin: usize,
     /// Index of the address in use.
     pub(super) address: usize,
-    /// When the slot's limit timer fires.
-    pub(super) limit: Nanos,
+    /// A timer is set, by kind of limit.
+    pub(super) armed: [bool; 2],
     /// Connections in a row that completed nothing.
     pub(super) failures: u32,
     /// The present connection has completed a request.
     pub(super) fruitful: bool,
     /// A `Reopen` timer is set.
     pub(super) resting: bool,
-    /// Is in the pool's list of free connections.
-    pub(super) listed: bool,
     /// Is being opened before the start.
     pub(super) setting_up: bool,
     /// Requests of a closed run that wait for the end of the rest.
     pub(super) stalled: usize,
-    /// Connections that have ended, the present one's predecessor last. They are kept for a while, so
-    /// that the server closes first, this side's ports do not wait in TIME-WAIT, and the older one's
-    /// socket can be used again.
-    pub(super) ended: [Option<Stream>; 2],
+    /// The last connection that has ended, if the server had not closed it yet: it is to do so first, so
+    /// that this side's ports do not wait in TIME-WAIT.
+    pub(super) ended: Option<Stream>,
+    /// One that the server has closed, or has had time to: the next connection may use its socket.
+    pub(super) spare: Option<Stream>,
 }
 
 /// The slots of one worker: each server has at least one, the others are spread by the weights of the
@@ -63,14 +63,52 @@ impl Slot {
             connection: Connection::default(),
             origin,
             address: 0,
-            limit: Nanos::NEVER,
+            armed: [false; 2],
             failures: 0,
             fruitful: false,
             resting: false,
-            listed: false,
             setting_up: false,
             stalled: 0,
-            ended: [None, None],
+            ended: None,
+            spare: None,
+        }
+    }
+
+    /// The present connection has completed its first request.
+    pub(super) fn bear_fruit(&mut self, close: bool) {
+        self.fruitful = true;
+        self.failures = 0;
+        if !close {
+            // The server has had time to close the last one, and there will hardly be a next one.
+            self.ended = None;
+        }
+    }
+
+    /// A connection has ended by agreement. Its socket is kept as far as that serves a purpose.
+    pub(super) fn retire(&mut self, stream: Option<Stream>, keeping: Keeping, peer_closed: bool) {
+        match keeping {
+            Keeping::ForReuse if peer_closed => (self.spare, self.ended) = (stream, None),
+            Keeping::ForReuse => self.spare = std::mem::replace(&mut self.ended, stream),
+            Keeping::UntilClosed => self.ended = stream.filter(|_| !peer_closed),
+            Keeping::Not => {}
+        }
+    }
+
+    /// A socket for the next connection.
+    pub(super) fn take_spare(&mut self) -> Option<Spare> {
+        match self.spare.take()?.into_spare() {
+            Ok(spare) => Some(spare),
+            Err(open) => {
+                self.ended.get_or_insert(open);
+                None
+            }
+        }
+    }
+
+    /// No connection follows for now: one socket is enough to be kept, and the last one has time.
+    pub(super) fn idle(&mut self, keeping: Keeping) {
+        if keeping == Keeping::ForReuse && self.ended.is_some() {
+            self.spare = self.ended.take();
         }
     }
 }

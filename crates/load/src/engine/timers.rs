@@ -1,6 +1,8 @@
 //! What happens when a time has come: limits, think times, pauses.
 
-use millrace_net::{Clock, Nanos};
+use std::time::Duration;
+
+use millrace_net::{Clock, Nanos, Wake};
 
 use super::{Demand, Engine};
 use crate::ErrorKind;
@@ -9,70 +11,91 @@ use crate::recorder::{InFlight, Loss};
 /// What timers are set for, with the slot's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// The limit of a connect, a handshake or a request; at most one per slot counts.
-    Limit(u32),
+    /// A time limit; of each kind a slot has at most one timer.
+    Limit(u32, Limit),
     /// The end of a think time.
     Due(u32),
     /// The end of the pause after a failure.
     Reopen(u32),
 }
 
+/// What has a time limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Limit {
+    /// A connect or a handshake.
+    Opening,
+    /// A request.
+    Request,
+}
+
 impl Engine {
-    /// When the next timer fires, and whether it has to be exact (the end of a think time).
-    pub(crate) fn next_timer(&self) -> (Nanos, bool) {
-        let thinks =
-            matches!(self.demand, Demand::Closed { think_time, .. } if !think_time.is_zero());
-        (self.timers.next(), thinks)
+    /// When the engine has something to do at the latest.
+    pub(crate) fn wake(&self) -> Wake {
+        if self.is_starting() {
+            return Wake { precise: Nanos::default(), coarse: Nanos::default() };
+        }
+        let (timer, arrival) = (self.timers.next(), self.next_arrival());
+        let precise = match self.demand {
+            // The end of a think time is as exact as an arrival.
+            Demand::Closed { think_time, .. } if !think_time.is_zero() => timer,
+            _ => arrival,
+        };
+        Wake { precise, coarse: timer }
     }
 
     pub(crate) fn on_timers(&mut self, now: Nanos) {
         while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
-                Timer::Limit(index) => self.on_limit(index as usize, at, now),
+                Timer::Limit(index, kind) => self.on_limit(index as usize, kind, now),
                 Timer::Due(index) => self.on_due(index as usize, at),
                 Timer::Reopen(index) => self.on_reopen(index as usize, now),
             }
         }
     }
 
-    pub(super) fn on_limit(&mut self, index: usize, at: Nanos, now: Nanos) {
+    fn on_limit(&mut self, index: usize, kind: Limit, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.limit != at {
-            return;
-        }
-        slot.limit = Nanos::NEVER;
-        let Some(since) = slot.connection.waiting_since() else { return };
-        let open = slot.connection.is_open();
-        let plan = &self.shared.plan;
-        let limit = if open { plan.timeout } else { plan.connect_timeout };
+        slot.armed[kind as usize] = false;
+        let (concerned, limit) = match kind {
+            Limit::Opening => (!slot.connection.is_open(), self.shared.plan.connect_timeout),
+            Limit::Request => (slot.connection.is_open(), self.shared.plan.timeout),
+        };
+        let Some(since) = slot.connection.waiting_since().filter(|_| concerned) else { return };
         if since + limit > now {
-            self.arm(index, since + limit);
-        } else if open {
-            let loss = |_: usize, request: &InFlight| {
-                // Those behind the late one lose their connection, not their time.
-                if now.since(request.sent) >= limit {
-                    (Loss::Timeout, format!("no complete response within {limit:?}"))
-                } else {
-                    let text = "given up with an earlier request's timeout".to_owned();
-                    (Loss::Transport(ErrorKind::ClosedEarly), text)
-                }
-            };
-            let lost = self.slots[index].connection.lose_all(now, &mut self.recorder, loss);
-            drop(self.slots[index].connection.close());
-            self.after_end(index, lost, now);
-        } else if self.slots[index].connection.is_handshaking() {
-            let text = format!("TLS handshake not finished within {limit:?}");
-            self.open_failed(index, ErrorKind::Tls, text, now);
-        } else {
-            let text = format!("no connection within {limit:?}");
-            self.open_failed(index, ErrorKind::ConnectTimeout, text, now);
+            return self.arm(index, kind, since + limit);
         }
+        match kind {
+            Limit::Request => self.answer_too_late(index, limit, now),
+            Limit::Opening if slot.connection.is_handshaking() => {
+                let text = format!("TLS handshake not finished within {limit:?}");
+                self.open_failed(index, ErrorKind::Tls, text, now);
+            }
+            Limit::Opening => {
+                let text = format!("no connection within {limit:?}");
+                self.open_failed(index, ErrorKind::ConnectTimeout, text, now);
+            }
+        }
+    }
+
+    fn answer_too_late(&mut self, index: usize, limit: Duration, now: Nanos) {
+        let loss = |_: usize, request: &InFlight| {
+            // Those behind the late one lose their connection, not their time.
+            if now.since(request.sent) >= limit {
+                (Loss::Timeout, format!("no complete response within {limit:?}"))
+            } else {
+                let text = "given up with an earlier request's timeout".to_owned();
+                (Loss::Transport(ErrorKind::ClosedEarly), text)
+            }
+        };
+        let lost = self.slots[index].connection.lose_all(now, &mut self.recorder, loss);
+        drop(self.slots[index].connection.close());
+        self.after_end(index, lost, now);
     }
 
     pub(super) fn on_due(&mut self, index: usize, intended: Nanos) {
         if self.sending {
             let now = self.clock.now();
-            self.recorder.offered(intended, now);
+            self.recorder.taken_in_hand(intended, now);
             self.add_due(index, 1, intended);
             self.pump_or_open(index, now);
         }
@@ -85,19 +108,19 @@ impl Engine {
         let origin = slot.origin;
         if let Demand::Open { pools, .. } = &mut self.demand {
             pools[origin].add_closed(index as u32);
-            self.summon(origin);
+            self.hand_out(origin, now);
         } else if self.sending {
             self.add_due(index, stalled, now);
             self.pump_or_open(index, now);
         }
     }
 
-    /// Sees to it that the slot is looked at when `at` has come.
-    pub(super) fn arm(&mut self, index: usize, at: Nanos) {
-        let slot = &mut self.slots[index];
-        if at < slot.limit {
-            slot.limit = at;
-            self.timers.push(at, Timer::Limit(index as u32));
+    /// Sees to it that the slot is looked at when `at` has come. A limit that begins later ends later: a
+    /// timer that is set already is early enough, and renews itself when it fires.
+    pub(super) fn arm(&mut self, index: usize, kind: Limit, at: Nanos) {
+        let armed = &mut self.slots[index].armed[kind as usize];
+        if !std::mem::replace(armed, true) {
+            self.timers.push(at, Timer::Limit(index as u32, kind));
         }
     }
 }

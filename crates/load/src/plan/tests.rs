@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use super::*;
 
-fn plan() -> Plan {
+/// A plan to be changed at will.
+pub(crate) fn plan() -> Plan {
     let request = Request {
         origin: 0,
         method: "GET".into(),

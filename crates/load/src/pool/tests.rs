@@ -13,11 +13,31 @@ fn waiting(pool: &mut Pool) -> Vec<u64> {
 #[test]
 fn free_connections_are_used_in_turn() {
     let mut pool = Pool::default();
+    pool.wait(due(1));
     assert_eq!(pool.take_free(), None);
     [3, 1, 2].into_iter().for_each(|connection| pool.add_free(connection));
     assert_eq!(pool.take_free(), Some(3));
     pool.add_free(3);
     assert_eq!([(); 4].map(|()| pool.take_free()), [Some(1), Some(2), Some(3), None]);
+}
+
+#[test]
+fn a_free_connection_is_listed_once() {
+    let mut pool = Pool::default();
+    pool.wait(due(1));
+    [3, 1, 3, 3, 1].into_iter().for_each(|connection| pool.add_free(connection));
+    assert_eq!([(); 3].map(|()| pool.take_free()), [Some(3), Some(1), None]);
+    pool.add_free(3);
+    assert_eq!([(); 2].map(|()| pool.take_free()), [Some(3), None]);
+}
+
+#[test]
+fn a_free_connection_remains_listed_while_nobody_waits() {
+    let mut pool = Pool::default();
+    pool.add_free(4);
+    assert_eq!(pool.take_free(), None);
+    pool.wait(due(1));
+    assert_eq!(pool.take_free(), Some(4));
 }
 
 #[test]

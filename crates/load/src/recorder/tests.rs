@@ -235,3 +235,22 @@ fn lateness_is_from_the_time_due_to_the_attempt() {
     assert_eq!(counts.offered, 1);
     assert_eq!((lateness.count(), lateness.total()), (1, Duration::from_nanos(700)));
 }
+
+#[test]
+fn what_a_schedule_made_due_was_sent_or_has_a_reason() {
+    let mut recorder = measuring();
+    (0..5).for_each(|intended| recorder.offered(Nanos(intended), Nanos(9)));
+    recorder.sent(&request(0, 9), false);
+    recorder.overflowed(Nanos(1));
+    recorder.queued_at_end(Nanos(2), Nanos(9));
+    recorder.unconnected(Nanos(3));
+    assert!(!recorder.tally.schedule_adds_up(), "one is missing");
+    recorder.connect_failed(ErrorKind::ConnectRefused, "refused".into(), 1);
+    assert!(recorder.tally.schedule_adds_up());
+    recorder.gave_up(100, true);
+    assert!(recorder.tally.schedule_adds_up());
+    assert_eq!(recorder.tally.counts.connect_failed, 102);
+    // A closed run offers nothing.
+    recorder.gave_up(10, false);
+    assert!(!recorder.tally.schedule_adds_up());
+}

@@ -164,8 +164,10 @@ pub(crate) fn get(target: &str) -> Request {
 
 /// Runs a plan to its end, and checks what holds for every outcome.
 pub(crate) fn run(plan: Plan) -> Outcome {
+    let open = matches!(plan.model, Model::Open { .. });
     let outcome = Run::new(plan).run(&mut |_| ()).unwrap();
     assert!(outcome.total.adds_up());
+    assert!(!open || outcome.total.schedule_adds_up());
     let in_series: u64 = outcome.series.iter().map(|window| window.completed).sum();
     assert_eq!(in_series, outcome.total.counts.completed());
     let by_workers: u64 = outcome.workers.iter().map(|worker| worker.requests).sum();

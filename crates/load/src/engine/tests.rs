@@ -1,0 +1,264 @@
+//! The engine turn by turn, with a server that does what a test tells it between them.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use millrace_net::{Poller, Wake};
+
+use super::*;
+use crate::plan::tests::plan;
+use crate::plan::{Endpoint, Model};
+use crate::tally::Tally;
+
+const OK: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+
+/// Longer than anything here takes.
+const LATE: Duration = Duration::from_secs(10);
+
+struct Scene {
+    listener: TcpListener,
+    poller: Poller,
+    engine: Engine,
+    /// The server's ends of the first connections, in the order of their slots.
+    peers: Vec<TcpStream>,
+}
+
+impl Scene {
+    /// A run on one thread, set up.
+    fn new(change: impl FnOnce(&mut Plan)) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let mut plan = Plan { threads: 1, duration: None, max_requests: Some(1 << 30), ..plan() };
+        let port = listener.local_addr().unwrap().port();
+        plan.origins[0].endpoint = Endpoint::Host("127.0.0.1".into(), port);
+        change(&mut plan);
+        let shared = Arc::new(Shared::new(Arc::new(plan)).unwrap());
+        let poller = Poller::new(512).unwrap();
+        let registry = poller.registry().try_clone().unwrap();
+        let engine = Engine::new(shared, 0, registry, Monotonic::new()).unwrap();
+        let mut scene = Self { listener, poller, engine, peers: Vec::new() };
+        while !scene.engine.set_up(scene.now()) {
+            scene.turn();
+            scene.peers.extend(scene.listener.incoming().map_while(Result::ok));
+        }
+        while scene.peers.len() < scene.engine.slots.len() {
+            let peer = scene.accept();
+            scene.peers.push(peer);
+        }
+        scene
+    }
+
+    fn now(&self) -> Nanos {
+        self.engine.clock.now()
+    }
+
+    /// The load began with the clock. Nothing goes out yet.
+    fn begin(&mut self) {
+        self.engine.recorder.measure_from(Nanos(0));
+        self.engine.start(Nanos(0), Nanos::NEVER);
+    }
+
+    fn start(&mut self) {
+        self.begin();
+        self.engine.on_arrivals();
+        while self.engine.is_starting() {
+            self.engine.go_on_starting();
+        }
+    }
+
+    /// The next connection at the server.
+    fn accept(&mut self) -> TcpStream {
+        let limit = self.now() + LATE;
+        loop {
+            match self.listener.accept() {
+                Ok((peer, _)) => return peer,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.turn(),
+                Err(error) => panic!("{error}"),
+            }
+            assert!(self.now() < limit, "not within {LATE:?}");
+        }
+    }
+
+    /// Waits for events, a millisecond at the most, and lets the engine act on them.
+    fn turn(&mut self) {
+        let now = self.now();
+        let wake = Wake { precise: Nanos::NEVER, coarse: now + Duration::from_millis(1) };
+        self.poller.wait(&self.engine.clock, now, wake).unwrap();
+        for event in self.poller.events() {
+            self.engine.on_event(event);
+        }
+    }
+
+    /// Turns until something holds.
+    fn turn_until(&mut self, what: impl Fn(&Engine) -> bool) {
+        let limit = self.now() + LATE;
+        while !what(&self.engine) {
+            assert!(self.now() < limit, "not within {LATE:?}");
+            self.turn();
+        }
+    }
+
+    fn tally(&mut self) -> Tally {
+        *self.engine.recorder.roll(self.now(), Box::default())
+    }
+}
+
+/// All arrivals are due at the start.
+fn at_once() -> Model {
+    Model::Open { rate: 1e9, stages: Vec::new(), poisson: false, max_pending: 1000 }
+}
+
+/// Reads a request without body and sends a response.
+fn answer(peer: &mut TcpStream, response: &[u8]) {
+    assert!(peer.read(&mut [0; 1000]).unwrap() > 0);
+    peer.write_all(response).unwrap();
+}
+
+/// Closes with a reset, which has arrived when this returns.
+fn reset(peer: TcpStream) {
+    socket2::SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
+}
+
+#[test]
+fn responses_to_the_first_requests_do_not_wait_for_all_of_them_to_be_sent() {
+    let connections = START_BATCH + 20;
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections) = (connections, connections);
+    });
+    let mut peers = std::mem::take(&mut scene.peers);
+    scene.begin();
+    assert!(scene.engine.wake().precise < scene.now(), "the loop is not to sleep");
+    scene.engine.go_on_starting();
+    assert_eq!(scene.engine.recorder.under_way(), START_BATCH as u64);
+    assert!(scene.engine.wake().precise < scene.now(), "nor now");
+    let (first, last) = peers.split_at_mut(START_BATCH);
+    first.iter_mut().for_each(|peer| answer(peer, OK));
+    last.iter().for_each(|peer| peer.set_nonblocking(true).unwrap());
+    assert!(last.iter_mut().all(|peer| peer.read(&mut [0]).is_err()), "nothing has come there");
+    scene.turn();
+    scene.engine.go_on_starting();
+    assert_eq!(scene.engine.recorder.under_way(), connections as u64);
+    assert_eq!(scene.tally().counts.ok, START_BATCH as u64);
+    assert!(scene.engine.wake().coarse > scene.now(), "all have started");
+}
+
+#[test]
+fn an_arrival_that_a_broken_connection_puts_back_goes_to_a_free_one_at_once() {
+    let mut scene = Scene::new(|plan| {
+        (plan.model, plan.max_requests) = (at_once(), Some(3));
+        (plan.connections, plan.initial_connections) = (3, 3);
+    });
+    let mut peers = std::mem::take(&mut scene.peers);
+    scene.start();
+    peers.iter_mut().for_each(|peer| answer(peer, OK));
+    scene.turn_until(|engine| engine.recorder.under_way() == 0);
+    let last = peers.pop().unwrap();
+    peers.into_iter().for_each(reset);
+    // Nothing is known of the resets; the connections are used in turn.
+    scene.engine.budget = 1;
+    scene.engine.on_arrivals();
+    assert_eq!((scene.engine.recorder.under_way(), scene.engine.open_connections()), (1, 1));
+    assert!((&last).read(&mut [0; 1000]).unwrap() > 0);
+    let counts = scene.tally().counts;
+    assert_eq!((counts.sent, counts.ok, counts.transport_errors), (4, 3, 0));
+}
+
+#[test]
+fn an_arrival_that_waits_has_the_connection_that_replaces_another() {
+    let mut scene = Scene::new(|plan| {
+        (plan.model, plan.max_requests) = (at_once(), Some(2));
+        (plan.connections, plan.initial_connections) = (1, 1);
+    });
+    let mut peer = scene.peers.remove(0);
+    scene.start();
+    answer(&mut peer, b"HTTP/1.1 204 \r\nConnection: close\r\n\r\n");
+    answer(&mut scene.accept(), OK);
+    scene.turn_until(Engine::is_exhausted);
+    assert_eq!(scene.tally().counts.ok, 2);
+}
+
+#[test]
+fn a_server_that_has_not_closed_yet_has_until_the_next_connection_ends() {
+    let mut scene = Scene::new(|plan| {
+        (plan.model, plan.max_requests, plan.close) = (at_once(), Some(1), true);
+        (plan.connections, plan.initial_connections) = (1, 1);
+    });
+    let mut first = scene.peers.remove(0);
+    scene.start();
+    answer(&mut first, OK);
+    scene.turn_until(Engine::is_exhausted);
+    scene.engine.budget = 1;
+    scene.engine.on_arrivals();
+    let mut second = scene.accept();
+    first.set_nonblocking(true).unwrap();
+    let open = first.read(&mut [0]).map_err(|error| error.kind());
+    assert_eq!(open, Err(io::ErrorKind::WouldBlock), "this side has not closed");
+    answer(&mut second, OK);
+    scene.turn_until(Engine::is_exhausted);
+    scene.engine.budget = 1;
+    scene.engine.on_arrivals();
+    assert_eq!(first.read(&mut [0]).unwrap(), 0, "now it has");
+}
+
+#[test]
+fn a_response_is_read_before_a_failed_write_gives_the_connection_up() {
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections) = (1, 1);
+        plan.max_requests = Some(1);
+        // More than the socket's buffers hold.
+        plan.requests[0].body = Some(vec![b'x'; 20_000_000]);
+    });
+    let mut peer = scene.peers.remove(0);
+    scene.start();
+    answer(&mut peer, b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
+    // With bytes that it has not read: a reset.
+    drop(peer);
+    scene.turn_until(|engine| !engine.slots[0].connection.is_open());
+    let counts = scene.tally().counts;
+    assert_eq!((counts.sent, counts.status_errors, counts.transport_errors), (1, 1, 0));
+}
+
+#[test]
+fn a_response_ends_the_longer_and_longer_pauses() {
+    let mut scene = Scene::new(|plan| (plan.connections, plan.initial_connections) = (1, 1));
+    let pause = |scene: &mut Scene| {
+        scene.turn_until(|engine| engine.slots[0].resting);
+        scene.engine.timers.next().since(scene.now())
+    };
+    let mut peer = scene.peers.remove(0);
+    scene.start();
+    for doublings in 0..3 {
+        reset(peer);
+        let pause = pause(&mut scene);
+        let longest = Duration::from_millis(10 << doublings);
+        assert!(pause > longest / 2 && pause <= longest, "{pause:?}, not {longest:?}");
+        let end = scene.engine.timers.next();
+        scene.engine.on_timers(end);
+        peer = scene.accept();
+    }
+    answer(&mut peer, OK);
+    scene.turn_until(|engine| engine.slots[0].fruitful);
+    reset(peer);
+    // Another one is opened without a pause.
+    reset(scene.accept());
+    assert!(pause(&mut scene) <= Duration::from_millis(10));
+}
+
+#[test]
+fn a_slot_has_a_timer_for_each_kind_of_limit_and_no_more() {
+    for connect_timeout in [Duration::from_micros(1), LATE] {
+        let mut scene = Scene::new(|plan| {
+            (plan.connections, plan.initial_connections, plan.close) = (1, 1, true);
+            (plan.connect_timeout, plan.timeout) = (connect_timeout, LATE);
+        });
+        let mut peer = scene.peers.remove(0);
+        scene.start();
+        for _ in 0..20 {
+            answer(&mut peer, OK);
+            peer = scene.accept();
+            scene.engine.on_timers(scene.now());
+        }
+        let timers = std::iter::from_fn(|| scene.engine.timers.pop_due(Nanos::NEVER));
+        assert!(timers.count() <= 2);
+    }
+}

@@ -1,0 +1,76 @@
+/**
+ * `node:http`, with servers on the native stack; everything else, the client above all, is Node's own.
+ *
+ * @module millrace/http
+ */
+import http from 'node:http';
+import { inherits } from 'node:util';
+import { packageVersion } from '../load/version.js';
+import { type StackLimits, takeLimits } from './limits.js';
+import { install } from './listen.js';
+import type { StackStats } from './server.js';
+import { slipstream } from './slipstream.js';
+
+type Listener = http.RequestListener;
+type Options = http.ServerOptions & Partial<StackLimits>;
+
+interface ServerConstructor {
+  new (options?: Options | Listener, listener?: Listener): http.Server;
+  (options?: Options | Listener, listener?: Listener): http.Server;
+  readonly prototype: http.Server;
+}
+
+function construct(
+  this: http.Server,
+  options?: Options | Listener,
+  listener?: Listener,
+): http.Server {
+  if (!(this instanceof Server)) return new Server(options, listener);
+  (http.Server as unknown as (...args: unknown[]) => void).call(this, options, listener);
+  takeLimits(this, options);
+  return this;
+}
+
+/** As `http.Server`, callable with and without `new`. */
+const Server = construct as unknown as ServerConstructor;
+Object.defineProperty(Server, 'name', { value: 'Server' });
+inherits(Server as never, http.Server);
+install(Server.prototype);
+
+/** As `http.createServer`; the options may hold limits of the stack. */
+function createServer(options?: Options | Listener, listener?: Listener): http.Server {
+  return new Server(options, listener);
+}
+
+/** What Fastify gives to a `serverFactory` besides the handler, as far as it matters here. */
+interface FactoryOptions {
+  http?: Options | null;
+  connectionTimeout?: number;
+  keepAliveTimeout?: number;
+  requestTimeout?: number;
+  maxRequestsPerSocket?: number | null;
+}
+
+/** For Fastify: `Fastify({ serverFactory })`. Sets the timeouts that Fastify leaves to a factory. */
+function serverFactory(handler: Listener, options: FactoryOptions = {}): http.Server {
+  const server = createServer(options.http ?? {}, handler);
+  const { connectionTimeout, keepAliveTimeout, requestTimeout, maxRequestsPerSocket } = options;
+  if (connectionTimeout) server.setTimeout(connectionTimeout);
+  if (keepAliveTimeout !== undefined) server.keepAliveTimeout = keepAliveTimeout;
+  if (requestTimeout !== undefined) server.requestTimeout = requestTimeout;
+  if (maxRequestsPerSocket) server.maxRequestsPerSocket = maxRequestsPerSocket;
+  return server;
+}
+
+export * from 'node:http';
+export type { StackLimits, StackStats };
+export { createServer, Server, serverFactory, slipstream };
+export const millraceVersion: string = packageVersion();
+export default { ...http, createServer, Server, serverFactory, slipstream, millraceVersion };
+
+declare module 'node:http' {
+  interface Server extends StackLimits {
+    /** What this server has done so far; `null` if it does not listen natively. */
+    stats(): StackStats | null;
+  }
+}
