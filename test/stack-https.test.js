@@ -238,7 +238,7 @@ test('a key with a passphrase', async () => {
 
 for (const [name, options, reason] of [
   ['pfx', { pfx: made.pfx, key: undefined, cert: undefined }, 'TLS option pfx'],
-  ['ciphers', { ciphers: 'ECDHE-ECDSA-AES256-GCM-SHA384' }, 'TLS option ciphers'],
+  ['a class of ciphers', { ciphers: 'ALL:@SECLEVEL=0' }, 'TLS option ciphers'],
   ['ALPNCallback', { ALPNCallback: () => 'http/1.1' }, 'TLS option ALPNCallback'],
 ]) {
   test(`${name} is Node's own code, and counted as such`, async () => {
@@ -248,6 +248,24 @@ for (const [name, options, reason] of [
     assert.equal(server.stats().requests.handedOver, 1);
   });
 }
+
+test('named ciphers in their order, the client\'s where that is wanted; others are Node\'s', async () => {
+  const names = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
+  const ciphers = [...names, 'AES128-SHA', '!aNULL'].join(':');
+  const old = { maxVersion: 'TLSv1.2' };
+  const server = await listen({ ciphers });
+  const cipher = async (target, secure) => (await told(target, { ...old, ...secure })).cipher.name;
+  assert.equal(await cipher(server, { ciphers: names.toReversed().join(':') }), names[0]);
+  const yielding = await listen({ ciphers, honorCipherOrder: false });
+  assert.equal(await cipher(yielding, { ciphers: names.toReversed().join(':') }), names[1]);
+  assert.deepEqual(server.stats().reasons, {});
+  await listen({ ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3' }).then(async (modern) =>
+    assert.equal((await told(modern)).cipher.name, 'TLS_AES_128_GCM_SHA256'),
+  );
+  const both = await listen({ ...made.serverRsa, ciphers });
+  assert.equal((await get(both, { ...old, ciphers: 'AES128-SHA' })).status, 200);
+  assert.deepEqual(both.stats().reasons, { 'TLS parameters': 1 });
+});
 
 test('a client that only knows old suites is served by Node, with its bytes', async () => {
   const server = await listen(made.serverRsa);
