@@ -104,6 +104,12 @@ export interface NativeContextOptions {
   tls12: boolean
   /** Versions that are spoken. */
   tls13: boolean
+  /** Suites by number, the preferred one first; empty: the default. */
+  suites: Array<number>
+  /** The client's preference counts. */
+  clientOrder: boolean
+  /** Key exchange with ML-KEM is preferred. */
+  postQuantum: boolean
   /** 48 bytes; none: no tickets. */
   ticketKeys?: Uint8Array
   /** Tickets of another context are not taken. */

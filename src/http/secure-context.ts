@@ -2,6 +2,7 @@ import crypto, { type KeyObject, X509Certificate } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import tls from 'node:tls';
 import { native } from './native.js';
+import { suitesOf } from './suites.js';
 
 /** What a secure context was made of, as far as it matters here. */
 type ContextOptions = tls.SecureContextOptions & Record<string, unknown>;
@@ -60,6 +61,10 @@ export function installSecureContext(): void {
   syncBuiltinESMExports();
 }
 
+const [major = 0, minor = 0] = (process.versions.openssl ?? '').split('.').map(Number);
+/** As OpenSSL from 3.5 on. */
+const POST_QUANTUM = major > 3 || (major === 3 && minor >= 5);
+
 /** The context for the reactor; a string says why there is none, and Node's own code has to do it. */
 export function nativeContext(context: object, side: ServerSide): NativeContext | string {
   const options = remembered.get(context);
@@ -69,7 +74,7 @@ export function nativeContext(context: object, side: ServerSide): NativeContext 
   try {
     return convert(options, side);
   } catch {
-    return 'TLS certificate or key';
+    return 'TLS certificate, key or version';
   }
 }
 
@@ -90,10 +95,8 @@ const UNDERSTOOD =
 function foreignOption(options: ContextOptions): string | undefined {
   const foreign = FOREIGN.find((name) => options[name]);
   if (foreign) return foreign;
-  const ciphers = options.ciphers ?? tls.DEFAULT_CIPHERS;
-  if (ciphers !== constants.defaultCoreCipherList) return 'ciphers';
+  if (suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) === null) return 'ciphers';
   if ((options.ecdhCurve ?? tls.DEFAULT_ECDH_CURVE) !== 'auto') return 'ecdhCurve';
-  if (options.honorCipherOrder === false) return 'honorCipherOrder';
   if (((options.secureOptions ?? 0) & ~UNDERSTOOD) !== 0) return 'secureOptions';
   if (crypto.getFips()) return 'FIPS';
   return undefined;
@@ -110,7 +113,7 @@ function convert(options: ContextOptions, side: ServerSide): NativeContext | str
 
   const given = options.ca ? certificatesOf(options.ca) : null;
   const identities = pair(options, given ?? []);
-  if (identities.length === 0) return 'TLS certificate or key';
+  if (identities.length === 0) return 'TLS without a certificate';
   const authorities = side.requestCert ? (given ?? defaultAuthorities()) : [];
   const context = new native.NativeSecureContext({
     identities: identities.map(({ chain, key }) => ({
@@ -120,6 +123,9 @@ function convert(options: ContextOptions, side: ServerSide): NativeContext | str
     protocols: side.protocols,
     tls12,
     tls13,
+    suites: suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) ?? [],
+    clientOrder: options.honorCipherOrder === false,
+    postQuantum: POST_QUANTUM,
     ticketContext: String(options.sessionIdContext ?? ''),
     // OpenSSL's own time.
     ticketLifetime: Number(options.sessionTimeout ?? 0) || 7200,

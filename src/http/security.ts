@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { native } from './native.js';
 import { isSelfSigned, issuerOf, type NativeContext } from './secure-context.js';
+import { SUITES } from './suites.js';
 
 const RESUMED = 1;
 const TLS13 = 2;
@@ -67,16 +68,3 @@ interface Legacy {
 export function legacy(certificate: X509Certificate): Legacy {
   return certificate.toLegacyObject() as unknown as Legacy;
 }
-
-/** OpenSSL's names and the standard ones. */
-const SUITES = new Map([
-  [0x1301, ['TLS_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256']],
-  [0x1302, ['TLS_AES_256_GCM_SHA384', 'TLS_AES_256_GCM_SHA384']],
-  [0x1303, ['TLS_CHACHA20_POLY1305_SHA256', 'TLS_CHACHA20_POLY1305_SHA256']],
-  [0xc02b, ['ECDHE-ECDSA-AES128-GCM-SHA256', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256']],
-  [0xc02c, ['ECDHE-ECDSA-AES256-GCM-SHA384', 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']],
-  [0xc02f, ['ECDHE-RSA-AES128-GCM-SHA256', 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256']],
-  [0xc030, ['ECDHE-RSA-AES256-GCM-SHA384', 'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384']],
-  [0xcca8, ['ECDHE-RSA-CHACHA20-POLY1305', 'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256']],
-  [0xcca9, ['ECDHE-ECDSA-CHACHA20-POLY1305', 'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256']],
-]);

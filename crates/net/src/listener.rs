@@ -103,6 +103,15 @@ impl Socket {
         })
     }
 
+    /// Writes what is the last before our side ends: it leaves with the end, in one segment where that can be.
+    pub(crate) fn write_last(&self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        const MORE: i32 = rustix::net::SendFlags::MORE.bits() as i32;
+        #[cfg(not(target_os = "linux"))]
+        const MORE: i32 = 0;
+        self.options().send_with_flags(bytes, MORE)
+    }
+
     /// The options that socket2 knows.
     #[must_use]
     pub fn options(&self) -> socket2::SockRef<'_> {

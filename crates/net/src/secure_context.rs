@@ -17,7 +17,7 @@ use rustls::server::{
 };
 use rustls::sign::CertifiedKey;
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
+    DigitallySignedStruct, DistinguishedName, NamedGroup, RootCertStore, ServerConfig, SignatureScheme,
     SupportedCipherSuite, SupportedProtocolVersion, version,
 };
 
@@ -69,6 +69,13 @@ pub struct ContextOptions {
     pub tls12: bool,
     /// Versions that are spoken.
     pub tls13: bool,
+    /// Suites by their numbers in IANA's registry, the preferred one first; those that rustls has not are left out.
+    /// Empty: the default.
+    pub suites: Vec<u16>,
+    /// The client's preference among suites counts.
+    pub client_order: bool,
+    /// Key exchange with ML-KEM is preferred.
+    pub post_quantum: bool,
     /// `None`: no tickets.
     pub tickets: Option<TicketOptions>,
 }
@@ -96,7 +103,7 @@ pub enum Verdict {
 impl SecureContext {
     /// Reads certificates and keys; the error says what cannot be used.
     pub fn new(options: ContextOptions) -> Result<Self, rustls::Error> {
-        let provider = Arc::new(provider());
+        let provider = Arc::new(provider(&options.suites, options.post_quantum));
         let mut versions: Vec<&'static SupportedProtocolVersion> = Vec::new();
         if options.tls13 {
             versions.push(&version::TLS13);
@@ -121,7 +128,7 @@ impl SecureContext {
             .map(|identity| certified(identity, &provider))
             .collect::<Result<Vec<_>, _>>()?;
         let mut config = builder.with_cert_resolver(Arc::new(Identities(keys)));
-        config.ignore_client_order = true;
+        config.ignore_client_order = !options.client_order;
         config.alpn_protocols = options.protocols;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         if let Some(tickets) = options.tickets {
@@ -159,8 +166,18 @@ const SUITES: [SupportedCipherSuite; 9] = [
     suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 ];
 
-fn provider() -> CryptoProvider {
-    CryptoProvider { cipher_suites: SUITES.to_vec(), ..aws_lc_rs::default_provider() }
+fn provider(suites: &[u16], post_quantum: bool) -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    let number = |suite: &SupportedCipherSuite| u16::from(suite.suite());
+    provider.cipher_suites = if suites.is_empty() {
+        SUITES.to_vec()
+    } else {
+        suites.iter().filter_map(|&wanted| SUITES.into_iter().find(|s| number(s) == wanted)).collect()
+    };
+    if post_quantum {
+        provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
+    }
+    provider
 }
 
 fn certified(

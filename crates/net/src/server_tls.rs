@@ -77,6 +77,8 @@ pub struct ServerTls {
     hello: Vec<u8>,
     /// Text that the session has taken and the socket has not.
     unsent: usize,
+    /// The last read has emptied the socket.
+    drained: bool,
     /// The client has announced its end.
     peer_closed: bool,
     failure: Option<Failure>,
@@ -97,6 +99,7 @@ impl ServerTls {
             state: State::Hello(Box::default()),
             hello: Vec::new(),
             unsent: 0,
+            drained: false,
             peer_closed: false,
             failure: None,
         }
@@ -146,7 +149,7 @@ impl ServerTls {
                     if !session.is_handshaking() {
                         return Ok(Handshake::Done);
                     }
-                    let count = session.read_tls(&mut Direct(&mut self.socket))?;
+                    let count = session.read_tls(&mut Direct(&mut self.socket, &mut self.drained))?;
                     if count == 0 {
                         return Ok(Handshake::Ended);
                     }
@@ -258,7 +261,7 @@ impl ServerTls {
         let (text, sealed) = buffer.split_at_mut(PLAINTEXT);
         let mut count = self.take(text)?;
         if count > 0 || self.peer_closed {
-            return Ok(Read { count, drained: false });
+            return Ok(Read { count, drained: self.drained && !self.peer_closed });
         }
         loop {
             let read = self.socket.read(&mut sealed[..CIPHERTEXT])?;
@@ -322,7 +325,7 @@ impl ServerTls {
     pub fn flush(&mut self) -> io::Result<bool> {
         let State::Session(session, _) = &mut self.state else { return Ok(true) };
         while session.wants_write() {
-            match session.write_tls(&mut Direct(&mut self.socket)) {
+            match session.write_tls(&mut Direct(&mut self.socket, &mut false)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -342,8 +345,11 @@ impl ServerTls {
     pub fn close_notify(&mut self) {
         if let State::Session(session, _) = &mut self.state {
             session.send_close_notify();
+            let mut last = Vec::new();
+            // What a vector takes cannot fail.
+            while session.wants_write() && session.write_tls(&mut last).is_ok() {}
             // Best effort: our side ends either way.
-            self.flush().ok();
+            self.socket.write_last(&last).ok();
         }
     }
 }
@@ -359,12 +365,14 @@ impl From<&Error> for Failure {
     }
 }
 
-/// The socket as `std::io` traits.
-struct Direct<'a>(&'a mut Socket);
+/// The socket as `std::io` traits, noting whether a read emptied it.
+struct Direct<'a>(&'a mut Socket, &'a mut bool);
 
 impl io::Read for Direct<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map(|read| read.count)
+        let Read { count, drained } = self.0.read(buffer)?;
+        *self.1 = drained;
+        Ok(count)
     }
 }
 
@@ -374,7 +382,10 @@ impl io::Write for Direct<'_> {
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.write_many(parts)
+        match parts {
+            [one] => self.0.write(one),
+            parts => self.0.write_many(parts),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

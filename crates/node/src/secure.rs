@@ -44,6 +44,12 @@ pub struct NativeContextOptions {
     pub tls12: bool,
     /// Versions that are spoken.
     pub tls13: bool,
+    /// Suites by number, the preferred one first; empty: the default.
+    pub suites: Vec<u16>,
+    /// The client's preference counts.
+    pub client_order: bool,
+    /// Key exchange with ML-KEM is preferred.
+    pub post_quantum: bool,
     /// 48 bytes; none: no tickets.
     pub ticket_keys: Option<Uint8Array>,
     /// Tickets of another context are not taken.
@@ -84,6 +90,9 @@ impl NativeSecureContext {
             protocols: bytes(options.protocols),
             tls12: options.tls12,
             tls13: options.tls13,
+            suites: options.suites,
+            client_order: options.client_order,
+            post_quantum: options.post_quantum,
             tickets,
         };
         SecureContext::new(options).map(Self).map_err(|error| Error::from_reason(error.to_string()))
