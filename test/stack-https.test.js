@@ -86,7 +86,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     const server = await listen();
     const ALPNProtocols = ['h2', 'http/1.1'];
     const facts = await told(server, { minVersion: version, maxVersion: version, ALPNProtocols });
-    const suite = version === 'TLSv1.3' ? 'TLS_AES_256_GCM_SHA384' : 'ECDHE-ECDSA-AES128-GCM-SHA256';
+    const suite =
+      version === 'TLSv1.3' ? 'TLS_AES_256_GCM_SHA384' : 'ECDHE-ECDSA-AES128-GCM-SHA256';
     assert.equal(facts.protocol, version);
     assert.equal(facts.cipher.name, suite);
     assert.equal(facts.cipher.version, version);
@@ -115,7 +116,11 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
   });
 
   test(`${version} clients with and without a certificate`, async () => {
-    const server = await listen({ requestCert: true, rejectUnauthorized: false, ca: authority.cert });
+    const server = await listen({
+      requestCert: true,
+      rejectUnauthorized: false,
+      ca: authority.cert,
+    });
     const secure = { minVersion: version, maxVersion: version };
     const check = async (shown) => {
       const { authorized, authorizationError, peer } = await told(server, { ...secure, ...shown });
@@ -123,7 +128,11 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     };
     assert.deepEqual(await check({}), [false, 'UNABLE_TO_GET_ISSUER_CERT', null]);
     assert.deepEqual(await check(made.client), [true, null, 'client']);
-    assert.deepEqual(await check(made.stranger), [false, 'DEPTH_ZERO_SELF_SIGNED_CERT', 'stranger']);
+    assert.deepEqual(await check(made.stranger), [
+      false,
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'stranger',
+    ]);
     assert.deepEqual(await check(made.underStranger), [
       false,
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
@@ -244,12 +253,16 @@ for (const [name, options, reason] of [
   test(`${name} is Node's own code, and counted as such`, async () => {
     const server = await listen(options);
     assert.equal((await get(server)).status, 200);
-    assert.deepEqual(served(server.stats()), { native: 0, handedOver: 1, reasons: { [reason]: 1 } });
+    assert.deepEqual(served(server.stats()), {
+      native: 0,
+      handedOver: 1,
+      reasons: { [reason]: 1 },
+    });
     assert.equal(server.stats().requests.handedOver, 1);
   });
 }
 
-test('named ciphers in their order, the client\'s where that is wanted; others are Node\'s', async () => {
+test("named ciphers in their order, the client's where that is wanted; others are Node's", async () => {
   const names = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
   const ciphers = [...names, 'AES128-SHA', '!aNULL'].join(':');
   const old = { maxVersion: 'TLSv1.2' };
@@ -297,8 +310,14 @@ async function failure(server, send) {
 
 test('garbage, plain HTTP, an end and a reset in the handshake are told of as by Node', async () => {
   const server = await listen();
-  assert.equal(await failure(server, (client) => client.write('GET / HTTP/1.1\r\n\r\n')), 'ERR_SSL_HTTP_REQUEST');
-  assert.equal(await failure(server, (client) => client.write(randomBytes(64).fill(1))), 'ERR_SSL_WRONG_VERSION_NUMBER');
+  assert.equal(
+    await failure(server, (client) => client.write('GET / HTTP/1.1\r\n\r\n')),
+    'ERR_SSL_HTTP_REQUEST',
+  );
+  assert.equal(
+    await failure(server, (client) => client.write(randomBytes(64).fill(1))),
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+  );
   assert.equal(await failure(server, (client) => client.end()), 'ECONNRESET');
   const half = Buffer.from('160301020001', 'hex');
   assert.equal(await failure(server, (client) => client.end(half)), 'ECONNRESET');
@@ -357,7 +376,11 @@ test('connections that end in the middle of everything leave the server well', a
         for (const side of [from, to]) side.on('error', () => {});
       });
       relay.listen(0, '127.0.0.1', () => {
-        const options = { port: relay.address().port, host: '127.0.0.1', rejectUnauthorized: false };
+        const options = {
+          port: relay.address().port,
+          host: '127.0.0.1',
+          rejectUnauthorized: false,
+        };
         const client = tls.connect(options, () => client.write('GET / HTTP/1.1\r\n'.repeat(40)));
         client.on('error', () => {});
       });
@@ -376,7 +399,12 @@ test('large bodies in both directions, with backpressure', async () => {
   const hash = createHash('sha256');
   await new Promise((resolve, reject) => {
     const options = { port: server.address().port, host: '127.0.0.1', ca: authority.cert };
-    const request = https.request({ ...options, servername: 'localhost', method: 'POST', agent: false });
+    const request = https.request({
+      ...options,
+      servername: 'localhost',
+      method: 'POST',
+      agent: false,
+    });
     request.on('response', (response) => {
       response.on('data', (chunk) => hash.update(chunk));
       response.on('end', resolve);
@@ -390,7 +418,11 @@ test('large bodies in both directions, with backpressure', async () => {
 
 test('pipelined requests are answered in order, in one record each turn', async () => {
   const server = await listen({}, (request, response) => response.end(request.url));
-  const client = tls.connect({ port: server.address().port, host: '127.0.0.1', rejectUnauthorized: false });
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
   await once(client, 'secureConnect');
   const paths = Array.from({ length: 200 }, (_, at) => `/${at}`);
   client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
@@ -407,7 +439,11 @@ test('the end of TLS is announced to a client that waits for it', async () => {
     response.setHeader('Connection', 'close');
     response.end('x');
   });
-  const client = tls.connect({ port: server.address().port, host: '127.0.0.1', rejectUnauthorized: false });
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   client.resume();
   await once(client, 'end');
@@ -437,11 +473,17 @@ test('a WebSocket-like upgrade: text both ways, what came with the head first, t
     assert.equal(request.headers.upgrade, 'echo');
     assert.equal(socket.encrypted, true);
     assert.equal(socket.getProtocol(), 'TLSv1.3');
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n');
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n',
+    );
     if (head.length > 0) socket.unshift(head);
     socket.pipe(socket);
   });
-  const client = tls.connect({ port: server.address().port, host: '127.0.0.1', rejectUnauthorized: false });
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
   await once(client, 'secureConnect');
   const body = randomBytes(3 * 1024 * 1024);
   client.write('GET /first HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -457,7 +499,11 @@ test('a WebSocket-like upgrade: text both ways, what came with the head first, t
 
 test('what the reactor does not judge is read by Node on the same connection', async () => {
   const server = await listen({}, (request, response) => response.end(request.headers['x-odd']));
-  const client = tls.connect({ port: server.address().port, host: '127.0.0.1', rejectUnauthorized: false });
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
   await once(client, 'secureConnect');
   client.write('GET http://a/ HTTP/1.1\r\nHost: a\r\nX-Odd: one\r\n\r\n');
   const [answer] = await once(client, 'data');
@@ -472,18 +518,28 @@ test('what the reactor does not judge is read by Node on the same connection', a
 
 test('exportKeyingMaterial gives what the client has', async () => {
   const server = await listen({}, (request, response) =>
-    response.end(request.socket.exportKeyingMaterial(32, 'EXPERIMENTAL-x', Buffer.from('c')).toString('hex')),
+    response.end(
+      request.socket.exportKeyingMaterial(32, 'EXPERIMENTAL-x', Buffer.from('c')).toString('hex'),
+    ),
   );
-  const client = tls.connect({ port: server.address().port, host: '127.0.0.1', rejectUnauthorized: false });
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
   await once(client, 'secureConnect');
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   const [answer] = await once(client, 'data');
-  const expected = client.exportKeyingMaterial(32, 'EXPERIMENTAL-x', Buffer.from('c')).toString('hex');
+  const expected = client
+    .exportKeyingMaterial(32, 'EXPERIMENTAL-x', Buffer.from('c'))
+    .toString('hex');
   assert.ok(String(answer).endsWith(expected));
   client.destroy();
 });
 
-test('openssl s_client: handshake, key update, and its own end', { skip: process.platform !== 'linux' }, async () => {
+test('openssl s_client: handshake, key update, and its own end', {
+  skip: process.platform !== 'linux',
+}, async () => {
   const server = await listen();
   const target = `127.0.0.1:${server.address().port}`;
   const child = spawn('openssl', ['s_client', '-connect', target, '-quiet', '-no_ign_eof'], {

@@ -27,7 +27,8 @@ const SUITE_NAME = /^[A-Z0-9]+(-[A-Z0-9]+)+$/;
 export function suitesOf(text: string): number[] | null {
   if (text === constants.defaultCoreCipherList) return [];
   const words = text.split(/[: ,]/).filter((word) => word !== '' && !OUTSIDE.test(word));
-  if (words.some((word) => word !== 'HIGH' && !SUITE_NAME.test(word) && !/^TLS_\w+$/.test(word))) return null;
+  if (words.some((word) => word !== 'HIGH' && !SUITE_NAME.test(word) && !/^TLS_\w+$/.test(word)))
+    return null;
   const modern = words.filter((word) => word.startsWith('TLS_'));
   const older = words.filter((word) => !word.startsWith('TLS_'));
   const suites = [...leading(modern.length > 0 ? modern : MODERN), ...leading(older)];

@@ -28,6 +28,18 @@ function reportErrors(record) {
   };
 }
 
+function upgraded(record) {
+  return (req, socket, head) => {
+    record.exchange(req, null, true);
+    record.line(socket, `upgrade ${req.method} head ${head.toString('latin1')}`);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n');
+    socket.on('data', (chunk) => socket.write(chunk));
+    socket.on('end', () => socket.end('over'));
+    socket.on('error', () => {});
+    if (head.length > 0) socket.write(head);
+  };
+}
+
 export const applications = {
   /** Nothing is listened to but requests: the shortest way through the server. */
   bare: { quiet: true, request: (req, res) => res.end(`${req.method} ${req.url}`) },
@@ -44,6 +56,8 @@ export const applications = {
   early: { request: (_req, res) => res.end('early') },
   piped: {
     request(req, res) {
+      // Chunks are as the packets were.
+      res.useChunkedEncodingByDefault = false;
       req.pipe(res);
     },
   },
@@ -94,17 +108,13 @@ export const applications = {
       res.end('bye');
     },
   },
-  upgrade: {
-    request: echo,
-    upgrade: (record) => (req, socket, head) => {
-      record.exchange(req, null, true);
-      record.line(socket, `upgrade ${req.method} head ${head.toString('latin1')}`);
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n');
-      socket.on('data', (chunk) => socket.write(chunk));
-      socket.on('end', () => socket.end('over'));
-      socket.on('error', () => {});
-      if (head.length > 0) socket.write(head);
+  upgrade: { request: echo, upgrade: upgraded },
+  upgradeLate: {
+    request(req, res) {
+      req.resume();
+      later(() => res.end('late'));
     },
+    upgrade: upgraded,
   },
   connect: {
     request: echo,

@@ -1,3 +1,5 @@
+import net from 'node:net';
+
 /** What an application saw, by connection: lines of text in the order in which things happened. */
 export class Record {
   #connections = new Map();
@@ -8,7 +10,7 @@ export class Record {
 
   /** To be called on 'connection'. `quiet` adds no listener, which is the usual case of an application. */
   connection(socket, quiet) {
-    const seen = { lines: [], exchanges: [] };
+    const seen = { socket, lines: [], exchanges: [] };
     socket.record = socket.remotePort;
     this.#connections.set(socket.remotePort, seen);
     if (quiet) return;
@@ -27,7 +29,7 @@ export class Record {
     if (quiet) return line;
     for (const event of ['end', 'close', 'aborted']) req.on(event, () => line(`req ${event}`));
     req.on('error', (error) => line(`req error ${error.code}`));
-    for (const event of ['prefinish', 'finish', 'close', 'drain']) {
+    for (const event of ['prefinish', 'finish', 'close']) {
       res.on(event, () => line(`res ${event}`));
     }
     return line;
@@ -38,7 +40,8 @@ export class Record {
     const seen = this.#connections.get(port);
     this.#connections.delete(port);
     if (!seen) return null;
-    return { lines: seen.lines, states: seen.exchanges.map(state) };
+    const native = Object.getPrototypeOf(seen.socket) !== net.Socket.prototype;
+    return { native, lines: seen.lines, states: seen.exchanges.map(state) };
   }
 }
 

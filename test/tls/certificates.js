@@ -16,12 +16,35 @@ export function makeCertificates() {
     openssl('req', '-x509', ...kind, ...files, '-subj', `/CN=${name}`);
     return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
   }
-  function signed(name, { by, kind = ec, names = 'DNS:localhost', days = '3650', version1 = false }) {
-    openssl('req', ...kind, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+  function signed(
+    name,
+    { by, kind = ec, names = 'DNS:localhost', days = '3650', version1 = false },
+  ) {
+    openssl(
+      'req',
+      ...kind,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.csr`,
+      '-subj',
+      `/CN=${name}`,
+    );
     writeFileSync(join(folder, 'extensions'), `subjectAltName=${names}\n`);
     const authority = ['-CA', `${by}.pem`, '-CAkey', `${by}.key`, '-CAcreateserial'];
     const more = version1 ? [] : ['-extfile', 'extensions'];
-    openssl('x509', '-req', '-in', `${name}.csr`, ...authority, '-days', days, ...more, '-out', `${name}.pem`);
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      `${name}.csr`,
+      ...authority,
+      '-days',
+      days,
+      ...more,
+      '-out',
+      `${name}.pem`,
+    );
     return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
   }
   try {
@@ -38,8 +61,28 @@ export function makeCertificates() {
       strangersAuthority: selfSigned('strangersAuthority'),
       underStranger: signed('underStranger', { by: 'strangersAuthority' }),
     };
-    openssl('pkcs12', '-export', '-inkey', 'server.key', '-in', 'server.pem', '-out', 'server.p12', '-passout', 'pass:');
-    openssl('pkcs8', '-topk8', '-in', 'server.key', '-out', 'locked.key', '-passout', 'pass:secret');
+    openssl(
+      'pkcs12',
+      '-export',
+      '-inkey',
+      'server.key',
+      '-in',
+      'server.pem',
+      '-out',
+      'server.p12',
+      '-passout',
+      'pass:',
+    );
+    openssl(
+      'pkcs8',
+      '-topk8',
+      '-in',
+      'server.key',
+      '-out',
+      'locked.key',
+      '-passout',
+      'pass:secret',
+    );
     made.pfx = readFileSync(join(folder, 'server.p12'));
     made.locked = { key: read('locked.key'), cert: made.server.cert, passphrase: 'secret' };
     return made;

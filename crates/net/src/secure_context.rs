@@ -17,8 +17,8 @@ use rustls::server::{
 };
 use rustls::sign::CertifiedKey;
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, NamedGroup, RootCertStore, ServerConfig, SignatureScheme,
-    SupportedCipherSuite, SupportedProtocolVersion, version,
+    DigitallySignedStruct, DistinguishedName, NamedGroup, RootCertStore, ServerConfig,
+    SignatureScheme, SupportedCipherSuite, SupportedProtocolVersion, version,
 };
 
 use crate::tickets::Tickets;
@@ -172,7 +172,10 @@ fn provider(suites: &[u16], post_quantum: bool) -> CryptoProvider {
     provider.cipher_suites = if suites.is_empty() {
         SUITES.to_vec()
     } else {
-        suites.iter().filter_map(|&wanted| SUITES.into_iter().find(|s| number(s) == wanted)).collect()
+        suites
+            .iter()
+            .filter_map(|&wanted| SUITES.into_iter().find(|s| number(s) == wanted))
+            .collect()
     };
     if post_quantum {
         provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);

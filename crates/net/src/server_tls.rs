@@ -149,7 +149,8 @@ impl ServerTls {
                     if !session.is_handshaking() {
                         return Ok(Handshake::Done);
                     }
-                    let count = session.read_tls(&mut Direct(&mut self.socket, &mut self.drained))?;
+                    let count =
+                        session.read_tls(&mut Direct(&mut self.socket, &mut self.drained))?;
                     if count == 0 {
                         return Ok(Handshake::Ended);
                     }
