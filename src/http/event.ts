@@ -24,3 +24,4 @@ export const FIELDS_SHIFT = 8;
 /** What is unusual in bytes that the reactor does not judge. */
 export const DOUBT_UPGRADE = 1;
 export const DOUBT_BODY = 2;
+export const DOUBT_CLOSED = 3;

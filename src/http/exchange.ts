@@ -295,8 +295,17 @@ export function abortIncoming(socket: ServerSocket): void {
   if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
   for (const response of socket.outgoing) home.deadlines.delete(response);
   for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
-    (request as unknown as http.IncomingMessage).destroy(
-      Object.assign(new Error('aborted'), { code: 'ECONNRESET' }),
-    );
+    (request as unknown as http.IncomingMessage).destroy(aborted());
   }
+  if (!ENDS_QUEUED) return;
+  for (let next = socket.outgoing.shift(); next; next = socket.outgoing.shift()) {
+    next.destroy(aborted());
+  }
+}
+
+/** From Node 24 on, responses that wait for their turn are told that the connection is gone. */
+const ENDS_QUEUED = Number.parseInt(process.versions.node, 10) >= 24;
+
+function aborted(): Error {
+  return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }

@@ -24,6 +24,7 @@ function parserOf(
     options.insecureHTTPParser = server.insecureHTTPParser;
   }
   const parsing = http.createServer(options, onRequest);
+  parsing.maxHeadersCount = server.maxHeadersCount;
   parsing.on('clientError', onError);
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   nodeConnection.call(parsing, duplex);
@@ -33,10 +34,14 @@ function parserOf(
 
 /**
  * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
- * rejected, and with which error, is Node's own decision. `bytes` start a request; `null`: a request's
+ * rejected, and with which error, is Node's own decision. `bytes` start a request, or follow `before`; `null`: a request's
  * head is not complete and the stream has ended.
  */
-export function judge(server: AnyServer, bytes: Buffer | null): { error: Error | null } {
+export function judge(
+  server: AnyServer,
+  bytes: Buffer | null,
+  before?: string,
+): { error: Error | null } {
   let error: Error | null = null;
   const duplex = parserOf(
     server,
@@ -45,6 +50,7 @@ export function judge(server: AnyServer, bytes: Buffer | null): { error: Error |
     },
     () => {},
   );
+  if (before) duplex.emit('data', Buffer.from(before));
   duplex.emit('data', bytes ?? Buffer.from('GET'));
   if (bytes === null) duplex.emit('end');
   duplex.destroy();
@@ -55,20 +61,25 @@ export function judge(server: AnyServer, bytes: Buffer | null): { error: Error |
 /** Reads the rest of a chunked body, from where the reactor found something unusual, with the host's parser. */
 export class HostBody {
   readonly #duplex: Duplex;
+  #request: http.IncomingMessage | null = null;
+  #packet: Uint8Array = Buffer.alloc(0);
+  #taken = 0;
 
   /** `prelude` leads the parser to where the reactor's stands. */
   constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
     let skipped = prelude.startsWith('1') ? 1 : 0;
     this.#duplex = parserOf(
       server,
-      (error) => socket.home.onError(socket, error),
+      (error) => socket.home.onError(socket, this.#inPacket(error)),
       (inner) => {
+        this.#request = inner;
         inner.on('data', (chunk: Buffer) => {
           const rest = chunk.subarray(skipped);
           skipped = Math.max(0, skipped - chunk.length);
-          if (rest.length > 0) socket.receiving?.push(rest);
+          if (rest.length > 0 && socket.receiving?.push(rest) === false) socket.pause();
         });
         inner.on('end', () => {
+          this.#duplex.destroy();
           const request = socket.receiving;
           socket.receiving = null;
           if (request === null) return;
@@ -76,9 +87,6 @@ export class HostBody {
           const { rawTrailers } = inner;
           if (rawTrailers.length > 0) request._addHeaderLines(rawTrailers, rawTrailers.length);
           complete(request);
-          // What follows is the reactor's no more: this response is the last.
-          const response = socket.outgoing.at(-1) ?? socket._httpMessage;
-          if (response) response._last = true;
         });
       },
     );
@@ -86,7 +94,24 @@ export class HostBody {
     this.#duplex.emit('data', Buffer.from(head + prelude));
   }
 
-  take(bytes: Buffer): void {
-    this.#duplex.emit('data', bytes);
+  /** Reads on; gives how many of these bytes are the body's if it ends in them. A body ends with a line. */
+  take(bytes: Buffer): number | null {
+    this.#packet = bytes;
+    for (this.#taken = 0; this.#taken < bytes.length; ) {
+      const line = bytes.indexOf(LF, this.#taken);
+      const end = line < 0 ? bytes.length : line + 1;
+      this.#duplex.emit('data', bytes.subarray(this.#taken, end));
+      this.#taken = end;
+      if (this.#request?.complete) return end;
+    }
+    return null;
+  }
+
+  /** An error that was found in a line is told of the packet. */
+  #inPacket(error: Error & { bytesParsed?: number }): Error {
+    const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
+    return Object.assign(error, { bytesParsed, rawPacket: this.#packet });
   }
 }
+
+const LF = 0x0a;

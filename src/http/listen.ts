@@ -1,5 +1,6 @@
 import type http from 'node:http';
 import type net from 'node:net';
+import { countRequests } from './hand-over.js';
 import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
@@ -7,6 +8,9 @@ import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { installResponse } from './response.js';
+import { installSecureContext } from './secure-context.js';
+import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
+import { SecureSocket, Underlying } from './secure-socket.js';
 import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { ServerSocket } from './socket.js';
 import { installStoreHeader } from './store-header.js';
@@ -91,11 +95,17 @@ export function takeOver(server: HttpServer): void {
 }
 
 function adopt(server: HttpServer): NativeServer {
-  const home = new NativeServer(server);
+  const secure = isSecure(server);
+  const home = secure ? new SecureServer(server) : new NativeServer(server);
   servers[home.id] = home;
   natives.set(server, home);
-  server.removeListener('connection', nodeConnection as never);
-  server.prependListener('connection', onConnection);
+  if (secure) {
+    server.removeListener('connection', nodeTlsConnection as never);
+    server.prependListener('connection', onTlsConnection);
+  }
+  const event = secure ? 'secureConnection' : 'connection';
+  server.removeListener(event, nodeConnection as never);
+  server.prependListener(event, onConnection);
   return home;
 }
 
@@ -129,7 +139,14 @@ function isNodes(server: HttpServer): boolean {
 
 /** In place of Node's own listener: native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof ServerSocket)) nodeConnection.call(this, socket);
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) return;
+  nodeConnection.call(this, socket);
+  const home = natives.get(this);
+  if (home && isSecure(home.server)) countRequests(home, socket);
+}
+
+function onTlsConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
 }
 
 const kInstalled = Symbol('millrace.installed');
@@ -164,5 +181,18 @@ export function install(prototype: object): void {
   };
   target.stats = function () {
     return natives.get(this)?.count() ?? null;
+  };
+}
+
+/** Puts the stack under every `https.Server` of this prototype. */
+export function installSecure(prototype: object): void {
+  installSecureContext();
+  install(prototype);
+  const target = prototype as { setTicketKeys(this: http.Server, keys: Buffer): void };
+  const { setTicketKeys } = target;
+  target.setTicketKeys = function (keys) {
+    setTicketKeys.call(this, keys);
+    const home = natives.get(this);
+    if (home instanceof SecureServer) home.forgetContexts();
   };
 }

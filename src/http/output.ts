@@ -123,16 +123,22 @@ export function settleLater(socket: ServerSocket): void {
   schedule();
 }
 
-/** Tells those whose bytes have left; `true` if there was one. */
+/** Tells those whose bytes have left; `true` if there was one. The others are told of when theirs have. */
 export function settle(): boolean {
   if (settling.length === 0) return false;
   const sockets = settling;
   settling = [];
+  let told = false;
   for (const socket of sockets) {
+    if (collected(socket) > 0) {
+      settling.push(socket);
+      continue;
+    }
+    told = true;
     socket.settling = false;
     socket.home.settle(socket);
   }
-  return true;
+  return told;
 }
 
 /** Whose bytes are collected. */

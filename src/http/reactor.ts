@@ -3,8 +3,6 @@ import {
   ACCEPT_FAILED,
   BODY,
   CLOSED,
-  DOUBT_BODY,
-  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
@@ -20,6 +18,7 @@ import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 import { collected, flush, pending, setInTurn, settle } from './output.js';
+import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
 
@@ -49,13 +48,30 @@ function onBatch(count: number): void {
       if (cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
-      // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
-      native.stackFatal(error);
+      onThrown(error);
     }
   }
   cursor = 0;
   setInTurn(false);
   fixDate(false);
+}
+
+/**
+ * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
+ * answered before leaves.
+ */
+function onThrown(thrown: unknown): void {
+  let error = thrown;
+  for (;;) {
+    native.stackFatal(error);
+    try {
+      drainTicks();
+      settleAll();
+      return;
+    } catch (next) {
+      error = next;
+    }
+  }
 }
 
 /** With Node, no tick comes between a request and the first of its body that has come with it. */
@@ -74,6 +90,8 @@ function pipelined(at: number): boolean {
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) return true;
   if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  // Behind a connection's last response, nothing is dispatched.
+  if (socket.finishing._last) return false;
   socket.home.conclude(socket);
   return true;
 }
@@ -128,21 +146,18 @@ function take(kind: number, id: number, at: number): void {
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
-      const reason = doubt === DOUBT_UPGRADE ? 'upgrade' : doubt === DOUBT_BODY ? 'body' : 'head';
-      socket.home.onUnsure(
-        socket,
-        Buffer.from(input.subarray(a, a + b)),
-        reason,
-        events[at + 5] as number,
-      );
+      const bytes = Buffer.from(input.subarray(a, a + b));
+      socket.home.onUnsure(socket, bytes, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
-      socket.foreign?.take(Buffer.from(input.subarray(a, a + b)));
+      socket.home.onRaw(socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case IDLE:
       socket.home.onIdle(socket);
       break;
+    default:
+      takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
   }
 }
 

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
+import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
@@ -20,6 +21,7 @@ const MAJOR = Number.parseInt(process.versions.node, 10);
 const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
+type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
 /** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
@@ -88,10 +90,11 @@ export class NativeServer {
       highWaterMark: this.highWaterMark,
       rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
     };
-    this.id = native.stackAddServer(this.#native());
+    this.id = native.stackAddServer(this.settings());
   }
 
-  #native() {
+  /** What the reactor has to know. */
+  protected settings(): NativeSettings {
     const { server } = this;
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
@@ -114,7 +117,7 @@ export class NativeServer {
   configure(): void {
     this.limits = limitsOf(this.server);
     this.keepAliveTimeout = this.server.keepAliveTimeout;
-    const settings = this.#native();
+    const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
     this.#settings = text;
@@ -191,9 +194,13 @@ export class NativeServer {
 
   // A connection's life.
 
+  protected create(id: number): ServerSocket {
+    return new ServerSocket(id, this);
+  }
+
   open(id: number): ServerSocket | null {
     const { server } = this;
-    const socket = new ServerSocket(id, this);
+    const socket = this.create(id);
     if (this.#isFull()) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
@@ -274,17 +281,22 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
+    this.concludeAll(socket);
+    if (socket.needDrain) {
+      socket.needDrain = false;
+      socket.emit('drain');
+      this.drain(socket);
+    }
+  }
+
+  /** All that was written has left. */
+  concludeAll(socket: ServerSocket): void {
     const { callbacks } = socket;
     if (callbacks !== null) {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
     }
     this.conclude(socket);
-    if (socket.needDrain) {
-      socket.needDrain = false;
-      socket.emit('drain');
-      this.drain(socket);
-    }
   }
 
   /** The response that has ended is over. */
@@ -339,7 +351,7 @@ export class NativeServer {
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
     if (socket.listenerCount('end') > 0) socket.emit('end');
-    if (middle) {
+    if (!socket.failed && (middle || socket.foreign !== null)) {
       this.onError(socket, judge(this.server, null).error ?? eofError());
     } else if (!this.server.httpAllowHalfOpen) {
       socket.end();
@@ -357,45 +369,74 @@ export class NativeServer {
   }
 
   /** Bytes that the reactor does not judge. */
-  onUnsure(
-    socket: ServerSocket,
-    bytes: Buffer,
-    reason: 'head' | 'upgrade' | 'body',
-    prelude: number,
-  ): void {
-    if (reason === 'upgrade') {
-      const wanted = () => this.server.listenerCount('upgrade') > 0;
-      if (!this.server.shouldUpgradeCallback && !wanted()) {
-        native.stackProceed(socket.id);
-        return;
-      }
-    } else {
-      if (reason === 'body') {
+  onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
+    switch (doubt) {
+      case DOUBT_UPGRADE:
+        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
+        else native.stackProceed(socket.id);
+        break;
+      case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
+        this.onRaw(socket, bytes);
+        break;
+      case DOUBT_CLOSED:
         native.stackProceedRaw(socket.id);
-        socket.foreign.take(bytes);
-        return;
-      }
-      // Node tells of an error at once, and of a request when those before it are answered.
-      const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
-      if (error) {
-        native.stackProceedRaw(socket.id);
-        this.onError(socket, error);
-        return;
-      }
+        this.onError(socket, judge(this.server, bytes, CLOSING_HEAD).error ?? eofError());
+        break;
+      default:
+        this.#onUnusual(socket, bytes);
     }
-    if (reason === 'upgrade') handOver(this, socket, bytes, reason);
-    else if (socket.incoming.length === 0) handOver(this, socket, bytes, 'unusual');
-    else socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+  }
+
+  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+    handOver(this, socket, bytes, reason);
+  }
+
+  countHandedOver(reason: string): void {
+    this.stats.connections.handedOver++;
+    this.stats.connections.native--;
+    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+  }
+
+  #wantsUpgrade(): boolean {
+    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
+  }
+
+  // Node tells of an error at once, and of a request when those before it are answered.
+  #onUnusual(socket: ServerSocket, bytes: Buffer): void {
+    const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
+    if (error) {
+      native.stackProceedRaw(socket.id);
+      this.onError(socket, error);
+    } else if (socket.incoming.length === 0) {
+      this.handOver(socket, bytes, 'unusual');
+    } else {
+      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
+    }
+  }
+
+  /** The next bytes of a body that the host's parser reads. */
+  onRaw(socket: ServerSocket, bytes: Buffer): void {
+    const taken = socket.foreign?.take(bytes) ?? null;
+    if (socket.id < 0) return;
+    if (taken === null) {
+      native.stackProceedRaw(socket.id);
+    } else {
+      socket.foreign = null;
+      native.stackProceedBehind(socket.id, taken);
+    }
   }
 
   /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
   wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      handOver(this, socket, made, 'bytes wanted');
+      this.handOver(socket, made, 'bytes wanted');
     }
   }
 }
+
+/** Behind this, the host's parser takes nothing. */
+const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /** What leads the host's parser to where the reactor's stands in a body, by length. */
 const preludes = new Map([

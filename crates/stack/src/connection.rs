@@ -9,6 +9,7 @@ use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::channel::Channel;
 use crate::settings::Settings;
 
 /// Bytes of one read.
@@ -22,13 +23,19 @@ pub(crate) const EVENTS: usize = 4;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+pub(crate) enum Phase {
+    /// TLS is being agreed on.
+    Handshake,
     Head,
     Body(BodyDecoder),
+    /// Empty lines at most: the last request closes the connection.
+    Closed,
     /// The host's parser is asked; nothing is read.
     Unsure,
-    /// The host's parser reads on, up to the end of the connection.
+    /// The host's parser reads on.
     Raw,
+    /// Everything is told as it comes.
+    Through,
     /// The peer's side has ended, or ours reads no more.
     Ended,
 }
@@ -46,12 +53,12 @@ pub(crate) enum Flow {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) socket: Socket,
+    pub(crate) channel: Channel,
     pub(crate) server: usize,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    phase: Phase,
+    pub(crate) phase: Phase,
     parser: HeadParser,
     /// Bytes that were sent and not taken by the system, from `written` on.
     output: Vec<u8>,
@@ -60,10 +67,12 @@ pub(crate) struct Connection {
     pub(crate) in_flight: u32,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
+    /// The last request that was told is the connection's last one.
+    closes: bool,
     /// An upgrade was declined: the request is an ordinary one.
     plain: bool,
     /// The socket may hold more.
-    readable: bool,
+    pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     peer_ended: bool,
     /// Our side ends when all is written.
@@ -82,25 +91,38 @@ pub(crate) struct Connection {
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
     pub(crate) timed: bool,
+    /// TLS is not agreed on yet.
+    pub(crate) shaking: bool,
+    /// The end of a handshake waits for the first response to leave with.
+    pub(crate) owes_flush: bool,
     /// In the list of those that go on without an event.
     pub(crate) listed: bool,
+    /// Is not registered yet.
+    pub(crate) fresh: bool,
     /// Its end was told.
     pub(crate) gone: bool,
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+    pub(crate) fn new(
+        channel: Channel,
+        server: usize,
+        peer: Option<SocketAddr>,
+        now: Nanos,
+    ) -> Self {
+        let shaking = matches!(channel, Channel::Tls(_));
         Self {
-            socket,
+            phase: if shaking { Phase::Handshake } else { Phase::Head },
+            channel,
             server,
             peer,
             input: Vec::new(),
-            phase: Phase::Head,
             parser: HeadParser::default(),
             output: Vec::new(),
             written: 0,
             in_flight: 0,
             paused: false,
+            closes: false,
             plain: false,
             readable: true,
             peer_ended: false,
@@ -113,7 +135,10 @@ impl Connection {
             left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
+            shaking,
+            owes_flush: false,
             listed: false,
+            fresh: false,
             gone: false,
         }
     }
@@ -135,7 +160,8 @@ impl Connection {
         }
         match self.phase {
             Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
-            Phase::Body(_) | Phase::Raw => self.paused,
+            Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
+            Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
     }
@@ -158,8 +184,14 @@ impl Connection {
                 return Flow::Idle;
             }
             let kept = self.input.len();
-            if batch.bytes.len() < batch.used + kept + READ || batch.room() < EVENTS {
+            let room = self.channel.room();
+            if batch.bytes.len() < batch.used + kept + room || batch.room() < EVENTS {
                 return Flow::Again;
+            }
+            if let Phase::Handshake = self.phase
+                && let Some(flow) = self.shake_hands(id, batch, now)
+            {
+                return flow;
             }
             let start = batch.used;
             let mut end = start + kept;
@@ -167,7 +199,7 @@ impl Connection {
             self.input.clear();
             let mut eof = false;
             if self.readable {
-                match self.socket.read(&mut batch.bytes[end..end + READ]) {
+                match self.channel.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
@@ -177,7 +209,7 @@ impl Connection {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
                     }
-                    Err(error) => return Flow::Broken(error.raw_os_error().unwrap_or(0)),
+                    Err(error) => return self.broken(id, batch, &error),
                 }
             }
             let taken = self.take(id, settings, batch, (start, end), now);
@@ -259,11 +291,21 @@ impl Connection {
                         return self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude);
                     }
                 },
+                Phase::Closed => {
+                    at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
+                    if at < to {
+                        return self.doubt(id, batch, (at, to), Doubt::Closed, 0);
+                    }
+                }
                 Phase::Raw => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    return self.ask(batch, (at, to));
+                }
+                Phase::Through => {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
                     at = to;
                 }
-                Phase::Unsure | Phase::Ended => break,
+                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
             }
         }
         at
@@ -299,10 +341,11 @@ impl Connection {
             &[offset, length, flags, target, target_end, i32::from(head.method.id())],
         );
         self.plain = false;
+        self.closes = !head.keep_alive;
         self.in_flight += 1;
         self.idle_since = Nanos::NEVER;
         match head.framing {
-            RequestFraming::None | RequestFraming::Length(0) => self.began = Nanos::NEVER,
+            RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
             framing => {
                 self.head_done = true;
                 self.phase = Phase::Body(BodyDecoder::new(framing));
@@ -312,12 +355,15 @@ impl Connection {
 
     fn complete(&mut self, id: usize, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
         batch.push(Kind::End, id, &[offset, length]);
-        self.phase = Phase::Head;
+        self.next_head();
+    }
+
+    fn next_head(&mut self) {
+        self.phase = if self.closes { Phase::Closed } else { Phase::Head };
         self.began = Nanos::NEVER;
         self.head_done = false;
     }
 
-    /// The bytes stay in `input` as well, for [`Self::proceed`].
     fn doubt(
         &mut self,
         id: usize,
@@ -327,6 +373,11 @@ impl Connection {
         prelude: i32,
     ) -> usize {
         batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
+        self.ask(batch, (at, to))
+    }
+
+    /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
+    fn ask(&mut self, batch: &mut Batch<'_>, (at, to): (usize, usize)) -> usize {
         self.phase = Phase::Unsure;
         batch.used = to;
         at
@@ -338,15 +389,26 @@ impl Connection {
         self.plain = true;
     }
 
-    /// Tells everything that follows as it is; what was told as doubtful is not told again.
+    /// Tells everything as it is from now on, what was kept first.
+    pub(crate) fn through(&mut self) {
+        self.phase = Phase::Through;
+    }
+
+    /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;
         self.input.clear();
     }
 
+    /// A body ended behind the first `taken` bytes of what was told.
+    pub(crate) fn proceed_behind(&mut self, taken: usize) {
+        self.input.drain(..taken.min(self.input.len()));
+        self.next_head();
+    }
+
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len() - self.written + self.channel.unsent()
     }
 
     /// Sends, and keeps what the system does not take.
@@ -354,7 +416,7 @@ impl Connection {
         let mut taken = 0;
         if self.output.is_empty() {
             while taken < bytes.len() {
-                match self.socket.write(&bytes[taken..]) {
+                match self.channel.write(&bytes[taken..]) {
                     Ok(0) => break,
                     Ok(count) => taken += count,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -379,7 +441,7 @@ impl Connection {
             self.send(first)?;
             return self.send(second);
         }
-        let taken = match self.socket.write_two(first, second) {
+        let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -396,11 +458,12 @@ impl Connection {
 
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if self.output.is_empty() {
+        if self.queued() == 0 {
+            self.channel.flush()?;
             return Ok(false);
         }
         while self.written < self.output.len() {
-            match self.socket.write(&self.output[self.written..]) {
+            match self.channel.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
                     self.written += count;
@@ -412,6 +475,9 @@ impl Connection {
         }
         self.output = Vec::new();
         self.written = 0;
+        if !self.channel.flush()? {
+            return Ok(false);
+        }
         self.waiting_since = Nanos::NEVER;
         self.left = 0;
         Ok(true)
@@ -431,7 +497,7 @@ impl Connection {
         if self.queued() == 0 {
             return false;
         }
-        if self.waiting_since == Nanos::default() {
+        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
             self.waiting_since = now;
             self.left = 0;
         }
@@ -440,7 +506,9 @@ impl Connection {
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
-        (self.socket, self.input)
+        let (socket, mut bytes) = self.channel.into_parts();
+        bytes.extend_from_slice(&self.input);
+        (socket, bytes)
     }
 }
 
@@ -456,5 +524,9 @@ fn prelude(decoder: &BodyDecoder) -> i32 {
 
 /// Empty lines before a request are none of it (RFC 9112, section 2.2).
 fn is_beginning(bytes: &[u8]) -> bool {
-    !bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+    !bytes.iter().all(|&byte| is_line_end(byte))
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
 }

@@ -18,6 +18,8 @@ pub struct Settings {
     pub no_delay: bool,
     /// TCP's own probes, after this much silence.
     pub tcp_keep_alive: Option<Duration>,
+    /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
+    pub tls: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -28,6 +30,7 @@ impl Default for Settings {
             keep_alive: Some(Duration::from_secs(6)),
             no_delay: true,
             tcp_keep_alive: None,
+            tls: None,
         }
     }
 }

@@ -1,0 +1,93 @@
+// The same bytes to the same application on Node's own server and on the stack: they must come to the same.
+//
+//   MILLRACE_FUZZ_SEED=7 MILLRACE_FUZZ_CASES=10000 node --test test/stack-differential.test.js
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { applications } from './stack/applications.js';
+import { differences } from './stack/compare.js';
+import { known } from './stack/known.js';
+import { mutate } from './stack/mutate.js';
+import { Pair } from './stack/pair.js';
+import { Random } from './stack/random.js';
+import { seeds } from './stack/seeds.js';
+
+const SEED = Number(process.env.MILLRACE_FUZZ_SEED ?? 1);
+const CASES = Number(process.env.MILLRACE_FUZZ_CASES ?? 1_000);
+/** Connections at once. */
+const BATCH = 100;
+
+const whole = (bytes) => (bytes.length > 0 ? [bytes] : []);
+const short = seeds.filter(([, bytes]) => bytes.length < 2_000);
+
+describe('seeds', () => {
+  for (const application of Object.keys(applications)) {
+    test(`to "${application}", whole`, () =>
+      same(
+        application,
+        seeds.map(([, bytes]) => whole(bytes)),
+      ));
+  }
+});
+
+describe('where an error was found', () => {
+  test('is told as Node does, for the first request of a packet', async () => {
+    const pair = await Pair.start('report');
+    const results = await pair.run(seeds.map(([, bytes]) => whole(bytes)));
+    await pair.stop();
+    const errors = ({ seen }) => seen.lines.filter((line) => line.startsWith('clientError'));
+    const first = results.filter(({ plain }) => plain.seen.lines[0]?.startsWith('clientError'));
+    assert.ok(first.length > 60, `${first.length} seeds are wrong`);
+    assert.deepEqual(
+      first.map(({ stack }) => errors(stack)),
+      first.map(({ plain }) => errors(plain)),
+    );
+  });
+});
+
+describe('seeds in two pieces, cut at each byte', () => {
+  for (const application of ['bare', 'report', 'upgrade']) {
+    test(`to "${application}"`, () => {
+      const brief = seeds.filter(([, bytes]) => bytes.length <= 120);
+      return same(
+        application,
+        brief.flatMap(([, bytes]) => inTwo(bytes)),
+      );
+    });
+  }
+});
+
+describe(`mutations, MILLRACE_FUZZ_SEED=${SEED}`, () => {
+  const names = Object.keys(applications);
+  for (const [index, application] of names.entries()) {
+    test(`to "${application}"`, () => {
+      const random = new Random(SEED + index);
+      const cases = Array.from({ length: Math.ceil(CASES / names.length) }, () => {
+        const bytes = mutate(random, random.one(short)[1], random.one(short)[1]);
+        return random.pieces(bytes);
+      });
+      return same(application, cases);
+    });
+  }
+});
+
+function inTwo(bytes) {
+  const cuts = Array.from({ length: Math.max(0, bytes.length - 1) }, (_, index) => index + 1);
+  return cuts.map((cut) => [bytes.subarray(0, cut), bytes.subarray(cut)]);
+}
+
+async function same(application, cases) {
+  const pair = await Pair.start(application);
+  try {
+    for (let at = 0; at < cases.length; at += BATCH) {
+      const different = await differences(pair, cases.slice(at, at + BATCH));
+      const defects = different.filter((result) => !known(application, result));
+      assert.deepEqual(defects.map(report), [], `${application}, MILLRACE_FUZZ_SEED=${SEED}`);
+    }
+  } finally {
+    await pair.stop();
+  }
+}
+
+function report({ pieces, plain, stack }) {
+  return { sent: pieces.map((piece) => piece.toString('latin1')), plain, stack };
+}
