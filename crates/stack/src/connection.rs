@@ -65,6 +65,9 @@ pub(crate) struct Connection {
     written: usize,
     /// Requests that are with the caller.
     pub(crate) in_flight: u32,
+    /// As many as may be; the next one waits until half of them are answered, so that what is kept is not
+    /// looked through for each.
+    pub(crate) full: bool,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
     /// The last request that was told is the connection's last one.
@@ -121,6 +124,7 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             in_flight: 0,
+            full: false,
             paused: false,
             closes: false,
             plain: false,
@@ -154,12 +158,12 @@ impl Connection {
         self.in_flight == 0 && self.began == Nanos::NEVER
     }
 
-    fn stalled(&self, settings: &Settings) -> bool {
+    fn stalled(&self) -> bool {
         if self.gone {
             return true;
         }
         match self.phase {
-            Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
+            Phase::Head => self.full || self.paused,
             Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
             Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
@@ -167,8 +171,8 @@ impl Connection {
     }
 
     /// There is something to do without a new event of the socket.
-    pub(crate) fn can_go_on(&self, settings: &Settings) -> bool {
-        (self.readable || !self.input.is_empty()) && !self.stalled(settings)
+    pub(crate) fn can_go_on(&self) -> bool {
+        (self.readable || !self.input.is_empty()) && !self.stalled()
     }
 
     /// Takes what has arrived, as far as the caller's memory and the limits allow.
@@ -180,7 +184,7 @@ impl Connection {
         now: Nanos,
     ) -> Flow {
         for _ in 0..READS {
-            if self.stalled(settings) {
+            if self.stalled() {
                 return Flow::Idle;
             }
             let kept = self.input.len();
@@ -198,7 +202,8 @@ impl Connection {
             batch.bytes[start..end].copy_from_slice(&self.input);
             self.input.clear();
             let mut eof = false;
-            if self.readable {
+            // What is kept is a part of a head or trailer at most, unless the caller made us wait.
+            if self.readable && kept < READ {
                 match self.channel.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
@@ -221,7 +226,7 @@ impl Connection {
             }
             if eof {
                 let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
-                if matches!(self.phase, Phase::Unsure) || self.stalled(settings) && middle {
+                if matches!(self.phase, Phase::Unsure) || self.stalled() && middle {
                     // Told when the caller has taken what came before.
                     self.readable = true;
                 } else {
@@ -247,7 +252,7 @@ impl Connection {
         now: Nanos,
     ) -> usize {
         let mut at = from;
-        while at < to && !self.stalled(settings) && batch.room() >= EVENTS {
+        while at < to && !self.stalled() && batch.room() >= EVENTS {
             match &mut self.phase {
                 Phase::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
@@ -262,6 +267,7 @@ impl Connection {
                         }
                         Parsed::Complete(head) => {
                             self.request(id, batch, at, to, &head);
+                            self.full = self.in_flight >= settings.max_pipelined;
                             at += head.start + head.length;
                         }
                     }

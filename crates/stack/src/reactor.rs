@@ -494,7 +494,6 @@ impl Reactor {
     pub fn finish(&mut self, id: usize, done: u32) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(settings) = self.servers.get(connection.server) else { return };
-        let waited = connection.in_flight >= settings.max_pipelined;
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
             connection.idle_since = self.now;
@@ -506,7 +505,11 @@ impl Reactor {
                 self.timers_changed = true;
             }
         }
-        if waited && connection.can_go_on(settings) {
+        let goes_on = connection.full && connection.in_flight <= settings.max_pipelined / 2;
+        if goes_on {
+            connection.full = false;
+        }
+        if goes_on && connection.can_go_on() {
             self.wake(id);
         }
     }
@@ -515,8 +518,7 @@ impl Reactor {
     pub fn pause(&mut self, id: usize, paused: bool) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.paused = paused;
-        let Some(settings) = self.servers.get(connection.server) else { return };
-        if !paused && connection.can_go_on(settings) {
+        if !paused && connection.can_go_on() {
             self.wake(id);
         }
     }
