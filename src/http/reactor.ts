@@ -48,13 +48,30 @@ function onBatch(count: number): void {
       if (cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
-      // As from any callback of Node's: 'uncaughtException' decides whether the process goes on.
-      native.stackFatal(error);
+      onThrown(error);
     }
   }
   cursor = 0;
   setInTurn(false);
   fixDate(false);
+}
+
+/**
+ * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
+ * answered before leaves.
+ */
+function onThrown(thrown: unknown): void {
+  let error = thrown;
+  for (;;) {
+    native.stackFatal(error);
+    try {
+      drainTicks();
+      settleAll();
+      return;
+    } catch (next) {
+      error = next;
+    }
+  }
 }
 
 /** With Node, no tick comes between a request and the first of its body that has come with it. */

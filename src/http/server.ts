@@ -281,17 +281,22 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
+    this.concludeAll(socket);
+    if (socket.needDrain) {
+      socket.needDrain = false;
+      socket.emit('drain');
+      this.drain(socket);
+    }
+  }
+
+  /** All that was written has left. */
+  concludeAll(socket: ServerSocket): void {
     const { callbacks } = socket;
     if (callbacks !== null) {
       socket.callbacks = null;
       for (const callback of callbacks) callback(null);
     }
     this.conclude(socket);
-    if (socket.needDrain) {
-      socket.needDrain = false;
-      socket.emit('drain');
-      this.drain(socket);
-    }
   }
 
   /** The response that has ended is over. */
@@ -346,7 +351,7 @@ export class NativeServer {
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
     if (socket.listenerCount('end') > 0) socket.emit('end');
-    if (middle) {
+    if (!socket.failed && (middle || socket.foreign !== null)) {
       this.onError(socket, judge(this.server, null).error ?? eofError());
     } else if (!this.server.httpAllowHalfOpen) {
       socket.end();

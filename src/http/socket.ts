@@ -74,6 +74,8 @@ export class ServerSocket {
   readableEnded = false;
   closed = false;
   _hadError = false;
+  /** When it was destroyed, nothing was waiting to be sent. */
+  allLeft = false;
   /** The server was told of an error. */
   failed = false;
   #destroyed = false;
@@ -305,10 +307,12 @@ export class ServerSocket {
   destroy(error?: Error | null): this {
     if (this.#destroyed) return this;
     // As with Node's own sockets, what was written before has left unless it was corked.
-    if (this.corked > 0) discard(this);
+    const corked = this.corked > 0;
+    if (corked) discard(this);
     else if (collected(this) > 0) flush();
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
+    this.allLeft = !error && !corked && this.queued === 0;
     this.#destroyed = true;
     if (error) {
       this._hadError = true;
@@ -432,6 +436,7 @@ Object.defineProperty(ServerSocket.prototype, 'addListener', {
 });
 
 function closeSocket(socket: ServerSocket, error: Error | null): void {
+  if (socket.allLeft) socket.home.concludeAll(socket);
   const { callbacks } = socket;
   socket.callbacks = null;
   if (callbacks !== null) {
