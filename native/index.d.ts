@@ -507,8 +507,11 @@ export declare function stackAdopt(server: number, fd: number): number
 /** The certificates that a client has shown, its own first. DER. */
 export declare function stackCertificates(connection: number): Array<Buffer>
 
-/** Answers a client's first message. `false`: nothing was answered. */
-export declare function stackChoose(connection: number, context: NativeSecureContext): boolean
+/**
+ * Answers a client's first message. `false`: nothing was answered. `told_alone`: requests come after
+ * `stackStartRequests` only.
+ */
+export declare function stackChoose(connection: number, context: NativeSecureContext, toldAlone: boolean): boolean
 
 /** Closes at once. */
 export declare function stackClose(connection: number, reset: boolean): void
@@ -575,3 +578,6 @@ export declare function stackSlow(server: number, receive: number, send: number)
  * be sent; `callback` takes the number of events of a batch.
  */
 export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, receiver: object, callback: (arg: number) => void): void
+
+/** Receives requests, after an end of the handshake that was told alone. */
+export declare function stackStartRequests(connection: number): void

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -804,4 +804,5 @@ export { stackSetKeepAlive }
 export { stackSetNoDelay }
 export { stackSlow }
 export { stackStart }
+export { stackStartRequests }
 export const __napiBindingTarget = __napiLoadedBindingTarget

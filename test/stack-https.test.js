@@ -497,6 +497,15 @@ test('a WebSocket-like upgrade: text both ways, what came with the head first, t
   assert.deepEqual(server.stats().reasons, { upgrade: 1 });
 });
 
+test("a 'data' listener on a secure socket gets all bytes, and requests are served by Node", async () => {
+  const server = await listen({}, (request, response) => response.end(request.url));
+  let seen = '';
+  server.on('secureConnection', (socket) => socket.on('data', (bytes) => (seen += bytes)));
+  assert.equal((await get(server, {}, '/one')).text, '/one');
+  assert.match(seen, /^GET \/one HTTP\/1\.1\r\n/);
+  assert.deepEqual(server.stats().reasons, { 'bytes wanted': 1 });
+});
+
 test('what the reactor does not judge is read by Node on the same connection', async () => {
   const server = await listen({}, (request, response) => response.end(request.headers['x-odd']));
   const client = tls.connect({

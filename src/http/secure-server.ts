@@ -61,8 +61,6 @@ export class SecureServer extends NativeServer {
   declare readonly server: SecureHttpServer;
   /** By the object that Node has for a context. A string: why the reactor cannot use it. */
   #contexts = new WeakMap<object, NativeContext | string>();
-  #chosen = new WeakMap<SecureSocket, NativeContext>();
-  #underlying = new WeakMap<SecureSocket, Underlying>();
   readonly #carriers = new Set<ServerSocket>();
   readonly #protocols: Buffer[];
 
@@ -88,7 +86,7 @@ export class SecureServer extends NativeServer {
     // One listener is ours.
     if (this.server.listenerCount('connection') < 2) return;
     const underlying = new Underlying(socket as SecureSocket);
-    this.#underlying.set(socket as SecureSocket, underlying);
+    (socket as SecureSocket).underlying = underlying;
     this.server.emit('connection', underlying as never);
   }
 
@@ -149,11 +147,16 @@ export class SecureServer extends NativeServer {
     const context = this.#native(chosen ?? this.server._sharedCreds.context);
     if (typeof context === 'string') {
       this.#handOverTls(socket, context);
-    } else if (native.stackChoose(socket.id, context.context)) {
-      this.#chosen.set(socket, context);
-    } else {
+    } else if (!native.stackChoose(socket.id, context.context, this.#isWatched())) {
       this.#handOverTls(socket, 'TLS parameters');
+    } else {
+      socket.secureContext = context;
     }
+  }
+
+  /** Somebody else hears of the end of handshakes, and may want the bytes that follow. */
+  #isWatched(): boolean {
+    return this.server.listenerCount('secureConnection') > 1;
   }
 
   #native(context: object): NativeContext | string {
@@ -178,8 +181,7 @@ export class SecureServer extends NativeServer {
     flags: number,
     verdict: number,
   ): void {
-    const context = this.#chosen.get(socket) as NativeContext;
-    const security = new Security(socket.id, suite, flags, context);
+    const security = new Security(socket.id, suite, flags, socket.secureContext as NativeContext);
     socket.security = security;
     socket.servername = name || false;
     socket.alpnProtocol =
@@ -195,7 +197,13 @@ export class SecureServer extends NativeServer {
     }
     socket.secureConnecting = false;
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
-    this.server.emit('secureConnection', socket as never);
+    const { id } = socket;
+    try {
+      this.server.emit('secureConnection', socket as never);
+    } finally {
+      // Unless a listener has closed the connection, or wants its bytes.
+      if (socket.id === id) native.stackStartRequests(id);
+    }
   }
 
   onTlsFailed(socket: SecureSocket, kind: number, alert: number, text: string): void {
@@ -244,7 +252,7 @@ export class SecureServer extends NativeServer {
 
   /** The socket that 'connection' listeners have seen, if they have, becomes an ordinary one. */
   #ordinary(socket: SecureSocket, options: object): OrdinarySocket {
-    const seen = this.#underlying.get(socket) as object | undefined;
+    const seen = socket.underlying as object | null;
     if (!seen) return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
     for (const key of Object.keys(new ServerSocket(-1, this))) {
       if (!key.startsWith('_events') && key !== '_maxListeners') {

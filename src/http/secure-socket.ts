@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import tls from 'node:tls';
 import { native } from './native.js';
+import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './security.js';
 import { ServerSocket } from './socket.js';
@@ -30,6 +31,10 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   alpnProtocol: string | false | null = null;
   secureConnecting = true;
   security: Security | null = null;
+  /** What the server has chosen to show. */
+  secureContext: NativeContext | null = null;
+  /** What 'connection' listeners were given. */
+  underlying: Underlying | null = null;
   /** The server was told of an error in the handshake. */
   refused = false;
 

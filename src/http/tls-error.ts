@@ -60,7 +60,9 @@ export function tlsError(kind: number, alert: number, text: string): Error {
 }
 
 function sslError(reason: string, more = ''): Error {
-  const code = `ERR_SSL_${reason.toUpperCase().replaceAll(' ', '_')}`;
+  // OpenSSL's reasons are words and a slash at most; rustls's may go into details.
+  const words = /^[\w/ ]*\w/.exec(reason)?.[0] ?? 'unknown';
+  const code = `ERR_SSL_${words.toUpperCase().replaceAll(' ', '_')}`;
   const message = `error:0A000000:SSL routines::${reason}:millrace:0:${more}\n`;
   return Object.assign(new Error(message), { library: 'SSL routines', reason, code });
 }

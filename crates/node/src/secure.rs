@@ -103,10 +103,21 @@ fn bytes(arrays: Vec<Uint8Array>) -> Vec<Vec<u8>> {
     arrays.iter().map(|array| array.to_vec()).collect()
 }
 
-/// Answers a client's first message. `false`: nothing was answered.
+/// Answers a client's first message. `false`: nothing was answered. `told_alone`: requests come after
+/// `stackStartRequests` only.
 #[napi]
-pub fn stack_choose(connection: u32, context: &NativeSecureContext) -> Result<bool> {
-    with(|reactor| reactor.choose(connection as usize, &context.0))
+pub fn stack_choose(
+    connection: u32,
+    context: &NativeSecureContext,
+    told_alone: bool,
+) -> Result<bool> {
+    with(|reactor| reactor.choose(connection as usize, &context.0, told_alone))
+}
+
+/// Receives requests, after an end of the handshake that was told alone.
+#[napi]
+pub fn stack_start_requests(connection: u32) -> Result<()> {
+    with(|reactor| reactor.start(connection as usize))
 }
 
 /// Hands on the rest of the connection's text as it comes, with what is kept of it.

@@ -16,6 +16,8 @@ use crate::settings::Settings;
 pub(crate) const READ: usize = 64 * 1024;
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
+/// A server name in a handshake is no longer (RFC 1035, section 2.3.4).
+const MAX_NAME: usize = 256;
 /// A request's flags have the number of its fields above them.
 const FIELDS_SHIFT: usize = 8;
 /// Events of one request at most, beside its body's: a head, its end, the end of the stream.
@@ -94,6 +96,8 @@ pub(crate) struct Connection {
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
     pub(crate) timed: bool,
+    /// After the handshake, requests wait for [`Self::start`].
+    pub(crate) told_alone: bool,
     /// TLS is not agreed on yet.
     pub(crate) shaking: bool,
     /// The end of a handshake waits for the first response to leave with.
@@ -139,6 +143,7 @@ impl Connection {
             left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
+            told_alone: false,
             shaking,
             owes_flush: false,
             listed: false,
@@ -189,7 +194,7 @@ impl Connection {
             }
             let kept = self.input.len();
             let room = self.channel.room();
-            if batch.bytes.len() < batch.used + kept + room || batch.room() < EVENTS {
+            if batch.bytes.len() < batch.used + kept + room + MAX_NAME || batch.room() < EVENTS {
                 return Flow::Again;
             }
             if let Phase::Handshake = self.phase

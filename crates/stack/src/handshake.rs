@@ -36,6 +36,10 @@ impl Connection {
         match told {
             Ok(Handshake::Done) => {
                 self.secured(id, batch, now);
+                if self.told_alone {
+                    self.phase = Phase::Unsure;
+                    return Some(Flow::Idle);
+                }
                 None
             }
             Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
@@ -97,8 +101,19 @@ impl Connection {
         self.shaking = false;
     }
 
+    /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
+    pub(crate) fn start(&mut self) -> bool {
+        let waits = self.told_alone && matches!(self.phase, Phase::Unsure) && !self.shaking;
+        if waits {
+            self.told_alone = false;
+            self.phase = Phase::Head;
+        }
+        waits
+    }
+
     /// Answers the client's first message. `false`: another implementation has to.
-    pub(crate) fn choose(&mut self, context: &SecureContext) -> bool {
+    pub(crate) fn choose(&mut self, context: &SecureContext, told_alone: bool) -> bool {
+        self.told_alone = told_alone;
         let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
             self.phase = Phase::Handshake;

@@ -423,13 +423,20 @@ impl Reactor {
     }
 
     /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
-    /// implementation has to.
-    pub fn choose(&mut self, id: usize, context: &SecureContext) -> bool {
-        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context));
+    /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
+    pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
+        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context, told_alone));
         if chosen {
             self.wake(id);
         }
         chosen
+    }
+
+    /// Receives requests, after an end of the handshake that was told alone.
+    pub fn start(&mut self, id: usize) {
+        if self.connections.get_mut(id).is_some_and(Connection::start) {
+            self.wake(id);
+        }
     }
 
     /// The TLS of a connection.
@@ -619,7 +626,9 @@ impl Reactor {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
         };
         let late = |connection: &Connection| {
-            !connection.head_done && over(connection.began, head) || over(connection.began, whole)
+            !connection.shaking
+                && (!connection.head_done && over(connection.began, head)
+                    || over(connection.began, whole))
         };
         let all = self.connections.iter().filter(|(_, c)| c.server == server);
         all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
