@@ -57,7 +57,8 @@ describe('seeds in two pieces, cut at each byte', () => {
 });
 
 describe(`mutations, MILLRACE_FUZZ_SEED=${SEED}`, () => {
-  const names = Object.keys(applications);
+  // A body that "piped" sends back depends on the packets that are left to Node's parser.
+  const names = Object.keys(applications).filter((name) => !['lenient', 'piped'].includes(name));
   for (const [index, application] of names.entries()) {
     test(`to "${application}"`, () => {
       const random = new Random(SEED + index);
@@ -65,7 +66,7 @@ describe(`mutations, MILLRACE_FUZZ_SEED=${SEED}`, () => {
         const bytes = mutate(random, random.one(short)[1], random.one(short)[1]);
         return random.pieces(bytes);
       });
-      return same(application, cases);
+      return same(application, cases, true);
     });
   }
 });
@@ -75,12 +76,12 @@ function inTwo(bytes) {
   return cuts.map((cut) => [bytes.subarray(0, cut), bytes.subarray(cut)]);
 }
 
-async function same(application, cases) {
+async function same(application, cases, mutated = false) {
   const pair = await Pair.start(application);
   try {
     for (let at = 0; at < cases.length; at += BATCH) {
       const different = await differences(pair, cases.slice(at, at + BATCH));
-      const defects = different.filter((result) => !known(application, result));
+      const defects = different.filter((result) => !known(application, { ...result, mutated }));
       assert.deepEqual(defects.map(report), [], `${application}, MILLRACE_FUZZ_SEED=${SEED}`);
     }
   } finally {

@@ -129,10 +129,10 @@ function take(kind: number, id: number, at: number): void {
       break;
     }
     case BODY:
-      onBody(socket, a, b);
+      socket.inContext(onBody, socket, a, b);
       break;
     case END:
-      onEnd(socket, a, b);
+      socket.inContext(onEnd, socket, a, b);
       break;
     case EOF:
       socket.home.onEof(socket, a === 1);

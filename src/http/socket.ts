@@ -408,10 +408,15 @@ export class ServerSocket {
     return true;
   }
 
-  /** Runs in the connection's own asynchronous context. */
+  /** A request, in the connection's own asynchronous context. */
   run(head: string, method: string, url: string, flags: number): void {
+    this.inContext(begin, this, head, method, url, flags);
+  }
+
+  /** Runs `action` in the connection's own asynchronous context, as Node's parser does with all it tells. */
+  inContext<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
     this.#context ??= new AsyncResource('HTTPINCOMINGMESSAGE');
-    this.#context.runInAsyncScope(begin, undefined, this, head, method, url, flags);
+    this.#context.runInAsyncScope(action, undefined, ...args);
   }
 
   // The stream's own `on` starts reading; this socket has nothing to read.

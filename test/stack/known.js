@@ -18,7 +18,13 @@ const RULES = [
   },
   {
     reason: 'what is left to Node is parsed there without ticks between its parts',
-    holds: (application, _text, native) => !native && [...LATE, 'throttled'].includes(application),
+    holds: (application, _text, native, { mutated }) =>
+      !native && (mutated || [...LATE, 'throttled'].includes(application)),
+  },
+  {
+    reason: 'what is wrong in a line may be told at its end only',
+    holds: (_application, text, _native, { plain, stack }) =>
+      !text.endsWith('\n') && withoutEnd(plain) === withoutEnd(stack),
   },
   {
     reason: 'a connection that is handed over starts to count its requests anew',
@@ -31,12 +37,19 @@ const RULES = [
   },
 ];
 
+/** Without when, and by which error, the connection ended. */
+function withoutEnd(outcome) {
+  const lines = outcome.split('\n').toSpliced(1, 1);
+  return lines.filter((line) => !line.startsWith('clientError')).join();
+}
+
 function requests(text) {
   return text.match(/HTTP\/1\.[01]/g)?.length ?? 0;
 }
 
 /** Why a difference is no defect; `undefined` if it is one. */
-export function known(application, { pieces, native }) {
+export function known(application, result) {
+  const { pieces, native } = result;
   const text = Buffer.concat(pieces).toString('latin1');
-  return RULES.find(({ holds }) => holds(application, text, native))?.reason;
+  return RULES.find(({ holds }) => holds(application, text, native, result))?.reason;
 }
