@@ -8,6 +8,7 @@
 //   columns          columns that only some cases have, see throughput.js
 //   note             what one has to know to read the result
 import { availableParallelism } from 'node:os';
+import { stack } from './stack/cases.js';
 
 const all = ['millrace', 'bare-client', 'wrk', 'oha', 'h2load', 'ab', 'autocannon'];
 const study = [...all, 'loadtest', 'loadtest --tcp'];
@@ -168,4 +169,5 @@ export const suites = {
       bars: [{ atMost: 100 }],
     },
   ],
+  stack,
 };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuNs, descendantsOf, machineBusySeconds } from './proc.js';
-import { collect, end, start } from './processes.js';
+import { collect, end, errorLine, start } from './processes.js';
 import { commandOf, tools } from './tools.js';
 
 const SAMPLE_MS = 50;
@@ -34,7 +34,10 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const busySeconds = machineBusySeconds() - busyBefore;
   const elapsedSeconds = (Number(process.hrtime.bigint()) - startedNs) / 1e9;
   if (signal) throw new Error(`still running after ${limitMs / 1000} s`);
-  if (code !== 0) throw new Error(`exit code ${code}, ${lastLine(stderr() || stdout())}`);
+  const { results = [0], read } = tools[name];
+  if (!results.includes(code) || stdout() === '') {
+    throw new Error(`exit code ${code}, ${errorLine(stderr() || stdout())}`);
+  }
   const usage = readFileSync(usageFile, 'utf8').trim().split(' ').map(Number);
   const [wallSeconds, user, system, maxRssKb] = usage;
   const cpuSeconds = user + system;
@@ -48,11 +51,9 @@ export async function runClient(name, load, { cores, server, directory, observe 
     cpuSeconds,
     maxRssKb,
     others: Math.max(0, busySeconds - serverSeconds - cpuSeconds) / elapsedSeconds,
-    said: tools[name].read(stdout()),
+    said: read(stdout()),
   };
 }
-
-const lastLine = (text) => text.trim().split('\n').at(-1);
 
 async function sampleWhile(child, server) {
   const samples = [];

@@ -1,6 +1,8 @@
 // Starts processes on chosen cores and ends what is left of them when the harness ends.
 import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
+const root = fileURLToPath(new URL('..', import.meta.url));
 const live = new Set();
 
 process.on('exit', () => {
@@ -45,4 +47,10 @@ export function collect(stream) {
     text += chunk;
   });
   return () => text;
+}
+
+/** The line that says what went wrong, without the paths of this machine: an uncaught error's, or the last one. */
+export function errorLine(text) {
+  const lines = text.replaceAll(root, '').trim().split('\n');
+  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1);
 }

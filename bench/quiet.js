@@ -4,7 +4,7 @@ import { machineBusySeconds } from './proc.js';
 import { median } from './statistics.js';
 import { share } from './table.js';
 
-/** What others may use of a core, the harness included, before a run is repeated. */
+/** What others may use of a core, the harness included, before a run is repeated, if a case does not say. */
 const QUIET = 0.1;
 /** How long to wait for others before a run is repeated. */
 const PATIENCE_MS = 10_000;
@@ -22,10 +22,10 @@ export async function retried(once) {
  * Calls `once` until nothing else ran meanwhile, at most `most` times, and gives the least disturbed
  * outcome with the number of `attempts`. Whether to repeat does not depend on what was measured.
  */
-export async function undisturbed(once, most) {
+export async function undisturbed(once, most, quiet = QUIET) {
   let best = await once();
   let attempts = 1;
-  for (; attempts < most && best.others > QUIET; attempts++) {
+  for (; attempts < most && best.others > quiet; attempts++) {
     await untilQuiet();
     const again = await once();
     if (again.others < best.others) best = again;
@@ -44,13 +44,13 @@ async function untilQuiet() {
 }
 
 /** The line that says how quiet the machine was. */
-export function disturbanceLine(runs) {
+export function disturbanceLine(runs, quiet = QUIET) {
   const shares = runs.map(({ others }) => others);
   const most = Math.max(...shares);
   const repeated = runs.filter(({ attempts }) => attempts > 1).length;
   return [
     `- other processes, the harness among them, used ${share(median(shares))} of a core, at most ${share(most)}`,
     `${repeated} of ${runs.length} runs were repeated for that`,
-    ...(most > QUIET ? ['**the machine was not quiet, these figures are doubtful**'] : []),
+    ...(most > quiet ? ['**the machine was not quiet, these figures are doubtful**'] : []),
   ].join('; ');
 }

@@ -22,7 +22,7 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
       const load = { seconds: context.seconds, ...bench.load, ...bench.loads?.[row] };
       const once = () => retried(() => runOne(toolOf(bench, row), load));
       try {
-        runs.push({ row, round, ...(await undisturbed(once, context.attempts)) });
+        runs.push({ row, round, ...(await undisturbed(once, context.attempts, bench.quiet)) });
       } catch (error) {
         failures[row] = error.message;
       }
@@ -31,7 +31,7 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
   return { runs: runs.filter(({ row }) => !(row in failures)), failures };
 }
 
-/** Starts a case's server and calls `use(run)` with what runs a tool against it; ends the server then. */
+/** Starts a case's server and calls `use(run, server)`, where `run` runs a tool against it; ends the server then. */
 export async function withServer(bench, { cores, directory }, use) {
   const own = bench.cores ?? cores;
   const server = await startServer(bench.server, { cores: own.server, directory });
@@ -40,9 +40,9 @@ export async function withServer(bench, { cores, directory }, use) {
   let stopped;
   try {
     const { url, port, cert } = server;
-    used = await use((tool, load, options) =>
-      runClient(tool, { ...load, url, port, cert }, { ...where, ...options }),
-    );
+    const run = (tool, load, options) =>
+      runClient(tool, { ...load, url, port, cert }, { ...where, ...options });
+    used = await use(run, server);
   } finally {
     stopped = await server.stop();
   }

@@ -1,10 +1,11 @@
 // Measures millrace against its peers; see BENCHMARKING.md.
 //
 //   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
+//   npm run bench -- stack [the same] [--node BINARY] [--register FILE]
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from './bare.js';
 import { suites } from './cases.js';
@@ -13,11 +14,15 @@ import * as memory from './memory.js';
 import { Results } from './results.js';
 import { toolOf } from './rounds.js';
 import * as spacing from './spacing.js';
+import * as flood from './stack/flood.js';
+import * as idle from './stack/idle.js';
+import { findRuntimes, frameworkVersions } from './stack/runtimes.js';
+import * as serving from './stack/serving.js';
 import * as start from './start.js';
 import * as throughput from './throughput.js';
 import { nginxVersion, onPath, tools, versionOf } from './tools.js';
 
-const kinds = { throughput, spacing, memory, start };
+const kinds = { throughput, spacing, memory, start, serving, idle, flood };
 
 /** Ends with one line that says what was wrong. */
 function usage(message) {
@@ -31,6 +36,8 @@ function options() {
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     list: { type: 'boolean', default: false },
+    node: { type: 'string' },
+    register: { type: 'string' },
   };
   let parsed;
   try {
@@ -52,7 +59,18 @@ function options() {
     quick: values.quick,
     list: values.list,
     chosen: values.case ?? [],
+    stack: stackOptions(suite, values),
   };
+}
+
+/** What only the suite `stack` takes: the Node binary of the servers, and a module in place of Millrace's. */
+function stackOptions(suite, { node, register }) {
+  for (const [flag, value] of Object.entries({ node, register })) {
+    if (value === undefined) continue;
+    if (suite !== 'stack') usage(`--${flag}: only for the suite stack`);
+    if (!existsSync(value)) usage(`--${flag} ${value}: no such file`);
+  }
+  return { node: node && resolve(node), register: register && resolve(register) };
 }
 
 /** The cases of these names, or that start with them; all without any. */
@@ -74,6 +92,32 @@ function findTools(cases) {
     console.error(`missing: ${missing.join(', ')} (bench/install.sh installs the peers)`);
   }
   return new Set([...needed].filter((name) => !missing.includes(name)));
+}
+
+/** What the load suite runs with: `{ runnable, found, versions }`; what is missing is named. */
+function prepareLoad(cases) {
+  buildNative();
+  const found = findTools(cases);
+  const nginx = cases.some(({ server }) => server.kind === 'nginx') && onPath('nginx') !== null;
+  const runnable = cases.filter(({ server }) => nginx || server.kind !== 'nginx');
+  if (runnable.length < cases.length) {
+    console.error('missing: nginx (bench/install.sh installs it)');
+  }
+  const versions = Object.fromEntries([...found].map((name) => [name, versionOf(name)]));
+  if (nginx) versions.nginx = nginxVersion();
+  return { runnable, found, versions };
+}
+
+/** The same for the stack suite. */
+function prepareStack(cases, options) {
+  const found = findRuntimes(options);
+  if (!found.has('node')) usage(`--node ${options.node}: is no program that runs`);
+  const needed = new Set(cases.flatMap((bench) => bench.tools.map((row) => toolOf(bench, row))));
+  const missing = [...needed].filter((name) => !found.has(name));
+  if (missing.length > 0) console.error(`missing: ${missing.join(', ')}`);
+  const present = [...needed].filter((name) => found.has(name));
+  const versions = Object.fromEntries(present.map((name) => [name, found.get(name).version]));
+  return { runnable: cases, found, versions: { ...versions, ...frameworkVersions() } };
 }
 
 async function runCase(bench, context) {
@@ -100,21 +144,14 @@ function temporaryDirectory() {
 }
 
 async function main() {
-  const { suite, cases, rounds, quick, list, chosen } = options();
+  const { suite, cases, rounds, quick, list, chosen, stack } = options();
   if (list) {
     for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);
     return;
   }
   checkMachine();
-  buildNative();
-  const found = findTools(cases);
-  const nginx = cases.some(({ server }) => server.kind === 'nginx') && onPath('nginx') !== null;
-  const runnable = cases.filter(({ server }) => nginx || server.kind !== 'nginx');
-  if (runnable.length < cases.length) {
-    console.error('missing: nginx (bench/install.sh installs it)');
-  }
-  const versions = Object.fromEntries([...found].map((name) => [name, versionOf(name)]));
-  if (nginx) versions.nginx = nginxVersion();
+  const { runnable, found, versions } =
+    suite === 'stack' ? prepareStack(cases, stack) : prepareLoad(cases);
   const seconds = quick ? 1 : 2;
   const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
   const results = new Results(what, { suite, machine: machine(), versions, rounds, seconds });

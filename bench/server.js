@@ -1,13 +1,15 @@
 import { startBareServer } from './bare.js';
 import { certificate } from './certificates.js';
 import { startNginx } from './nginx.js';
+import { startApp } from './stack/app.js';
+
+const starters = { bare: startBareServer, nginx: startNginx, app: startApp };
 
 /**
- * Starts the server that a case names: `{ kind: 'bare' | 'nginx', tls?: 'ecdsa' | 'rsa', threads?,
- * stamp? }`, on `cores`.
+ * Starts the server that a case names: `{ kind: 'bare' | 'nginx' | 'app', tls?: 'ecdsa' | 'rsa' }`
+ * and what is the kind's own, on `cores`.
  */
 export function startServer({ kind, tls, ...options }, { cores, directory }) {
   const pair = tls && certificate(tls, directory);
-  const starter = kind === 'nginx' ? startNginx : startBareServer;
-  return starter({ ...options, tls: pair, cores, directory });
+  return starters[kind]({ ...options, tls: pair, cores, directory });
 }

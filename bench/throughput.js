@@ -1,8 +1,9 @@
 // Cases of throughput: the clients in turn against one server.
 import { disturbanceLine } from './quiet.js';
+import { judge, relative } from './ratios.js';
 import { failureLines, runRounds, withServer } from './rounds.js';
-import { median, medianInterval, steady } from './statistics.js';
-import { count, interval, share, table } from './table.js';
+import { median, steady } from './statistics.js';
+import { count, share, table } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {
@@ -46,7 +47,7 @@ export function summarize(bench, { runs, failures }) {
     return [row, ...columns.map(([, cell]) => cell(of, row))];
   });
   const head = ['client', ...columns.map(([title]) => title)];
-  const barLines = (bench.bars ?? []).map((bar) => judge(bar, runs, names));
+  const barLines = (bench.bars ?? []).map((bar) => judge(bar, runs));
   return [...table(head, rows), '', ...failureLines(failures), ...barLines, disturbanceLine(runs)];
 }
 
@@ -54,20 +55,6 @@ const optionalColumns = {
   connections: ['requests/connection', (of) => of('requestsPerConnection').toPrecision(3)],
   resumed: ['resumed', (of) => share(of('resumed'))],
 };
-
-/** The ratio of a metric to that of another row: the median over the rounds, of the mean in each. */
-function ratio(runs, row, base, metric) {
-  const mean = (round, name) => {
-    const values = runs.filter((one) => one.round === round && one.row === name);
-    return values.reduce((sum, one) => sum + one[metric], 0) / values.length;
-  };
-  const rounds = [...new Set(runs.map(({ round }) => round))];
-  return medianInterval(rounds.map((round) => mean(round, row) / mean(round, base)));
-}
-
-function relative(runs, row, base, metric) {
-  return row === base ? '1' : interval(ratio(runs, row, base, metric));
-}
 
 function said(runs, row) {
   const own = runs.filter((one) => one.row === row);
@@ -77,23 +64,4 @@ function said(runs, row) {
 function errors(runs, row) {
   const own = runs.filter((one) => one.row === row);
   return own.reduce((sum, one) => sum + one.said.errors, 0);
-}
-
-/** The line that says whether a bar is met. */
-function judge(
-  { row = 'millrace', than, metric = 'requestsPerSecond', atLeast, atMost },
-  runs,
-  names,
-) {
-  const what = metric === 'requestsPerSecond' ? 'requests/s' : 'CPU per request';
-  const bar = `- bar: ${what} of ${row} ${atLeast ? `≥ ${atLeast}` : `≤ ${atMost}`} × ${than}`;
-  if (!names.includes(row) || !names.includes(than)) return `${bar}: not measured`;
-  const measured = ratio(runs, row, than, metric);
-  return `${bar}: ${interval(measured, 3)}, **${verdict(measured, atLeast, atMost)}**`;
-}
-
-function verdict({ low, high }, atLeast = -Infinity, atMost = Infinity) {
-  if (low >= atLeast && high <= atMost) return 'met';
-  if (high < atLeast || low > atMost) return 'missed';
-  return 'open: the bar lies within the interval';
 }

@@ -26,20 +26,27 @@ const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
 /**
  * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
  * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
- * (false: any certificate is accepted), `rate`, `requests`.
+ * (false: any certificate is accepted), `rate`, `requests`. Only millrace is asked for `poisson`
+ * arrivals, a `warmup` in seconds and a `body`.
  *
  * For each tool: `find()` gives the words that start it or null, `version` the words that make it
- * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself.
+ * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself,
+ * `results` the exit codes of a run that is a result (default 0 alone).
  */
 export const tools = {
   millrace: {
     find: () => (exists(millrace) ? [process.execPath, millrace] : null),
     version: ['--version'],
+    // 3: every request failed; 4: the rate was not reached. The figures say so.
+    results: [0, 3, 4],
     args: (load) => [
       ...when(load.connections, '-c', load.connections),
       ...['-t', load.threads ?? 1],
       ...(load.requests ? ['-n', load.requests] : ['-d', `${load.seconds}s`]),
+      ...when(load.warmup, '--warmup', `${load.warmup}s`),
       ...when(load.rate, '-R', load.rate),
+      ...when(load.poisson, '--poisson'),
+      ...when(load.body, '-b', load.body),
       ...when(load.pipelining, '-p', load.pipelining),
       ...when(load.close && !load.tls, '--connection', 'close'),
       ...when(load.tls, '--tls', load.tls),
@@ -48,10 +55,22 @@ export const tools = {
       load.url,
     ],
     read: (stdout) => {
-      const { requests, throughput, generator } = JSON.parse(stdout);
+      const result = JSON.parse(stdout);
+      const { requests, throughput, latencyMs, connections, generator, server } = result;
       const errors = requests.statusErrors + requests.transportErrors + requests.timeouts;
-      const latenessUs = generator.latenessMs && generator.latenessMs.p99 * 1000;
-      return { requestsPerSecond: throughput.mean, errors, latenessUs };
+      return {
+        requestsPerSecond: throughput.mean,
+        requests: requests.sent,
+        errors,
+        errorKinds: result.errors.map(({ kind, count }) => `${kind} ${count}`),
+        p95Ms: latencyMs.p95,
+        latenessUs: generator.latenessMs && generator.latenessMs.p99 * 1000,
+        generatorBusy: generator.busy,
+        starved: generator.starved,
+        clientBound: generator.reasons,
+        serverBusy: server?.cpuMean,
+        resumed: connections.tlsResumed / (connections.tlsFull + connections.tlsResumed),
+      };
     },
   },
   'bare-client': {

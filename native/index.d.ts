@@ -19,6 +19,12 @@ export declare class NativeRun {
   stop(): void
 }
 
+/** A secure context, ready for use. */
+export declare class NativeSecureContext {
+  /** The error says what cannot be used. */
+  constructor(options: NativeContextOptions)
+}
+
 /** The CSV files that placeholders in these texts name; throws for a placeholder that is not known. */
 export declare function csvFiles(templates: Array<Buffer>): Array<string>
 
@@ -56,6 +62,18 @@ export interface NativeCertificate {
   key: string
 }
 
+/** What is asked of clients. */
+export interface NativeClientCertificates {
+  /** Refuse clients without one. */
+  required: boolean
+  /** Self-signed authorities, DER. */
+  roots: Array<Uint8Array>
+  /** Other certificates between a client's and a root. */
+  intermediates: Array<Uint8Array>
+  /** Tell clients the roots' names. */
+  hint: boolean
+}
+
 /** What happened to connections. */
 export interface NativeConnections {
   /** Became ready. */
@@ -72,6 +90,32 @@ export interface NativeConnections {
   broken: number
   /** To be kept, and ended by the server. */
   closedByServer: number
+}
+
+/** What a secure context is made of. */
+export interface NativeContextOptions {
+  /** One for each kind of key. */
+  identities: Array<NativeIdentity>
+  /** Clients are asked for certificates. */
+  clients?: NativeClientCertificates
+  /** ALPN. */
+  protocols: Array<Uint8Array>
+  /** Versions that are spoken. */
+  tls12: boolean
+  /** Versions that are spoken. */
+  tls13: boolean
+  /** Suites by number, the preferred one first; empty: the default. */
+  suites: Array<number>
+  /** The client's preference counts. */
+  clientOrder: boolean
+  /** Key exchange with ML-KEM is preferred. */
+  postQuantum: boolean
+  /** 48 bytes; none: no tickets. */
+  ticketKeys?: Uint8Array
+  /** Tickets of another context are not taken. */
+  ticketContext: string
+  /** Seconds. */
+  ticketLifetime: number
 }
 
 /** Rows for placeholders. */
@@ -152,6 +196,14 @@ export interface NativeHistograms {
   latency: string
   /** Done minus sent. */
   serviceTime: string
+}
+
+/** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
+export interface NativeIdentity {
+  /** The chain. */
+  chain: Array<Uint8Array>
+  /** The private key. */
+  key: Uint8Array
 }
 
 /** The generator's own lateness. */
@@ -346,6 +398,8 @@ export interface NativeSettings {
   noDelay: boolean
   /** 0: off. */
   tcpKeepAliveMs: number
+  /** How long TLS handshakes may take; missing: no TLS. */
+  handshakeMs?: number
 }
 
 /** Connections that are slower than they have to be. */
@@ -450,6 +504,15 @@ export declare function stackAddServer(settings: NativeSettings): number
 /** Takes a connected socket, whose descriptor is duplicated. */
 export declare function stackAdopt(server: number, fd: number): number
 
+/** The certificates that a client has shown, its own first. DER. */
+export declare function stackCertificates(connection: number): Array<Buffer>
+
+/**
+ * Answers a client's first message. `false`: nothing was answered. `told_alone`: requests come after
+ * `stackStartRequests` only.
+ */
+export declare function stackChoose(connection: number, context: NativeSecureContext, toldAlone: boolean): boolean
+
 /** Closes at once. */
 export declare function stackClose(connection: number, reset: boolean): void
 
@@ -461,6 +524,9 @@ export declare function stackConfigure(server: number, settings: NativeSettings)
 
 /** Ends this side when all is written. */
 export declare function stackEnd(connection: number): void
+
+/** Keying material (RFC 5705). */
+export declare function stackExport(connection: number, length: number, label: string, context?: Uint8Array | undefined | null): Buffer | null
 
 /** Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks. */
 export declare function stackFatal(error: unknown): void
@@ -489,6 +555,9 @@ export declare function stackProceedBehind(connection: number, taken: number): v
 /** Hands on the next bytes as they come. */
 export declare function stackProceedRaw(connection: number): void
 
+/** Hands on the rest of the connection's text as it comes, with what is kept of it. */
+export declare function stackRaw(connection: number): void
+
 /** How many of listeners and connections keep the process alive. */
 export declare function stackReference(count: number): void
 
@@ -509,3 +578,6 @@ export declare function stackSlow(server: number, receive: number, send: number)
  * be sent; `callback` takes the number of events of a batch.
  */
 export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, receiver: object, callback: (arg: number) => void): void
+
+/** Receives requests, after an end of the handshake that was told alone. */
+export declare function stackStartRequests(connection: number): void

@@ -773,17 +773,21 @@ if (
   }
 }
 
-const { NativeRun, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackClose, stackCloseListener, stackConfigure, stackEnd, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
 export { NativeRun }
+export { NativeSecureContext }
 export { csvFiles }
 export { selfSignedCertificate }
 export { stackAddresses }
 export { stackAddServer }
 export { stackAdopt }
+export { stackCertificates }
+export { stackChoose }
 export { stackClose }
 export { stackCloseListener }
 export { stackConfigure }
 export { stackEnd }
+export { stackExport }
 export { stackFatal }
 export { stackFunctions }
 export { stackIdle }
@@ -793,10 +797,12 @@ export { stackPause }
 export { stackProceed }
 export { stackProceedBehind }
 export { stackProceedRaw }
+export { stackRaw }
 export { stackReference }
 export { stackRelease }
 export { stackSetKeepAlive }
 export { stackSetNoDelay }
 export { stackSlow }
 export { stackStart }
+export { stackStartRequests }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -118,7 +118,11 @@ test('without the package for this platform one line says what is missing', asyn
 
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
-  if (/^(LICENSE|README\.md|package\.json|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(file))
+  if (
+    /^(LICENSE|README\.md|package\.json|register\.cjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
+      file,
+    )
+  )
     return false;
   if (file.startsWith('dist/report/assets/')) return false;
   const compiled = /^dist\/(.+)\.(js|d\.ts)$/.exec(file);

@@ -51,6 +51,7 @@ export function begin(
   if (socket.timeout > 0) resetTimeout(socket);
   socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
+  else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
   const response = new home.Response(request, home.responseOptions);
   if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
@@ -75,6 +76,12 @@ export function begin(
     answer(home, socket, request, response, flags);
   }
   if ((flags & FLAG_BODY) === 0) complete(request);
+}
+
+function closeReadable(request: Incoming): void {
+  const stream = request as unknown as { _dumpAndCloseReadable(): void; _read(): void };
+  stream._dumpAndCloseReadable();
+  stream._read();
 }
 
 /** A response that has to wait for those before it. */

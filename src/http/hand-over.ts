@@ -20,9 +20,7 @@ export function handOver(
   const { fd, bytes: kept } = native.stackRelease(socket.id);
   const unread = bytes ?? kept;
   home.forget(socket);
-  home.stats.connections.handedOver++;
-  home.stats.connections.native--;
-  home.stats.reasons[reason] = (home.stats.reasons[reason] ?? 0) + 1;
+  home.countHandedOver(reason);
   const { server } = socket;
   for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
   Object.setPrototypeOf(socket, net.Socket.prototype);
@@ -32,7 +30,7 @@ export function handOver(
   ordinary.server = server;
   ordinary._server = server;
   nodeConnection.call(server as never, ordinary);
-  count(home, ordinary.parser);
+  countRequests(home, ordinary);
   if (unread.length > 0) ordinary.emit('data', unread);
 }
 
@@ -46,7 +44,9 @@ interface OrdinarySocket extends net.Socket {
   parser: Parser | null;
 }
 
-function count(home: NativeServer, parser: Parser | null): void {
+/** Counts the requests that Node's parser finds on this socket. */
+export function countRequests(home: NativeServer, socket: object): void {
+  const { parser } = socket as { parser: Parser | null };
   const onIncoming = parser?.onIncoming;
   if (!parser || !onIncoming) return;
   parser.onIncoming = (request, keepAlive) => {

@@ -66,6 +66,7 @@ export interface ServerInternals {
   connectionsCheckingInterval: number;
   insecureHTTPParser?: boolean;
   httpValidation?: string;
+  blockList?: object;
   maxHeaderSize?: number;
   keepAliveTimeoutBuffer?: number;
   noDelay: boolean;

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type http from 'node:http';
 import type net from 'node:net';
+import { countRequests } from './hand-over.js';
 import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
@@ -8,6 +9,9 @@ import { native } from './native.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { installResponse } from './response.js';
+import { installSecureContext } from './secure-context.js';
+import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
+import { SecureSocket, Underlying } from './secure-socket.js';
 import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
 import { ServerSocket } from './socket.js';
 import { installStoreHeader } from './store-header.js';
@@ -78,7 +82,7 @@ interface AcceptingHandle extends TcpHandle {
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
-  if (!handle || server.insecureHTTPParser || lenient(server)) return;
+  if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
   startReactor();
   const home = natives.get(server) ?? adopt(server);
   home.configure();
@@ -92,11 +96,17 @@ export function takeOver(server: HttpServer): void {
 }
 
 function adopt(server: HttpServer): NativeServer {
-  const home = new NativeServer(server);
+  const secure = isSecure(server);
+  const home = secure ? new SecureServer(server) : new NativeServer(server);
   servers[home.id] = home;
   natives.set(server, home);
-  server.removeListener('connection', nodeConnection as never);
-  server.prependListener('connection', onConnection);
+  if (secure) {
+    server.removeListener('connection', nodeTlsConnection as never);
+    server.prependListener('connection', onTlsConnection);
+  }
+  const event = secure ? 'secureConnection' : 'connection';
+  server.removeListener(event, nodeConnection as never);
+  server.prependListener(event, onConnection);
   return home;
 }
 
@@ -123,13 +133,22 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
   };
 }
 
-function lenient(server: HttpServer): boolean {
+/** What only Node's own code knows. */
+function isNodes(server: HttpServer): boolean {
+  if (server.insecureHTTPParser || server.blockList) return true;
   return server.httpValidation === 'insecure' || server.httpValidation === 'relaxed';
 }
 
 /** In place of Node's own listener: native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof ServerSocket)) nodeConnection.call(this, socket);
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) return;
+  nodeConnection.call(this, socket);
+  const home = natives.get(this);
+  if (home && isSecure(home.server)) countRequests(home, socket);
+}
+
+function onTlsConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
 }
 
 const kInstalled = Symbol('millrace.installed');
@@ -164,5 +183,18 @@ export function install(prototype: object): void {
   };
   target.stats = function () {
     return natives.get(this)?.count() ?? null;
+  };
+}
+
+/** Puts the stack under every `https.Server` of this prototype. */
+export function installSecure(prototype: object): void {
+  installSecureContext();
+  install(prototype);
+  const target = prototype as { setTicketKeys(this: http.Server, keys: Buffer): void };
+  const { setTicketKeys } = target;
+  target.setTicketKeys = function (keys) {
+    setTicketKeys.call(this, keys);
+    const home = natives.get(this);
+    if (home instanceof SecureServer) home.forgetContexts();
   };
 }

@@ -18,6 +18,7 @@ import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 import { collected, flush, pending, setInTurn, settle } from './output.js';
+import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
 
@@ -155,6 +156,8 @@ function take(kind: number, id: number, at: number): void {
     case IDLE:
       socket.home.onIdle(socket);
       break;
+    default:
+      takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
   }
 }
 

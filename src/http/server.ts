@@ -16,10 +16,12 @@ import { ServerSocket, systemError } from './socket.js';
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
 const KEEP_ALIVE_BUFFER = 1000;
+const MAJOR = Number.parseInt(process.versions.node, 10);
 /** Milliseconds between two looks at the connections' rates. */
 const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
+type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
 /** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
@@ -65,6 +67,8 @@ export class NativeServer {
   ) => Outgoing;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
+  /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
+  readonly optimizeEmpty: boolean;
   #settings = '';
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
@@ -80,15 +84,17 @@ export class NativeServer {
     };
     this.Incoming = (own('IncomingMessage') ?? http.IncomingMessage) as never;
     this.Response = (own('ServerResponse') ?? http.ServerResponse) as never;
+    this.optimizeEmpty = own('OptimizeEmptyRequestsOption') === true;
     this.uniqueHeaders = own('kUniqueHeaders') ?? null;
     this.responseOptions = {
       highWaterMark: this.highWaterMark,
       rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
     };
-    this.id = native.stackAddServer(this.#native());
+    this.id = native.stackAddServer(this.settings());
   }
 
-  #native() {
+  /** What the reactor has to know. */
+  protected settings(): NativeSettings {
     const { server } = this;
     return {
       maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
@@ -111,7 +117,7 @@ export class NativeServer {
   configure(): void {
     this.limits = limitsOf(this.server);
     this.keepAliveTimeout = this.server.keepAliveTimeout;
-    const settings = this.#native();
+    const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
     this.#settings = text;
@@ -188,10 +194,14 @@ export class NativeServer {
 
   // A connection's life.
 
+  protected create(id: number): ServerSocket {
+    return new ServerSocket(id, this);
+  }
+
   open(id: number): ServerSocket | null {
     const { server } = this;
-    const socket = new ServerSocket(id, this);
-    if (server.maxConnections && server._connections >= server.maxConnections) {
+    const socket = this.create(id);
+    if (this.#isFull()) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
         const local = socket.address() as { address?: string; port?: number; family?: string };
@@ -212,6 +222,13 @@ export class NativeServer {
     server._connections++;
     reference(1);
     return socket;
+  }
+
+  #isFull(): boolean {
+    const { maxConnections, _connections } = this.server;
+    // Zero means "none" since Node 22, and "no limit" before.
+    if (maxConnections === 0 && MAJOR < 22) return false;
+    return maxConnections != null && _connections >= maxConnections;
   }
 
   connected(socket: ServerSocket): void {
@@ -318,7 +335,8 @@ export class NativeServer {
   }
 
   onIdle(socket: ServerSocket): void {
-    this.onTimeout(socket);
+    // A timeout that was set takes the keep-alive time itself.
+    if (socket.timeout === 0) this.onTimeout(socket);
   }
 
   onTimeout(socket: ServerSocket): void {
@@ -354,7 +372,7 @@ export class NativeServer {
   onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        if (this.#wantsUpgrade()) handOver(this, socket, bytes, 'upgrade');
+        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
         else native.stackProceed(socket.id);
         break;
       case DOUBT_BODY:
@@ -370,6 +388,16 @@ export class NativeServer {
     }
   }
 
+  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+    handOver(this, socket, bytes, reason);
+  }
+
+  countHandedOver(reason: string): void {
+    this.stats.connections.handedOver++;
+    this.stats.connections.native--;
+    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+  }
+
   #wantsUpgrade(): boolean {
     return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
   }
@@ -381,9 +409,9 @@ export class NativeServer {
       native.stackProceedRaw(socket.id);
       this.onError(socket, error);
     } else if (socket.incoming.length === 0) {
-      handOver(this, socket, bytes, 'unusual');
+      this.handOver(socket, bytes, 'unusual');
     } else {
-      socket.onAnswered = () => handOver(this, socket, bytes, 'unusual');
+      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
     }
   }
 
@@ -399,10 +427,10 @@ export class NativeServer {
     }
   }
 
-  /** Somebody listens for the connection's bytes: Node's own code gives them. */
-  wantsBytes(socket: ServerSocket): void {
+  /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
+  wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      handOver(this, socket, null, 'bytes wanted');
+      this.handOver(socket, made, 'bytes wanted');
     }
   }
 }

@@ -1,8 +1,9 @@
 import http from 'node:http';
+import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
 import { takeLimits } from './limits.js';
-import { install } from './listen.js';
+import { install, installSecure } from './listen.js';
 
 interface Slipstreamed {
   createServer: typeof http.createServer;
@@ -17,6 +18,7 @@ export function slipstream(): void {
   const target = http as Slipstreamed;
   if (target.millraceVersion !== undefined) return;
   install(http.Server.prototype);
+  installSecure(https.Server.prototype);
   target.createServer = createServerOf(http.createServer);
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();

@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
-import type { HostBody } from './host-parser.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
 import { appendBytes, appendText, collected, discard, flush, settleLater } from './output.js';
@@ -50,7 +49,7 @@ export class ServerSocket {
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
   /** Reads the rest of the connection in place of the reactor. */
-  foreign: HostBody | null = null;
+  foreign: { take(bytes: Buffer): void } | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
@@ -311,6 +310,8 @@ export class ServerSocket {
     const corked = this.corked > 0;
     if (corked) discard(this);
     else if (collected(this) > 0) flush();
+    // Before it is destroyed: afterwards nothing is set any more.
+    if (this.timeout > 0) this.setTimeout(0);
     this.allLeft = !error && !corked && this.queued === 0;
     this.#destroyed = true;
     if (error) {
@@ -364,6 +365,10 @@ export class ServerSocket {
   }
   read() {
     return null;
+  }
+  push(chunk: string | Uint8Array | null, encoding?: BufferEncoding) {
+    if (chunk !== null) this.home.wantsBytes(this, Buffer.from(chunk as string, encoding));
+    return true;
   }
   setEncoding(): never {
     throw Object.assign(
@@ -445,7 +450,6 @@ function closeSocket(socket: ServerSocket, error: Error | null): void {
   }
   if (error) socket.emit('error', error);
   socket.closed = true;
-  if (socket.timeout > 0) socket.setTimeout(0);
   socket.home.onClose(socket);
   socket.emit('close', socket._hadError);
   socket.home.released();

@@ -11,6 +11,7 @@
 //! - [`timers`]: a heap of times
 //! - [`transport`]: the seam between a connection and its bytes
 //! - [`stream`], [`tls`]: the transports of production
+//! - [`secure_context`], [`tickets`], `server_tls`: TLS for servers
 //! - [`cpu`]: how long a thread waited for a core
 //! - [`names`]: host names to addresses
 
@@ -22,7 +23,11 @@ pub mod cpu;
 pub mod listener;
 pub mod names;
 pub mod poll;
+pub mod secure_context;
+#[cfg(unix)]
+pub mod server_tls;
 pub mod stream;
+pub mod tickets;
 pub mod timers;
 pub mod tls;
 pub mod transport;

@@ -89,16 +89,27 @@ impl Socket {
         }
     }
 
-    /// Leaves the loop and gives the descriptor away.
-    pub fn release(mut self, registry: &Registry) -> io::Result<OwnedFd> {
-        match &mut self {
-            Self::Tcp(stream) => registry.deregister(stream)?,
-            Self::Unix(stream) => registry.deregister(stream)?,
+    /// Leaves the loop in which it is registered, and gives the descriptor away.
+    pub fn release(mut self, registry: Option<&Registry>) -> io::Result<OwnedFd> {
+        if let Some(registry) = registry {
+            match &mut self {
+                Self::Tcp(stream) => registry.deregister(stream)?,
+                Self::Unix(stream) => registry.deregister(stream)?,
+            }
         }
         Ok(match self {
             Self::Tcp(stream) => stream.into(),
             Self::Unix(stream) => stream.into(),
         })
+    }
+
+    /// Writes what is the last before our side ends: it leaves with the end, in one segment where that can be.
+    pub(crate) fn write_last(&self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        const MORE: i32 = rustix::net::SendFlags::MORE.bits() as i32;
+        #[cfg(not(target_os = "linux"))]
+        const MORE: i32 = 0;
+        self.options().send_with_flags(bytes, MORE)
     }
 
     /// The options that socket2 knows.

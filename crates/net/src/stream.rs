@@ -199,12 +199,16 @@ impl Socket {
 
     /// Takes as many of the bytes of both as can go out now.
     pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
-        let both = [io::IoSlice::new(first), io::IoSlice::new(second)];
+        self.write_many(&[io::IoSlice::new(first), io::IoSlice::new(second)])
+    }
+
+    /// Takes as many of the bytes of all parts as can go out now.
+    pub fn write_many(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
         loop {
             let result = match self {
-                Self::Tcp(stream) => stream.write_vectored(&both),
+                Self::Tcp(stream) => stream.write_vectored(parts),
                 #[cfg(unix)]
-                Self::Unix(stream) => stream.write_vectored(&both),
+                Self::Unix(stream) => stream.write_vectored(parts),
             };
             match result {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -8,4 +8,5 @@ mod event_loop;
 mod outcome;
 mod plan;
 mod run;
+mod secure;
 mod stack;

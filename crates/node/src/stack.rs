@@ -16,6 +16,9 @@ use crate::event_loop::{EventLoop, Woken};
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
 
+/// A time that does not come.
+const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// Memory that JavaScript made and that is referenced for as long as the reactor lives.
 struct Shared<T> {
     start: *mut T,
@@ -153,7 +156,7 @@ impl Stack {
     }
 }
 
-fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
+pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     STACK.with_borrow(|stack| {
         let stack =
             stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
@@ -267,6 +270,8 @@ pub struct NativeSettings {
     pub no_delay: bool,
     /// 0: off.
     pub tcp_keep_alive_ms: f64,
+    /// How long TLS handshakes may take; missing: no TLS.
+    pub handshake_ms: Option<f64>,
 }
 
 impl From<NativeSettings> for Settings {
@@ -283,6 +288,7 @@ impl From<NativeSettings> for Settings {
             keep_alive: positive(native.keep_alive_ms),
             no_delay: native.no_delay,
             tcp_keep_alive: positive(native.tcp_keep_alive_ms),
+            tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
         }
     }
 }

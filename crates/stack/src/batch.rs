@@ -29,6 +29,13 @@ pub enum Kind {
     AcceptFailed = 10,
     /// Bytes as they came, after [`crate::Reactor::proceed_raw`]: offset, length. Nothing more is read.
     Raw = 11,
+    /// TLS: a client has begun; [`crate::Reactor::choose`] goes on: offset and length of the server name that it
+    /// asks for, and 1 if its bytes are not TLS as the reactor knows it.
+    Hello = 12,
+    /// TLS: the handshake is done: offset and length of the server name, suite, [`secure`] flags, verdict.
+    Secure = 13,
+    /// TLS has failed: what kind ([`failed`]), alert, offset and length of a text, 1 if that was in the handshake.
+    Failed = 14,
 }
 
 /// What is unusual.
@@ -61,6 +68,30 @@ pub mod flag {
     pub const MORE: i32 = 32;
 }
 
+/// Flags of a finished handshake. Above them stands which protocol was chosen, counted from one.
+pub mod secure {
+    /// An earlier session was resumed.
+    pub const RESUMED: i32 = 1;
+    /// TLS 1.3.
+    pub const TLS13: i32 = 2;
+    /// Where the protocol stands.
+    pub const PROTOCOL_SHIFT: usize = 8;
+}
+
+/// How TLS has failed.
+pub mod failed {
+    /// As the text says.
+    pub const OTHER: i32 = 0;
+    /// By the peer's alert.
+    pub const ALERT: i32 = 1;
+    /// For want of a client's certificate.
+    pub const NO_CERTIFICATE: i32 = 2;
+    /// At a record that is not the session's.
+    pub const DECRYPT: i32 = 3;
+    /// The handshake has taken too long.
+    pub const TIMEOUT: i32 = 4;
+}
+
 /// The caller's memory for one turn. Bytes are read into `bytes` and stay where they are.
 #[derive(Debug)]
 pub struct Batch<'a> {
@@ -85,6 +116,16 @@ impl<'a> Batch<'a> {
     /// Events for which there is room.
     pub(crate) fn room(&self) -> usize {
         self.events.len() / EVENT_LENGTH - self.count
+    }
+
+    /// Keeps bytes for an event, as far as there is room; gives where they are.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> (i32, i32) {
+        let start = self.used;
+        let length = bytes.len().min(self.bytes.len() - start);
+        self.bytes[start..start + length].copy_from_slice(&bytes[..length]);
+        self.used += length;
+        // In range: offsets within a batch's memory.
+        (start as i32, length as i32)
     }
 
     /// Adds an event; the caller has seen to it that there is room.

@@ -9,12 +9,15 @@ use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::channel::Channel;
 use crate::settings::Settings;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
+/// A server name in a handshake is no longer (RFC 1035, section 2.3.4).
+const MAX_NAME: usize = 256;
 /// A request's flags have the number of its fields above them.
 const FIELDS_SHIFT: usize = 8;
 /// Events of one request at most, beside its body's: a head, its end, the end of the stream.
@@ -22,7 +25,9 @@ pub(crate) const EVENTS: usize = 4;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+pub(crate) enum Phase {
+    /// TLS is being agreed on.
+    Handshake,
     Head,
     Body(BodyDecoder),
     /// Empty lines at most: the last request closes the connection.
@@ -31,6 +36,8 @@ enum Phase {
     Unsure,
     /// The host's parser reads on.
     Raw,
+    /// Everything is told as it comes.
+    Through,
     /// The peer's side has ended, or ours reads no more.
     Ended,
 }
@@ -48,18 +55,21 @@ pub(crate) enum Flow {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) socket: Socket,
+    pub(crate) channel: Channel,
     pub(crate) server: usize,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    phase: Phase,
+    pub(crate) phase: Phase,
     parser: HeadParser,
     /// Bytes that were sent and not taken by the system, from `written` on.
     output: Vec<u8>,
     written: usize,
     /// Requests that are with the caller.
     pub(crate) in_flight: u32,
+    /// As many as may be; the next one waits until half of them are answered, so that what is kept is not
+    /// looked through for each.
+    pub(crate) full: bool,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
     /// The last request that was told is the connection's last one.
@@ -67,7 +77,7 @@ pub(crate) struct Connection {
     /// An upgrade was declined: the request is an ordinary one.
     plain: bool,
     /// The socket may hold more.
-    readable: bool,
+    pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     peer_ended: bool,
     /// Our side ends when all is written.
@@ -86,24 +96,39 @@ pub(crate) struct Connection {
     pub(crate) idle_since: Nanos,
     /// A keep-alive timer is set.
     pub(crate) timed: bool,
+    /// After the handshake, requests wait for [`Self::start`].
+    pub(crate) told_alone: bool,
+    /// TLS is not agreed on yet.
+    pub(crate) shaking: bool,
+    /// The end of a handshake waits for the first response to leave with.
+    pub(crate) owes_flush: bool,
     /// In the list of those that go on without an event.
     pub(crate) listed: bool,
+    /// Is not registered yet.
+    pub(crate) fresh: bool,
     /// Its end was told.
     pub(crate) gone: bool,
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, server: usize, peer: Option<SocketAddr>, now: Nanos) -> Self {
+    pub(crate) fn new(
+        channel: Channel,
+        server: usize,
+        peer: Option<SocketAddr>,
+        now: Nanos,
+    ) -> Self {
+        let shaking = matches!(channel, Channel::Tls(_));
         Self {
-            socket,
+            phase: if shaking { Phase::Handshake } else { Phase::Head },
+            channel,
             server,
             peer,
             input: Vec::new(),
-            phase: Phase::Head,
             parser: HeadParser::default(),
             output: Vec::new(),
             written: 0,
             in_flight: 0,
+            full: false,
             paused: false,
             closes: false,
             plain: false,
@@ -118,7 +143,11 @@ impl Connection {
             left: 0,
             idle_since: Nanos::NEVER,
             timed: false,
+            told_alone: false,
+            shaking,
+            owes_flush: false,
             listed: false,
+            fresh: false,
             gone: false,
         }
     }
@@ -134,20 +163,21 @@ impl Connection {
         self.in_flight == 0 && self.began == Nanos::NEVER
     }
 
-    fn stalled(&self, settings: &Settings) -> bool {
+    fn stalled(&self) -> bool {
         if self.gone {
             return true;
         }
         match self.phase {
-            Phase::Head => self.in_flight >= settings.max_pipelined || self.paused,
-            Phase::Body(_) | Phase::Closed | Phase::Raw => self.paused,
+            Phase::Head => self.full || self.paused,
+            Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
+            Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
     }
 
     /// There is something to do without a new event of the socket.
-    pub(crate) fn can_go_on(&self, settings: &Settings) -> bool {
-        (self.readable || !self.input.is_empty()) && !self.stalled(settings)
+    pub(crate) fn can_go_on(&self) -> bool {
+        (self.readable || !self.input.is_empty()) && !self.stalled()
     }
 
     /// Takes what has arrived, as far as the caller's memory and the limits allow.
@@ -159,20 +189,27 @@ impl Connection {
         now: Nanos,
     ) -> Flow {
         for _ in 0..READS {
-            if self.stalled(settings) {
+            if self.stalled() {
                 return Flow::Idle;
             }
             let kept = self.input.len();
-            if batch.bytes.len() < batch.used + kept + READ || batch.room() < EVENTS {
+            let room = self.channel.room();
+            if batch.bytes.len() < batch.used + kept + room + MAX_NAME || batch.room() < EVENTS {
                 return Flow::Again;
+            }
+            if let Phase::Handshake = self.phase
+                && let Some(flow) = self.shake_hands(id, batch, now)
+            {
+                return flow;
             }
             let start = batch.used;
             let mut end = start + kept;
             batch.bytes[start..end].copy_from_slice(&self.input);
             self.input.clear();
             let mut eof = false;
-            if self.readable {
-                match self.socket.read(&mut batch.bytes[end..end + READ]) {
+            // What is kept is a part of a head or trailer at most, unless the caller made us wait.
+            if self.readable && kept < READ {
+                match self.channel.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
@@ -182,7 +219,7 @@ impl Connection {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
                     }
-                    Err(error) => return Flow::Broken(error.raw_os_error().unwrap_or(0)),
+                    Err(error) => return self.broken(id, batch, &error),
                 }
             }
             let taken = self.take(id, settings, batch, (start, end), now);
@@ -194,7 +231,7 @@ impl Connection {
             }
             if eof {
                 let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
-                if matches!(self.phase, Phase::Unsure) || self.stalled(settings) && middle {
+                if matches!(self.phase, Phase::Unsure) || self.stalled() && middle {
                     // Told when the caller has taken what came before.
                     self.readable = true;
                 } else {
@@ -220,7 +257,7 @@ impl Connection {
         now: Nanos,
     ) -> usize {
         let mut at = from;
-        while at < to && !self.stalled(settings) && batch.room() >= EVENTS {
+        while at < to && !self.stalled() && batch.room() >= EVENTS {
             match &mut self.phase {
                 Phase::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
@@ -235,6 +272,7 @@ impl Connection {
                         }
                         Parsed::Complete(head) => {
                             self.request(id, batch, at, to, &head);
+                            self.full = self.in_flight >= settings.max_pipelined;
                             at += head.start + head.length;
                         }
                     }
@@ -274,7 +312,11 @@ impl Connection {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
                     return self.ask(batch, (at, to));
                 }
-                Phase::Unsure | Phase::Ended => break,
+                Phase::Through => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    at = to;
+                }
+                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
             }
         }
         at
@@ -358,6 +400,11 @@ impl Connection {
         self.plain = true;
     }
 
+    /// Tells everything as it is from now on, what was kept first.
+    pub(crate) fn through(&mut self) {
+        self.phase = Phase::Through;
+    }
+
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;
@@ -372,7 +419,7 @@ impl Connection {
 
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len() - self.written + self.channel.unsent()
     }
 
     /// Sends, and keeps what the system does not take.
@@ -380,7 +427,7 @@ impl Connection {
         let mut taken = 0;
         if self.output.is_empty() {
             while taken < bytes.len() {
-                match self.socket.write(&bytes[taken..]) {
+                match self.channel.write(&bytes[taken..]) {
                     Ok(0) => break,
                     Ok(count) => taken += count,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -405,7 +452,7 @@ impl Connection {
             self.send(first)?;
             return self.send(second);
         }
-        let taken = match self.socket.write_two(first, second) {
+        let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -422,11 +469,12 @@ impl Connection {
 
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if self.output.is_empty() {
+        if self.queued() == 0 {
+            self.channel.flush()?;
             return Ok(false);
         }
         while self.written < self.output.len() {
-            match self.socket.write(&self.output[self.written..]) {
+            match self.channel.write(&self.output[self.written..]) {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
                     self.written += count;
@@ -438,6 +486,9 @@ impl Connection {
         }
         self.output = Vec::new();
         self.written = 0;
+        if !self.channel.flush()? {
+            return Ok(false);
+        }
         self.waiting_since = Nanos::NEVER;
         self.left = 0;
         Ok(true)
@@ -457,7 +508,7 @@ impl Connection {
         if self.queued() == 0 {
             return false;
         }
-        if self.waiting_since == Nanos::default() {
+        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
             self.waiting_since = now;
             self.left = 0;
         }
@@ -466,7 +517,9 @@ impl Connection {
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
-        (self.socket, self.input)
+        let (socket, mut bytes) = self.channel.into_parts();
+        bytes.extend_from_slice(&self.input);
+        (socket, bytes)
     }
 }
 

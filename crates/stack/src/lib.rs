@@ -7,6 +7,7 @@
 //!
 //! - [`reactor`]: the poll descriptor, all listeners and connections of one thread
 //! - [`connection`]: one connection: what was read, what is still to be written, where it stands
+//! - `channel`, `handshake`: a connection's bytes, as they are or through TLS
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server
 //!
@@ -16,10 +17,13 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod channel;
 mod connection;
+mod handshake;
 pub mod reactor;
 pub mod settings;
 
 pub use batch::Batch;
+pub use millrace_net::{secure_context, server_tls};
 pub use reactor::Reactor;
 pub use settings::Settings;

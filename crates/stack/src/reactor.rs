@@ -1,16 +1,19 @@
 //! All listeners and connections of one thread.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use millrace_net::secure_context::SecureContext;
+use millrace_net::server_tls::ServerTls;
 use millrace_net::stream::Socket;
 use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
 use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use crate::batch::{Batch, Kind};
+use crate::channel::Channel;
 use crate::connection::{Connection, EVENTS, Flow, READ};
 use crate::settings::Settings;
 
@@ -31,6 +34,8 @@ const RATE_GRACE: Duration = Duration::from_secs(5);
 enum Timer {
     Idle(usize),
     Accept(usize),
+    /// The handshakes of a server.
+    Handshakes(usize),
 }
 
 #[derive(Debug)]
@@ -54,6 +59,12 @@ pub struct Reactor {
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
+    /// Connections that are not registered yet.
+    fresh: Vec<usize>,
+    /// Connections that owe the end of a handshake.
+    owing: Vec<usize>,
+    /// Servers with a timer for their handshakes.
+    watched: Vec<usize>,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
     woken: bool,
@@ -77,6 +88,9 @@ impl Reactor {
             connections: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
+            fresh: Vec::new(),
+            owing: Vec::new(),
+            watched: Vec::new(),
             gone: Vec::new(),
             woken: false,
             timers_changed: false,
@@ -162,14 +176,50 @@ impl Reactor {
         }
         let entry = self.connections.vacant_entry();
         let id = entry.key();
-        socket.register(self.poll.registry(), Token(id))?;
-        entry.insert(Connection::new(socket, server, peer, self.now));
+        let fresh = settings.tls.is_none() && !adopted;
+        let channel = match settings.tls {
+            None if fresh => {
+                self.fresh.push(id);
+                Channel::Plain(socket)
+            }
+            None => {
+                socket.register(self.poll.registry(), Token(id))?;
+                Channel::Plain(socket)
+            }
+            Some(limit) => {
+                socket.register(self.poll.registry(), Token(id))?;
+                if !self.watched.contains(&server) {
+                    self.watched.push(server);
+                    self.timers.push(self.now + limit, Timer::Handshakes(server));
+                    self.timers_changed = true;
+                }
+                Channel::tls(socket)
+            }
+        };
+        let connection = entry.insert(Connection::new(channel, server, peer, self.now));
+        connection.fresh = fresh;
         Ok(id)
+    }
+
+    /// Connections that still live after their first batch are watched from now on. One whose only request
+    /// is answered at once costs no registration.
+    fn watch_fresh(&mut self) {
+        while let Some(id) = self.fresh.pop() {
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if std::mem::take(&mut connection.fresh)
+                && let Channel::Plain(socket) = &mut connection.channel
+            {
+                // What has arrived in the meantime is told when the socket is registered. Only a lack of
+                // memory makes that fail; the timers see to such a connection.
+                socket.register(self.poll.registry(), Token(id)).ok();
+            }
+        }
     }
 
     /// Takes what has happened into `batch`, without waiting. To be called again at once if the batch
     /// came back full, i.e. if it gives `true`.
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+        self.watch_fresh();
         for id in self.gone.drain(..) {
             self.connections.try_remove(id);
         }
@@ -236,8 +286,15 @@ impl Reactor {
         self.again.push(id);
     }
 
-    /// Makes the descriptor readable, for what is left to do after a turn.
+    /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
+    /// becomes readable if there is more.
     pub fn wake_again(&mut self) {
+        self.watch_fresh();
+        for id in self.owing.drain(..) {
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.flush().ok();
+            }
+        }
         if !self.again.is_empty() && !self.woken {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
@@ -265,8 +322,10 @@ impl Reactor {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
                     if let Ok(connection) = self.add(socket, peer, server, false) {
-                        // What it has sent is told by an event of its own.
                         batch.push(Kind::Open, connection, &[server as i32]);
+                        if self.connections[connection].fresh {
+                            self.receive(connection, batch);
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -296,6 +355,16 @@ impl Reactor {
             Flow::Idle => {}
             Flow::Again => self.again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
+        }
+        if let Some(connection) = self.connections.get_mut(id)
+            && std::mem::take(&mut connection.owes_flush)
+        {
+            if connection.in_flight > 0 {
+                self.owing.push(id);
+            } else {
+                // What fails here is told when the connection is read.
+                connection.flush().ok();
+            }
         }
     }
 
@@ -336,8 +405,55 @@ impl Reactor {
             match timer {
                 Timer::Accept(id) => self.again(LISTENERS + id),
                 Timer::Idle(id) => self.on_idle(id, batch),
+                Timer::Handshakes(server) => self.on_handshakes(server, batch),
             }
         }
+    }
+
+    fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
+        self.watched.retain(|&watched| watched != server);
+        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else {
+            return;
+        };
+        let mut next = Nanos::NEVER;
+        for (id, connection) in self.connections.iter_mut() {
+            if connection.server != server || !connection.shaking || connection.gone {
+                continue;
+            }
+            let at = connection.began + limit;
+            if at <= self.now && batch.room() >= EVENTS {
+                connection.tell_timeout(id, batch);
+            } else {
+                next = next.min(at.max(self.now));
+            }
+        }
+        if next != Nanos::NEVER {
+            self.watched.push(server);
+            self.timers.push(next, Timer::Handshakes(server));
+        }
+    }
+
+    /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
+    /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
+    pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
+        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context, told_alone));
+        if chosen {
+            self.wake(id);
+        }
+        chosen
+    }
+
+    /// Receives requests, after an end of the handshake that was told alone.
+    pub fn start(&mut self, id: usize) {
+        if self.connections.get_mut(id).is_some_and(Connection::start) {
+            self.wake(id);
+        }
+    }
+
+    /// The TLS of a connection.
+    #[must_use]
+    pub fn tls(&self, id: usize) -> Option<&ServerTls> {
+        self.connections.get(id)?.tls()
     }
 
     fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -396,7 +512,6 @@ impl Reactor {
     pub fn finish(&mut self, id: usize, done: u32) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(settings) = self.servers.get(connection.server) else { return };
-        let waited = connection.in_flight >= settings.max_pipelined;
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
             connection.idle_since = self.now;
@@ -408,7 +523,11 @@ impl Reactor {
                 self.timers_changed = true;
             }
         }
-        if waited && connection.can_go_on(settings) {
+        let goes_on = connection.full && connection.in_flight <= settings.max_pipelined / 2;
+        if goes_on {
+            connection.full = false;
+        }
+        if goes_on && connection.can_go_on() {
             self.wake(id);
         }
     }
@@ -417,8 +536,7 @@ impl Reactor {
     pub fn pause(&mut self, id: usize, paused: bool) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.paused = paused;
-        let Some(settings) = self.servers.get(connection.server) else { return };
-        if !paused && connection.can_go_on(settings) {
+        if !paused && connection.can_go_on() {
             self.wake(id);
         }
     }
@@ -447,6 +565,14 @@ impl Reactor {
         }
     }
 
+    /// Hands on everything as it comes, what was read and not told first.
+    pub fn through(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.through();
+            self.wake(id);
+        }
+    }
+
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -460,8 +586,7 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if !connection.ended {
             connection.ended = true;
-            // Fails where the peer has reset the connection: then reading tells it.
-            connection.socket.options().shutdown(Shutdown::Write).ok();
+            connection.channel.end();
         }
     }
 
@@ -470,7 +595,7 @@ impl Reactor {
         let Some(connection) = self.connections.try_remove(id) else { return };
         if reset {
             // Best effort: the connection is closed either way.
-            connection.socket.options().set_linger(Some(Duration::ZERO)).ok();
+            connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
         }
         self.gone.retain(|&gone| gone != id);
     }
@@ -478,22 +603,25 @@ impl Reactor {
     /// Gives a connection away: its descriptor, and the bytes that were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
         let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let fresh = connection.fresh;
         let (socket, input) = connection.into_parts();
-        Ok((socket.release(self.poll.registry())?, input))
+        let watched = (!fresh).then(|| self.poll.registry());
+        Ok((socket.release(watched)?, input))
     }
 
     /// Both ends of a connection; `None` where they have no address.
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.get(id) else { return (None, None) };
-        let local = connection.socket.options().local_addr().ok().and_then(|a| a.as_socket());
+        let local =
+            connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
         (local, connection.peer)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        self.connections.get(id).map(|connection| connection.socket.options())
+        self.connections.get(id).map(|connection| connection.channel.socket().options())
     }
 
     /// Connections of a server whose request has taken too long to arrive.
@@ -509,7 +637,9 @@ impl Reactor {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
         };
         let late = |connection: &Connection| {
-            !connection.head_done && over(connection.began, head) || over(connection.began, whole)
+            !connection.shaking
+                && (!connection.head_done && over(connection.began, head)
+                    || over(connection.began, whole))
         };
         let all = self.connections.iter().filter(|(_, c)| c.server == server);
         all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()

@@ -18,16 +18,19 @@ pub struct Settings {
     pub no_delay: bool,
     /// TCP's own probes, after this much silence.
     pub tcp_keep_alive: Option<Duration>,
+    /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
+    pub tls: Option<Duration>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             head: HeadLimits { bytes: 16 * 1024, fields: 1000 },
-            max_pipelined: 64,
+            max_pipelined: 1000,
             keep_alive: Some(Duration::from_secs(6)),
             no_delay: true,
             tcp_keep_alive: None,
+            tls: None,
         }
     }
 }

@@ -1,0 +1,120 @@
+// The cases of the suite `stack`: the same application with and without Millrace. As in ../cases.js, but
+//   tools            rows: names of runtimes.js; `loads` may name the row's tool and another `app`
+//   load.app         the application, a file of apps/
+//   shareOfCapacity  an open load at this share of what the baseline can do
+//   quiet            what others may use of a core, where that has to be less than elsewhere
+//   vary             of an idle case: with how many connections memory is read
+//   flood            how many requests, and how long they may take
+
+const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline: 'node' };
+const times = (atLeast) => [{ than: 'node', atLeast }];
+
+const frameworks = [
+  ['express', 'Express 5', 1.3],
+  ['fastify', 'Fastify 5', 1.6],
+  ['koa', 'Koa 3', 1.4],
+].map(([name, title, factor]) => ({
+  ...serving,
+  name,
+  question: `A hello world on ${title}?`,
+  load: { app: `hello-${name}`, connections: 50 },
+  bars: times(factor),
+}));
+
+const tls = [
+  ['keep-alive', 'Requests/s over TLS on 50 connections that stay?', 2.5],
+  ['resume', 'A TLS connection with a resumed handshake for each request?', 5],
+  ['full', 'A TLS connection with a full handshake for each request (ECDSA P-256)?', 1.2],
+].map(([mode, question, factor]) => ({
+  ...serving,
+  name: `tls-${mode}`,
+  question,
+  load: { app: 'hello-tls', connections: 50, tls: mode },
+  bars: times(factor),
+  columns: mode === 'keep-alive' ? [] : ['resumed'],
+}));
+
+export const stack = [
+  {
+    ...serving,
+    name: 'hello',
+    question: 'Requests/s of a hello world (writeHead and end) on 50 connections that stay?',
+    load: { app: 'hello', connections: 50 },
+    tools: [...serving.tools, 'nginx'],
+    bars: times(2),
+    note: 'Aimed at: 2.6. nginx answers from its configuration (`return 200`): no application.',
+  },
+  {
+    ...serving,
+    name: 'latency',
+    question: 'Latency of the hello world at 60 % of the load that node:http can bear?',
+    // Longer and quieter than others, since a stall of the machine of 100 ms is 5 % of 2 s, and would be the p95.
+    load: { app: 'hello', connections: 50, seconds: 5 },
+    quiet: 0.03,
+    shareOfCapacity: 0.6,
+    bars: [{ than: 'node', metric: 'p95Ms', atMost: 0.75 }],
+  },
+  {
+    ...serving,
+    name: 'pipelining-16',
+    question: 'Requests/s of the hello world with 16 requests in flight on each of 50 connections?',
+    load: { app: 'hello', connections: 50, pipelining: 16 },
+    bars: times(5),
+  },
+  {
+    ...serving,
+    name: 'close',
+    question: 'Requests/s of the hello world with a connection for each request?',
+    load: { app: 'hello', connections: 50, close: true },
+    bars: times(2.5),
+  },
+  {
+    ...serving,
+    name: 'echo',
+    question: 'A POST of 10 bytes, echoed by pipe; and is that as fast as by a buffer?',
+    load: { app: 'echo-pipe', connections: 50, body: '0123456789' },
+    loads: {
+      'node, buffered': { tool: 'node', app: 'echo-buffer' },
+      'millrace, buffered': { tool: 'millrace', app: 'echo-buffer' },
+    },
+    tools: [...serving.tools, 'node, buffered', 'millrace, buffered'],
+    bars: [...times(2.5), { than: 'millrace, buffered', atLeast: 0.95 }],
+  },
+  {
+    ...serving,
+    name: 'download',
+    question: 'Responses of 64 KiB?',
+    load: { app: 'download', connections: 50 },
+    bars: times(1.2),
+  },
+  {
+    ...serving,
+    name: 'upload',
+    question: 'Uploads of 1 MiB, whose bytes are counted?',
+    // More in flight at once does not fit into the cache, and its misses are what would be measured.
+    load: { app: 'upload', connections: 10, bodyBytes: 2 ** 20 },
+    bars: times(1.2),
+  },
+  ...frameworks,
+  ...tls,
+  {
+    name: 'idle',
+    kind: 'idle',
+    question: 'Memory of the server for each idle connection that has had an answer?',
+    load: { app: 'idle' },
+    vary: { from: 100, to: 10_100 },
+    tools: ['node', 'millrace'],
+    baseline: 'node',
+    bars: [{ than: 'node', metric: 'bytesEach', atMost: 0.25 }],
+  },
+  {
+    name: 'flood',
+    kind: 'flood',
+    question:
+      '500 000 requests on one connection without waiting, each answered after 0 to 1000 ms: all, in order, in how much memory?',
+    load: { app: 'delay' },
+    flood: { requests: 500_000, limitSeconds: 1200 },
+    tools: ['node', 'millrace'],
+    bars: [{ atMost: 16 }],
+  },
+];

@@ -1,0 +1,88 @@
+// Cases of a flood: one connection that writes requests without waiting for answers.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { collect, end, errorLine, start } from '../processes.js';
+import { failureLines, runRounds, withServer } from '../rounds.js';
+import { count, table } from '../table.js';
+
+const client = fileURLToPath(new URL('flood-client.js', import.meta.url));
+/** Load on `/` before the flood, after which the heap has the size that work gives it. */
+const WARMUP = { connections: 50, seconds: 3 };
+
+/** Runs a case once for each row; `{ runs, failures }`. */
+export function run(bench, context) {
+  const { requests, limitSeconds } = bench.flood;
+  const measure = async (name, load) => {
+    const server = context.found.get(name).server(load);
+    const { used } = await withServer({ server }, context, async (run, running) => {
+      const { port, pid } = running;
+      const startKb = memoryKb(pid, 'VmRSS');
+      await run('millrace', WARMUP, { observe: false });
+      const warmKb = memoryKb(pid, 'VmRSS');
+      resetPeak(pid);
+      const said = await flood({ port, requests, limitSeconds }, context.cores.client);
+      // Throws if the server is no more.
+      await running.sample();
+      return { startKb, warmKb, peakKb: memoryKb(pid, 'VmHWM'), requests, ...said };
+    });
+    return used;
+  };
+  return runRounds(bench, { ...context, rounds: 1 }, measure, { back: false });
+}
+
+/** What the client says: `{ answered, fault, seconds }`. */
+async function flood({ port, requests, limitSeconds }, cores) {
+  const child = start([process.execPath, client, port, requests].map(String), cores);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const timer = setTimeout(() => end(child), limitSeconds * 1000);
+  const { code } = await child.exited;
+  clearTimeout(timer);
+  if (code !== 0) throw new Error(errorLine(stderr()));
+  return JSON.parse(stdout());
+}
+
+/** A line of /proc/<pid>/status: `VmRSS`, resident now, or `VmHWM`, the peak of that. */
+function memoryKb(pid, key) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(status)[1]);
+}
+
+/** From here on `VmHWM` is the peak since now (proc(5), clear_refs). */
+function resetPeak(pid) {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+const growthMib = ({ warmKb, peakKb }) => (peakKb - warmKb) / 1024;
+
+/** The lines of a case's result. */
+export function summarize({ bars }, { runs, failures }) {
+  const mib = (kb) => (kb / 1024).toFixed(1);
+  const rows = runs.map((one) => [
+    one.row,
+    `${count(one.answered)} of ${count(one.requests)}`,
+    one.seconds.toFixed(1),
+    mib(one.startKb),
+    mib(one.warmKb),
+    mib(one.peakKb),
+    growthMib(one).toFixed(1),
+  ]);
+  const head = ['server', 'answered in order', 'seconds', 'MiB at the start', 'after a warm-up'];
+  head.push('peak in the flood', 'growth');
+  const faults = runs.flatMap(({ row, fault }) => (fault ? [`- ${row}: ${fault}`] : []));
+  return [
+    ...table(head, rows),
+    '',
+    ...failureLines(failures),
+    ...faults,
+    ...bars.map((bar) => judge(bar, runs)),
+  ];
+}
+
+/** The line that says whether a bar is met. */
+function judge({ row = 'millrace', atMost }, runs) {
+  const bar = `- bar: ${row} answers all in order and grows by at most ${atMost} MiB`;
+  const one = runs.find((candidate) => candidate.row === row);
+  if (!one) return `${bar}: not measured`;
+  const met = one.answered === one.requests && growthMib(one) <= atMost;
+  return `${bar}: **${met ? 'met' : 'missed'}**`;
+}

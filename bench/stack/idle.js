@@ -1,0 +1,75 @@
+// Cases of idle connections: the server's memory with few and with many of them open.
+import { connect } from 'node:net';
+import { judge, relative } from '../ratios.js';
+import { failureLines, runRounds, withServer } from '../rounds.js';
+import { median } from '../statistics.js';
+import { count, table } from '../table.js';
+
+/** How many connections are being opened at a time. */
+const AT_ONCE = 100;
+const ANSWER_LIMIT_MS = 10_000;
+const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** Runs a case; `{ runs, failures }`. */
+export function run(bench, context) {
+  const { from, to } = bench.vary;
+  const measure = async (name, load) => {
+    const server = context.found.get(name).server(load);
+    const { used } = await withServer({ server }, context, (_, running) =>
+      residentBytesAt([from, to], running),
+    );
+    const [fewBytes, manyBytes] = used;
+    return { fewBytes, manyBytes, bytesEach: (manyBytes - fewBytes) / (to - from) };
+  };
+  return runRounds(bench, context, measure, { back: false });
+}
+
+/** Resident bytes of a server with so many connections open, on each of which it has answered a request. */
+async function residentBytesAt(counts, server) {
+  const sockets = [];
+  const resident = [];
+  try {
+    for (const wanted of counts) {
+      while (sockets.length < wanted) {
+        const batch = Math.min(AT_ONCE, wanted - sockets.length);
+        sockets.push(...(await Promise.all(Array.from({ length: batch }, () => used(server)))));
+      }
+      resident.push(await server.residentBytes());
+    }
+    const closed = sockets.filter((socket) => socket.destroyed).length;
+    if (closed > 0) throw new Error(`the server closed ${closed} of ${sockets.length} connections`);
+    return resident;
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+/** A connection that has got an answer. */
+function used({ port }) {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(REQUEST));
+    socket.setTimeout(ANSWER_LIMIT_MS, () => reject(new Error('no answer to a request')));
+    socket.once('data', () => {
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed a connection')));
+  });
+}
+
+/** The lines of a case's result. */
+export function summarize({ vary, bars, baseline }, { runs, failures }) {
+  const names = [...new Set(runs.map(({ row }) => row))];
+  const base = names.includes(baseline) ? baseline : names[0];
+  const rows = names.map((row) => {
+    const of = (key) => median(runs.filter((one) => one.row === row).map((one) => one[key]));
+    const mib = (key) => (of(key) / 2 ** 20).toFixed(1);
+    const kib = (of('bytesEach') / 1024).toFixed(2);
+    return [row, mib('fewBytes'), mib('manyBytes'), kib, relative(runs, row, base, 'bytesEach')];
+  });
+  const head = ['server', ...[vary.from, vary.to].map((n) => `MiB with ${count(n)} connections`)];
+  head.push('KiB for each more', `÷ ${base}`);
+  const judged = bars.map((bar) => judge(bar, runs));
+  return [...table(head, rows), '', ...failureLines(failures), ...judged];
+}

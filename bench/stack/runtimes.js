@@ -1,0 +1,52 @@
+// What an application is run on.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nginxVersion, onPath } from '../tools.js';
+
+/** The module that puts Millrace under `node:http`. */
+const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.meta.url));
+
+/**
+ * The rows that a case can have and that are there: name to `{ version, server(load) }`, where the latter
+ * gives what startServer takes. `node` is the binary to run, `register` a module to load instead of Millrace's.
+ */
+export function findRuntimes({ node = process.execPath, register }) {
+  const version = versionOf(node);
+  const [bun] = onPath('bun') ?? [];
+  const runtimes = {
+    node: version && { version, server: app(node) },
+    millrace: version && {
+      version: register ? `${version} with ${basename(register)}` : 'of this checkout',
+      server: app(node, '--import', register ?? ownRegister),
+    },
+    bun: bun && { version: versionOf(bun), server: app(bun) },
+    nginx: onPath('nginx') && { version: nginxVersion(), server: nginx },
+  };
+  return new Map(Object.entries(runtimes).filter(([, found]) => found));
+}
+
+const CERTIFICATE = 'ecdsa';
+
+function app(...argv) {
+  return (load) => ({ kind: 'app', argv, app: load.app, tls: load.tls && CERTIFICATE });
+}
+
+function nginx(load) {
+  return { kind: 'nginx', tls: load.tls && CERTIFICATE };
+}
+
+/** What the binary says of its version; null if it does not run. */
+function versionOf(binary) {
+  const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : null;
+}
+
+/** The frameworks that applications are written for, as they are installed. */
+export function frameworkVersions() {
+  const lock = new URL('../package-lock.json', import.meta.url);
+  const { packages } = JSON.parse(readFileSync(lock, 'utf8'));
+  const names = ['express', 'fastify', 'koa'];
+  return Object.fromEntries(names.map((name) => [name, packages[`node_modules/${name}`].version]));
+}

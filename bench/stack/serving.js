@@ -1,0 +1,136 @@
+// Cases of serving: the servers in turn under the same load from millrace.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { disturbanceLine } from '../quiet.js';
+import { judge, relative } from '../ratios.js';
+import { failureLines, runRounds, withServer } from '../rounds.js';
+import { median } from '../statistics.js';
+import { count, share, table } from '../table.js';
+
+/** Load before each measurement, in which what is hot gets compiled. */
+const WARMUP_SECONDS = 1;
+/** A run in which more requests than this share fail measures something else. */
+const FAILED = 0.001;
+
+/** Runs a case; `{ runs, failures, rate }`. Every run has a server of its own. */
+export async function run(bench, context) {
+  const serve = (name, load) => measure(name, load, context);
+  if (!bench.shareOfCapacity) return runRounds(bench, context, serve);
+  const flatOut = { ...bench, name: `${bench.name}, capacity`, tools: [bench.baseline] };
+  const { runs, failures } = await runRounds(flatOut, context, serve, { back: false });
+  if (runs.length === 0) return { runs, failures };
+  const capacity = median(runs.map(({ requestsPerSecond }) => requestsPerSecond));
+  const rate = Math.round(capacity * bench.shareOfCapacity);
+  const load = { ...bench.load, rate, poisson: true };
+  return { ...(await runRounds({ ...bench, load }, context, serve)), rate };
+}
+
+async function measure(name, load, context) {
+  const server = context.found.get(name).server(load);
+  const body = load.bodyBytes ? bodyFile(load.bodyBytes, context.directory) : load.body;
+  const { used, stopped } = await withServer({ server }, context, (run) =>
+    run('millrace', { ...load, body, warmup: WARMUP_SECONDS }, { observe: false }),
+  );
+  const { command, others, said } = used;
+  if (said.requests === 0 || said.errors > FAILED * said.requests) {
+    const why = [`${said.errors} of ${said.requests} requests failed`, ...said.errorKinds];
+    throw new Error(why.join(', '));
+  }
+  const requestsPerCpuSecond = said.requestsPerSecond / said.serverBusy;
+  const cpuUsPerRequest = 1e6 / requestsPerCpuSecond;
+  // A client that waited for its core was disturbed by others, however little they used in all.
+  const disturbed = Math.max(others, said.starved ?? 0);
+  const { served = null } = stopped;
+  return { command, ...said, others: disturbed, requestsPerCpuSecond, cpuUsPerRequest, served };
+}
+
+/** A body of so many bytes, as the client takes it. */
+function bodyFile(bytes, directory) {
+  const path = join(directory, 'body');
+  writeFileSync(path, Buffer.alloc(bytes, 'x'));
+  return `@${path}`;
+}
+
+/** The lines of a case's result. */
+export function summarize(bench, { runs, failures, rate }) {
+  if (runs.length === 0) return failureLines(failures);
+  const names = [...new Set(runs.map(({ row }) => row))];
+  const base = names.includes(bench.baseline) ? bench.baseline : names[0];
+  const compared = (title, metric, show) => [
+    [title, (own) => show(median(own.map((one) => one[metric])))],
+    [`÷ ${base}`, (_, row) => relative(runs, row, base, metric)],
+  ];
+  const columns = [
+    ...compared('requests/s', 'requestsPerSecond', count),
+    ...compared('p95 ms', 'p95Ms', (ms) => ms.toPrecision(3)),
+    ...compared('CPU µs/request', 'cpuUsPerRequest', (us) => us.toPrecision(3)),
+    ['server busy', (own) => share(median(own.map((one) => one.serverBusy)))],
+    ['client busy', (own) => share(median(own.map((one) => one.generatorBusy)))],
+    ...(bench.columns ?? []).map((name) => optionalColumns[name]),
+    ['native', nativeShare],
+    ['errors', (own) => count(own.reduce((sum, one) => sum + one.errors, 0))],
+  ];
+  const rows = names.map((row) => {
+    const own = runs.filter((one) => one.row === row);
+    return [row, ...columns.map(([, cell]) => cell(own, row))];
+  });
+  return [
+    ...table(['server', ...columns.map(([title]) => title)], rows),
+    '',
+    ...(rate ? [`- sent: ${count(rate)} requests/s, Poisson arrivals`] : []),
+    ...failureLines(failures),
+    ...bench.bars.flatMap((bar) => judgeFor(bar, runs)),
+    ...handedOverLines(runs),
+    ...clientBoundLines(runs, names),
+    disturbanceLine(runs, bench.quiet),
+  ];
+}
+
+const optionalColumns = {
+  resumed: ['resumed', (own) => share(median(own.map((one) => one.resumed)))],
+};
+
+/** Which share of the requests Millrace served itself, as it says. */
+function nativeShare(runs) {
+  const told = runs.map(({ served }) => served).filter(Boolean);
+  const native = told.reduce((sum, one) => sum + one.native, 0);
+  const all = told.reduce((sum, one) => sum + one.native + one.handedOver, 0);
+  return all > 0 ? share(native / all) : '-';
+}
+
+/** Why Millrace did not serve some requests itself, as it says. */
+function handedOverLines(runs) {
+  const sums = {};
+  for (const { served } of runs) {
+    for (const [why, times] of Object.entries(served?.reasons ?? {})) {
+      sums[why] = (sums[why] ?? 0) + times;
+    }
+  }
+  return Object.entries(sums).map(
+    ([why, times]) => `- handed over to Node: ${why}, ${count(times)}`,
+  );
+}
+
+const clientBound = (runs) => runs.filter((one) => one.clientBound.length > 0);
+
+/**
+ * The line for a bar; and a second one where requests/s are the client's in most runs of the row, with what
+ * is the server's own in any case: how many requests it serves with a second of CPU.
+ */
+function judgeFor(bar, runs) {
+  const own = runs.filter(({ row }) => row === (bar.row ?? 'millrace'));
+  const bound = !bar.metric && clientBound(own).length > own.length / 2;
+  const judged = bound ? [bar, { ...bar, metric: 'requestsPerCpuSecond' }] : [bar];
+  return judged.map((one) => judge(one, runs));
+}
+
+/** A line for each row whose figures are those of the client. */
+function clientBoundLines(runs, names) {
+  return names.flatMap((row) => {
+    const own = runs.filter((one) => one.row === row);
+    const bound = clientBound(own);
+    if (bound.length === 0) return [];
+    const why = bound.at(-1).clientBound.join('; ');
+    return [`- **client-bound** in ${bound.length} of ${own.length} runs of ${row}: ${why}`];
+  });
+}

@@ -1,0 +1,395 @@
+//! TLS over an accepted socket.
+
+use std::io::{self, IoSlice, Read as _, Write as _};
+
+use rustls::server::{Accepted, Acceptor};
+use rustls::{Error, HandshakeKind, ProtocolVersion, ServerConnection};
+
+use crate::Read;
+use crate::secure_context::{SecureContext, Verdict};
+use crate::stream::Socket;
+use crate::tickets;
+
+/// Ciphertext of one read. What it holds, and what an unfinished record held before, fits into
+/// [`PLAINTEXT`] bytes.
+pub const CIPHERTEXT: usize = 40 * 1024;
+/// Room that [`ServerTls::read`] wants for text.
+pub const PLAINTEXT: usize = 64 * 1024;
+/// A ClientHello is not larger, whatever rustls would take.
+const MAX_HELLO: usize = 64 * 1024;
+
+/// How far a handshake is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// The client has told what it wants: [`ServerTls::choose`] goes on.
+    Hello,
+    /// What the client sent is no ClientHello that rustls takes. Nothing has been answered.
+    Unsure,
+    /// Bytes can be exchanged, and some may have come already.
+    Done,
+    /// The client is gone.
+    Ended,
+}
+
+/// What went wrong. OpenSSL's words for it are the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The client has sent this alert.
+    Alert(u8),
+    /// The client has shown no certificate where one is required.
+    NoCertificate,
+    /// A record was not sealed with the session's keys.
+    Decrypt,
+    /// Anything else.
+    Other(String),
+}
+
+/// What was agreed on.
+#[derive(Debug)]
+pub struct Agreed<'a> {
+    /// Server name that the client asked for.
+    pub name: Option<&'a str>,
+    /// Which of the context's protocols.
+    pub protocol: Option<usize>,
+    /// An earlier session was resumed.
+    pub resumed: bool,
+    /// TLS 1.3, not 1.2.
+    pub tls13: bool,
+    /// The suite's number in IANA's registry.
+    pub suite: u16,
+    /// What is to be said of the client's certificate.
+    pub verdict: Verdict,
+}
+
+enum State {
+    Hello(Box<Acceptor>),
+    Named(Box<Accepted>),
+    Session(Box<ServerConnection>, SecureContext),
+    /// Not rustls's.
+    Refused,
+}
+
+/// A server's TLS over a socket.
+pub struct ServerTls {
+    socket: Socket,
+    state: State,
+    /// What the client has sent before a context was chosen, for whoever takes the connection over.
+    hello: Vec<u8>,
+    /// Text that the session has taken and the socket has not.
+    unsent: usize,
+    /// The last read has emptied the socket.
+    drained: bool,
+    /// The client has announced its end.
+    peer_closed: bool,
+    failure: Option<Failure>,
+}
+
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerTls").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+impl ServerTls {
+    /// Begins with the client's first byte.
+    #[must_use]
+    pub fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            state: State::Hello(Box::default()),
+            hello: Vec::new(),
+            unsent: 0,
+            drained: false,
+            peer_closed: false,
+            failure: None,
+        }
+    }
+
+    /// The socket below.
+    #[must_use]
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// The socket, and what was read of it before the handshake.
+    #[must_use]
+    pub fn into_parts(self) -> (Socket, Vec<u8>) {
+        (self.socket, self.hello)
+    }
+
+    /// Why the last call has failed, if that was TLS's fault.
+    pub fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// Server name that the client asks for, when [`Handshake::Hello`] was told.
+    #[must_use]
+    pub fn hello_name(&self) -> Option<String> {
+        match &self.state {
+            State::Named(accepted) => accepted.client_hello().server_name().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// Goes on with the handshake, as far as the socket allows (`WouldBlock`).
+    pub fn shake_hands(&mut self) -> io::Result<Handshake> {
+        loop {
+            if self.failure.is_some() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            match &mut self.state {
+                State::Hello(_) => {
+                    if let Some(told) = self.read_hello()? {
+                        return Ok(told);
+                    }
+                }
+                State::Named(_) => return Ok(Handshake::Hello),
+                State::Refused => return Ok(Handshake::Unsure),
+                State::Session(session, _) => {
+                    if !session.is_handshaking() {
+                        return Ok(Handshake::Done);
+                    }
+                    let count =
+                        session.read_tls(&mut Direct(&mut self.socket, &mut self.drained))?;
+                    if count == 0 {
+                        return Ok(Handshake::Ended);
+                    }
+                    self.process()?;
+                }
+            }
+        }
+    }
+
+    fn read_hello(&mut self) -> io::Result<Option<Handshake>> {
+        let State::Hello(acceptor) = &mut self.state else { return Ok(None) };
+        let mut bytes = [0; 4096];
+        let count = self.socket.read(&mut bytes)?.count;
+        if count == 0 {
+            return Ok(Some(Handshake::Ended));
+        }
+        self.hello.extend_from_slice(&bytes[..count]);
+        let mut rest = &bytes[..count];
+        let mut fits = self.hello.len() <= MAX_HELLO;
+        while fits && !rest.is_empty() {
+            fits = matches!(acceptor.read_tls(&mut rest), Ok(1..));
+        }
+        let (state, told) = match if fits { acceptor.accept().ok() } else { None } {
+            Some(None) => return Ok(None),
+            Some(Some(accepted)) => (State::Named(Box::new(accepted)), Handshake::Hello),
+            None => (State::Refused, Handshake::Unsure),
+        };
+        self.state = state;
+        Ok(Some(told))
+    }
+
+    /// Answers the client with a context. `false`: rustls and the client have nothing in common, nothing was
+    /// answered, and the connection can be taken over with what was read.
+    pub fn choose(&mut self, context: &SecureContext) -> bool {
+        match std::mem::replace(&mut self.state, State::Refused) {
+            State::Named(accepted) => {
+                let Ok(session) = accepted.into_connection(context.config.clone()) else {
+                    return false;
+                };
+                self.state = State::Session(Box::new(session), context.clone());
+                self.hello = Vec::new();
+                // What fails here is told when the handshake goes on.
+                self.process().ok();
+                true
+            }
+            state => {
+                self.state = state;
+                false
+            }
+        }
+    }
+
+    /// Takes what the session has read. The end of a handshake is left in the session, to leave with the
+    /// first response; what the client waits for is sent.
+    fn process(&mut self) -> io::Result<()> {
+        let State::Session(session, _) = &mut self.state else { return Ok(()) };
+        let shaking = session.is_handshaking();
+        // Clients that use a ticket once get another; the first time, as many as OpenSSL gives.
+        let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
+        tickets::allow(if resumed { 1 } else { 2 });
+        let result = session.process_new_packets();
+        let done = shaking && !session.is_handshaking();
+        let in_one_flight = done && session.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+        if session.wants_write() && !in_one_flight {
+            let sent = self.flush();
+            if result.is_ok() {
+                sent?;
+            }
+        }
+        result.map(drop).map_err(|error| {
+            self.failure = Some(Failure::from(&error));
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        })
+    }
+
+    /// What the handshake has come to.
+    #[must_use]
+    pub fn agreed(&self) -> Option<Agreed<'_>> {
+        let State::Session(session, context) = &self.state else { return None };
+        let protocols = &context.config.alpn_protocols;
+        let chosen = session.alpn_protocol();
+        Some(Agreed {
+            name: session.server_name(),
+            protocol: protocols.iter().position(|protocol| Some(&protocol[..]) == chosen),
+            resumed: session.handshake_kind() == Some(HandshakeKind::Resumed),
+            tls13: session.protocol_version() == Some(ProtocolVersion::TLSv1_3),
+            suite: session.negotiated_cipher_suite().map_or(0, |suite| suite.suite().into()),
+            verdict: context.judge(session.peer_certificates()),
+        })
+    }
+
+    /// The client's certificates, its own first.
+    #[must_use]
+    pub fn certificates(&self) -> Vec<Vec<u8>> {
+        let State::Session(session, _) = &self.state else { return Vec::new() };
+        let shown = session.peer_certificates().unwrap_or_default();
+        shown.iter().map(|certificate| certificate.to_vec()).collect()
+    }
+
+    /// Keying material for others (RFC 5705).
+    #[must_use]
+    pub fn export(&self, length: usize, label: &[u8], context: Option<&[u8]>) -> Option<Vec<u8>> {
+        let State::Session(session, _) = &self.state else { return None };
+        session.export_keying_material(vec![0; length], label, context).ok()
+    }
+
+    /// Reads text into the first [`PLAINTEXT`] bytes of the buffer, and uses [`CIPHERTEXT`] behind them.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        let (text, sealed) = buffer.split_at_mut(PLAINTEXT);
+        let mut count = self.take(text)?;
+        if count > 0 || self.peer_closed {
+            return Ok(Read { count, drained: self.drained && !self.peer_closed });
+        }
+        loop {
+            let read = self.socket.read(&mut sealed[..CIPHERTEXT])?;
+            if read.count == 0 {
+                return Ok(read);
+            }
+            let mut rest = &sealed[..read.count];
+            while !rest.is_empty() && !self.peer_closed {
+                let State::Session(session, _) = &mut self.state else {
+                    return Ok(Read { count: 0, drained: true });
+                };
+                if session.read_tls(&mut rest)? == 0 {
+                    break;
+                }
+                self.process()?;
+                count += self.take(&mut text[count..])?;
+            }
+            if count > 0 || self.peer_closed {
+                return Ok(Read { count, drained: read.drained && !self.peer_closed });
+            }
+            if read.drained {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+        }
+    }
+
+    /// Text that has been decrypted.
+    fn take(&mut self, text: &mut [u8]) -> io::Result<usize> {
+        let State::Session(session, _) = &mut self.state else { return Ok(0) };
+        let mut count = 0;
+        while count < text.len() {
+            match session.reader().read(&mut text[count..]) {
+                Ok(0) => {
+                    self.peer_closed = true;
+                    break;
+                }
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes as much of both as the session and the socket have room for.
+    pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        if self.unsent > 0 && !self.flush()? {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let State::Session(session, _) = &mut self.state else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let both = [IoSlice::new(first), IoSlice::new(second)];
+        let count = session.writer().write_vectored(&both)?;
+        self.unsent += count;
+        self.flush()?;
+        Ok(count)
+    }
+
+    /// Sends what the session has; `true` if nothing is left.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        let State::Session(session, _) = &mut self.state else { return Ok(true) };
+        while session.wants_write() {
+            match session.write_tls(&mut Direct(&mut self.socket, &mut false)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        self.unsent = 0;
+        Ok(true)
+    }
+
+    /// Text that the session has taken and the socket has not.
+    #[must_use]
+    pub fn unsent(&self) -> usize {
+        self.unsent
+    }
+
+    /// Announces the end of our side (RFC 8446, section 6.1).
+    pub fn close_notify(&mut self) {
+        if let State::Session(session, _) = &mut self.state {
+            session.send_close_notify();
+            let mut last = Vec::new();
+            // What a vector takes cannot fail.
+            while session.wants_write() && session.write_tls(&mut last).is_ok() {}
+            // Best effort: our side ends either way.
+            self.socket.write_last(&last).ok();
+        }
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::AlertReceived(alert) => Self::Alert(u8::from(*alert)),
+            Error::NoCertificatesPresented => Self::NoCertificate,
+            Error::DecryptError => Self::Decrypt,
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// The socket as `std::io` traits, noting whether a read emptied it.
+struct Direct<'a>(&'a mut Socket, &'a mut bool);
+
+impl io::Read for Direct<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Read { count, drained } = self.0.read(buffer)?;
+        *self.1 = drained;
+        Ok(count)
+    }
+}
+
+impl io::Write for Direct<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        match parts {
+            [one] => self.0.write(one),
+            parts => self.0.write_many(parts),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! A connection's bytes: as they are, or through TLS.
+
+use std::io;
+use std::net::Shutdown;
+
+use millrace_net::Read;
+use millrace_net::server_tls::{CIPHERTEXT, PLAINTEXT, ServerTls};
+use millrace_net::stream::Socket;
+
+use crate::connection::READ;
+
+// Text of one read fits where bytes of one read do.
+const _: () = assert!(PLAINTEXT == READ);
+
+#[derive(Debug)]
+pub(crate) enum Channel {
+    Plain(Socket),
+    Tls(Box<ServerTls>),
+}
+
+impl Channel {
+    pub(crate) fn tls(socket: Socket) -> Self {
+        Self::Tls(Box::new(ServerTls::new(socket)))
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(tls) => tls.socket(),
+        }
+    }
+
+    /// Bytes that [`Self::read`] wants; what it gives is in the first [`READ`] of them.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Self::Plain(_) => READ,
+            Self::Tls(_) => READ + CIPHERTEXT,
+        }
+    }
+
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        match self {
+            Self::Plain(socket) => socket.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            Self::Tls(tls) => tls.write_two(bytes, &[]),
+        }
+    }
+
+    pub(crate) fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write_two(first, second),
+            Self::Tls(tls) => tls.write_two(first, second),
+        }
+    }
+
+    /// Sends what the channel itself has kept; `true` if nothing is left.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Plain(_) => Ok(true),
+            Self::Tls(tls) => tls.flush(),
+        }
+    }
+
+    /// Bytes that were taken and have not left.
+    pub(crate) fn unsent(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Tls(tls) => tls.unsent(),
+        }
+    }
+
+    /// Ends our side.
+    pub(crate) fn end(&mut self) {
+        if let Self::Tls(tls) = self {
+            tls.close_notify();
+        }
+        // Fails where the peer has reset the connection: then reading tells it.
+        self.socket().options().shutdown(Shutdown::Write).ok();
+    }
+
+    /// The socket, and what was read of it and is not text.
+    pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
+        match self {
+            Self::Plain(socket) => (socket, Vec::new()),
+            Self::Tls(tls) => tls.into_parts(),
+        }
+    }
+}

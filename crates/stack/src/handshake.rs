@@ -1,0 +1,141 @@
+//! How a connection comes to TLS.
+
+use std::io;
+
+use millrace_net::Nanos;
+use millrace_net::secure_context::{SecureContext, Verdict};
+use millrace_net::server_tls::{Agreed, Failure, Handshake, ServerTls};
+
+use crate::batch::{Batch, Kind, failed, secure};
+use crate::channel::Channel;
+use crate::connection::{Connection, Flow, Phase};
+
+impl Connection {
+    pub(crate) fn tls(&self) -> Option<&ServerTls> {
+        match &self.channel {
+            Channel::Tls(tls) => Some(tls),
+            Channel::Plain(_) => None,
+        }
+    }
+
+    fn tls_mut(&mut self) -> Option<&mut ServerTls> {
+        match &mut self.channel {
+            Channel::Tls(tls) => Some(tls),
+            Channel::Plain(_) => None,
+        }
+    }
+
+    /// Goes on with the handshake; `None` when requests can be received.
+    pub(crate) fn shake_hands(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> Option<Flow> {
+        let told = self.tls_mut()?.shake_hands();
+        match told {
+            Ok(Handshake::Done) => {
+                self.secured(id, batch, now);
+                if self.told_alone {
+                    self.phase = Phase::Unsure;
+                    return Some(Flow::Idle);
+                }
+                None
+            }
+            Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
+                let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
+                let (offset, length) = batch.keep(name.as_bytes());
+                let unsure = i32::from(told == Handshake::Unsure);
+                batch.push(Kind::Hello, id, &[offset, length, unsure]);
+                self.phase = Phase::Unsure;
+                Some(Flow::Idle)
+            }
+            Ok(Handshake::Ended) => {
+                self.phase = Phase::Ended;
+                batch.push(Kind::Eof, id, &[0]);
+                Some(Flow::Idle)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                Some(Flow::Idle)
+            }
+            Err(error) => Some(self.broken(id, batch, &error)),
+        }
+    }
+
+    fn secured(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
+        self.phase = Phase::Head;
+        self.shaking = false;
+        // What came with the client's last message is in the session, not in the socket.
+        self.readable = true;
+        self.began = now;
+        self.owes_flush = true;
+        let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
+        let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
+        let details =
+            [offset, length, agreed.suite.into(), flags(&agreed), verdict(agreed.verdict)];
+        batch.push(Kind::Secure, id, &details);
+    }
+
+    /// Tells of an error of TLS; one of the socket is its closing.
+    pub(crate) fn broken(&mut self, id: usize, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
+        let Some(failure) = self.tls_mut().and_then(ServerTls::take_failure) else {
+            return Flow::Broken(error.raw_os_error().unwrap_or(0));
+        };
+        let (kind, alert, text) = match &failure {
+            Failure::Alert(alert) => (failed::ALERT, i32::from(*alert), ""),
+            Failure::NoCertificate => (failed::NO_CERTIFICATE, 0, ""),
+            Failure::Decrypt => (failed::DECRYPT, 0, ""),
+            Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
+        };
+        let (offset, length) = batch.keep(text.as_bytes());
+        batch.push(Kind::Failed, id, &[kind, alert, offset, length, i32::from(self.shaking)]);
+        self.phase = Phase::Ended;
+        Flow::Idle
+    }
+
+    /// The handshake has taken too long.
+    pub(crate) fn tell_timeout(&mut self, id: usize, batch: &mut Batch<'_>) {
+        batch.push(Kind::Failed, id, &[failed::TIMEOUT, 0, 0, 0, 1]);
+        self.phase = Phase::Ended;
+        self.shaking = false;
+    }
+
+    /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
+    pub(crate) fn start(&mut self) -> bool {
+        let waits = self.told_alone && matches!(self.phase, Phase::Unsure) && !self.shaking;
+        if waits {
+            self.told_alone = false;
+            self.phase = Phase::Head;
+        }
+        waits
+    }
+
+    /// Answers the client's first message. `false`: another implementation has to.
+    pub(crate) fn choose(&mut self, context: &SecureContext, told_alone: bool) -> bool {
+        self.told_alone = told_alone;
+        let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
+        if chosen {
+            self.phase = Phase::Handshake;
+            self.readable = true;
+        }
+        chosen
+    }
+}
+
+fn flags(agreed: &Agreed<'_>) -> i32 {
+    let resumed = if agreed.resumed { secure::RESUMED } else { 0 };
+    let tls13 = if agreed.tls13 { secure::TLS13 } else { 0 };
+    // In range: a handful of protocols.
+    let protocol = agreed.protocol.map_or(0, |at| at as i32 + 1);
+    resumed | tls13 | protocol << secure::PROTOCOL_SHIFT
+}
+
+fn verdict(verdict: Verdict) -> i32 {
+    match verdict {
+        Verdict::NotAsked => 0,
+        Verdict::Missing => 1,
+        Verdict::Valid => 2,
+        Verdict::Doubtful => 3,
+    }
+}

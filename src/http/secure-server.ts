@@ -1,0 +1,333 @@
+import https from 'node:https';
+import net from 'node:net';
+import tls from 'node:tls';
+import { authorizationError } from './client-certificate.js';
+import { countRequests } from './hand-over.js';
+import { nodeConnection } from './host-parser.js';
+import { internalKey } from './internals.js';
+import { input, native } from './native.js';
+import { flush } from './output.js';
+import { reference } from './reference.js';
+import { type NativeContext, nativeContext } from './secure-context.js';
+import { SecureSocket, Underlying } from './secure-socket.js';
+import { becomeStream, Carrier, startRaw } from './secure-stream.js';
+import { Security } from './security.js';
+import { type HttpServer, NativeServer, sockets } from './server.js';
+import { ServerSocket } from './socket.js';
+import { TIMEOUT, tlsError } from './tls-error.js';
+
+type SniCallback = (
+  this: unknown,
+  servername: string,
+  done: (error: Error | null, context?: { context?: object }) => void,
+) => void;
+
+/** What Node keeps on an `https.Server`. */
+interface Tls {
+  requestCert: boolean;
+  rejectUnauthorized: boolean;
+  ALPNProtocols?: Buffer;
+  ALPNCallback?: unknown;
+  pauseOnConnect?: boolean;
+  allowHalfOpen: boolean;
+  _sharedCreds: { context: object };
+  _contexts: [RegExp, object][];
+  getTicketKeys(): Buffer;
+}
+export type SecureHttpServer = HttpServer & Tls;
+
+/** Events that only OpenSSL can feed. */
+const FOREIGN_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
+
+/** Verdicts on a client's certificate, as `crates/stack/src/handshake.rs` numbers them. */
+const NOT_ASKED = 0;
+const VALID = 2;
+const PROTOCOL_SHIFT = 8;
+
+/** Node's listener for 'connection' of a TLS server: it puts a `tls.TLSSocket` over the socket. */
+const probe = new tls.Server();
+export const nodeTlsConnection = probe.listeners('connection')[0] as (
+  this: net.Server,
+  socket: net.Socket,
+) => void;
+
+const kHandshakeTimeout = keyOf('handshake-timeout');
+const kSniCallback = keyOf('snicallback');
+const kPskCallback = keyOf('pskcallback');
+const kEnableTrace = keyOf('enableTrace');
+
+/** The native side of one `https.Server`. */
+export class SecureServer extends NativeServer {
+  declare readonly server: SecureHttpServer;
+  /** By the object that Node has for a context. A string: why the reactor cannot use it. */
+  #contexts = new WeakMap<object, NativeContext | string>();
+  readonly #carriers = new Set<ServerSocket>();
+  readonly #protocols: Buffer[];
+
+  constructor(server: SecureHttpServer) {
+    super(server);
+    this.#protocols = protocolsOf(server.ALPNProtocols);
+  }
+
+  protected override settings() {
+    return { ...super.settings(), handshakeMs: Number(this.server[kHandshakeTimeout]) || 0 };
+  }
+
+  protected override create(id: number): ServerSocket {
+    return new SecureSocket(id, this);
+  }
+
+  /** Contexts are made anew: ticket keys have changed. */
+  forgetContexts(): void {
+    this.#contexts = new WeakMap();
+  }
+
+  override connected(socket: ServerSocket): void {
+    // One listener is ours.
+    if (this.server.listenerCount('connection') < 2) return;
+    const underlying = new Underlying(socket as SecureSocket);
+    (socket as SecureSocket).underlying = underlying;
+    this.server.emit('connection', underlying as never);
+  }
+
+  // The handshake.
+
+  /** A client has told what it wants. */
+  onHello(socket: SecureSocket, name: string, unsure: boolean): void {
+    const reason = unsure ? 'TLS unusual' : this.#foreign();
+    if (reason) {
+      this.#handOverTls(socket, reason);
+      return;
+    }
+    const callback = this.server[kSniCallback] as SniCallback | undefined;
+    if (name && callback) this.#ask(socket, name, callback);
+    else this.#choose(socket, name ? this.#contextFor(name) : undefined);
+  }
+
+  #foreign(): string | undefined {
+    const { server } = this;
+    const event = FOREIGN_EVENTS.find((name) => server.listenerCount(name) > 0);
+    if (event) return `TLS event ${event}`;
+    if (server.ALPNCallback) return 'TLS option ALPNCallback';
+    if (server[kPskCallback]) return 'TLS option pskCallback';
+    if (server[kEnableTrace]) return 'TLS option enableTrace';
+    if (server.pauseOnConnect) return 'TLS option pauseOnConnect';
+    return undefined;
+  }
+
+  /** As Node: the last that was added wins. */
+  #contextFor(name: string): object | undefined {
+    return this.server._contexts.findLast(([pattern]) => pattern.test(name))?.[1];
+  }
+
+  #ask(socket: SecureSocket, name: string, callback: SniCallback): void {
+    let answered = false;
+    try {
+      callback.call(socket, name, (error, context) => {
+        if (socket.destroyed && !answered) return;
+        if (answered) {
+          socket.destroy(
+            Object.assign(new Error('Callback called multiple times'), {
+              code: 'ERR_MULTIPLE_CALLBACK',
+            }),
+          );
+          return;
+        }
+        answered = true;
+        if (error) socket.destroy(error);
+        else this.#choose(socket, context ? (context.context ?? context) : undefined);
+      });
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  }
+
+  #choose(socket: SecureSocket, chosen: object | undefined): void {
+    if (socket.id < 0) return;
+    const context = this.#native(chosen ?? this.server._sharedCreds.context);
+    if (typeof context === 'string') {
+      this.#handOverTls(socket, context);
+    } else if (!native.stackChoose(socket.id, context.context, this.#isWatched())) {
+      this.#handOverTls(socket, 'TLS parameters');
+    } else {
+      socket.secureContext = context;
+    }
+  }
+
+  /** Somebody else hears of the end of handshakes, and may want the bytes that follow. */
+  #isWatched(): boolean {
+    return this.server.listenerCount('secureConnection') > 1;
+  }
+
+  #native(context: object): NativeContext | string {
+    let known = this.#contexts.get(context);
+    if (known === undefined) {
+      const { requestCert, rejectUnauthorized } = this.server;
+      known = nativeContext(context, {
+        requestCert,
+        rejectUnauthorized,
+        protocols: this.#protocols,
+        ticketKeys: this.server.getTicketKeys(),
+      });
+      this.#contexts.set(context, known);
+    }
+    return known;
+  }
+
+  onSecure(
+    socket: SecureSocket,
+    name: string,
+    suite: number,
+    flags: number,
+    verdict: number,
+  ): void {
+    const security = new Security(socket.id, suite, flags, socket.secureContext as NativeContext);
+    socket.security = security;
+    socket.servername = name || false;
+    socket.alpnProtocol =
+      this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1') ?? false;
+    if (verdict === VALID) socket.authorized = true;
+    else if (verdict !== NOT_ASKED) {
+      socket.authorizationError = authorizationError(security.chain, security.authorities);
+      socket.authorized = socket.authorizationError === null;
+      if (!socket.authorized && this.server.rejectUnauthorized) {
+        socket.destroy();
+        return;
+      }
+    }
+    socket.secureConnecting = false;
+    if (this.server.timeout) socket.setTimeout(this.server.timeout);
+    const { id } = socket;
+    try {
+      this.server.emit('secureConnection', socket as never);
+    } finally {
+      // Unless a listener has closed the connection, or wants its bytes.
+      if (socket.id === id) native.stackStartRequests(id);
+    }
+  }
+
+  onTlsFailed(socket: SecureSocket, kind: number, alert: number, text: string): void {
+    const error = tlsError(kind, alert, text);
+    if (kind === TIMEOUT) this.onTlsError(socket, error);
+    else socket.destroy(error);
+  }
+
+  /** As Node: told once, before anything else is. */
+  onTlsError(socket: SecureSocket, error: Error): void {
+    if (socket.refused) return;
+    socket.refused = true;
+    this.server.emit('tlsClientError', error, socket as never);
+  }
+
+  override onEof(socket: ServerSocket, middle: boolean): void {
+    if (socket instanceof Carrier) socket.onEof();
+    else if ((socket as SecureSocket).secureConnecting) socket.destroy();
+    else super.onEof(socket, middle);
+  }
+
+  override onClose(socket: ServerSocket): void {
+    if (socket instanceof SecureSocket && socket.secureConnecting && !socket._hadError) {
+      const error = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+      this.onTlsError(socket, error);
+    }
+    super.onClose(socket);
+  }
+
+  // What Node's own code takes over.
+
+  /** Before anything was answered: the descriptor goes, with what the client has sent. */
+  #handOverTls(socket: SecureSocket, reason: string): void {
+    if (socket.id < 0) return;
+    const { server } = this;
+    const { fd, bytes } = native.stackRelease(socket.id);
+    this.forget(socket);
+    this.countHandedOver(reason);
+    const options = { fd, readable: true, writable: true, allowHalfOpen: server.allowHalfOpen };
+    const ordinary = this.#ordinary(socket, options);
+    ordinary.server = server;
+    ordinary._server = server;
+    if (bytes.length > 0) ordinary.push(bytes);
+    nodeTlsConnection.call(server, ordinary);
+  }
+
+  /** The socket that 'connection' listeners have seen, if they have, becomes an ordinary one. */
+  #ordinary(socket: SecureSocket, options: object): OrdinarySocket {
+    const seen = socket.underlying as object | null;
+    if (!seen) return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
+    for (const key of Object.keys(new ServerSocket(-1, this))) {
+      if (!key.startsWith('_events') && key !== '_maxListeners') {
+        delete (seen as Record<string, unknown>)[key];
+      }
+    }
+    Object.setPrototypeOf(seen, net.Socket.prototype);
+    (net.Socket as unknown as (this: object, options: object) => void).call(seen, options);
+    return seen as OrdinarySocket;
+  }
+
+  /** After an upgrade, or for a request that is not judged here: only the text can go. */
+  override handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+    if (socket.id < 0) return;
+    flush();
+    const { id } = socket;
+    this.forget(socket);
+    this.countHandedOver(reason);
+    const stream = becomeStream(socket as SecureSocket, this, id);
+    const { carrier } = stream;
+    sockets[id] = carrier;
+    this.#carriers.add(carrier);
+    reference(1);
+    // What was told as doubtful comes from here.
+    if (bytes) native.stackProceedRaw(id);
+    else startRaw(carrier);
+    nodeConnection.call(this.server, stream);
+    countRequests(this, stream);
+    if (bytes) stream.emit('data', bytes);
+  }
+
+  override forget(socket: ServerSocket): void {
+    if (!this.#carriers.delete(socket)) {
+      super.forget(socket);
+      return;
+    }
+    sockets[socket.id] = null;
+    socket.id = -1;
+    reference(-1);
+  }
+}
+
+interface OrdinarySocket extends net.Socket {
+  server: net.Server;
+  _server: net.Server;
+}
+
+function keyOf(description: string): symbol {
+  return internalKey(probe, description) ?? Symbol(description);
+}
+
+/** Out of the form that TLS has for them (RFC 7301). */
+function protocolsOf(encoded: Buffer | undefined): Buffer[] {
+  const protocols: Buffer[] = [];
+  for (let at = 0; encoded && at < encoded.length; ) {
+    const end = at + 1 + (encoded[at] as number);
+    protocols.push(encoded.subarray(at + 1, end));
+    at = end;
+  }
+  return protocols;
+}
+
+export function isSecure(server: HttpServer): server is SecureHttpServer {
+  return server instanceof https.Server;
+}
+
+/** Takes what the reactor tells of TLS. */
+export function takeSecure(socket: ServerSocket, kind: number, event: Int32Array): void {
+  if (!(socket instanceof SecureSocket)) return;
+  const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;
+  if (kind === HELLO) socket.home.onHello(socket, input.latin1Slice(a, a + b), c === 1);
+  else if (kind === SECURE) socket.home.onSecure(socket, input.latin1Slice(a, a + b), c, d, e);
+  else if (kind === FAILED) socket.home.onTlsFailed(socket, a, b, input.latin1Slice(c, c + d));
+}
+
+const HELLO = 12;
+const SECURE = 13;
+const FAILED = 14;

@@ -1,0 +1,143 @@
+import { EventEmitter } from 'node:events';
+import tls from 'node:tls';
+import { native } from './native.js';
+import type { NativeContext } from './secure-context.js';
+import type { SecureServer } from './secure-server.js';
+import { legacy, type Security } from './security.js';
+import { ServerSocket } from './socket.js';
+
+/** What `tls.TLSSocket` keeps in properties. */
+interface SecureProperties {
+  encrypted: true;
+  authorized: boolean;
+  authorizationError: string | null;
+  servername: string | false | null;
+  alpnProtocol: string | false | null;
+  secureConnecting: boolean;
+  /** Of a finished handshake. */
+  security: Security | null;
+  /** Number of the connection in the reactor. */
+  id: number;
+  destroyed: boolean;
+}
+
+/** The socket of a TLS connection that the reactor owns: a `tls.TLSSocket` to look at. */
+export class SecureSocket extends ServerSocket implements SecureProperties {
+  declare readonly home: SecureServer;
+  readonly encrypted = true;
+  authorized = false;
+  authorizationError: string | null = null;
+  servername: string | false | null = null;
+  alpnProtocol: string | false | null = null;
+  secureConnecting = true;
+  security: Security | null = null;
+  /** What the server has chosen to show. */
+  secureContext: NativeContext | null = null;
+  /** What 'connection' listeners were given. */
+  underlying: Underlying | null = null;
+  /** The server was told of an error in the handshake. */
+  refused = false;
+
+  get _secureEstablished() {
+    return !this.secureConnecting;
+  }
+
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    if (event !== 'error' || !this.secureConnecting) return super.emit(event, ...args);
+    this.home.onTlsError(this, args[0] as Error);
+    if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, event, ...args);
+    return true;
+  }
+}
+
+// A `tls.TLSSocket` by its prototypes, with the methods of a `ServerSocket` before them.
+Object.setPrototypeOf(
+  SecureSocket.prototype,
+  Object.create(tls.TLSSocket.prototype, Object.getOwnPropertyDescriptors(ServerSocket.prototype)),
+);
+
+const methods: ThisType<SecureProperties> & Record<string, unknown> = {
+  getPeerCertificate(detailed?: boolean) {
+    if (this.destroyed) return null;
+    return this.security?.peer(Boolean(detailed)) ?? {};
+  },
+  getPeerX509Certificate() {
+    return this.destroyed ? undefined : this.security?.chain[0];
+  },
+  getCertificate() {
+    if (this.destroyed) return null;
+    const own = this.security?.own;
+    return own ? legacy(own) : {};
+  },
+  getX509Certificate() {
+    return this.destroyed ? undefined : this.security?.own;
+  },
+  getCipher() {
+    return this.destroyed ? null : this.security?.cipher;
+  },
+  getProtocol() {
+    return this.destroyed ? null : (this.security?.protocol ?? null);
+  },
+  isSessionReused() {
+    return this.destroyed ? null : (this.security?.resumed ?? false);
+  },
+  getEphemeralKeyInfo: () => null,
+  getSharedSigalgs: () => [],
+  getSession: () => undefined,
+  getTLSTicket: () => undefined,
+  getFinished: () => undefined,
+  getPeerFinished: () => undefined,
+  exportKeyingMaterial(length: number, label: string, context?: Buffer) {
+    const material =
+      this.security && this.id >= 0 && native.stackExport(this.id, length, label, context);
+    if (!material) {
+      throw Object.assign(new Error('TLS socket connection must be securely established'), {
+        code: 'ERR_TLS_INVALID_STATE',
+      });
+    }
+    return material;
+  },
+  renegotiate: () => false,
+  disableRenegotiation() {},
+  enableTrace() {},
+  setMaxSendFragment: () => false,
+  setKeyCert() {},
+};
+
+/** Gives a prototype what is asked of a TLS connection. */
+export function addSecureMethods(prototype: object): void {
+  for (const [name, value] of Object.entries(methods)) {
+    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+  }
+}
+
+addSecureMethods(SecureSocket.prototype);
+
+/** What 'connection' listeners of a TLS server are given: the connection below TLS. */
+export class Underlying extends ServerSocket {
+  readonly #secure: SecureSocket;
+
+  constructor(secure: SecureSocket) {
+    super(secure.id, secure.home);
+    this.#secure = secure;
+    secure.once('close', (hadError: boolean) => {
+      this.closed = true;
+      this.id = -1;
+      this.emit('close', hadError);
+    });
+  }
+  override get destroyed() {
+    return this.#secure.destroyed;
+  }
+  override destroy(error?: Error | null): this {
+    this.#secure.destroy(error);
+    return this;
+  }
+  override end(): this {
+    this.#secure.end();
+    return this;
+  }
+  override write(): boolean {
+    return false;
+  }
+}
