@@ -385,7 +385,7 @@ impl Reactor {
     /// A peer that is gone is not waited for, though nothing is read for now.
     fn on_error(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get(id) else { return };
-        if let Ok(Some(error)) = connection.socket.options().take_error() {
+        if let Ok(Some(error)) = connection.channel.socket().options().take_error() {
             self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
         }
     }
