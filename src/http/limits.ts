@@ -4,7 +4,7 @@ import { parseDuration } from '../units.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
-  /** Requests of one connection that are handled at once; those that follow wait unread. Default 1000. */
+  /** Requests of one connection that are handled at once; those that follow wait unread. Default 256. */
   maxPipelinedRequests: number;
   /** Milliseconds for each response, from its request's head to its last byte; then 408, in order, and the connection is closed. 0, the default: no limit. */
   responseTimeout: number;
@@ -17,7 +17,7 @@ export interface StackLimits {
 }
 
 const DEFAULTS: StackLimits = {
-  maxPipelinedRequests: 1000,
+  maxPipelinedRequests: 256,
   responseTimeout: responseTimeoutFromEnvironment(),
   maxRequestsInFlight: 0,
   minReceiveRate: 0,

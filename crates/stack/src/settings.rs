@@ -26,7 +26,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             head: HeadLimits { bytes: 16 * 1024, fields: 1000 },
-            max_pipelined: 1000,
+            max_pipelined: 256,
             keep_alive: Some(Duration::from_secs(6)),
             no_delay: true,
             tcp_keep_alive: None,
