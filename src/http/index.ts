@@ -4,38 +4,18 @@
  * @module millrace/http
  */
 import http from 'node:http';
-import { inherits } from 'node:util';
 import { packageVersion } from '../load/version.js';
-import { type StackLimits, takeLimits } from './limits.js';
+import type { StackLimits } from './limits.js';
 import { install } from './listen.js';
 import type { StackStats } from './server.js';
+import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
 
 type Listener = http.RequestListener;
 type Options = http.ServerOptions & Partial<StackLimits>;
 
-interface ServerConstructor {
-  new (options?: Options | Listener, listener?: Listener): http.Server;
-  (options?: Options | Listener, listener?: Listener): http.Server;
-  readonly prototype: http.Server;
-}
-
-function construct(
-  this: http.Server,
-  options?: Options | Listener,
-  listener?: Listener,
-): http.Server {
-  if (!(this instanceof Server)) return new Server(options, listener);
-  (http.Server as unknown as (...args: unknown[]) => void).call(this, options, listener);
-  takeLimits(this, options);
-  return this;
-}
-
 /** As `http.Server`, callable with and without `new`. */
-const Server = construct as unknown as ServerConstructor;
-Object.defineProperty(Server, 'name', { value: 'Server' });
-inherits(Server as never, http.Server);
-install(Server.prototype);
+const Server = serverClass<http.Server, http.ServerOptions>(http.Server, install);
 
 /** As `http.createServer`; the options may hold limits of the stack. */
 function createServer(options?: Options | Listener, listener?: Listener): http.Server {

@@ -12,13 +12,12 @@ import { appendBytes, appendLineEnd, appendText, flushEnd, settleLater } from '.
 import { ServerSocket } from './socket.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
+type Write = (this: Outgoing, ...args: unknown[]) => boolean;
 
 interface Marked {
   [kConnection]?: ServerSocket;
   [key: symbol]: unknown;
 }
-
-type Write = (this: Outgoing, ...args: unknown[]) => boolean;
 
 const prototype = http.OutgoingMessage.prototype as unknown as { end: End; write: Write };
 const { end: nodeEnd, write: nodeWrite } = prototype;
@@ -55,7 +54,10 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
         ? (chunk as Uint8Array).byteLength
         : 0;
     this._implicitHeader();
-    if (this._header === null || this.finished) return nodeEnd.call(this, chunk);
+    if (this._header === null || this.finished) {
+      if (!this.finished) concludeOnFinish(this);
+      return nodeEnd.call(this, chunk);
+    }
   }
   const head = this._headerSent ? '' : (this._header as string);
   this._headerSent = true;

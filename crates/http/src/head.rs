@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::Error;
+use crate::{Error, fields};
 
 /// How the body of a response ends (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,24 +105,9 @@ fn has_forbidden(value: &[u8]) -> bool {
     value.iter().fold(false, |found, &byte| found | (byte == 0) | (byte == b'\r'))
 }
 
-/// The `tchar` of RFC 9110, section 5.6.2.
+/// A token of RFC 9110, section 5.6.2. Without an early exit, as in `has_forbidden`.
 pub(crate) fn is_token(name: &[u8]) -> bool {
-    const TOKEN: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            table[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let others = b"!#$%&'*+-.^_`|~";
-        let mut i = 0;
-        while i < others.len() {
-            table[others[i] as usize] = true;
-            i += 1;
-        }
-        table
-    };
-    !name.is_empty() && name.iter().fold(true, |all, &byte| all & TOKEN[byte as usize])
+    !name.is_empty() && name.iter().fold(true, |all, &byte| all & fields::is_token(byte))
 }
 
 /// The fields that decide about framing and connection, gathered line by line.

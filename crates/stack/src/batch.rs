@@ -64,8 +64,6 @@ pub mod flag {
     pub const EXPECT: i32 = 8;
     /// There is a Host field.
     pub const HOST: i32 = 16;
-    /// More bytes of this connection have arrived behind this request.
-    pub const MORE: i32 = 32;
 }
 
 /// Flags of a finished handshake. Above them stands which protocol was chosen, counted from one.

@@ -271,7 +271,7 @@ impl Connection {
                             return self.doubt(id, batch, (at, to), Doubt::Upgrade, 0);
                         }
                         Parsed::Complete(head) => {
-                            self.request(id, batch, at, to, &head);
+                            self.request(id, batch, at, &head);
                             self.full = self.in_flight >= settings.max_pipelined;
                             at += head.start + head.length;
                         }
@@ -322,14 +322,7 @@ impl Connection {
         at
     }
 
-    fn request(
-        &mut self,
-        id: usize,
-        batch: &mut Batch<'_>,
-        at: usize,
-        to: usize,
-        head: &ReceivedHead,
-    ) {
+    fn request(&mut self, id: usize, batch: &mut Batch<'_>, at: usize, head: &ReceivedHead) {
         let start = at + head.start;
         let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
@@ -338,7 +331,6 @@ impl Connection {
             (has_body, flag::BODY),
             (head.expect, flag::EXPECT),
             (head.host, flag::HOST),
-            (start + head.length < to, flag::MORE),
         ];
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (target, target_end) = head.target;

@@ -1,12 +1,13 @@
 //! All listeners and connections of one thread.
 
+mod handshakes;
+mod inquiry;
+
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use millrace_net::secure_context::SecureContext;
-use millrace_net::server_tls::ServerTls;
 use millrace_net::stream::Socket;
 use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
 use mio::{Events, Poll, Token, Waker};
@@ -26,9 +27,6 @@ const READY: usize = 256;
 const ACCEPTS: usize = 128;
 /// After a lack of descriptors or memory, accepting is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// A rate is judged after this much time.
-const RATE_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
@@ -410,52 +408,6 @@ impl Reactor {
         }
     }
 
-    fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
-        self.watched.retain(|&watched| watched != server);
-        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else {
-            return;
-        };
-        let mut next = Nanos::NEVER;
-        for (id, connection) in self.connections.iter_mut() {
-            if connection.server != server || !connection.shaking || connection.gone {
-                continue;
-            }
-            let at = connection.began + limit;
-            if at <= self.now && batch.room() >= EVENTS {
-                connection.tell_timeout(id, batch);
-            } else {
-                next = next.min(at.max(self.now));
-            }
-        }
-        if next != Nanos::NEVER {
-            self.watched.push(server);
-            self.timers.push(next, Timer::Handshakes(server));
-        }
-    }
-
-    /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
-    /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
-    pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
-        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context, told_alone));
-        if chosen {
-            self.wake(id);
-        }
-        chosen
-    }
-
-    /// Receives requests, after an end of the handshake that was told alone.
-    pub fn start(&mut self, id: usize) {
-        if self.connections.get_mut(id).is_some_and(Connection::start) {
-            self.wake(id);
-        }
-    }
-
-    /// The TLS of a connection.
-    #[must_use]
-    pub fn tls(&self, id: usize) -> Option<&ServerTls> {
-        self.connections.get(id)?.tls()
-    }
-
     fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.timed = false;
@@ -622,48 +574,5 @@ impl Reactor {
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
         self.connections.get(id).map(|connection| connection.channel.socket().options())
-    }
-
-    /// Connections of a server whose request has taken too long to arrive.
-    #[must_use]
-    pub fn late(
-        &self,
-        server: usize,
-        head: Option<Duration>,
-        whole: Option<Duration>,
-    ) -> Vec<usize> {
-        let now = self.clock.now();
-        let over = |since: Nanos, limit: Option<Duration>| {
-            since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
-        };
-        let late = |connection: &Connection| {
-            !connection.shaking
-                && (!connection.head_done && over(connection.began, head)
-                    || over(connection.began, whole))
-        };
-        let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
-    }
-
-    /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.
-    pub fn slow(&mut self, server: usize, receive: f64, send: f64) -> (Vec<usize>, Vec<usize>) {
-        let now = self.clock.now();
-        let (mut receiving, mut sending) = (Vec::new(), Vec::new());
-        for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
-            if connection.receives_slowly(receive, RATE_GRACE, now) {
-                receiving.push(id);
-            }
-            if connection.sends_slowly(send, RATE_GRACE, now) {
-                sending.push(id);
-            }
-        }
-        (receiving, sending)
-    }
-
-    /// Connections of a server on which no request is arriving; Node calls them idle.
-    #[must_use]
-    pub fn idle(&self, server: usize) -> Vec<usize> {
-        let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| connection.began == Nanos::NEVER).map(|(id, _)| id).collect()
     }
 }

@@ -1,0 +1,56 @@
+//! What a server asks about all of its connections.
+
+use std::time::Duration;
+
+use millrace_net::{Clock, Nanos};
+
+use super::Reactor;
+use crate::connection::Connection;
+
+/// A rate is judged after this much time.
+const RATE_GRACE: Duration = Duration::from_secs(5);
+
+impl Reactor {
+    /// Connections of a server whose request has taken too long to arrive.
+    #[must_use]
+    pub fn late(
+        &self,
+        server: usize,
+        head: Option<Duration>,
+        whole: Option<Duration>,
+    ) -> Vec<usize> {
+        let now = self.clock.now();
+        let over = |since: Nanos, limit: Option<Duration>| {
+            since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
+        };
+        let late = |connection: &Connection| {
+            !connection.shaking
+                && (!connection.head_done && over(connection.began, head)
+                    || over(connection.began, whole))
+        };
+        let all = self.connections.iter().filter(|(_, c)| c.server == server);
+        all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
+    }
+
+    /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.
+    pub fn slow(&mut self, server: usize, receive: f64, send: f64) -> (Vec<usize>, Vec<usize>) {
+        let now = self.clock.now();
+        let (mut receiving, mut sending) = (Vec::new(), Vec::new());
+        for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
+            if connection.receives_slowly(receive, RATE_GRACE, now) {
+                receiving.push(id);
+            }
+            if connection.sends_slowly(send, RATE_GRACE, now) {
+                sending.push(id);
+            }
+        }
+        (receiving, sending)
+    }
+
+    /// Connections of a server on which no request is arriving; Node calls them idle.
+    #[must_use]
+    pub fn idle(&self, server: usize) -> Vec<usize> {
+        let all = self.connections.iter().filter(|(_, c)| c.server == server);
+        all.filter(|(_, connection)| connection.began == Nanos::NEVER).map(|(id, _)| id).collect()
+    }
+}

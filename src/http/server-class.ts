@@ -1,0 +1,30 @@
+import type http from 'node:http';
+import { inherits } from 'node:util';
+import { type StackLimits, takeLimits } from './limits.js';
+
+/** `http.Server` or `https.Server` as Node has it: callable with and without `new`. */
+export interface ServerClass<S, O> {
+  new (options?: Options<O>, listener?: http.RequestListener): S;
+  (options?: Options<O>, listener?: http.RequestListener): S;
+  readonly prototype: S;
+}
+
+type Options<O> = (O & Partial<StackLimits>) | http.RequestListener;
+
+/** A class of servers like Node's own `base`, on the native stack; its options may hold limits of the stack. */
+export function serverClass<S extends object, O>(
+  base: object,
+  install: (prototype: object) => void,
+): ServerClass<S, O> {
+  const construct = base as unknown as (this: S, ...args: unknown[]) => void;
+  function Server(this: S, options?: Options<O>, listener?: http.RequestListener): S {
+    if (!(this instanceof Server)) return new made(options, listener);
+    construct.call(this, options, listener);
+    takeLimits(this as unknown as http.Server, options);
+    return this;
+  }
+  const made = Server as unknown as ServerClass<S, O>;
+  inherits(Server, base as never);
+  install(made.prototype);
+  return made;
+}
