@@ -8,12 +8,12 @@ import { end, start } from './processes.js';
 
 /**
  * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;
- * sessions are never resumed, so that every handshake is a full one.
+ * without `resume` no session is resumed, so that every handshake is a full one.
  */
-export async function startNginx({ cores, directory, tls }) {
+export async function startNginx({ cores, directory, tls, resume }) {
   const [port, statusPort] = await freePorts(2);
   const config = join(directory, 'nginx.conf');
-  writeFileSync(config, configuration({ directory, port, statusPort, tls }));
+  writeFileSync(config, configuration({ directory, port, statusPort, tls, resume }));
   const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
   child.stderr.pipe(process.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -50,7 +50,7 @@ export async function startNginx({ cores, directory, tls }) {
   };
 }
 
-function configuration({ directory, port, statusPort, tls }) {
+function configuration({ directory, port, statusPort, tls, resume }) {
   const secure = `
     ssl_certificate ${tls?.cert};
     ssl_certificate_key ${tls?.key};
@@ -58,7 +58,7 @@ function configuration({ directory, port, statusPort, tls }) {
     ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
     ssl_ecdh_curve X25519;
     ssl_session_cache off;
-    ssl_session_tickets off;`;
+    ssl_session_tickets ${resume ? 'on' : 'off'};`;
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
 daemon off;

@@ -34,7 +34,8 @@ function app(...argv) {
 }
 
 function nginx(load) {
-  return { kind: 'nginx', tls: load.tls && CERTIFICATE };
+  const tls = load.tls && CERTIFICATE;
+  return { kind: 'nginx', tls, resume: load.tls === 'resume' };
 }
 
 /** What the binary says of its version; null if it does not run. */
