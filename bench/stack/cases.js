@@ -114,7 +114,7 @@ export const stack = [
     question:
       '500 000 requests on one connection without waiting, each answered after 0 to 1000 ms: all, in order, in how much memory?',
     load: { app: 'delay' },
-    flood: { requests: 500_000, limitSeconds: 1200 },
+    flood: { requests: 500_000, limitSeconds: 2700 },
     tools: ['node', 'millrace'],
     bars: [{ atMost: 16 }],
   },
