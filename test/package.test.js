@@ -32,7 +32,14 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('the main package holds what the build made of src, and no addon', () => {
-  const needed = ['LICENSE', 'README.md', 'bin/millrace.js', 'dist/cli/main.js', 'dist/index.d.ts'];
+  const needed = [
+    'LICENSE',
+    'README.md',
+    'bin/millrace.js',
+    'dist/cli/main.js',
+    'dist/index.d.ts',
+    'examples/compare.mjs',
+  ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);
   assert.deepEqual(main.files.filter(isUnexpected), []);
 });
@@ -119,7 +126,7 @@ test('without the package for this platform one line says what is missing', asyn
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|examples\/compare\.mjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
       file,
     )
   )

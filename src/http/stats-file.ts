@@ -6,20 +6,29 @@ const file = process.env.MILLRACE_STATS_FILE;
 
 export function writeStatsAtExit(): void {
   if (!file) return;
-  process.on('exit', () => {
-    const connections = { native: 0, handedOver: 0 };
-    const requests = { native: 0, handedOver: 0 };
-    const reasons: Record<string, number> = {};
-    for (const server of servers) {
-      const stats = server.count();
-      connections.native += stats.connections.native;
-      connections.handedOver += stats.connections.handedOver;
-      requests.native += stats.requests.native;
-      requests.handedOver += stats.requests.handedOver;
-      for (const [reason, count] of Object.entries(stats.reasons)) {
-        reasons[reason] = (reasons[reason] ?? 0) + count;
-      }
-    }
-    appendFileSync(file, `${JSON.stringify({ connections, requests, reasons })}\n`);
+  process.on('exit', () => appendStats(file));
+  process.on('SIGTERM', function onTerminate() {
+    // Without a listener of the application's, this signal ends the process before 'exit'.
+    if (process.listenerCount('SIGTERM') > 1) return;
+    process.off('SIGTERM', onTerminate);
+    appendStats(file);
+    process.kill(process.pid, 'SIGTERM');
   });
+}
+
+function appendStats(path: string): void {
+  const connections = { native: 0, handedOver: 0 };
+  const requests = { native: 0, handedOver: 0 };
+  const reasons: Record<string, number> = {};
+  for (const server of servers) {
+    const stats = server.count();
+    connections.native += stats.connections.native;
+    connections.handedOver += stats.connections.handedOver;
+    requests.native += stats.requests.native;
+    requests.handedOver += stats.requests.handedOver;
+    for (const [reason, count] of Object.entries(stats.reasons)) {
+      reasons[reason] = (reasons[reason] ?? 0) + count;
+    }
+  }
+  appendFileSync(path, `${JSON.stringify({ connections, requests, reasons })}\n`);
 }
