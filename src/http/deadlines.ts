@@ -4,16 +4,26 @@ import type { Outgoing } from './internals.js';
 export class Deadlines {
   readonly #since = new Map<Outgoing, number>();
   readonly #late: (response: Outgoing) => void;
+  #limit = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(late: (response: Outgoing) => void) {
     this.#late = late;
   }
 
-  /** `limit` in milliseconds. */
-  add(response: Outgoing, limit: number): void {
+  /** Milliseconds; 0: no limit. A change is for the responses that wait already, too. */
+  set limit(ms: number) {
+    if (ms === this.#limit) return;
+    this.#limit = ms;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (ms === 0) this.#since.clear();
+    if (this.#since.size > 0) this.#wait(0);
+  }
+
+  add(response: Outgoing): void {
     this.#since.set(response, performance.now());
-    if (this.#timer === null) this.#wait(limit, limit);
+    if (this.#timer === null) this.#wait(this.#limit);
   }
 
   delete(response: Outgoing): void {
@@ -24,17 +34,17 @@ export class Deadlines {
     return this.#since.size;
   }
 
-  #wait(ms: number, limit: number): void {
-    this.#timer = setTimeout(() => this.#check(limit), ms).unref();
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => this.#check(), Math.min(ms, LONGEST_TIMER)).unref();
   }
 
-  #check(limit: number): void {
+  #check(): void {
     this.#timer = null;
     const now = performance.now();
     for (const [response, since] of this.#since) {
-      const left = since + limit - now;
+      const left = since + this.#limit - now;
       if (left > 0) {
-        this.#wait(Math.ceil(left), limit);
+        this.#wait(Math.ceil(left));
         return;
       }
       this.#since.delete(response);
@@ -42,3 +52,6 @@ export class Deadlines {
     }
   }
 }
+
+/** Of Node's timers, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;

@@ -69,7 +69,7 @@ export function begin(
     enqueue(socket, response);
   }
   const { responseTimeout, maxRequestsInFlight } = home.limits;
-  if (responseTimeout > 0) home.deadlines.add(response, responseTimeout);
+  if (responseTimeout > 0) home.deadlines.add(response);
   if (maxRequestsInFlight > 0 && home.inFlight > maxRequestsInFlight) {
     refuse(home, socket, request, response);
   } else {

@@ -1,6 +1,6 @@
 import type http from 'node:http';
-import { MillraceError } from '../errors.js';
-import { parseDuration } from '../units.js';
+import { MillraceError, usageError } from '../errors.js';
+import { hasDurationUnit, parseDuration } from '../units.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
@@ -73,5 +73,9 @@ function setLimit(server: http.Server, name: keyof StackLimits, value: number): 
 function responseTimeoutFromEnvironment(): number {
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
   if (!text) return 0;
-  return /^\d+$/.test(text) ? Number(text) : parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
+  if (/^\d+$/.test(text)) return Number(text);
+  if (hasDurationUnit(text)) return parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
+  throw usageError(
+    `MILLRACE_RESPONSE_TIMEOUT: '${text}' given; accepted: milliseconds, or 500ms, 3s, 1m30s`,
+  );
 }

@@ -6,6 +6,7 @@ import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
+import { isOff } from './off.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { installResponse } from './response.js';
@@ -153,7 +154,7 @@ function onTlsConnection(this: http.Server, socket: net.Socket): void {
 
 const kInstalled = Symbol('millrace.installed');
 
-/** Puts the stack under every server of this prototype, once. */
+/** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
@@ -164,10 +165,14 @@ export function install(prototype: object): void {
   };
   if (target[kInstalled]) return;
   target[kInstalled] = true;
+  installLimits(prototype, (server) => natives.get(server)?.configure());
+  target.stats = function () {
+    return natives.get(this)?.count() ?? null;
+  };
+  if (isOff) return;
   installHead();
   installResponse();
   installStoreHeader();
-  installLimits(prototype, (server) => natives.get(server)?.configure());
   const { _listen2, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
     _listen2.apply(this, args);
@@ -181,15 +186,13 @@ export function install(prototype: object): void {
     closeIdleConnections.call(this);
     natives.get(this)?.closeIdle();
   };
-  target.stats = function () {
-    return natives.get(this)?.count() ?? null;
-  };
 }
 
 /** Puts the stack under every `https.Server` of this prototype. */
 export function installSecure(prototype: object): void {
-  installSecureContext();
   install(prototype);
+  if (isOff) return;
+  installSecureContext();
   const target = prototype as { setTicketKeys(this: http.Server, keys: Buffer): void };
   const { setTicketKeys } = target;
   target.setTicketKeys = function (keys) {

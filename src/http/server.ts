@@ -116,6 +116,7 @@ export class NativeServer {
   /** Tells the reactor what the server's properties say now. */
   configure(): void {
     this.limits = limitsOf(this.server);
+    this.deadlines.limit = this.limits.responseTimeout;
     this.keepAliveTimeout = this.server.keepAliveTimeout;
     const settings = this.settings();
     const text = JSON.stringify(settings);

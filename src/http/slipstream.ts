@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
 import { takeLimits } from './limits.js';
 import { install, installSecure } from './listen.js';
+import { isOff } from './off.js';
 
 interface Slipstreamed {
   createServer: typeof http.createServer;
@@ -12,11 +13,12 @@ interface Slipstreamed {
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served
- * natively, whoever makes them. To be called before the application is loaded; a second call does nothing.
+ * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time, and
+ * with `MILLRACE_STACK=node`.
  */
 export function slipstream(): void {
   const target = http as Slipstreamed;
-  if (target.millraceVersion !== undefined) return;
+  if (isOff || target.millraceVersion !== undefined) return;
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
   target.createServer = createServerOf(http.createServer);

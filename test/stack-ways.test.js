@@ -1,0 +1,98 @@
+// The ways to the native stack, and the one back.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const limits = { timeout: 20_000 };
+const [major, minor] = process.versions.node.split('.').map(Number);
+/** `require` of an ES module. */
+const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
+
+/** Answers one request and tells who did it. */
+const SERVE = `
+const { text } = await import('node:stream/consumers');
+const { default: plain } = await import('node:http');
+server.listen(0, '127.0.0.1', () => {
+  plain.get(server.address(), async (response) => {
+    const body = await text(response);
+    const stats = server.stats?.() ?? null;
+    process.stdout.write(JSON.stringify({ body, native: stats && stats.requests.native, version: plain.millraceVersion }));
+    process.exit();
+  });
+});`;
+const answer = `(request, response) => response.end('hello')`;
+const viaNode = `import http from 'node:http'; const server = http.createServer(${answer}); ${SERVE}`;
+
+const ways = [
+  ['--import millrace/register', viaNode, ['--import', 'millrace/register']],
+  ['NODE_OPTIONS', viaNode, [], { NODE_OPTIONS: '--import millrace/register' }],
+  [
+    'slipstream()',
+    `import { slipstream } from 'millrace/http'; slipstream(); const { createServer } = await import('node:http');
+     const server = createServer(${answer}); ${SERVE}`,
+  ],
+  [
+    'millrace/http',
+    `import { createServer } from 'millrace/http'; const server = createServer(${answer}); ${SERVE}`,
+  ],
+  [
+    'serverFactory',
+    `import { serverFactory } from 'millrace/http'; const server = serverFactory(${answer}, { http: null }); ${SERVE}`,
+  ],
+];
+if (REQUIRES_ESM) {
+  ways.push(['--require millrace/register', viaNode, ['--require', 'millrace/register']]);
+}
+
+async function run(source, flags = [], env = {}) {
+  const args = [...flags, '--input-type=module', '--eval', source];
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '', MILLRACE_STACK: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { stdout, stderr };
+}
+
+async function serve(...args) {
+  const { stdout, stderr } = await run(...args);
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout);
+}
+
+for (const [name, source, flags, env] of ways) {
+  describe(name, () => {
+    test('serves natively', limits, async () => {
+      const { body, native } = await serve(source, flags, env);
+      assert.deepEqual([body, native], ['hello', 1]);
+    });
+
+    test('does not with MILLRACE_STACK=node', limits, async () => {
+      const off = { ...env, MILLRACE_STACK: 'node' };
+      assert.deepEqual(await serve(source, flags, off), { body: 'hello', native: null });
+    });
+  });
+}
+
+describe('what the environment may not say', () => {
+  const refused = {
+    MILLRACE_STACK: ['off', "'off' given; accepted: node, which turns the stack off"],
+    MILLRACE_RESPONSE_TIMEOUT: ['3 s', "'3 s' given; accepted: milliseconds, or 500ms, 3s, 1m30s"],
+  };
+  for (const [name, [value, message]] of Object.entries(refused)) {
+    test(name, limits, async () => {
+      const { stdout, stderr } = await run(viaNode, ways[0][2], { [name]: value });
+      assert.equal(stdout, '');
+      assert.ok(stderr.includes(`MillraceError: ${name}: ${message}\n`), stderr);
+    });
+  }
+});
