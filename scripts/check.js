@@ -6,7 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { report, root, step, tool } from './step.js';
 
-const GENERATED = ['Cargo.lock', 'native/index.js', 'native/index.d.ts', 'docs/reference/cli.md'];
+const GENERATED = [
+  ...['Cargo.lock', 'native/index.js', 'native/index.d.ts'],
+  ...['docs/reference/cli.md', 'docs/reference/stack.md'],
+];
 const node = process.execPath;
 
 const before = GENERATED.map(contents);
@@ -16,7 +19,7 @@ await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
 await check('Biome', tool('biome'), ['ci', '--colors=off']);
 await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 await check('build', node, ['scripts/build.js']);
-await check('reference page', node, ['scripts/reference.js']);
+await check('reference pages', node, ['scripts/reference.js']);
 if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
 const clippy = ['clippy', '--quiet', '--workspace', '--all-targets', '--', '-D', 'warnings'];
 await check('clippy', 'cargo', clippy);

@@ -1,7 +1,8 @@
-// Writes docs/reference/cli.md from the tables of flags, of the build in dist/:
+// Writes docs/reference/cli.md from the tables of flags, and the tables of docs/reference/stack.md from the limits and
+// counters of the stack, of the build in dist/:
 //
 //   npm run build:ts && node scripts/reference.js
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { EXIT_CODES } from '../dist/cli/exit.js';
@@ -13,6 +14,7 @@ import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
 import { USAGE } from '../dist/cli/help.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
+import { LIMITS } from '../dist/http/limits.js';
 
 const HEAD = `# The command line
 
@@ -63,6 +65,52 @@ function entry(flag) {
   return `**\`${signature(flag)}\`** — ${text}`;
 }
 
+const STACK_PAGE = new URL('../docs/reference/stack.md', import.meta.url);
+
+/** The page of the stack as it is, its tables made anew. */
+export function stackPage() {
+  return readFileSync(STACK_PAGE, 'utf8')
+    .replace(between('limits'), `$1${limitsTable()}$2`)
+    .replace(between('counters'), `$1${countersTable()}$2`);
+}
+
+function between(name) {
+  return new RegExp(`(<!-- ${name}: .*-->\\n)[^]*?(<!-- end -->)`);
+}
+
+function limitsTable() {
+  const rows = comments('limits', 'StackLimits').map(([name, meaning]) => {
+    const { unit, least, fallback } = LIMITS[name];
+    return `| \`${name}\` | ${unit} | ${fallback} | ${least} or more | ${meaning} |\n`;
+  });
+  return `| Property | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
+
+function countersTable() {
+  const rows = comments('server', 'StackStats').map(
+    ([name, meaning]) => `| \`${name}\` | ${meaning} |\n`,
+  );
+  return `| Field | Counts |\n|---|---|\n${rows.join('')}`;
+}
+
+/** The fields of a declared interface with their comments, in order; those of an object in it as `object.field`. */
+function comments(file, name) {
+  const source = readFileSync(new URL(`../dist/http/${file}.d.ts`, import.meta.url), 'utf8');
+  const [, body] = new RegExp(`interface ${name} \\{\\n([^]*?)\\n\\}`).exec(source);
+  const fields = [];
+  let [object, meaning] = ['', ''];
+  for (const line of body.split('\n').map((one) => one.trim())) {
+    const [, comment] = /^\/\*\* (.*) \*\/$/.exec(line) ?? [];
+    const [, field, type] = /^(\w+): (.*)$/.exec(line) ?? [];
+    if (comment) meaning = comment;
+    else if (type === '{') object = `${field}.`;
+    else if (field) fields.push([object + field, meaning]);
+    else object = '';
+  }
+  return fields;
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   writeFileSync(new URL('../docs/reference/cli.md', import.meta.url), referencePage());
+  writeFileSync(STACK_PAGE, stackPage());
 }

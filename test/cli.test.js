@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { ownerOfPort } from '../dist/process/listening.js';
-import { referencePage } from '../scripts/reference.js';
+import { referencePage, stackPage } from '../scripts/reference.js';
 import { isResult } from './result-schema.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
@@ -175,6 +175,14 @@ test('--version is that of the package', async () => {
 test('docs/reference/cli.md is that of the flags', () => {
   const page = readFileSync(new URL('../docs/reference/cli.md', import.meta.url), 'utf8');
   assert.equal(page, referencePage(), 'run: node scripts/reference.js');
+});
+
+test('the tables of docs/reference/stack.md are those of the limits and counters', () => {
+  const page = readFileSync(new URL('../docs/reference/stack.md', import.meta.url), 'utf8');
+  assert.equal(page, stackPage(), 'run: node scripts/reference.js');
+  for (const name of ['minSendRate', 'connections.handedOver']) {
+    assert.ok(page.includes(`\n| \`${name}\` | `), name);
+  }
 });
 
 test("wrk's command line", async () => {

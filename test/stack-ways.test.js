@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -82,6 +85,32 @@ for (const [name, source, flags, env] of ways) {
     });
   });
 }
+
+describe('MILLRACE_STATS_FILE gets a line at the end', () => {
+  const ends = {
+    'of itself': 'process.exit()',
+    'by SIGTERM': `process.kill(process.pid, 'SIGTERM')`,
+    'by SIGTERM that the application takes': `process.on('SIGTERM', () => process.exit());
+      process.kill(process.pid, 'SIGTERM')`,
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    test(name, limits, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'stats');
+      await serve(viaNode.replace('process.exit()', end), ways[0][2], {
+        MILLRACE_STATS_FILE: file,
+      });
+      assert.deepEqual(readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse), [
+        {
+          connections: { native: 1, handedOver: 0 },
+          requests: { native: 1, handedOver: 0 },
+          reasons: {},
+        },
+      ]);
+    });
+  }
+});
 
 describe('what the environment may not say', () => {
   const refused = {

@@ -4,27 +4,37 @@ import { hasDurationUnit, parseDuration } from '../units.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
-  /** Requests of one connection that are handled at once; those that follow wait unread. Default 256. */
+  /** Requests of one connection that are with the application at once. Later ones wait unread until half of them are answered. */
   maxPipelinedRequests: number;
-  /** Milliseconds for each response, from its request's head to its last byte; then 408, in order, and the connection is closed. 0, the default: no limit. */
+  /** For each response, from its request's head to its last byte. Then: 408 in its turn, and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
-  /** Requests of a server that are handled at once; those beyond are answered 503. 0, the default: no limit. */
+  /** Requests of the server that are with the application at once. Those beyond: 503, `Connection: close`, event `dropRequest`. */
   maxRequestsInFlight: number;
-  /** Bytes per second at which a request's body has to arrive, on average after five seconds. 0, the default: no limit. */
+  /** The rate at which a request's body has to arrive, on average after five seconds. Otherwise: event `clientError`, by default 408, and the connection is closed. */
   minReceiveRate: number;
-  /** Bytes per second that a client has to take of what waits for it, on average after five seconds. 0, the default: no limit. */
+  /** The rate at which a client has to take what waits for it, on average after five seconds. Otherwise the connection is closed. */
   minSendRate: number;
 }
 
-const DEFAULTS: StackLimits = {
-  maxPipelinedRequests: 256,
-  responseTimeout: responseTimeoutFromEnvironment(),
-  maxRequestsInFlight: 0,
-  minReceiveRate: 0,
-  minSendRate: 0,
-};
+/** The least that is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
+export const LIMITS: Record<keyof StackLimits, { unit: string; least: number; fallback: number }> =
+  {
+    maxPipelinedRequests: { unit: 'requests', least: 1, fallback: 256 },
+    responseTimeout: { unit: 'ms', least: 0, fallback: 0 },
+    maxRequestsInFlight: { unit: 'requests', least: 0, fallback: 0 },
+    minReceiveRate: { unit: 'bytes/s', least: 0, fallback: 0 },
+    minSendRate: { unit: 'bytes/s', least: 0, fallback: 0 },
+  };
 
-const NAMES = Object.keys(DEFAULTS) as (keyof StackLimits)[];
+const NAMES = Object.keys(LIMITS) as (keyof StackLimits)[];
+
+const DEFAULTS: StackLimits = {
+  ...(Object.fromEntries(NAMES.map((name) => [name, LIMITS[name].fallback])) as Record<
+    keyof StackLimits,
+    number
+  >),
+  responseTimeout: responseTimeoutFromEnvironment(),
+};
 
 const set = new WeakMap<http.Server, StackLimits>();
 
@@ -60,7 +70,7 @@ export function takeLimits(server: http.Server, options: unknown): void {
 }
 
 function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
-  const least = name === 'maxPipelinedRequests' ? 1 : 0;
+  const { least } = LIMITS[name];
   if (typeof value !== 'number' || !(value >= least)) {
     throw new MillraceError(
       'ERR_MILLRACE_USAGE',
@@ -72,7 +82,7 @@ function setLimit(server: http.Server, name: keyof StackLimits, value: number): 
 
 function responseTimeoutFromEnvironment(): number {
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
-  if (!text) return 0;
+  if (!text) return LIMITS.responseTimeout.fallback;
   if (/^\d+$/.test(text)) return Number(text);
   if (hasDurationUnit(text)) return parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
   throw usageError(

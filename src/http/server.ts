@@ -25,8 +25,22 @@ type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
 /** What a server has done so far: how much natively, how much by Node's own code, and why. */
 export interface StackStats {
-  connections: { open: number; native: number; handedOver: number };
-  requests: { inFlight: number; native: number; handedOver: number };
+  connections: {
+    /** Now, the native ones. */
+    open: number;
+    /** So far, without those that were handed over. */
+    native: number;
+    /** So far, served by Node's own code. */
+    handedOver: number;
+  };
+  requests: {
+    /** Now: begun and not yet answered to the end, on native connections. */
+    inFlight: number;
+    /** So far, on native connections. */
+    native: number;
+    /** So far, on connections that were handed over. */
+    handedOver: number;
+  };
   /** Connections handed over, by reason. */
   reasons: Record<string, number>;
   /** Responses that met `responseTimeout`. */
