@@ -346,6 +346,8 @@ export interface NativePlan {
 export interface NativeReleased {
   /** Its descriptor, now the caller's. */
   fd: number
+  /** Where in the input memory the bytes end that were told in this batch. */
+  told: number
   /** Bytes that were read and not told. */
   bytes: Buffer
 }

@@ -1,9 +1,16 @@
 import net from 'node:net';
 import { nodeConnection } from './host-parser.js';
-import { native } from './native.js';
+import { input, native } from './native.js';
 import { flush } from './output.js';
 import type { NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
+
+/** Where the first request of a connection is that is being opened, if its bytes have come with it; -1: they have not. */
+let opening = -1;
+
+export function setOpening(offset: number): void {
+  opening = offset;
+}
 
 /**
  * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
@@ -17,8 +24,8 @@ export function handOver(
 ): void {
   if (socket.id < 0) return;
   flush();
-  const { fd, bytes: kept } = native.stackRelease(socket.id);
-  const unread = bytes ?? kept;
+  const { fd, told, bytes: kept } = native.stackRelease(socket.id);
+  const unread = bytes ?? Buffer.concat([untaken(told), kept]);
   home.forget(socket);
   home.countHandedOver(reason);
   const { server } = socket;
@@ -31,7 +38,21 @@ export function handOver(
   ordinary._server = server;
   nodeConnection.call(server as never, ordinary);
   countRequests(home, ordinary);
-  if (unread.length > 0) ordinary.emit('data', unread);
+  if (unread.length === 0) return;
+  // Who wants bytes is about to listen for them.
+  if (reason === BYTES_WANTED) process.nextTick(deliver, ordinary, unread);
+  else deliver(ordinary, unread);
+}
+
+export const BYTES_WANTED = 'bytes wanted';
+
+function deliver(socket: net.Socket, bytes: Buffer): void {
+  if (!socket.destroyed) socket.emit('data', bytes);
+}
+
+/** What the batch tells of this connection after its opening. */
+function untaken(told: number): Buffer {
+  return opening < 0 ? input.subarray(0, 0) : input.subarray(opening, told);
 }
 
 interface Parser {

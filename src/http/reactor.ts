@@ -14,12 +14,13 @@ import {
   UNSURE,
 } from './event.js';
 import { complete } from './exchange.js';
+import { setOpening } from './hand-over.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
-import { servers, sockets } from './server.js';
+import { type NativeServer, servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
 
 /** Bytes of pipelined responses that may wait for those behind them. */
@@ -29,6 +30,8 @@ const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallba
 
 /** Where in the batch we are. A process that is ending leaves in the middle. */
 let cursor = 0;
+/** Events of the batch. */
+let total = 0;
 
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {
@@ -36,6 +39,7 @@ export function startReactor(): void {
 }
 
 function onBatch(count: number): void {
+  total = count;
   setInTurn(true);
   fixDate(true);
   while (cursor < count) {
@@ -110,8 +114,7 @@ function settleAll(): void {
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const home = servers[events[at + 2] as number];
-    const socket = home?.open(id);
-    if (socket && home) home.connected(socket);
+    if (home) onOpen(home, id, at + EVENT_LENGTH);
     return;
   }
   if (kind === ACCEPT_FAILED) return;
@@ -158,6 +161,18 @@ function take(kind: number, id: number, at: number): void {
       break;
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
+  }
+}
+
+function onOpen(home: NativeServer, id: number, next: number): void {
+  const socket = home.open(id);
+  if (!socket) return;
+  const told = cursor < total && events[next] === REQUEST && events[next + 1] === id;
+  setOpening(told ? (events[next + 2] as number) : -1);
+  try {
+    home.connected(socket);
+  } finally {
+    setOpening(-1);
   }
 }
 

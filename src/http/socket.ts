@@ -421,7 +421,12 @@ export class ServerSocket {
 
   // The stream's own `on` starts reading; this socket has nothing to read.
   on(event: string | symbol, listener: (...args: unknown[]) => void): this {
-    if (event === 'data' || event === 'readable') this.home.wantsBytes(this);
+    if (event === 'data' || event === 'readable') {
+      this.home.wantsBytes(this);
+      // Handed over, it is another's: Node's `on` for it stops its parser from reading past the listener.
+      if (!(this instanceof ServerSocket))
+        return (this as ServerSocket).on(event, listener) as this;
+    }
     return EventEmitter.prototype.on.call(this, event, listener) as this;
   }
 }

@@ -392,6 +392,8 @@ pub fn stack_close(connection: u32, reset: bool) -> Result<()> {
 pub struct NativeReleased {
     /// Its descriptor, now the caller's.
     pub fd: i32,
+    /// Where in the input memory the bytes end that were told in this batch.
+    pub told: u32,
     /// Bytes that were read and not told.
     pub bytes: Buffer,
 }
@@ -399,9 +401,10 @@ pub struct NativeReleased {
 /// Gives a connection away.
 #[napi]
 pub fn stack_release(connection: u32) -> Result<NativeReleased> {
-    let (fd, bytes) =
+    let (fd, told, bytes) =
         with(|reactor| reactor.release(connection as usize))?.map_err(system_error)?;
-    Ok(NativeReleased { fd: fd.into_raw_fd(), bytes: bytes.into() })
+    // In range: an offset within a batch's memory.
+    Ok(NativeReleased { fd: fd.into_raw_fd(), told: told as u32, bytes: bytes.into() })
 }
 
 /// One end of a connection.

@@ -108,6 +108,8 @@ pub(crate) struct Connection {
     pub(crate) fresh: bool,
     /// Its end was told.
     pub(crate) gone: bool,
+    /// Where in its last batch the bytes end that were told.
+    pub(crate) told: usize,
 }
 
 impl Connection {
@@ -149,6 +151,7 @@ impl Connection {
             listed: false,
             fresh: false,
             gone: false,
+            told: 0,
         }
     }
 
@@ -223,6 +226,7 @@ impl Connection {
                 }
             }
             let taken = self.take(id, settings, batch, (start, end), now);
+            self.told = taken;
             if taken < end {
                 self.input.extend_from_slice(&batch.bytes[taken..end]);
             }

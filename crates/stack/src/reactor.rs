@@ -552,13 +552,14 @@ impl Reactor {
         self.gone.retain(|&gone| gone != id);
     }
 
-    /// Gives a connection away: its descriptor, and the bytes that were read and not told.
-    pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
+    /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
+    /// were read and not told.
+    pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
         let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
-        let fresh = connection.fresh;
+        let (fresh, told) = (connection.fresh, connection.told);
         let (socket, input) = connection.into_parts();
         let watched = (!fresh).then(|| self.poll.registry());
-        Ok((socket.release(watched)?, input))
+        Ok((socket.release(watched)?, told, input))
     }
 
     /// Both ends of a connection; `None` where they have no address.
