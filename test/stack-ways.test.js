@@ -20,7 +20,7 @@ const SERVE = `
 const { text } = await import('node:stream/consumers');
 const { default: plain } = await import('node:http');
 server.listen(0, '127.0.0.1', () => {
-  plain.get(server.address(), async (response) => {
+  plain.get({ ...server.address(), host: '127.0.0.1' }, async (response) => {
     const body = await text(response);
     const stats = server.stats?.() ?? null;
     process.stdout.write(JSON.stringify({ body, native: stats && stats.requests.native, version: plain.millraceVersion }));
