@@ -237,7 +237,7 @@ export class NativeServer {
   report(socket: ServerSocket): void {
     const { done } = socket;
     socket.done = 0;
-    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done);
+    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done, false);
   }
 
   closeIdle(): void {
