@@ -533,8 +533,8 @@ export declare function stackExport(connection: number, length: number, label: s
 /** Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks. */
 export declare function stackFatal(error: unknown): void
 
-/** The functions of the hot path: `send(connection, length, done)` and `sendBytes(connection, length, bytes, done)`. */
-export declare function stackFunctions(): { send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }
+/** The functions of the hot path: `send(connection, length, done, last)` and `sendBytes(connection, length, bytes, done)`. */
+export declare function stackFunctions(): { send(connection: number, length: number, done: number, last: boolean): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }
 
 /** Connections on which nothing is under way. */
 export declare function stackIdle(server: number): Array<number>

@@ -34,8 +34,9 @@ export function begin(
   flags: number,
 ): void {
   const { home } = socket;
-  const { server } = home;
-  const request = new home.Incoming(socket);
+  const { server, messages } = home;
+  messages.fit(server._events.request);
+  const request = new messages.Request(socket);
   const old = (flags & FLAG_HTTP_1_0) !== 0;
   request.httpVersionMajor = 1;
   request.httpVersionMinor = old ? 0 : 1;
@@ -53,7 +54,7 @@ export function begin(
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
   else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
-  const response = new home.Response(request, home.responseOptions);
+  const response = new messages.Response(request, home.responseOptions);
   if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
   response._keepAliveTimeout = server.keepAliveTimeout;
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;

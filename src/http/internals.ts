@@ -54,6 +54,7 @@ export interface IncomingInternals {
 export type Incoming = Omit<http.IncomingMessage, keyof IncomingInternals> & IncomingInternals;
 
 export interface ServerInternals {
+  _events: Record<string, unknown>;
   _handle: object | null;
   _connections: number;
   _unref: boolean;

@@ -106,7 +106,9 @@ export function flush(): void {
   if (socket.id < 0) return;
   const { done } = socket;
   socket.done = 0;
-  if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done), bytes);
+  // Behind a connection's last response our side ends, and the end leaves with it.
+  const last = socket.finishing?._last === true;
+  if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done, last), bytes);
   if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
 }
 

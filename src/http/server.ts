@@ -5,9 +5,10 @@ import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
 import { BYTES_WANTED, handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
-import type { Incoming, Outgoing, ServerInternals } from './internals.js';
+import type { Outgoing, ServerInternals } from './internals.js';
 import { internalKey, kConnection, kNeedDrain } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
+import { MessageClasses } from './message-classes.js';
 import { functions, native } from './native.js';
 import { appendText, collected, flush } from './output.js';
 import { reference } from './reference.js';
@@ -72,13 +73,7 @@ export class NativeServer {
   limits: Readonly<StackLimits>;
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
-  readonly Incoming: new (
-    socket: unknown,
-  ) => Incoming;
-  readonly Response: new (
-    req: unknown,
-    options: object,
-  ) => Outgoing;
+  readonly messages: MessageClasses;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
   /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
@@ -96,8 +91,10 @@ export class NativeServer {
       const key = internalKey(server, name);
       return key && server[key];
     };
-    this.Incoming = (own('IncomingMessage') ?? http.IncomingMessage) as never;
-    this.Response = (own('ServerResponse') ?? http.ServerResponse) as never;
+    this.messages = new MessageClasses(
+      own('IncomingMessage') as never,
+      own('ServerResponse') as never,
+    );
     this.optimizeEmpty = own('OptimizeEmptyRequestsOption') === true;
     this.uniqueHeaders = own('kUniqueHeaders') ?? null;
     this.responseOptions = {
@@ -255,7 +252,7 @@ export class NativeServer {
   report(socket: ServerSocket): void {
     const { done } = socket;
     socket.done = 0;
-    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done);
+    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done, false);
   }
 
   closeIdle(): void {

@@ -289,11 +289,9 @@ export class ServerSocket {
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;
-      // Closing ends our side as well.
-      const close = this.readableEnded || this.#destroyWhenFinished;
-      if (!close) native.stackEnd(this.id);
+      native.stackEnd(this.id);
       this.emit('finish');
-      if (close) this.destroy();
+      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
     });
     return this;
   }

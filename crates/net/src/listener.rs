@@ -104,12 +104,22 @@ impl Socket {
     }
 
     /// Writes what is the last before our side ends: it leaves with the end, in one segment where that can be.
-    pub(crate) fn write_last(&self, bytes: &[u8]) -> io::Result<usize> {
+    /// Without an end, what is less than a segment waits for [`Self::push`].
+    pub fn write_last(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         const MORE: i32 = rustix::net::SendFlags::MORE.bits() as i32;
         #[cfg(not(target_os = "linux"))]
         const MORE: i32 = 0;
         self.options().send_with_flags(bytes, MORE)
+    }
+
+    /// Sends what [`Self::write_last`] has left waiting. `no_delay`: as the option is set.
+    pub fn push(&self, no_delay: bool) {
+        // Setting it sends what waits (tcp(7)). It fails where there is no TCP, and nothing waits.
+        self.options().set_tcp_nodelay(true).ok();
+        if !no_delay {
+            self.options().set_tcp_nodelay(false).ok();
+        }
     }
 
     /// The options that socket2 knows.

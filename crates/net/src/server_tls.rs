@@ -309,24 +309,41 @@ impl ServerTls {
 
     /// Takes as much of both as the session and the socket have room for.
     pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        self.write(&[IoSlice::new(first), IoSlice::new(second)], false)
+    }
+
+    /// The same for what is the last before [`Self::close_notify`], with which it leaves.
+    pub fn write_last(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write(&[IoSlice::new(bytes)], true)
+    }
+
+    fn write(&mut self, parts: &[IoSlice<'_>], last: bool) -> io::Result<usize> {
         if self.unsent > 0 && !self.flush()? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let State::Session(session, _) = &mut self.state else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let both = [IoSlice::new(first), IoSlice::new(second)];
-        let count = session.writer().write_vectored(&both)?;
+        let count = session.writer().write_vectored(parts)?;
         self.unsent += count;
-        self.flush()?;
+        self.send(last)?;
         Ok(count)
     }
 
     /// Sends what the session has; `true` if nothing is left.
     pub fn flush(&mut self) -> io::Result<bool> {
+        self.send(false)
+    }
+
+    fn send(&mut self, last: bool) -> io::Result<bool> {
         let State::Session(session, _) = &mut self.state else { return Ok(true) };
         while session.wants_write() {
-            match session.write_tls(&mut Direct(&mut self.socket, &mut false)) {
+            let socket = &mut self.socket;
+            let sent = match last {
+                true => session.write_tls(&mut Last(socket)),
+                false => session.write_tls(&mut Direct(socket, &mut false)),
+            };
+            match sent {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -363,6 +380,19 @@ impl From<&Error> for Failure {
             Error::DecryptError => Self::Decrypt,
             error => Self::Other(error.to_string()),
         }
+    }
+}
+
+/// The socket for what is the last before our side ends.
+struct Last<'a>(&'a Socket);
+
+impl io::Write for Last<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_last(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

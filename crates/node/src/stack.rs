@@ -495,13 +495,13 @@ pub fn stack_idle(server: u32) -> Result<Vec<u32>> {
     Ok(with(|reactor| reactor.idle(server as usize))?.into_iter().map(|id| id as u32).collect())
 }
 
-/// `(connection, length, done)`: sends so many bytes of the output memory, with which so many responses
+/// `(connection, length, done, last)`: sends so many bytes of the output memory, with which so many responses
 /// end; gives the bytes that wait, or a negative error number. Written by hand: it is called for every
 /// response.
 unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let mut arguments = [ptr::null_mut(); 3];
+    let mut arguments = [ptr::null_mut(); 4];
     let mut count = arguments.len();
-    let (mut connection, mut length, mut done) = (0u32, 0u32, 0u32);
+    let (mut connection, mut length, mut done, mut last) = (0u32, 0u32, 0u32, false);
     let mut result = ptr::null_mut();
     // SAFETY: called by Node with its environment; missing arguments are `undefined`, which leaves zeros.
     unsafe {
@@ -510,13 +510,14 @@ unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> 
         sys::napi_get_value_uint32(env, arguments[0], &raw mut connection);
         sys::napi_get_value_uint32(env, arguments[1], &raw mut length);
         sys::napi_get_value_uint32(env, arguments[2], &raw mut done);
+        sys::napi_get_value_bool(env, arguments[3], &raw mut last);
     }
     let queued = STACK.with_borrow(|stack| {
         let Some(stack) = stack else { return -1 };
         // SAFETY: JavaScript waits for this function.
         let output = unsafe { stack.output.slice() };
         let bytes = &output[..(length as usize).min(output.len())];
-        let sent = stack.reactor.borrow_mut().send(connection as usize, bytes, done);
+        let sent = stack.reactor.borrow_mut().send(connection as usize, bytes, done, last);
         stack.check_timer();
         outcome(sent)
     });
@@ -571,9 +572,9 @@ fn outcome(sent: std::io::Result<usize>) -> i32 {
     }
 }
 
-/// The functions of the hot path: `send(connection, length, done)` and `sendBytes(connection, length, bytes, done)`.
+/// The functions of the hot path: `send(connection, length, done, last)` and `sendBytes(connection, length, bytes, done)`.
 #[napi(
-    ts_return_type = "{ send(connection: number, length: number, done: number): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }"
+    ts_return_type = "{ send(connection: number, length: number, done: number, last: boolean): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }"
 )]
 pub fn stack_functions(env: Env) -> Result<napi::bindgen_prelude::Object<'static>> {
     let raw = env.raw();

@@ -59,6 +59,18 @@ impl Channel {
         }
     }
 
+    /// Writes what is the last before [`Self::end`], with which it leaves; without, it waits for [`Self::push`].
+    pub(crate) fn write_last(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write_last(bytes),
+            Self::Tls(tls) => tls.write_last(bytes),
+        }
+    }
+
+    pub(crate) fn push(&self, no_delay: bool) {
+        self.socket().push(no_delay);
+    }
+
     /// Sends what the channel itself has kept; `true` if nothing is left.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {

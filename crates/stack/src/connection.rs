@@ -80,6 +80,8 @@ pub(crate) struct Connection {
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     peer_ended: bool,
+    /// The last bytes wait for the end of our side, to leave with it.
+    held: bool,
     /// Our side ends when all is written.
     pub(crate) ending: bool,
     /// All of ours is written and our side has ended.
@@ -136,6 +138,7 @@ impl Connection {
             plain: false,
             readable: true,
             peer_ended: false,
+            held: false,
             ending: false,
             ended: false,
             began: now,
@@ -418,12 +421,18 @@ impl Connection {
         self.output.len() - self.written + self.channel.unsent()
     }
 
-    /// Sends, and keeps what the system does not take.
-    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Sends, and keeps what the system does not take. `last`: our side is about to end, which lets bytes and end
+    /// leave in one segment. `true`: if it does not end after all, [`Self::push`] has to be called.
+    pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
         let mut taken = 0;
         if self.output.is_empty() {
             while taken < bytes.len() {
-                match self.channel.write(&bytes[taken..]) {
+                let rest = &bytes[taken..];
+                let written = match last {
+                    true => self.channel.write_last(rest),
+                    false => self.channel.write(rest),
+                };
+                match written {
                     Ok(0) => break,
                     Ok(count) => taken += count,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -432,7 +441,15 @@ impl Connection {
             }
         }
         self.keep(&bytes[taken..]);
-        Ok(())
+        self.held = last && self.queued() == 0;
+        Ok(self.held)
+    }
+
+    /// Sends what waits for an end that has not come.
+    pub(crate) fn push(&mut self, no_delay: bool) {
+        if std::mem::take(&mut self.held) && !self.ended {
+            self.channel.push(no_delay);
+        }
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -445,8 +462,9 @@ impl Connection {
     /// Sends bytes from two places in one system call.
     pub(crate) fn send_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
         if first.is_empty() || second.is_empty() || !self.output.is_empty() {
-            self.send(first)?;
-            return self.send(second);
+            self.send(first, false)?;
+            self.send(second, false)?;
+            return Ok(());
         }
         let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
@@ -455,12 +473,12 @@ impl Connection {
         };
         let rest = &first[taken.min(first.len())..];
         if rest.is_empty() {
-            self.send(&second[taken - first.len()..])
+            self.send(&second[taken - first.len()..], false)?;
         } else {
             self.keep(rest);
             self.keep(second);
-            Ok(())
         }
+        Ok(())
     }
 
     /// Writes on; `true` if the queue has become empty.

@@ -34,6 +34,8 @@ enum Timer {
     Accept(usize),
     /// The handshakes of a server.
     Handshakes(usize),
+    /// Bytes that wait for an end of their connection.
+    Held,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,10 @@ pub struct Reactor {
     watched: Vec<usize>,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
+    /// Connections whose last bytes wait for the end of our side.
+    held: Vec<usize>,
+    /// A turn's batch is being taken: [`Self::wake_again`] follows.
+    in_turn: bool,
     woken: bool,
     timers_changed: bool,
 }
@@ -90,6 +96,8 @@ impl Reactor {
             owing: Vec::new(),
             watched: Vec::new(),
             gone: Vec::new(),
+            held: Vec::new(),
+            in_turn: false,
             woken: false,
             timers_changed: false,
         })
@@ -217,6 +225,8 @@ impl Reactor {
     /// Takes what has happened into `batch`, without waiting. To be called again at once if the batch
     /// came back full, i.e. if it gives `true`.
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+        self.in_turn = true;
+        self.push_held();
         self.watch_fresh();
         for id in self.gone.drain(..) {
             self.connections.try_remove(id);
@@ -287,6 +297,8 @@ impl Reactor {
     /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
     /// becomes readable if there is more.
     pub fn wake_again(&mut self) {
+        self.in_turn = false;
+        self.push_held();
         self.watch_fresh();
         for id in self.owing.drain(..) {
             if let Some(connection) = self.connections.get_mut(id) {
@@ -297,6 +309,25 @@ impl Reactor {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
             self.waker.wake().ok();
+        }
+    }
+
+    /// Sends what waits for an end that has not come.
+    fn push_held(&mut self) {
+        while let Some(id) = self.held.pop() {
+            if let Some(connection) = self.connections.get_mut(id) {
+                let no_delay = self.servers.get(connection.server).is_none_or(|s| s.no_delay);
+                connection.push(no_delay);
+            }
+        }
+    }
+
+    /// The last bytes of a connection wait for its end: until the end of the turn, or a moment.
+    fn hold(&mut self, id: usize) {
+        self.held.push(id);
+        if !self.in_turn && self.held.len() == 1 {
+            self.timers.push(self.now, Timer::Held);
+            self.timers_changed = true;
         }
     }
 
@@ -404,6 +435,8 @@ impl Reactor {
                 Timer::Accept(id) => self.again(LISTENERS + id),
                 Timer::Idle(id) => self.on_idle(id, batch),
                 Timer::Handshakes(server) => self.on_handshakes(server, batch),
+                // The turn has begun with it.
+                Timer::Held => {}
             }
         }
     }
@@ -426,17 +459,19 @@ impl Reactor {
         }
     }
 
-    /// Sends bytes of responses, of which `done` end with them. Gives the bytes that have not left yet.
-    pub fn send(&mut self, id: usize, bytes: &[u8], done: u32) -> io::Result<usize> {
+    /// Sends bytes of responses, of which `done` end with them; `last`: the connection's last bytes, behind which our
+    /// side ends. Gives the bytes that have not left yet.
+    pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
         let Some(connection) = self.connections.get_mut(id) else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        if !bytes.is_empty() {
-            connection.send(bytes)?;
-        }
+        let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
         if done > 0 {
             self.finish(id, done);
+        }
+        if held {
+            self.hold(id);
         }
         Ok(queued)
     }
@@ -544,7 +579,8 @@ impl Reactor {
 
     /// Closes a connection at once; nothing more is told of it.
     pub fn close(&mut self, id: usize, reset: bool) {
-        let Some(connection) = self.connections.try_remove(id) else { return };
+        let Some(mut connection) = self.connections.try_remove(id) else { return };
+        connection.push(true);
         if reset {
             // Best effort: the connection is closed either way.
             connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
@@ -555,7 +591,9 @@ impl Reactor {
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
-        let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let mut connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let settings = self.servers.get(connection.server);
+        connection.push(settings.is_none_or(|settings| settings.no_delay));
         let (fresh, told) = (connection.fresh, connection.told);
         let (socket, input) = connection.into_parts();
         let watched = (!fresh).then(|| self.poll.registry());
