@@ -79,7 +79,7 @@ pub(crate) struct Connection {
     /// The socket may hold more.
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
-    peer_ended: bool,
+    pub(crate) peer_ended: bool,
     /// Our side ends when all is written.
     pub(crate) ending: bool,
     /// All of ours is written and our side has ended.
