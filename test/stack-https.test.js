@@ -300,7 +300,10 @@ for (const cipher of [
       assert.equal(facts.cipher.name, cipher);
       assert.equal(facts.reused, reused);
     }
-    assert.deepEqual([first, second].map((server) => server.stats().reasons), [{}, {}]);
+    assert.deepEqual(
+      [first, second].map((server) => server.stats().reasons),
+      [{}, {}],
+    );
   });
 }
 

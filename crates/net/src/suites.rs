@@ -1,7 +1,7 @@
 //! The suites of TLS 1.3: aws-lc-rs's, but for the key schedule (RFC 8446, section 7.1).
 //!
-//! The HKDF of aws-lc-rs extracts anew for each expansion and hashes the key anew for each use, which is a third of a
-//! resumed handshake's hashing. Here a key is hashed once.
+//! The HKDF of aws-lc-rs extracts anew for each expansion and hashes the key anew for each use: a quarter of what a
+//! resumed handshake hashes. Here a key is hashed once.
 
 use std::marker::PhantomData;
 
