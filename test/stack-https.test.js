@@ -280,6 +280,33 @@ test("named ciphers in their order, the client's where that is wanted; others ar
   assert.deepEqual(both.stats().reasons, { 'TLS parameters': 1 });
 });
 
+for (const cipher of [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_CHACHA20_POLY1305_SHA256',
+]) {
+  test(`${cipher}: full, resumed, and resumed by a server that was given the ticket keys`, async () => {
+    const first = await listen();
+    const second = await listen();
+    second.setTicketKeys(first.getTicketKeys());
+    const secure = { ciphers: cipher, minVersion: 'TLSv1.3' };
+    const session = await sessionOf(first, secure);
+    for (const [server, options, reused] of [
+      [first, secure, false],
+      [first, { ...secure, session }, true],
+      [second, { ...secure, session }, true],
+    ]) {
+      const facts = await told(server, options);
+      assert.equal(facts.cipher.name, cipher);
+      assert.equal(facts.reused, reused);
+    }
+    assert.deepEqual(
+      [first, second].map((server) => server.stats().reasons),
+      [{}, {}],
+    );
+  });
+}
+
 test('a client that only knows old suites is served by Node, with its bytes', async () => {
   const server = await listen(made.serverRsa);
   const { status } = await get(server, { maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });

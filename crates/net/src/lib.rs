@@ -27,6 +27,7 @@ pub mod secure_context;
 #[cfg(unix)]
 pub mod server_tls;
 pub mod stream;
+mod suites;
 pub mod tickets;
 pub mod timers;
 pub mod tls;

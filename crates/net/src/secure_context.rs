@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::aws_lc_rs::{self, cipher_suite as suite};
 use rustls::crypto::{
     CryptoProvider, verify_tls12_signature, verify_tls13_signature,
     verify_tls13_signature_with_raw_key,
@@ -17,10 +16,11 @@ use rustls::server::{
 };
 use rustls::sign::CertifiedKey;
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, NamedGroup, RootCertStore, ServerConfig,
-    SignatureScheme, SupportedCipherSuite, SupportedProtocolVersion, version,
+    CipherSuite, DigitallySignedStruct, DistinguishedName, NamedGroup, RootCertStore, ServerConfig,
+    SignatureScheme, SupportedProtocolVersion, version,
 };
 
+use crate::suites;
 use crate::tickets::Tickets;
 
 /// Certificates, DER, each followed by those that lead to its authority; and the key of the first, PKCS #8.
@@ -154,28 +154,26 @@ impl SecureContext {
 }
 
 /// The suites that rustls has, in the order of Node.js's `tls.DEFAULT_CIPHERS`.
-const SUITES: [SupportedCipherSuite; 9] = [
-    suite::TLS13_AES_256_GCM_SHA384,
-    suite::TLS13_CHACHA20_POLY1305_SHA256,
-    suite::TLS13_AES_128_GCM_SHA256,
-    suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-    suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-    suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-    suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+const SUITES: [CipherSuite; 9] = [
+    CipherSuite::TLS13_AES_256_GCM_SHA384,
+    CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+    CipherSuite::TLS13_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 ];
 
-fn provider(suites: &[u16], post_quantum: bool) -> CryptoProvider {
-    let mut provider = aws_lc_rs::default_provider();
-    let number = |suite: &SupportedCipherSuite| u16::from(suite.suite());
-    provider.cipher_suites = if suites.is_empty() {
-        SUITES.to_vec()
+fn provider(wanted: &[u16], post_quantum: bool) -> CryptoProvider {
+    let mut provider = suites::provider();
+    let all = std::mem::take(&mut provider.cipher_suites);
+    let known = |number: CipherSuite| all.iter().find(|suite| suite.suite() == number).copied();
+    provider.cipher_suites = if wanted.is_empty() {
+        SUITES.into_iter().filter_map(known).collect()
     } else {
-        suites
-            .iter()
-            .filter_map(|&wanted| SUITES.into_iter().find(|s| number(s) == wanted))
-            .collect()
+        wanted.iter().filter_map(|&number| known(number.into())).collect()
     };
     if post_quantum {
         provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);

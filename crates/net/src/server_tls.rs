@@ -122,6 +122,12 @@ impl ServerTls {
         self.failure.take()
     }
 
+    /// The handshake has nothing to go on with until the socket becomes readable.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.drained && self.failure.is_none()
+    }
+
     /// Server name that the client asks for, when [`Handshake::Hello`] was told.
     #[must_use]
     pub fn hello_name(&self) -> Option<String> {
@@ -163,7 +169,8 @@ impl ServerTls {
     fn read_hello(&mut self) -> io::Result<Option<Handshake>> {
         let State::Hello(acceptor) = &mut self.state else { return Ok(None) };
         let mut bytes = [0; 4096];
-        let count = self.socket.read(&mut bytes)?.count;
+        let Read { count, drained } = self.socket.read(&mut bytes)?;
+        self.drained = drained;
         if count == 0 {
             return Ok(Some(Handshake::Ended));
         }

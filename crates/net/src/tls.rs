@@ -9,7 +9,7 @@ use rustls::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
     WebPkiServerVerifier, verify_server_name,
 };
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -19,7 +19,7 @@ use rustls::{
 };
 
 use crate::stream::Socket;
-use crate::{Progress, Read};
+use crate::{Progress, Read, suites};
 
 /// How many tickets are kept: more than any run has connections at once in a handshake.
 const MAX_TICKETS: usize = 16 * 1024;
@@ -80,7 +80,7 @@ pub struct TlsSettings {
 impl TlsSettings {
     /// Reads authorities and identity.
     pub fn new(options: &TlsOptions) -> Result<Self, ConfigError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
+        let provider = Arc::new(suites::provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| ConfigError::Identity(error.to_string()))?;

@@ -79,7 +79,7 @@ pub(crate) struct Connection {
     /// The socket may hold more.
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
-    peer_ended: bool,
+    pub(crate) peer_ended: bool,
     /// The last bytes wait for the end of our side, to leave with it.
     held: bool,
     /// Our side ends when all is written.

@@ -48,6 +48,7 @@ impl Connection {
                 let unsure = i32::from(told == Handshake::Unsure);
                 batch.push(Kind::Hello, id, &[offset, length, unsure]);
                 self.phase = Phase::Unsure;
+                self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
             }
             Ok(Handshake::Ended) => {
@@ -117,7 +118,7 @@ impl Connection {
         let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
             self.phase = Phase::Handshake;
-            self.readable = true;
+            self.readable |= self.tls().is_some_and(|tls| !tls.waits());
         }
         chosen
     }

@@ -305,8 +305,14 @@ impl Reactor {
                 connection.flush().ok();
             }
         }
-        if !self.again.is_empty() && !self.woken {
-            self.woken = true;
+        if !self.again.is_empty() {
+            self.call_again();
+        }
+    }
+
+    /// The descriptor becomes readable.
+    fn call_again(&mut self) {
+        if !std::mem::replace(&mut self.woken, true) {
             // A waker that cannot wake leaves the rest to the next event of any connection.
             self.waker.wake().ok();
         }
@@ -331,10 +337,11 @@ impl Reactor {
         }
     }
 
-    /// Lets a connection go on, from outside of a turn.
+    /// Lets a connection go on, from outside of a turn. Others may still have responses to come in this turn,
+    /// so nothing is flushed.
     fn wake(&mut self, id: usize) {
         self.again(id);
-        self.wake_again();
+        self.call_again();
     }
 
     fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {

@@ -35,8 +35,9 @@ impl Reactor {
     /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
     /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
     pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
-        let chosen = self.connections.get_mut(id).is_some_and(|c| c.choose(context, told_alone));
-        if chosen {
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let chosen = connection.choose(context, told_alone);
+        if chosen && connection.can_go_on() {
             self.wake(id);
         }
         chosen
