@@ -39,12 +39,10 @@ export function handOver(
   nodeConnection.call(server as never, ordinary);
   countRequests(home, ordinary);
   if (unread.length === 0) return;
-  // Who wants bytes is about to listen for them.
-  if (reason === BYTES_WANTED) process.nextTick(deliver, ordinary, unread);
+  // Who wants a connection's bytes while it opens is about to listen for them. Later, what was read is the parser's alone.
+  if (opening >= 0) process.nextTick(deliver, ordinary, unread);
   else deliver(ordinary, unread);
 }
-
-export const BYTES_WANTED = 'bytes wanted';
 
 function deliver(socket: net.Socket, bytes: Buffer): void {
   if (!socket.destroyed) socket.emit('data', bytes);

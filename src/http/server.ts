@@ -3,7 +3,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { Deadlines } from './deadlines.js';
 import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
-import { BYTES_WANTED, handOver } from './hand-over.js';
+import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Outgoing, ServerInternals } from './internals.js';
 import { internalKey, kConnection, kNeedDrain } from './internals.js';
@@ -442,7 +442,7 @@ export class NativeServer {
   /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
   wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
     if (socket.id >= 0 && socket.incoming.length === 0) {
-      this.handOver(socket, made, BYTES_WANTED);
+      this.handOver(socket, made, 'bytes wanted');
     }
   }
 }
