@@ -110,6 +110,7 @@ function settleAll(): void {
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const home = servers[events[at + 2] as number];
+    if (!home) native.stackClose(id, true);
     const socket = home?.open(id);
     if (socket && home) home.connected(socket);
     return;

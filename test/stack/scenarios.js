@@ -247,6 +247,29 @@ export const scenarios = {
     }
     return lines;
   },
+  async 'the order of events of a request and its response'() {
+    const lines = [];
+    const actions = {
+      '/end': (req, res) => req.resume().on('end', () => res.end('x')),
+      '/write': (req, res) => req.resume().on('end', () => res.write('x') && res.end('y')),
+      '/told': (req, res) => req.resume().on('end', () => res.end('x', () => lines.push('told'))),
+      '/tick': (req, res) => req.resume().on('end', () => process.nextTick(() => res.end('x'))),
+      '/pipe': (req, res) => req.pipe(res),
+      '/early': (req, res) => req.resume() && res.end('x'),
+      '/last': (_req, res) => res.end('x'),
+    };
+    const server = http.createServer((req, res) => {
+      for (const event of ['end', 'close']) req.on(event, () => lines.push(`req ${event}`));
+      for (const event of ['prefinish', 'finish', 'close']) {
+        res.on(event, () => lines.push(`res ${event}`));
+      }
+      lines.push(req.url);
+      actions[req.url](req, res);
+    });
+    const body = 'Host: a\r\nContent-Length: 3\r\n\r\nabc';
+    const posts = Object.keys(actions).slice(0, -1);
+    return asked(server, lines, ...posts.map((url) => `POST ${url} HTTP/1.1\r\n${body}`), LAST);
+  },
   async 'unique headers'() {
     const server = http.createServer({ uniqueHeaders: ['x-a', 'x-c'] }, (_req, res) => {
       res.setHeader('X-A', ['1', '2']);

@@ -65,6 +65,8 @@ pub struct Reactor {
     watched: Vec<usize>,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     gone: Vec<usize>,
+    /// Servers that were removed; this batch may still name them.
+    removed: Vec<usize>,
     woken: bool,
     timers_changed: bool,
 }
@@ -90,6 +92,7 @@ impl Reactor {
             owing: Vec::new(),
             watched: Vec::new(),
             gone: Vec::new(),
+            removed: Vec::new(),
             woken: false,
             timers_changed: false,
         })
@@ -118,6 +121,13 @@ impl Reactor {
         self.servers.insert(settings)
     }
 
+    /// Removes a server that accepts no more and has no connections. Its number is given anew after this batch.
+    pub fn remove_server(&mut self, id: usize) {
+        self.watched.retain(|&watched| watched != id);
+        self.removed.push(id);
+        self.wake_again();
+    }
+
     /// The limits of a server.
     pub fn settings(&mut self, server: usize) -> Option<&mut Settings> {
         self.servers.get_mut(server)
@@ -125,11 +135,11 @@ impl Reactor {
 
     /// Accepts connections for a server from a socket that listens.
     pub fn listen(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.listeners.vacant_entry();
         let id = entry.key();
         let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
         // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
-        let settings = &self.servers[server];
         if settings.no_delay {
             listener.options().set_tcp_nodelay(true).ok();
         }
@@ -162,7 +172,7 @@ impl Reactor {
         server: usize,
         adopted: bool,
     ) -> io::Result<usize> {
-        let settings = &self.servers[server];
+        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         if peer.is_some() {
             let options = socket.options();
             if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
@@ -220,6 +230,9 @@ impl Reactor {
         self.watch_fresh();
         for id in self.gone.drain(..) {
             self.connections.try_remove(id);
+        }
+        for id in self.removed.drain(..) {
+            self.servers.try_remove(id);
         }
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -293,7 +306,7 @@ impl Reactor {
                 connection.flush().ok();
             }
         }
-        if !self.again.is_empty() && !self.woken {
+        if !(self.again.is_empty() && self.removed.is_empty()) && !self.woken {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
             self.waker.wake().ok();
