@@ -1,8 +1,9 @@
+import http from 'node:http';
 import net from 'node:net';
 import { nodeConnection } from './host-parser.js';
 import { native } from './native.js';
 import { flush } from './output.js';
-import type { NativeServer } from './server.js';
+import type { HttpServer, NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
 
 /**
@@ -29,9 +30,36 @@ export function handOver(
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(ordinary, options);
   ordinary.server = server;
   ordinary._server = server;
-  nodeConnection.call(server as never, ordinary);
+  nodeConnection.call(countingFrom(home.server, socket.requestsCount), ordinary);
   countRequests(home, ordinary);
   if (unread.length > 0) ordinary.emit('data', unread);
+}
+
+/**
+ * The server, for a connection that has had so many requests already: Node's own code counts from one, so it is
+ * shown a lower limit.
+ */
+export function countingFrom(server: HttpServer, requests: number): HttpServer {
+  if (requests === 0) return server;
+  return Object.create(server, {
+    maxRequestsPerSocket: {
+      get() {
+        const limit = server.maxRequestsPerSocket;
+        // Less than one: each is too much; zero would be no limit.
+        return limit && limit > 0 ? Math.max(limit - requests, 0.5) : limit;
+      },
+    },
+    emit: {
+      value(event: string, ...args: unknown[]) {
+        const [, response] = args;
+        if (response instanceof http.ServerResponse) {
+          // What the response tells the client is the whole.
+          Object.assign(response, { _maxRequestsPerSocket: server.maxRequestsPerSocket });
+        }
+        return server.emit(event, ...args);
+      },
+    },
+  });
 }
 
 interface Parser {

@@ -251,7 +251,10 @@ export const scenarios = {
     const lines = [];
     const actions = {
       '/end': (req, res) => req.resume().on('end', () => res.end('x')),
-      '/write': (req, res) => req.resume().on('end', () => res.write('x') && res.end('y')),
+      '/write': (req, res) => {
+        res.setHeader('Content-Length', 2);
+        req.resume().on('end', () => res.write('x') && res.end('y'));
+      },
       '/told': (req, res) => req.resume().on('end', () => res.end('x', () => lines.push('told'))),
       '/tick': (req, res) => req.resume().on('end', () => process.nextTick(() => res.end('x'))),
       '/pipe': (req, res) => req.pipe(res),
@@ -269,6 +272,25 @@ export const scenarios = {
     const body = 'Host: a\r\nContent-Length: 3\r\n\r\nabc';
     const posts = Object.keys(actions).slice(0, -1);
     return asked(server, lines, ...posts.map((url) => `POST ${url} HTTP/1.1\r\n${body}`), LAST);
+  },
+  async 'as many requests as a connection may have, one of them unusual'() {
+    const lines = [];
+    const server = http.createServer(function (req, res) {
+      lines.push(`${req.url} ${this === server} ${server.maxRequestsPerSocket}`);
+      res.end('x');
+    });
+    server.maxRequestsPerSocket = 4;
+    server.on('dropRequest', (req, socket) => {
+      lines.push(`dropped ${req.url}`);
+      setImmediate(() => socket.end());
+    });
+    const unusual = GET.replace('/', 'http://a/');
+    lines.push(await ask(server, GET, GET, unusual, GET + GET));
+    // The limit that was lowered meanwhile has been exceeded.
+    server.prependListener('request', (req) => {
+      if (req.url.startsWith('/')) server.maxRequestsPerSocket = 1;
+    });
+    return asked(server, lines, GET, unusual);
   },
   async 'unique headers'() {
     const server = http.createServer({ uniqueHeaders: ['x-a', 'x-c'] }, (_req, res) => {
