@@ -17,12 +17,8 @@ import { ServerSocket } from './socket.js';
 import { keepForStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
 
+/** The native sides of servers that listen natively, or have. */
 const natives = new WeakMap<http.Server, NativeServer>();
-
-/** The native side of a server that listens natively, or has. */
-export function nativeOf(server: http.Server): NativeServer | undefined {
-  return natives.get(server);
-}
 
 interface TcpHandle {
   fd: number;

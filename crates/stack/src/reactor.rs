@@ -306,7 +306,8 @@ impl Reactor {
                 connection.flush().ok();
             }
         }
-        if !(self.again.is_empty() && self.removed.is_empty()) && !self.woken {
+        let more = !self.again.is_empty() || !self.removed.is_empty();
+        if more && !self.woken {
             self.woken = true;
             // A waker that cannot wake leaves the rest to the next event of any connection.
             self.waker.wake().ok();
