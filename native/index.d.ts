@@ -566,6 +566,9 @@ export declare function stackReference(count: number): void
 /** Gives a connection away. */
 export declare function stackRelease(connection: number): NativeReleased
 
+/** Removes a server that accepts no more and has no connections. */
+export declare function stackRemoveServer(server: number): void
+
 /** TCP's probes. */
 export declare function stackSetKeepAlive(connection: number, on: boolean, afterMs: number): void
 

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -800,6 +800,7 @@ export { stackProceedRaw }
 export { stackRaw }
 export { stackReference }
 export { stackRelease }
+export { stackRemoveServer }
 export { stackSetKeepAlive }
 export { stackSetNoDelay }
 export { stackSlow }

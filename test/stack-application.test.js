@@ -27,12 +27,6 @@ if (MAJOR >= 26) {
   KNOWN.push(/^looks: (?:state before and after|overridden methods)/);
 }
 
-/** Defects that are not mended yet. */
-const DEFECTS = [
-  // 'prefinish' comes twice on Node 24 and later when a queued response is ended by its 'drain'.
-  /^writes: .*large \(queued\)$/,
-];
-
 async function transcript(flags) {
   const env = { ...process.env, NODE_OPTIONS: '' };
   const run = promisify(execFile)(process.execPath, [...flags, TRANSCRIPT], {
@@ -51,6 +45,5 @@ test('the same things were done', () => {
 
 for (const [name, expected] of Object.entries(plain)) {
   if (KNOWN.some((known) => known.test(name))) continue;
-  const todo = MAJOR >= 24 && DEFECTS.some((defect) => defect.test(name));
-  test(name, { todo }, () => assert.deepEqual(stack[name], expected));
+  test(name, () => assert.deepEqual(stack[name], expected));
 }

@@ -573,6 +573,31 @@ test('exportKeyingMaterial gives what the client has', async () => {
   client.destroy();
 });
 
+test('what is asked of a connection wrongly, too late, or is not known', async () => {
+  const server = await listen();
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
+  const [socket] = await once(server, 'secureConnection');
+  for (const [args, code] of [
+    [[0, 'a'], 'ERR_OUT_OF_RANGE'],
+    [['20', 'a'], 'ERR_INVALID_ARG_TYPE'],
+    [[20, 3], 'ERR_INVALID_ARG_TYPE'],
+    [[20, 'a', 'context'], 'ERR_INVALID_ARG_TYPE'],
+    [[20_000, 'a'], 'ERR_SSL_INTERNAL_ERROR'],
+  ]) {
+    assert.throws(() => socket.exportKeyingMaterial(...args), { code });
+  }
+  const names = ['getSession', 'getTLSTicket', 'getFinished', 'getPeerFinished'];
+  for (const name of names) assert.equal(socket[name](), undefined);
+  socket.destroy();
+  for (const name of [...names, 'isSessionReused']) assert.equal(socket[name](), null);
+  assert.throws(() => socket.exportKeyingMaterial(20, 'a'), { code: 'ERR_TLS_INVALID_STATE' });
+  client.destroy();
+});
+
 test('openssl s_client: handshake, key update, and its own end', {
   skip: process.platform !== 'linux',
 }, async () => {

@@ -1,14 +1,18 @@
+import http from 'node:http';
 import net from 'node:net';
 import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
 import { flush } from './output.js';
-import type { NativeServer } from './server.js';
+import type { HttpServer, NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
 
-/** Where the first request of a connection is that is being opened, if its bytes have come with it; -1: they have not. */
-let opening = -1;
+/**
+ * Of the connection that is being opened, where its first request is, if its bytes have come with it, or -1; `null`
+ * while none is opened.
+ */
+let opening: number | null = null;
 
-export function setOpening(offset: number): void {
+export function setOpening(offset: number | null): void {
   opening = offset;
 }
 
@@ -36,11 +40,11 @@ export function handOver(
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(ordinary, options);
   ordinary.server = server;
   ordinary._server = server;
-  nodeConnection.call(server as never, ordinary);
+  nodeConnection.call(countingFrom(home.server, socket.requestsCount), ordinary);
   countRequests(home, ordinary);
   if (unread.length === 0) return;
   // Who wants a connection's bytes while it opens is about to listen for them. Later, what was read is the parser's alone.
-  if (opening >= 0) process.nextTick(deliver, ordinary, unread);
+  if (opening !== null) process.nextTick(deliver, ordinary, unread);
   else deliver(ordinary, unread);
 }
 
@@ -50,7 +54,34 @@ function deliver(socket: net.Socket, bytes: Buffer): void {
 
 /** What the batch tells of this connection after its opening. */
 function untaken(told: number): Buffer {
-  return opening < 0 ? input.subarray(0, 0) : input.subarray(opening, told);
+  return opening === null || opening < 0 ? input.subarray(0, 0) : input.subarray(opening, told);
+}
+
+/**
+ * The server, for a connection that has had so many requests already: Node's own code counts from one, so it is
+ * shown a lower limit.
+ */
+export function countingFrom(server: HttpServer, requests: number): HttpServer {
+  if (requests === 0) return server;
+  return Object.create(server, {
+    maxRequestsPerSocket: {
+      get() {
+        const limit = server.maxRequestsPerSocket;
+        // Less than one: each is too much; zero would be no limit.
+        return limit && limit > 0 ? Math.max(limit - requests, 0.5) : limit;
+      },
+    },
+    emit: {
+      value(event: string, ...args: unknown[]) {
+        const [, response] = args;
+        if (response instanceof http.ServerResponse) {
+          // What the response tells the client is the whole.
+          Object.assign(response, { _maxRequestsPerSocket: server.maxRequestsPerSocket });
+        }
+        return server.emit(event, ...args);
+      },
+    },
+  });
 }
 
 interface Parser {

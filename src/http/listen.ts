@@ -13,16 +13,13 @@ import { installResponse } from './response.js';
 import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
-import { type HttpServer, NativeServer, type StackStats, servers } from './server.js';
+import { type HttpServer, NativeServer, type StackStats } from './server.js';
 import { ServerSocket } from './socket.js';
+import { keepForStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
 
+/** The native sides of servers that listen natively, or have. */
 const natives = new WeakMap<http.Server, NativeServer>();
-
-/** The native side of a server that listens natively, or has. */
-export function nativeOf(server: http.Server): NativeServer | undefined {
-  return natives.get(server);
-}
 
 interface TcpHandle {
   fd: number;
@@ -86,8 +83,7 @@ export function takeOver(server: HttpServer): void {
   if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
   startReactor();
   const home = natives.get(server) ?? adopt(server);
-  home.configure();
-  home.watch();
+  home.start();
   if (cluster.isPrimary && handle.constructor.name === 'TCP' && handle.fd >= 0) {
     server._handle = new ListeningHandle(home, handle);
     if (server._unref) server.unref();
@@ -99,7 +95,7 @@ export function takeOver(server: HttpServer): void {
 function adopt(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const home = secure ? new SecureServer(server) : new NativeServer(server);
-  servers[home.id] = home;
+  keepForStats(home);
   natives.set(server, home);
   if (secure) {
     server.removeListener('connection', nodeTlsConnection as never);
@@ -158,6 +154,7 @@ const kInstalled = Symbol('millrace.installed');
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
+    _emitCloseIfDrained(this: HttpServer): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
     stats(this: http.Server): StackStats | null;
@@ -173,10 +170,14 @@ export function install(prototype: object): void {
   installHead();
   installResponse();
   installStoreHeader();
-  const { _listen2, closeAllConnections, closeIdleConnections } = target;
+  const { _listen2, _emitCloseIfDrained, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
     _listen2.apply(this, args);
     takeOver(this);
+  };
+  target._emitCloseIfDrained = function () {
+    _emitCloseIfDrained.call(this);
+    if (!this._handle && this._connections === 0) natives.get(this)?.retire();
   };
   target.closeAllConnections = function () {
     closeAllConnections.call(this);

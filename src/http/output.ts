@@ -125,6 +125,19 @@ export function settleLater(socket: ServerSocket): void {
   schedule();
 }
 
+/** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
+export function tellSoon(socket: ServerSocket): void {
+  if (inTurn) process.nextTick(tell, socket);
+}
+
+function tell(socket: ServerSocket): void {
+  // A connection ends with its turn: the rest of a request that came with this one is still told.
+  if (socket.destroyed || socket.writableEnded) return;
+  // A response that is over may leave together with the next; who wrote with a callback wants it to have left.
+  if (socket.callbacks !== null && collected(socket) > 0) flush();
+  if (socket.queued === 0) socket.home.concludeAll(socket);
+}
+
 /** Tells those whose bytes have left; `true` if there was one. The others are told of when theirs have. */
 export function settle(): boolean {
   if (settling.length === 0) return false;

@@ -115,6 +115,7 @@ function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const home = servers[events[at + 2] as number];
     if (home) onOpen(home, id, at + EVENT_LENGTH);
+    else native.stackClose(id, true);
     return;
   }
   if (kind === ACCEPT_FAILED) return;
@@ -172,7 +173,7 @@ function onOpen(home: NativeServer, id: number, next: number): void {
   try {
     home.connected(socket);
   } finally {
-    setOpening(-1);
+    setOpening(null);
   }
 }
 

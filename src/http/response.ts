@@ -8,7 +8,14 @@ import {
   kRejectBody,
   type Outgoing,
 } from './internals.js';
-import { appendBytes, appendLineEnd, appendText, flushEnd, settleLater } from './output.js';
+import {
+  appendBytes,
+  appendLineEnd,
+  appendText,
+  flushEnd,
+  settleLater,
+  tellSoon,
+} from './output.js';
 import { ServerSocket } from './socket.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
@@ -74,6 +81,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   this._finish();
   connection.finishing = this;
   settleLater(connection);
+  if (this._eventsCount > 0) tellSoon(connection);
   flushEnd();
   return this;
 }

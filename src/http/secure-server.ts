@@ -2,7 +2,7 @@ import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
 import { authorizationError } from './client-certificate.js';
-import { countRequests } from './hand-over.js';
+import { countingFrom, countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
@@ -279,7 +279,7 @@ export class SecureServer extends NativeServer {
     // What was told as doubtful comes from here.
     if (bytes) native.stackProceedRaw(id);
     else startRaw(carrier);
-    nodeConnection.call(this.server, stream);
+    nodeConnection.call(countingFrom(this.server, socket.requestsCount), stream);
     countRequests(this, stream);
     if (bytes) stream.emit('data', bytes);
   }

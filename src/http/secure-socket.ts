@@ -56,6 +56,17 @@ Object.setPrototypeOf(
   Object.create(tls.TLSSocket.prototype, Object.getOwnPropertyDescriptors(ServerSocket.prototype)),
 );
 
+const nodeExport = tls.TLSSocket.prototype.exportKeyingMaterial as (
+  length: number,
+  label: string,
+  context?: Buffer,
+) => Buffer;
+
+/** What Node gives where there is none. */
+function unknownToRustls(this: SecureProperties) {
+  return this.destroyed ? null : undefined;
+}
+
 const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   getPeerCertificate(detailed?: boolean) {
     if (this.destroyed) return null;
@@ -83,19 +94,24 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   },
   getEphemeralKeyInfo: () => null,
   getSharedSigalgs: () => [],
-  getSession: () => undefined,
-  getTLSTicket: () => undefined,
-  getFinished: () => undefined,
-  getPeerFinished: () => undefined,
+  getSession: unknownToRustls,
+  getTLSTicket: unknownToRustls,
+  getFinished: unknownToRustls,
+  getPeerFinished: unknownToRustls,
   exportKeyingMaterial(length: number, label: string, context?: Buffer) {
-    const material =
-      this.security && this.id >= 0 && native.stackExport(this.id, length, label, context);
-    if (!material) {
-      throw Object.assign(new Error('TLS socket connection must be securely established'), {
-        code: 'ERR_TLS_INVALID_STATE',
-      });
-    }
-    return material;
+    // Node's own judges arguments and state.
+    const { id } = this;
+    const _handle = {
+      exportKeyingMaterial(...args: Parameters<typeof nodeExport>) {
+        const material = native.stackExport(id, ...args);
+        if (material) return material;
+        throw Object.assign(new Error(`exportKeyingMaterial: ${length} bytes are too many`), {
+          code: 'ERR_SSL_INTERNAL_ERROR',
+        });
+      },
+    };
+    const _secureEstablished = this.security !== null && id >= 0;
+    return nodeExport.call({ _secureEstablished, _handle } as never, length, label, context);
   },
   renegotiate: () => false,
   disableRenegotiation() {},

@@ -6,7 +6,7 @@ import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import type { Outgoing, ServerInternals } from './internals.js';
-import { internalKey, kConnection, kNeedDrain } from './internals.js';
+import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
 import { functions, native } from './native.js';
@@ -52,13 +52,20 @@ export interface StackStats {
   tooSlow: number;
 }
 
+/** What is counted as it happens; the rest is known anyway. */
+type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
+  connections: Omit<StackStats['connections'], 'open'>;
+  requests: Omit<StackStats['requests'], 'inFlight' | 'native'>;
+};
+
 /** The native side of one `http.Server`. */
 export class NativeServer {
   readonly server: HttpServer;
-  readonly id: number;
-  readonly stats: StackStats = {
-    connections: { open: 0, native: 0, handedOver: 0 },
-    requests: { inFlight: 0, native: 0, handedOver: 0 },
+  /** Number of the server in the reactor; -1 when it has none: before it listens, and when it is closed. */
+  id = -1;
+  readonly stats: CountedHere = {
+    connections: { native: 0, handedOver: 0 },
+    requests: { handedOver: 0 },
     reasons: {},
     responseTimeouts: 0,
     overloaded: 0,
@@ -101,7 +108,25 @@ export class NativeServer {
       highWaterMark: this.highWaterMark,
       rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
     };
-    this.id = native.stackAddServer(this.settings());
+  }
+
+  /** The server listens. */
+  start(): void {
+    if (this.id < 0) {
+      this.id = native.stackAddServer(this.settings());
+      servers[this.id] = this;
+    }
+    this.configure();
+    this.#watch();
+  }
+
+  /** The server is closed and its last connection gone. It may listen again. */
+  retire(): void {
+    if (this.id < 0) return;
+    servers[this.id] = null;
+    native.stackRemoveServer(this.id);
+    this.id = -1;
+    this.#settings = '';
   }
 
   /** What the reactor has to know. */
@@ -129,6 +154,7 @@ export class NativeServer {
     this.limits = limitsOf(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
     this.keepAliveTimeout = this.server.keepAliveTimeout;
+    if (this.id < 0) return;
     const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
@@ -137,13 +163,12 @@ export class NativeServer {
   }
 
   /** Starts to look for requests that take too long to arrive, as Node does. */
-  watch(): void {
-    if (this.#checking) clearInterval(this.#checking);
+  #watch(): void {
+    this.unwatch();
     this.#checking = setInterval(
       () => this.#check(),
       this.server.connectionsCheckingInterval,
     ).unref();
-    if (this.#rating) clearInterval(this.#rating);
     this.#rating = setInterval(() => this.#rate(), RATE_INTERVAL).unref();
   }
 
@@ -159,8 +184,8 @@ export class NativeServer {
     const { stats } = this;
     return {
       ...stats,
-      connections: { ...stats.connections, open: this.connections.size },
-      requests: { ...stats.requests, native: this.requests, inFlight: this.inFlight },
+      connections: { open: this.connections.size, ...stats.connections },
+      requests: { inFlight: this.inFlight, native: this.requests, ...stats.requests },
       reasons: { ...stats.reasons },
     };
   }
@@ -326,7 +351,7 @@ export class NativeServer {
       socket.resume();
     }
     const message = socket._httpMessage as (Outgoing & Record<symbol, unknown>) | null;
-    if (message && !message.finished && message[kNeedDrain]) {
+    if (message && !message.finished && message[kNeedDrain] && isDrained(message)) {
       message[kNeedDrain] = false;
       message.emit('drain');
     }
@@ -459,8 +484,13 @@ const preludes = new Map([
 
 /** The connections of this thread, by the reactor's number. */
 export const sockets: (ServerSocket | null)[] = [];
-/** The servers of this thread, by the reactor's number. */
-export const servers: NativeServer[] = [];
+/** The servers of this thread that listen or have connections, by the reactor's number. */
+export const servers: (NativeServer | null)[] = [];
+
+/** With Node versions that have `kWritableFinished`, a response whose bytes are just being flushed is not drained yet. */
+function isDrained(response: Outgoing): boolean {
+  return kWritableFinished === undefined || response.writableLength === 0;
+}
 
 function positive(value: unknown): number {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;

@@ -6,31 +6,50 @@ import { takeLimits } from './limits.js';
 import { install, installSecure } from './listen.js';
 import { isOff } from './off.js';
 
-interface Slipstreamed {
-  createServer: typeof http.createServer;
-  millraceVersion?: string;
-}
-
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served
  * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time, and
  * with `MILLRACE_STACK=node`.
  */
 export function slipstream(): void {
-  const target = http as Slipstreamed;
+  const target = http as { millraceVersion?: string };
   if (isOff || target.millraceVersion !== undefined) return;
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
-  target.createServer = createServerOf(http.createServer);
+  takeLimitsIn(http);
+  takeLimitsIn(https);
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();
 }
 
-/** `createServer` that also knows the limits of the stack among its options. */
-export function createServerOf(original: typeof http.createServer): typeof http.createServer {
-  return function createServer(...args: Parameters<typeof http.createServer>): http.Server {
-    const server = original(...args);
-    takeLimits(server, args[0]);
+interface ServerModule {
+  Server: new (...args: unknown[]) => http.Server;
+  createServer(options?: unknown, listener?: unknown): http.Server;
+}
+
+/** Servers of this module may have limits of the stack among their options, however they are made. */
+function takeLimitsIn(module: object): void {
+  const target = module as ServerModule;
+  const { createServer } = target;
+  target.createServer = function (options, listener) {
+    const server = createServer.call(this, options, listener);
+    takeLimits(server, options);
     return server;
-  } as typeof http.createServer;
+  };
+  Object.defineProperty(target.createServer, 'name', { value: 'createServer' });
+  // The same object to look at, so that `instanceof`, `extends` and what others keep on it go on.
+  target.Server = new Proxy(target.Server, {
+    construct(made, args, newTarget) {
+      const server: http.Server = Reflect.construct(made, args, newTarget);
+      takeLimits(server, args[0]);
+      return server;
+    },
+    // Without `new`: it gives a server, or makes one of its receiver, as classes of the old kind want.
+    apply(made, receiver, args) {
+      const server: http.Server | undefined = Reflect.apply(made as never, receiver, args);
+      takeLimits(server ?? receiver, args[0]);
+      return server;
+    },
+  });
+  Object.defineProperty(target.Server.prototype, 'constructor', { value: target.Server });
 }

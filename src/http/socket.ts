@@ -5,7 +5,15 @@ import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
-import { appendBytes, appendText, collected, discard, flush, settleLater } from './output.js';
+import {
+  appendBytes,
+  appendText,
+  collected,
+  discard,
+  flush,
+  settleLater,
+  tellSoon,
+} from './output.js';
 import type { NativeServer } from './server.js';
 import { ReadableView, WritableView } from './stream-view.js';
 
@@ -268,6 +276,7 @@ export class ServerSocket {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
     settleLater(this);
+    tellSoon(this);
   }
 
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */

@@ -1,8 +1,15 @@
 import { appendFileSync } from 'node:fs';
-import { servers } from './server.js';
+import type { NativeServer } from './server.js';
 
 /** At the process's end, appends a line with what its servers counted to the file that this variable names. */
 const file = process.env.MILLRACE_STATS_FILE;
+
+const kept = new Set<NativeServer>();
+
+/** A server that has gone by the process's end counts as well. */
+export function keepForStats(server: NativeServer): void {
+  if (file) kept.add(server);
+}
 
 export function writeStatsAtExit(): void {
   if (!file) return;
@@ -20,7 +27,7 @@ function appendStats(path: string): void {
   const connections = { native: 0, handedOver: 0 };
   const requests = { native: 0, handedOver: 0 };
   const reasons: Record<string, number> = {};
-  for (const server of servers) {
+  for (const server of kept) {
     const stats = server.count();
     connections.native += stats.connections.native;
     connections.handedOver += stats.connections.handedOver;

@@ -27,10 +27,6 @@ const RULES = [
       !text.endsWith('\n') && withoutEnd(plain) === withoutEnd(stack),
   },
   {
-    reason: 'a connection that is handed over starts to count its requests anew',
-    holds: (application, text) => application === 'counted' && requests(text) > 1,
-  },
-  {
     reason:
       'the reactor reads up to 256 KiB ahead of an application that does not read; Node reads 64',
     holds: (application, text) => application === 'unread' && text.length > 65_536,

@@ -247,6 +247,51 @@ export const scenarios = {
     }
     return lines;
   },
+  async 'the order of events of a request and its response'() {
+    const lines = [];
+    const actions = {
+      '/end': (req, res) => req.resume().on('end', () => res.end('x')),
+      '/write': (req, res) => {
+        res.setHeader('Content-Length', 2);
+        req.resume().on('end', () => res.write('x') && res.end('y'));
+      },
+      '/told': (req, res) => req.resume().on('end', () => res.end('x', () => lines.push('told'))),
+      '/tick': (req, res) => req.resume().on('end', () => process.nextTick(() => res.end('x'))),
+      '/pipe': (req, res) => req.pipe(res),
+      '/early': (req, res) => req.resume() && res.end('x'),
+      '/last': (_req, res) => res.end('x'),
+    };
+    const server = http.createServer((req, res) => {
+      for (const event of ['end', 'close']) req.on(event, () => lines.push(`req ${event}`));
+      for (const event of ['prefinish', 'finish', 'close']) {
+        res.on(event, () => lines.push(`res ${event}`));
+      }
+      lines.push(req.url);
+      actions[req.url](req, res);
+    });
+    const body = 'Host: a\r\nContent-Length: 3\r\n\r\nabc';
+    const posts = Object.keys(actions).slice(0, -1);
+    return asked(server, lines, ...posts.map((url) => `POST ${url} HTTP/1.1\r\n${body}`), LAST);
+  },
+  async 'as many requests as a connection may have, one of them unusual'() {
+    const lines = [];
+    const server = http.createServer(function (req, res) {
+      lines.push(`${req.url} ${this === server} ${server.maxRequestsPerSocket}`);
+      res.end('x');
+    });
+    server.maxRequestsPerSocket = 4;
+    server.on('dropRequest', (req, socket) => {
+      lines.push(`dropped ${req.url}`);
+      setImmediate(() => socket.end());
+    });
+    const unusual = GET.replace('/', 'http://a/');
+    lines.push(await ask(server, GET, GET, unusual, GET + GET));
+    // The limit that was lowered meanwhile has been exceeded.
+    server.prependListener('request', (req) => {
+      if (req.url.startsWith('/')) server.maxRequestsPerSocket = 1;
+    });
+    return asked(server, lines, GET, unusual);
+  },
   async 'unique headers'() {
     const server = http.createServer({ uniqueHeaders: ['x-a', 'x-c'] }, (_req, res) => {
       res.setHeader('X-A', ['1', '2']);

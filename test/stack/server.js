@@ -4,7 +4,7 @@ import http from 'node:http';
 import { isMainThread, Worker } from 'node:worker_threads';
 
 const settings = JSON.parse(process.argv[2] ?? '{}');
-const { path, properties, policy, threads } = settings;
+const { path, fd, properties, policy, threads } = settings;
 
 const actions = {
   '/': (_req, res) => res.end('hello'),
@@ -24,9 +24,8 @@ function serve(tell) {
   Object.assign(server, properties);
   process.on('uncaughtException', () => {});
   server.on('error', (error) => tell({ failed: error.code }));
-  server.listen(path ? { path } : { port: 0, host: '127.0.0.1' }, () =>
-    tell({ listening: server.address() }),
-  );
+  const where = path || fd ? { path, fd } : { port: 0, host: '127.0.0.1' };
+  server.listen(where, () => tell({ listening: server.address() }));
   return server;
 }
 

@@ -72,6 +72,8 @@ function later(action, turns = 20) {
 }
 
 let uncaught = () => {};
+// Whoever was to read this is gone. As an uncaught exception it would be told there, and fail again, for ever.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(1));
 process.on('uncaughtException', (error) => uncaught(`uncaught ${error.code ?? error.message}`));
 
 const all = {};

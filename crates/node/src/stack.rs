@@ -306,6 +306,12 @@ pub fn stack_add_server(settings: NativeSettings) -> Result<u32> {
     with(|reactor| reactor.add_server(settings.into()) as u32)
 }
 
+/// Removes a server that accepts no more and has no connections.
+#[napi]
+pub fn stack_remove_server(server: u32) -> Result<()> {
+    with(|reactor| reactor.remove_server(server as usize))
+}
+
 /// Changes a server's limits.
 #[napi]
 pub fn stack_configure(server: u32, settings: NativeSettings) -> Result<()> {

@@ -71,6 +71,8 @@ pub struct Reactor {
     held: Vec<usize>,
     /// A turn's batch is being taken: [`Self::wake_again`] follows.
     in_turn: bool,
+    /// Servers that were removed; this batch may still name them.
+    removed: Vec<usize>,
     woken: bool,
     timers_changed: bool,
 }
@@ -98,6 +100,7 @@ impl Reactor {
             gone: Vec::new(),
             held: Vec::new(),
             in_turn: false,
+            removed: Vec::new(),
             woken: false,
             timers_changed: false,
         })
@@ -126,6 +129,13 @@ impl Reactor {
         self.servers.insert(settings)
     }
 
+    /// Removes a server that accepts no more and has no connections. Its number is given anew after this batch.
+    pub fn remove_server(&mut self, id: usize) {
+        self.watched.retain(|&watched| watched != id);
+        self.removed.push(id);
+        self.wake_again();
+    }
+
     /// The limits of a server.
     pub fn settings(&mut self, server: usize) -> Option<&mut Settings> {
         self.servers.get_mut(server)
@@ -133,11 +143,11 @@ impl Reactor {
 
     /// Accepts connections for a server from a socket that listens.
     pub fn listen(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.listeners.vacant_entry();
         let id = entry.key();
         let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
         // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
-        let settings = &self.servers[server];
         if settings.no_delay {
             listener.options().set_tcp_nodelay(true).ok();
         }
@@ -170,7 +180,7 @@ impl Reactor {
         server: usize,
         adopted: bool,
     ) -> io::Result<usize> {
-        let settings = &self.servers[server];
+        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         if peer.is_some() {
             let options = socket.options();
             if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
@@ -230,6 +240,9 @@ impl Reactor {
         self.watch_fresh();
         for id in self.gone.drain(..) {
             self.connections.try_remove(id);
+        }
+        for id in self.removed.drain(..) {
+            self.servers.try_remove(id);
         }
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -305,7 +318,7 @@ impl Reactor {
                 connection.flush().ok();
             }
         }
-        if !self.again.is_empty() {
+        if !self.again.is_empty() || !self.removed.is_empty() {
             self.call_again();
         }
     }
