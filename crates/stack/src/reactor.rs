@@ -555,6 +555,7 @@ impl Reactor {
     /// Gives a connection away: its descriptor, and the bytes that were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, Vec<u8>)> {
         let connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        self.gone.retain(|&gone| gone != id);
         let fresh = connection.fresh;
         let (socket, input) = connection.into_parts();
         let watched = (!fresh).then(|| self.poll.registry());
