@@ -14,8 +14,8 @@ const actions = {
   '/large': (_req, res) => res.end(Buffer.alloc(50_000_000)),
   '/later': (_req, res) => process.once('message', () => res.end('later')),
   '/after': (req, res) => {
-    res.write('part');
-    req.socket.on('close', () => res.end('too late'));
+    res.writeHead(200, { 'Content-Length': 4 }).write('part');
+    req.socket.on('close', () => res.end());
   },
   '/throw': () => {
     throw new Error('mine');

@@ -289,7 +289,10 @@ impl Reactor {
     pub fn wake_again(&mut self) {
         self.watch_fresh();
         for id in self.owing.drain(..) {
-            if let Some(connection) = self.connections.get_mut(id) {
+            // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
+            if let Some(connection) = self.connections.get_mut(id)
+                && connection.queued() == 0
+            {
                 connection.flush().ok();
             }
         }
