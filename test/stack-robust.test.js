@@ -151,6 +151,29 @@ describe('clients', { timeout: 60_000 }, () => {
     assert.equal(await served(address), 'hello');
   });
 
+  test(
+    'that leave in a body that only Node knows to read leave no memory behind',
+    LIMIT,
+    async (t) => {
+      const { child, address } = await start(t);
+      const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const round = async () => {
+        const body = `${head}5;a="b"\r\nhello\r\n`;
+        const sockets = await Promise.all(
+          Array.from({ length: 200 }, () => sent(address, body, true)),
+        );
+        for (const socket of sockets) socket.destroy();
+        return until(child, ({ connections }) => connections === 0);
+      };
+      const before = await round();
+      for (let n = 0; n < 4; n++) await round();
+      const after = await round();
+      // 1 000 of them held more than 6 MB.
+      const grown = after.heapUsed - before.heapUsed;
+      assert.ok(grown < 2e6, `${grown} bytes`);
+    },
+  );
+
   test('that are idle by the thousand are kept, and go', LIMIT, async (t) => {
     const { child, address } = await start(t, { properties: { keepAliveTimeout: 60_000 } });
     const sockets = await Promise.all(

@@ -38,8 +38,14 @@ function serve(tell) {
 async function state(server) {
   globalThis.gc?.();
   const connections = await new Promise((resolve) => server.getConnections((_e, n) => resolve(n)));
-  const { rss } = process.memoryUsage();
-  return { connections, rss, handles: process.getActiveResourcesInfo(), stats: server.stats() };
+  const { rss, heapUsed } = process.memoryUsage();
+  return {
+    connections,
+    rss,
+    heapUsed,
+    handles: process.getActiveResourcesInfo(),
+    stats: server.stats(),
+  };
 }
 
 function control(server, tell) {

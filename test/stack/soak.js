@@ -17,8 +17,8 @@ import { pattern } from './soak-pattern.js';
 
 const SERVER = fileURLToPath(new URL('soak-server.js', import.meta.url));
 /** Bytes that the memory after a run may differ by: the heap's size is the collector's choice. */
-const HEAP = 16e6;
-const RSS = 96e6;
+const HEAP = 4e6;
+const RSS = 64e6;
 
 /** Seconds in which the last answers come, and the last connections go. */
 const LAST = 30;
