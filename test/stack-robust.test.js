@@ -377,6 +377,15 @@ describe('a server', { timeout: 60_000 }, () => {
     });
   }
 
+  test('counts its keepAliveTimeout from the end of a response', LIMIT, async (t) => {
+    const properties = { keepAliveTimeout: 500, keepAliveTimeoutBuffer: 0 };
+    const { address } = await start(t, { properties });
+    const socket = await sent(address, get('/slow'), true);
+    const began = performance.now();
+    await once(socket.resume(), 'close');
+    assert.ok(performance.now() - began > 400, `${performance.now() - began} ms`);
+  });
+
   test('keeps its keepAliveTimeout', LIMIT, async (t) => {
     const properties = { keepAliveTimeout: 10, keepAliveTimeoutBuffer: 0 };
     const { address } = await start(t, { properties });

@@ -17,6 +17,7 @@ const actions = {
     res.writeHead(200, { 'Content-Length': 4 }).write('part');
     req.socket.on('close', () => res.end());
   },
+  '/slow': (_req, res) => setTimeout(() => res.end('slow'), 1_000),
   '/throw': () => {
     throw new Error('mine');
   },

@@ -252,8 +252,9 @@ impl Reactor {
             }
         }
         self.ready = ready;
-        self.on_timers(batch);
+        // Who has something to say is not idle.
         self.go_on(batch);
+        self.on_timers(batch);
         Ok(!self.again.is_empty())
     }
 
@@ -420,7 +421,8 @@ impl Reactor {
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.keep_alive) else {
             return;
         };
-        let at = connection.idle_since + limit;
+        let since = if connection.listed { self.now } else { connection.idle_since };
+        let at = since + limit;
         if at <= self.now {
             batch.push(Kind::Idle, id, &[]);
         } else {
@@ -469,12 +471,13 @@ impl Reactor {
         let Some(settings) = self.servers.get(connection.server) else { return };
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
-            connection.idle_since = self.now;
+            // The last turn may be long ago.
+            connection.idle_since = self.clock.now();
             if !connection.timed
                 && let Some(limit) = settings.keep_alive
             {
                 connection.timed = true;
-                self.timers.push(self.now + limit, Timer::Idle(id));
+                self.timers.push(connection.idle_since + limit, Timer::Idle(id));
                 self.timers_changed = true;
             }
         }
