@@ -9,7 +9,7 @@ test('nothing is left of a mix of clients', LIMIT, async () => {
 });
 
 for (const [name, settings] of [
-  ['in every tenth request', { collectEvery: 10 }],
+  ['in every 30th request', { collectEvery: 30 }],
   ['after every so many allocations', { flags: ['--gc-interval=2000'] }],
   ['moving all that can move', { flags: ['--stress-compaction', '--gc-interval=20000'] }],
 ]) {

@@ -53,7 +53,7 @@ const servers = [
   https.createServer({ ...limits, key, cert }, handle),
 ];
 for (const server of servers) {
-  Object.assign(server, { headersTimeout: 3_000, requestTimeout: 20_000, keepAliveTimeout: 500 });
+  Object.assign(server, { headersTimeout: 3_000, requestTimeout: 20_000, keepAliveTimeout: 1_500 });
   server.on('upgrade', upgrade);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 }
