@@ -67,6 +67,20 @@ async function served({ port, path }) {
   return (await response.setEncoding('utf8').toArray()).join('');
 }
 
+/** Connections on which requests and answers go on until the server is gone; gives the first answers, and the end. */
+async function loaded(address, count = 8) {
+  const sockets = await Promise.all(Array.from({ length: count }, () => connect(address)));
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve)));
+  const answered = sockets.map((socket) => once(socket, 'data'));
+  for (const [n, socket] of sockets.entries()) {
+    const ask = () => socket.write(n % 2 ? get('/').repeat(10) : get('/large'));
+    socket.on('data', () => socket.writableLength === 0 && ask());
+    ask();
+  }
+  await Promise.all(answered);
+  return { closed: Promise.all(closed), sockets };
+}
+
 /** Asks until the server says so. */
 async function until(child, holds) {
   for (;;) {
@@ -137,6 +151,29 @@ describe('clients', { timeout: 60_000 }, () => {
     assert.equal(await served(address), 'hello');
   });
 
+  test(
+    'that leave in a body that only Node knows to read leave no memory behind',
+    LIMIT,
+    async (t) => {
+      const { child, address } = await start(t);
+      const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const round = async () => {
+        const body = `${head}5;a="b"\r\nhello\r\n`;
+        const sockets = await Promise.all(
+          Array.from({ length: 200 }, () => sent(address, body, true)),
+        );
+        for (const socket of sockets) socket.destroy();
+        return until(child, ({ connections }) => connections === 0);
+      };
+      const before = await round();
+      for (let n = 0; n < 4; n++) await round();
+      const after = await round();
+      // 1 000 of them held more than 6 MB.
+      const grown = after.heapUsed - before.heapUsed;
+      assert.ok(grown < 2e6, `${grown} bytes`);
+    },
+  );
+
   test('that are idle by the thousand are kept, and go', LIMIT, async (t) => {
     const { child, address } = await start(t, { properties: { keepAliveTimeout: 60_000 } });
     const sockets = await Promise.all(
@@ -167,6 +204,42 @@ describe('clients', { timeout: 60_000 }, () => {
     assert.match(`${await once(last, 'data')}`, /hello$/);
     last.destroy();
   });
+
+  test('that have a connection are served while others take all descriptors', LIMIT, async (t) => {
+    const { child, address } = await start(t, {}, { limit: 64 });
+    const { sockets } = await loaded(address);
+    const others = await Promise.all(Array.from({ length: 100 }, () => connect(address)));
+    for (const socket of sockets) await once(socket, 'data');
+    // Closing and failing to accept at the same time.
+    for (const socket of [...others, ...sockets]) socket.destroy();
+    await until(child, ({ connections }) => connections === 0);
+    assert.equal(await served(address), 'hello');
+  });
+
+  test('whose heads are longer than one read are answered', LIMIT, async (t) => {
+    const { address } = await start(t, { properties: { maxHeaderSize: 1 << 20 } });
+    const lines = Array.from({ length: 300 }, (_, n) => `A-${n}: ${'a'.repeat(1000)}\r\n`).join('');
+    const whole = await sent(address, get('/', lines));
+    assert.match(`${await once(whole, 'data')}`, /^HTTP\/1.1 200 .*hello$/s);
+    const parts = await connect(address);
+    const answered = once(parts, 'data');
+    for (const line of get('/', lines).split(/(?<=\n)/)) {
+      await new Promise((resolve) => parts.write(line, resolve));
+    }
+    assert.match(`${await answered}`, /^HTTP\/1.1 200 .*hello$/s);
+    for (const socket of [whole, parts]) socket.destroy();
+  });
+
+  test('that end their side behind many small chunks are answered', LIMIT, async (t) => {
+    const { address } = await start(t, { properties: { httpAllowHalfOpen: true } });
+    const socket = await connect(address);
+    const head =
+      'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+    socket.end(`${head}${'1\r\na\r\n'.repeat(20_000)}0\r\n\r\n`);
+    const answer = (await socket.setEncoding('latin1').toArray()).join('');
+    assert.match(answer, /^HTTP\/1.1 200 /);
+    assert.equal(answer.split('\r\n\r\n')[1].match(/a/g).length, 20_000);
+  });
 });
 
 describe('handlers', { timeout: 60_000 }, () => {
@@ -189,6 +262,17 @@ describe('handlers', { timeout: 60_000 }, () => {
     while (!/later.*hello/s.test(received)) await order(child, 'state');
     socket.destroy();
   });
+});
+
+test('requests in flight are counted down once, however they end', LIMIT, async (t) => {
+  const { child, address } = await start(t);
+  const sockets = await Promise.all(
+    Array.from({ length: 20 }, () => sent(address, get('/after') + get('/part') + get('/never'))),
+  );
+  await until(child, ({ stats }) => stats.requests.inFlight === 60);
+  for (const socket of sockets) socket.destroy();
+  const { stats } = await until(child, ({ connections }) => connections === 0);
+  assert.equal(stats.requests.inFlight, 0);
 });
 
 describe('the end', { timeout: 60_000 }, () => {
@@ -224,8 +308,33 @@ describe('the end', { timeout: 60_000 }, () => {
     const { child, address } = await start(t, { threads: true });
     const sockets = await Promise.all(['/', '/part'].map((path) => sent(address, get(path), true)));
     const closed = Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
-    assert.deepEqual(await order(child, 'terminate'), { terminated: 1 });
+    assert.equal((await order(child, 'terminate')).terminated, 1);
     await closed;
+  });
+
+  test('of worker threads under load gives all back', { timeout: 30_000 }, async (t) => {
+    const { child, address } = await start(t, { threads: true });
+    const descriptors = [];
+    let listening = address;
+    for (let round = 0; round < 6; round++) {
+      const { closed } = await loaded(listening);
+      const told = await order(child, 'terminate');
+      assert.equal(told.terminated, 1);
+      descriptors.push(told.descriptors);
+      await closed;
+      ({ listening } = await order(child, 'again'));
+    }
+    assert.deepEqual(descriptors, Array(6).fill(descriptors[0]));
+  });
+
+  test('of a process under load', LIMIT, async (t) => {
+    const { child, address } = await start(t);
+    const { closed } = await loaded(address);
+    const last = await sent(address, get('/exit'));
+    const [code] = await once(child, 'exit');
+    assert.equal(code, 3);
+    await closed;
+    last.destroy();
   });
 });
 
@@ -267,6 +376,15 @@ describe('a server', { timeout: 60_000 }, () => {
       await once(socket.resume(), 'close');
     });
   }
+
+  test('counts its keepAliveTimeout from the end of a response', LIMIT, async (t) => {
+    const properties = { keepAliveTimeout: 500, keepAliveTimeoutBuffer: 0 };
+    const { address } = await start(t, { properties });
+    const socket = await sent(address, get('/slow'), true);
+    const began = performance.now();
+    await once(socket.resume(), 'close');
+    assert.ok(performance.now() - began > 400, `${performance.now() - began} ms`);
+  });
 
   test('keeps its keepAliveTimeout', LIMIT, async (t) => {
     const properties = { keepAliveTimeout: 10, keepAliveTimeoutBuffer: 0 };

@@ -203,11 +203,13 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (finished.hasSubscribers) {
     finished.publish({ request, response, socket, server: home.server });
   }
-  home.inFlight--;
   if (home.deadlines.size > 0) home.deadlines.delete(response);
   const { incoming } = socket;
-  if (incoming[0] === request) incoming.shift();
-  else if (incoming.includes(request)) incoming.splice(incoming.indexOf(request), 1);
+  const at = incoming.indexOf(request);
+  if (at === 0) incoming.shift();
+  else if (at > 0) incoming.splice(at, 1);
+  // Otherwise it went with its connection.
+  if (at >= 0) home.inFlight--;
   dump(request);
   detachSignal?.call(request);
   if (socket._eventsCount > 0) response.detachSocket(socket as never);

@@ -107,6 +107,11 @@ export class HostBody {
     return null;
   }
 
+  /** The connection is gone: Node's parser is kept by Node until its own connection closes. */
+  close(): void {
+    this.#duplex.destroy();
+  }
+
   /** An error that was found in a line is told of the packet. */
   #inPacket(error: Error & { bytesParsed?: number }): Error {
     const bytesParsed = this.#taken + (error.bytesParsed ?? 0);

@@ -310,6 +310,8 @@ export class NativeServer {
   }
 
   onClose(socket: ServerSocket): void {
+    socket.foreign?.close?.();
+    socket.foreign = null;
     abortIncoming(socket);
     if (socket._httpMessage) emitClose(socket._httpMessage);
   }

@@ -57,7 +57,7 @@ export class ServerSocket {
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
   /** Reads the rest of the connection in place of the reactor. */
-  foreign: { take(bytes: Buffer): void } | null = null;
+  foreign: { take(bytes: Buffer): void; close?(): void } | null = null;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */

@@ -1,5 +1,6 @@
 // A server for the tests of robustness, in a process of its own; what it does is asked for by the request's path.
 import cluster from 'node:cluster';
+import { readdirSync } from 'node:fs';
 import http from 'node:http';
 import { isMainThread, Worker } from 'node:worker_threads';
 
@@ -12,6 +13,11 @@ const actions = {
   '/part': (_req, res) => res.write('part'),
   '/large': (_req, res) => res.end(Buffer.alloc(50_000_000)),
   '/later': (_req, res) => process.once('message', () => res.end('later')),
+  '/after': (req, res) => {
+    res.writeHead(200, { 'Content-Length': 4 }).write('part');
+    req.socket.on('close', () => res.end());
+  },
+  '/slow': (_req, res) => setTimeout(() => res.end('slow'), 1_000),
   '/throw': () => {
     throw new Error('mine');
   },
@@ -32,7 +38,14 @@ function serve(tell) {
 async function state(server) {
   globalThis.gc?.();
   const connections = await new Promise((resolve) => server.getConnections((_e, n) => resolve(n)));
-  return { connections, rss: process.memoryUsage().rss, handles: process.getActiveResourcesInfo() };
+  const { rss, heapUsed } = process.memoryUsage();
+  return {
+    connections,
+    rss,
+    heapUsed,
+    handles: process.getActiveResourcesInfo(),
+    stats: server.stats(),
+  };
 }
 
 function control(server, tell) {
@@ -54,10 +67,17 @@ if (policy !== undefined && cluster.isPrimary) {
     if (++listening === workers.length) tell({ listening: address });
   });
 } else if (threads && isMainThread) {
-  const worker = new Worker(new URL(import.meta.url), { argv: [process.argv[2]] });
-  worker.on('message', tell);
+  let worker;
+  const start = () => {
+    worker = new Worker(new URL(import.meta.url), { argv: [process.argv[2]] });
+    worker.on('message', tell);
+  };
+  start();
   process.on('message', async (order) => {
-    if (order === 'terminate') tell({ terminated: await worker.terminate() });
+    if (order === 'again') start();
+    if (order !== 'terminate') return;
+    const terminated = await worker.terminate();
+    tell({ terminated, descriptors: readdirSync('/proc/self/fd').length });
   });
 } else if (isMainThread) {
   control(serve(policy === undefined ? tell : () => {}), tell);

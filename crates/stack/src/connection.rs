@@ -10,7 +10,7 @@ use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
 use crate::channel::Channel;
-use crate::settings::Settings;
+use crate::settings::{HeadLimits, Settings};
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
@@ -194,6 +194,8 @@ impl Connection {
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> Flow {
+        // Of what is larger, not all would be there at once: the host's parser reads it.
+        let limits = HeadLimits { bytes: settings.head.bytes.min(READ), ..settings.head };
         for _ in 0..READS {
             if self.stalled() {
                 return Flow::Idle;
@@ -228,7 +230,7 @@ impl Connection {
                     Err(error) => return self.broken(id, batch, &error),
                 }
             }
-            let taken = self.take(id, settings, batch, (start, end), now);
+            let taken = self.take(id, settings.max_pipelined, &limits, batch, (start, end), now);
             self.told = taken;
             if taken < end {
                 self.input.extend_from_slice(&batch.bytes[taken..end]);
@@ -238,9 +240,13 @@ impl Connection {
             }
             if eof {
                 let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
-                if matches!(self.phase, Phase::Unsure) || self.stalled() && middle {
+                let full = batch.room() < EVENTS;
+                if matches!(self.phase, Phase::Unsure) || (full || self.stalled()) && middle {
                     // Told when the caller has taken what came before.
                     self.readable = true;
+                    if full {
+                        return Flow::Again;
+                    }
                 } else {
                     self.phase = Phase::Ended;
                     batch.push(Kind::Eof, id, &[i32::from(middle)]);
@@ -258,7 +264,8 @@ impl Connection {
     fn take(
         &mut self,
         id: usize,
-        settings: &Settings,
+        max_pipelined: u32,
+        limits: &HeadLimits,
         batch: &mut Batch<'_>,
         (from, to): (usize, usize),
         now: Nanos,
@@ -271,7 +278,7 @@ impl Connection {
                         self.began = now;
                         self.arrived = (to - at) as u64;
                     }
-                    match self.parser.parse(&batch.bytes[at..to], &settings.head) {
+                    match self.parser.parse(&batch.bytes[at..to], limits) {
                         Parsed::Partial => break,
                         Parsed::Unsure => return self.doubt(id, batch, (at, to), Doubt::Head, 0),
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
@@ -279,18 +286,18 @@ impl Connection {
                         }
                         Parsed::Complete(head) => {
                             self.request(id, batch, at, &head);
-                            self.full = self.in_flight >= settings.max_pipelined;
+                            self.full = self.in_flight >= max_pipelined;
                             at += head.start + head.length;
                         }
                     }
                 }
-                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], &settings.head) {
+                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
                     BodyEvent::Data { start, end } => {
                         batch.push(Kind::Body, id, &[(at + start) as i32, (end - start) as i32]);
                         at += end;
                         // An end without further bytes is told with the last part.
                         if at == to
-                            && let BodyEvent::End { .. } = decoder.next(&[], &settings.head)
+                            && let BodyEvent::End { .. } = decoder.next(&[], limits)
                         {
                             self.complete(id, batch, (0, 0));
                         }

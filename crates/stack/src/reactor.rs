@@ -275,8 +275,9 @@ impl Reactor {
             }
         }
         self.ready = ready;
-        self.on_timers(batch);
+        // Who has something to say is not idle.
         self.go_on(batch);
+        self.on_timers(batch);
         Ok(!self.again.is_empty())
     }
 
@@ -314,7 +315,10 @@ impl Reactor {
         self.push_held();
         self.watch_fresh();
         for id in self.owing.drain(..) {
-            if let Some(connection) = self.connections.get_mut(id) {
+            // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
+            if let Some(connection) = self.connections.get_mut(id)
+                && connection.queued() == 0
+            {
                 connection.flush().ok();
             }
         }
@@ -470,7 +474,8 @@ impl Reactor {
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.keep_alive) else {
             return;
         };
-        let at = connection.idle_since + limit;
+        let since = if connection.listed { self.now } else { connection.idle_since };
+        let at = since + limit;
         if at <= self.now {
             batch.push(Kind::Idle, id, &[]);
         } else {
@@ -521,12 +526,13 @@ impl Reactor {
         let Some(settings) = self.servers.get(connection.server) else { return };
         connection.in_flight = connection.in_flight.saturating_sub(done);
         if connection.is_idle() {
-            connection.idle_since = self.now;
+            // The last turn may be long ago.
+            connection.idle_since = self.clock.now();
             if !connection.timed
                 && let Some(limit) = settings.keep_alive
             {
                 connection.timed = true;
-                self.timers.push(self.now + limit, Timer::Idle(id));
+                self.timers.push(connection.idle_since + limit, Timer::Idle(id));
                 self.timers_changed = true;
             }
         }
@@ -612,6 +618,7 @@ impl Reactor {
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
         let mut connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        self.gone.retain(|&gone| gone != id);
         let settings = self.servers.get(connection.server);
         connection.push(settings.is_none_or(|settings| settings.no_delay));
         let (fresh, told) = (connection.fresh, connection.told);

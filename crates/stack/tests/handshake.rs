@@ -166,7 +166,7 @@ fn tickets_leave_with_the_first_response_though_another_handshake_goes_on() {
     assert!(server.reactor.choose(other, &server.context, false));
     assert!(!second.has_nothing_to_read(), "the other handshake goes on");
     assert!(first.has_nothing_to_read(), "tickets left without the response");
-    server.reactor.send(one, RESPONSE, 1).unwrap();
+    server.reactor.send(one, RESPONSE, 1, false).unwrap();
     assert_eq!(first.receive(), RESPONSE);
     assert_eq!(first.session.tls13_tickets_received(), 2);
 }
