@@ -5,7 +5,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { pattern } from './soak-pattern.js';
 
-const { key, cert, collectEvery } = JSON.parse(process.argv[2]);
+const { key, cert, collectEvery, patience } = JSON.parse(process.argv[2]);
 
 const actions = {
   text: (_req, res, n) => known(res, n).end(pattern(n)),
@@ -53,7 +53,9 @@ const servers = [
   https.createServer({ ...limits, key, cert }, handle),
 ];
 for (const server of servers) {
-  Object.assign(server, { headersTimeout: 3_000, requestTimeout: 20_000, keepAliveTimeout: 1_500 });
+  server.headersTimeout = 2_000 * patience;
+  server.requestTimeout = 20_000 * patience;
+  server.keepAliveTimeout = 1_500 * patience;
   server.on('upgrade', upgrade);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 }

@@ -267,7 +267,9 @@ export async function soak({
 }) {
   const { authority, server } = makeCertificates();
   const execArgv = ['--expose-gc', ...flags, '--import', REGISTER];
-  const settings = JSON.stringify({ ...server, collectEvery });
+  // A connection that waits while the collector runs is not to be taken for idle.
+  const patience = collectEvery || flags.length ? 4 : 1;
+  const settings = JSON.stringify({ ...server, collectEvery, patience });
   const child = fork(SERVER, [settings], { execArgv, env: { ...process.env, NODE_OPTIONS: '' } });
   const died = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`the server has ended: ${code ?? signal}`);
