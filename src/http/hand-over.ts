@@ -1,5 +1,6 @@
 import http from 'node:http';
 import net from 'node:net';
+import { untaken } from './batch.js';
 import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
 import { flush } from './output.js';
@@ -7,29 +8,31 @@ import type { HttpServer, NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
 
 /**
- * Of the connection that is being opened, where its first request is, if its bytes have come with it, or -1; `null`
- * while none is opened.
- */
-let opening: number | null = null;
-
-export function setOpening(offset: number | null): void {
-  opening = offset;
-}
-
-/**
  * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
- * descriptor, and `bytes`, which the reactor has read, are the first that Node's parser sees.
+ * descriptor, and what the reactor has read is the first that Node's parser sees: `bytes`, or else `made`, which the
+ * application has made up, and what no event was taken of.
  */
 export function handOver(
   home: NativeServer,
   socket: ServerSocket,
   bytes: Buffer | null,
   reason: string,
+  made: Buffer = NOTHING,
 ): void {
   if (socket.id < 0) return;
   flush();
+  if (socket.queued > 0) {
+    // What has been sent leaves first.
+    socket.afterWrite(() => handOver(home, socket, bytes, reason, made));
+    return;
+  }
+  const from = untaken(socket.id);
+  if (from === null) return;
+  // Node would read later what no request has come of.
+  const later = from >= 0 || socket.bytesRead === 0;
   const { fd, told, bytes: kept } = native.stackRelease(socket.id);
-  const unread = bytes ?? Buffer.concat([untaken(told), kept]);
+  const ahead = from < 0 ? NOTHING : input.subarray(from, told);
+  const unread = bytes ?? Buffer.concat([made, ahead, kept]);
   home.forget(socket);
   home.countHandedOver(reason);
   const { server } = socket;
@@ -43,18 +46,15 @@ export function handOver(
   nodeConnection.call(countingFrom(home.server, socket.requestsCount), ordinary);
   countRequests(home, ordinary);
   if (unread.length === 0) return;
-  // Who wants a connection's bytes while it opens is about to listen for them. Later, what was read is the parser's alone.
-  if (opening !== null) process.nextTick(deliver, ordinary, unread);
+  // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
+  if (later) process.nextTick(deliver, ordinary, unread);
   else deliver(ordinary, unread);
 }
 
+const NOTHING = Buffer.alloc(0);
+
 function deliver(socket: net.Socket, bytes: Buffer): void {
   if (!socket.destroyed) socket.emit('data', bytes);
-}
-
-/** What the batch tells of this connection after its opening. */
-function untaken(told: number): Buffer {
-  return opening === null || opening < 0 ? input.subarray(0, 0) : input.subarray(opening, told);
 }
 
 /**

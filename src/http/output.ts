@@ -133,8 +133,9 @@ export function tellSoon(socket: ServerSocket): void {
 function tell(socket: ServerSocket): void {
   // A connection ends with its turn: the rest of a request that came with this one is still told.
   if (socket.destroyed || socket.writableEnded) return;
-  // A response that is over may leave together with the next; who wrote with a callback wants it to have left.
-  if (socket.callbacks !== null && collected(socket) > 0) flush();
+  // A short response that is over may leave together with the next; who wrote with a callback wants it to have left.
+  const bytes = collected(socket);
+  if (bytes > COPY_LIMIT || (socket.callbacks !== null && bytes > 0)) flush();
   if (socket.queued === 0) socket.home.concludeAll(socket);
 }
 

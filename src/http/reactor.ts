@@ -1,3 +1,4 @@
+import { batch } from './batch.js';
 import { fixDate } from './date.js';
 import {
   ACCEPT_FAILED,
@@ -14,13 +15,12 @@ import {
   UNSURE,
 } from './event.js';
 import { complete } from './exchange.js';
-import { setOpening } from './hand-over.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
-import { events, input, native, start } from './native.js';
+import { events, functions, input, native, start } from './native.js';
 import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
-import { type NativeServer, servers, sockets } from './server.js';
+import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
 
 /** Bytes of pipelined responses that may wait for those behind them. */
@@ -28,34 +28,30 @@ const MAX_COLLECTED = 64 * 1024;
 
 const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
 
-/** Where in the batch we are. A process that is ending leaves in the middle. */
-let cursor = 0;
-/** Events of the batch. */
-let total = 0;
-
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {
   start(onBatch);
 }
 
 function onBatch(count: number): void {
-  total = count;
+  // A process that is ending leaves in the middle of a batch.
+  batch.total = count;
   setInTurn(true);
   fixDate(true);
-  while (cursor < count) {
-    const at = cursor * EVENT_LENGTH;
-    cursor++;
+  while (batch.cursor < count) {
+    const at = batch.cursor * EVENT_LENGTH;
+    batch.cursor++;
     try {
       take(events[at] as number, events[at + 1] as number, at);
-      if (cursor < count && joined(at)) continue;
+      if (batch.cursor < count && joined(at)) continue;
       drainTicks();
-      if (cursor < count && pipelined(at)) continue;
+      if (batch.cursor < count && pipelined(at)) continue;
       settleAll();
     } catch (error) {
       onThrown(error);
     }
   }
-  cursor = 0;
+  batch.cursor = batch.total = 0;
   setInTurn(false);
   fixDate(false);
 }
@@ -114,8 +110,9 @@ function settleAll(): void {
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const home = servers[events[at + 2] as number];
-    if (home) onOpen(home, id, at + EVENT_LENGTH);
-    else native.stackClose(id, true);
+    const socket = home?.open(id);
+    if (!home) native.stackClose(id, true);
+    else if (socket) home.connected(socket);
     return;
   }
   if (kind === ACCEPT_FAILED) return;
@@ -145,7 +142,8 @@ function take(kind: number, id: number, at: number): void {
       socket.home.onReset(socket, a);
       break;
     case DRAINED:
-      socket.queued = 0;
+      // More may have been sent since.
+      socket.queued = Math.max(0, functions.send(id, 0, 0, false));
       socket.home.settle(socket);
       break;
     case UNSURE: {
@@ -162,18 +160,6 @@ function take(kind: number, id: number, at: number): void {
       break;
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
-  }
-}
-
-function onOpen(home: NativeServer, id: number, next: number): void {
-  const socket = home.open(id);
-  if (!socket) return;
-  const told = cursor < total && events[next] === REQUEST && events[next + 1] === id;
-  setOpening(told ? (events[next + 2] as number) : -1);
-  try {
-    home.connected(socket);
-  } finally {
-    setOpening(null);
   }
 }
 

@@ -1,6 +1,7 @@
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
+import { untaken } from './batch.js';
 import { authorizationError } from './client-certificate.js';
 import { countingFrom, countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
@@ -266,7 +267,8 @@ export class SecureServer extends NativeServer {
 
   /** After an upgrade, or for a request that is not judged here: only the text can go. */
   override handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
-    if (socket.id < 0) return;
+    // What the batch tells as requests cannot be told as bytes any more.
+    if (socket.id < 0 || untaken(socket.id) !== -1) return;
     flush();
     const { id } = socket;
     this.forget(socket);

@@ -70,7 +70,7 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
 /** What a native socket keeps in properties and a stream asks its state for. */
 const REPLACED = [
   ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'bytesWritten'],
-  ...['timeout', '_paused', '_hadError', '_parent', '_handle', 'id', 'home'],
+  ...['timeout', '_paused', '_hadError', '_parent', '_handle', 'id'],
 ];
 
 const own: ThisType<SecureStream> & Record<string, unknown> = {

@@ -411,8 +411,8 @@ export class NativeServer {
   onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
-        else native.stackProceed(socket.id);
+        if (!this.#wantsUpgrade()) native.stackProceed(socket.id);
+        else this.#whenAnswered(socket, () => this.handOver(socket, bytes, 'upgrade'));
         break;
       case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
@@ -427,8 +427,8 @@ export class NativeServer {
     }
   }
 
-  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
-    handOver(this, socket, bytes, reason);
+  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string, made?: Buffer): void {
+    handOver(this, socket, bytes, reason, made);
   }
 
   countHandedOver(reason: string): void {
@@ -447,11 +447,14 @@ export class NativeServer {
     if (error) {
       native.stackProceedRaw(socket.id);
       this.onError(socket, error);
-    } else if (socket.incoming.length === 0) {
-      this.handOver(socket, bytes, 'unusual');
     } else {
-      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
+      this.#whenAnswered(socket, () => this.handOver(socket, bytes, 'unusual'));
     }
+  }
+
+  #whenAnswered(socket: ServerSocket, action: () => void): void {
+    if (socket.incoming.length === 0) action();
+    else socket.onAnswered = action;
   }
 
   /** The next bytes of a body that the host's parser reads. */
@@ -467,10 +470,9 @@ export class NativeServer {
   }
 
   /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
-  wantsBytes(socket: ServerSocket, made: Buffer | null = null): void {
-    if (socket.id >= 0 && socket.incoming.length === 0) {
-      this.handOver(socket, made, 'bytes wanted');
-    }
+  wantsBytes(socket: ServerSocket, made?: Buffer): void {
+    const busy = socket.incoming.length > 0 || socket.receiving !== null;
+    if (socket.id >= 0 && !busy) this.handOver(socket, null, 'bytes wanted', made);
   }
 }
 

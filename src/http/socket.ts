@@ -431,8 +431,7 @@ export class ServerSocket {
     if (event === 'data' || event === 'readable') {
       this.home.wantsBytes(this);
       // Handed over, it is another's: Node's `on` for it stops its parser from reading past the listener.
-      if (!(this instanceof ServerSocket))
-        return (this as ServerSocket).on(event, listener) as this;
+      if (this.on !== ServerSocket.prototype.on) return this.on(event, listener);
     }
     return EventEmitter.prototype.on.call(this, event, listener) as this;
   }

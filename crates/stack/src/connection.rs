@@ -96,8 +96,8 @@ pub(crate) struct Connection {
     left: u64,
     /// Since when no request is under way.
     pub(crate) idle_since: Nanos,
-    /// A keep-alive timer is set.
-    pub(crate) timed: bool,
+    /// When the keep-alive timer comes; any other is of one that had this number before.
+    pub(crate) idle_timer: Nanos,
     /// After the handshake, requests wait for [`Self::start`].
     pub(crate) told_alone: bool,
     /// TLS is not agreed on yet.
@@ -147,7 +147,7 @@ impl Connection {
             waiting_since: Nanos::NEVER,
             left: 0,
             idle_since: Nanos::NEVER,
-            timed: false,
+            idle_timer: Nanos::NEVER,
             told_alone: false,
             shaking,
             owes_flush: false,

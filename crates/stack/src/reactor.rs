@@ -133,7 +133,7 @@ impl Reactor {
     pub fn remove_server(&mut self, id: usize) {
         self.watched.retain(|&watched| watched != id);
         self.removed.push(id);
-        self.wake_again();
+        self.call_again();
     }
 
     /// The limits of a server.
@@ -453,11 +453,11 @@ impl Reactor {
 
     fn on_timers(&mut self, batch: &mut Batch<'_>) {
         while batch.room() >= EVENTS
-            && let Some((_, timer)) = self.timers.pop_due(self.now)
+            && let Some((at, timer)) = self.timers.pop_due(self.now)
         {
             match timer {
                 Timer::Accept(id) => self.again(LISTENERS + id),
-                Timer::Idle(id) => self.on_idle(id, batch),
+                Timer::Idle(id) => self.on_idle(id, at, batch),
                 Timer::Handshakes(server) => self.on_handshakes(server, batch),
                 // The turn has begun with it.
                 Timer::Held => {}
@@ -465,21 +465,26 @@ impl Reactor {
         }
     }
 
-    fn on_idle(&mut self, id: usize, batch: &mut Batch<'_>) {
+    fn on_idle(&mut self, id: usize, at: Nanos, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.timed = false;
+        if connection.idle_timer != at {
+            return;
+        }
+        connection.idle_timer = Nanos::NEVER;
         if !connection.is_idle() || connection.idle_since == Nanos::NEVER {
             return;
         }
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.keep_alive) else {
             return;
         };
-        let since = if connection.listed { self.now } else { connection.idle_since };
+        // Who has something to say, or has not taken all of its answer, is not idle.
+        let waits = connection.listed || connection.queued() > 0;
+        let since = if waits { self.now } else { connection.idle_since };
         let at = since + limit;
         if at <= self.now {
             batch.push(Kind::Idle, id, &[]);
         } else {
-            connection.timed = true;
+            connection.idle_timer = at;
             self.timers.push(at, Timer::Idle(id));
         }
     }
@@ -528,11 +533,11 @@ impl Reactor {
         if connection.is_idle() {
             // The last turn may be long ago.
             connection.idle_since = self.clock.now();
-            if !connection.timed
+            if connection.idle_timer == Nanos::NEVER
                 && let Some(limit) = settings.keep_alive
             {
-                connection.timed = true;
-                self.timers.push(connection.idle_since + limit, Timer::Idle(id));
+                connection.idle_timer = connection.idle_since + limit;
+                self.timers.push(connection.idle_timer, Timer::Idle(id));
                 self.timers_changed = true;
             }
         }
