@@ -30,8 +30,17 @@ const cases = [
   ['a part', first.slice(0, 9), first.slice(9) + second],
 ];
 
-for (const [name, bytes, rest] of cases) {
-  test(`${name} that came with the connection`, limits, async (t) => {
+/** When the application begins to listen. */
+const times = {
+  'at once': (listen) => listen(),
+  'in a tick': (listen) => process.nextTick(listen),
+  'in a microtask': (listen) => queueMicrotask(listen),
+};
+
+for (const [[name, bytes, rest], when] of cases.flatMap((one) =>
+  Object.keys(times).map((when) => [one, when]),
+)) {
+  test(`${name} that came with the connection, wanted ${when}`, limits, async (t) => {
     let seen = '';
     const urls = [];
     const server = createServer((request, response) => {
@@ -39,8 +48,10 @@ for (const [name, bytes, rest] of cases) {
       request.resume().on('end', () => response.end(`<${request.url}>`));
     });
     server.on('connection', (socket) => {
-      socket.on('data', (chunk) => {
-        seen += chunk;
+      times[when](() => {
+        socket.on('data', (chunk) => {
+          seen += chunk;
+        });
       });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -427,6 +427,9 @@ impl Reactor {
             Ok(false) => {}
             Ok(true) => {
                 batch.push(Kind::Drained, id, &[]);
+                if connection.idle_since != Nanos::NEVER {
+                    connection.idle_since = self.now;
+                }
                 if connection.ending {
                     self.end_output(id);
                 }

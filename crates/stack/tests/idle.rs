@@ -1,0 +1,96 @@
+//! When a connection is idle.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
+use millrace_stack::{Reactor, Settings};
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const KEEP_ALIVE: Duration = Duration::from_millis(5);
+/// Far more than it takes.
+const LIMIT: Duration = Duration::from_secs(10);
+
+struct Server {
+    reactor: Reactor,
+    id: usize,
+}
+
+impl Server {
+    fn new() -> Self {
+        let mut reactor = Reactor::new().unwrap();
+        let settings = Settings { keep_alive: Some(KEEP_ALIVE), ..Settings::default() };
+        let id = reactor.add_server(settings);
+        Self { reactor, id }
+    }
+
+    /// A connection with a request that was told.
+    fn request(&mut self) -> (UnixStream, usize) {
+        let (client, other) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        other.set_nonblocking(true).unwrap();
+        let connection = self.reactor.adopt(self.id, other.into()).unwrap();
+        (&client).write_all(REQUEST).unwrap();
+        assert_eq!(self.turn(), [Kind::Request as i32]);
+        (client, connection)
+    }
+
+    /// The kinds of what has happened.
+    fn turn(&mut self) -> Vec<i32> {
+        let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+        let mut batch = Batch::new(&mut events, &mut bytes);
+        self.reactor.turn(&mut batch).unwrap();
+        let count = batch.count();
+        self.reactor.wake_again();
+        events.chunks(EVENT_LENGTH).take(count).map(|event| event[0]).collect()
+    }
+
+    /// What happens for so long, or until something does.
+    fn told(&mut self, time: Duration, until: Option<Kind>) -> Vec<i32> {
+        let began = Instant::now();
+        let mut told = Vec::new();
+        while began.elapsed() < time && until.is_none_or(|kind| !told.contains(&(kind as i32))) {
+            told.extend(self.turn());
+        }
+        told
+    }
+}
+
+#[test]
+fn a_connection_that_has_not_taken_its_answer_is_not_idle() {
+    let mut server = Server::new();
+    let (mut client, connection) = server.request();
+    let part = [0; 64 * 1024];
+    while server.reactor.send(connection, &part, 0, false).unwrap() == 0 {}
+    assert!(server.reactor.send(connection, &part, 1, false).unwrap() > 0);
+    assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
+
+    let mut taken = vec![0; 1 << 20];
+    let began = Instant::now();
+    let mut told = Vec::new();
+    while told.is_empty() && began.elapsed() < LIMIT {
+        while client.read(&mut taken).is_ok() {}
+        told.extend(server.turn());
+    }
+    assert_eq!(told, [Kind::Drained as i32]);
+    assert_eq!(server.told(LIMIT, Some(Kind::Idle)), [Kind::Idle as i32]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_told_to_be_idle_once() {
+    let mut server = Server::new();
+    let mut last = None;
+    for _ in 0..10 {
+        let (client, connection) = server.request();
+        server.reactor.send(connection, b"x", 1, false).unwrap();
+        if let Some((_, before)) = last.replace((client, connection)) {
+            assert_eq!(before, connection, "the same number");
+        }
+        server.reactor.close(connection, false);
+    }
+    let (_client, connection) = server.request();
+    server.reactor.send(connection, b"x", 1, false).unwrap();
+    assert_eq!(server.told(LIMIT, Some(Kind::Idle)), [Kind::Idle as i32]);
+    assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
+}
