@@ -552,6 +552,25 @@ test('what the reactor does not judge is read by Node on the same connection', a
   client.destroy();
 });
 
+test('the server of a connection that Node reads on is the server, with a limit of requests too', async () => {
+  const server = await listen({}, (request, response) =>
+    response.end(String(request.socket.server === server)),
+  );
+  server.maxRequestsPerSocket = 10;
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
+  await once(client, 'secureConnect');
+  for (const target of ['/', 'http://a/', '/']) {
+    client.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    assert.match(String((await once(client, 'data'))[0]), /true$/);
+  }
+  assert.deepEqual(server.stats().reasons, { unusual: 1 });
+  client.destroy();
+});
+
 test('exportKeyingMaterial gives what the client has', async () => {
   const server = await listen({}, (request, response) =>
     response.end(

@@ -276,7 +276,8 @@ export const scenarios = {
   async 'as many requests as a connection may have, one of them unusual'() {
     const lines = [];
     const server = http.createServer(function (req, res) {
-      lines.push(`${req.url} ${this === server} ${server.maxRequestsPerSocket}`);
+      const itself = this === server && req.socket.server === server;
+      lines.push(`${req.url} ${itself} ${server.maxRequestsPerSocket}`);
       res.end('x');
     });
     server.maxRequestsPerSocket = 4;
