@@ -494,6 +494,24 @@ test("'connection' comes with the socket below, 'secureConnection' with the secu
   ]);
 });
 
+test('the socket below TLS gives no bytes and takes none, whoever tries', async () => {
+  const server = await listen({}, (_request, response) => response.end('hello'));
+  let read = 0;
+  let closed;
+  server.on('connection', (socket) => {
+    closed = once(socket, 'close');
+    socket.on('data', () => read++).addListener('readable', () => read++);
+    assert.equal(socket.push('GET / HTTP/1.1\r\n\r\n'), false);
+    socket.unshift('GET / HTTP/1.1\r\n\r\n');
+    assert.equal(socket.write('x'), false);
+  });
+  const { text } = await get(server);
+  await closed;
+  assert.deepEqual([text, read], ['hello', 0]);
+  assert.deepEqual(served(server.stats()), { native: 1, handedOver: 0, reasons: {} });
+  assert.equal(server.stats().connections.open, 0);
+});
+
 test('a WebSocket-like upgrade: text both ways, what came with the head first, then the end', async () => {
   const server = await listen();
   server.on('upgrade', (request, socket, head) => {
@@ -549,6 +567,25 @@ test('what the reactor does not judge is read by Node on the same connection', a
   const [error, socket] = await failed;
   assert.equal(error.code, 'HPE_INVALID_HEADER_TOKEN');
   socket.destroy();
+  client.destroy();
+});
+
+test('the server of a connection that Node reads on is the server, with a limit of requests too', async () => {
+  const server = await listen({}, (request, response) =>
+    response.end(String(request.socket.server === server)),
+  );
+  server.maxRequestsPerSocket = 10;
+  const client = tls.connect({
+    port: server.address().port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+  });
+  await once(client, 'secureConnect');
+  for (const target of ['/', 'http://a/', '/']) {
+    client.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    assert.match(String((await once(client, 'data'))[0]), /true$/);
+  }
+  assert.deepEqual(server.stats().reasons, { unusual: 1 });
   client.destroy();
 });
 

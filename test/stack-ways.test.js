@@ -57,13 +57,15 @@ async function run(source, flags = [], env = {}) {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: '', MILLRACE_STACK: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limits.timeout / 2,
+    killSignal: 'SIGKILL',
   });
-  const [stdout, stderr] = await Promise.all([
+  const [stdout, stderr, end] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'close'),
   ]);
-  return { stdout, stderr };
+  return { stdout, stderr, end };
 }
 
 async function serve(...args) {
@@ -87,20 +89,48 @@ for (const [name, source, flags, env] of ways) {
 }
 
 describe('MILLRACE_STATS_FILE gets a line at the end', () => {
+  const terminate = `process.kill(process.pid, 'SIGTERM')`;
+  const exited = (code) => [code, null];
+  const killed = [null, 'SIGTERM'];
   const ends = {
-    'of itself': 'process.exit()',
-    'by SIGTERM': `process.kill(process.pid, 'SIGTERM')`,
-    'by SIGTERM that the application takes': `process.on('SIGTERM', () => process.exit());
-      process.kill(process.pid, 'SIGTERM')`,
+    'of itself': ['process.exit()', exited(0)],
+    'by SIGTERM': [terminate, killed],
+    'by SIGTERM that the application takes': [
+      `process.on('SIGTERM', () => process.exit(3)); ${terminate}`,
+      exited(3),
+    ],
+    'by SIGTERM that the application takes once, before others': [
+      `process.prependOnceListener('SIGTERM', () => setImmediate(() => process.exit(3))); ${terminate}`,
+      exited(3),
+    ],
+    'by SIGTERM that the application sends again': [
+      `process.once('SIGTERM', () => ${terminate}); ${terminate}`,
+      killed,
+    ],
+    'by SIGTERM after the application has listened for it': [
+      `process.on('SIGTERM', () => {}); setImmediate(() => {
+        process.removeAllListeners('SIGTERM'); ${terminate}; });`,
+      killed,
+    ],
+    // As signal-exit does, which many tools use.
+    'by SIGTERM that a listener sends again if it is alone': [
+      `process.on('SIGTERM', function again() {
+        if (process.listeners('SIGTERM').length > 1) return;
+        process.off('SIGTERM', again);
+        ${terminate};
+      });
+      ${terminate}`,
+      killed,
+    ],
   };
-  for (const [name, end] of Object.entries(ends)) {
+  for (const [name, [last, expected]] of Object.entries(ends)) {
     test(name, limits, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
       t.after(() => rmSync(folder, { recursive: true }));
       const file = join(folder, 'stats');
-      await serve(viaNode.replace('process.exit()', end), ways[0][2], {
-        MILLRACE_STATS_FILE: file,
-      });
+      const source = viaNode.replace('process.exit()', last);
+      const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: file });
+      assert.deepEqual(end, expected, stderr);
       assert.deepEqual(readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse), [
         {
           connections: { native: 1, handedOver: 0 },

@@ -41,9 +41,10 @@ export function handOver(
   const ordinary = socket as unknown as OrdinarySocket;
   const options = { fd, allowHalfOpen: true, readable: true, writable: true };
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(ordinary, options);
-  ordinary.server = server;
   ordinary._server = server;
   nodeConnection.call(countingFrom(home.server, socket.requestsCount), ordinary);
+  // Not the one that counts.
+  ordinary.server = server;
   countRequests(home, ordinary);
   if (unread.length === 0) return;
   // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.

@@ -282,6 +282,8 @@ export class SecureServer extends NativeServer {
     if (bytes) native.stackProceedRaw(id);
     else startRaw(carrier);
     nodeConnection.call(countingFrom(this.server, socket.requestsCount), stream);
+    // Not the one that counts.
+    stream.server = this.server;
     countRequests(this, stream);
     if (bytes) stream.emit('data', bytes);
   }

@@ -153,7 +153,20 @@ export class Underlying extends ServerSocket {
     this.#secure.end();
     return this;
   }
+  // Its bytes are TLS, and the reactor's: nothing can be read, written or made up.
   override write(): boolean {
     return false;
   }
+  override push(): boolean {
+    return false;
+  }
+  unshift(): void {}
+}
+
+for (const name of ['on', 'addListener'] as const) {
+  Object.defineProperty(Underlying.prototype, name, {
+    value: EventEmitter.prototype[name],
+    writable: true,
+    configurable: true,
+  });
 }

@@ -58,7 +58,6 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
     readable: true,
     writable: true,
   });
-  stream.server = server;
   stream._server = server;
   stream.carrier = new Carrier(id, home, stream);
   stream.carrier.once('close', () => {

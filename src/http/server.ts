@@ -320,12 +320,13 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
-    this.concludeAll(socket);
+    // As Node, in this order: who hears of it may write on, and a response that is being written is not drained.
     if (socket.needDrain) {
       socket.needDrain = false;
-      socket.emit('drain');
       this.drain(socket);
+      socket.emit('drain');
     }
+    this.concludeAll(socket);
   }
 
   /** All that was written has left. */

@@ -13,13 +13,38 @@ export function keepForStats(server: NativeServer): void {
 
 export function writeStatsAtExit(): void {
   if (!file) return;
-  process.on('exit', () => appendStats(file));
-  process.on('SIGTERM', function onTerminate() {
-    // Without a listener of the application's, this signal ends the process before 'exit'.
-    if (process.listenerCount('SIGTERM') > 1) return;
+  const append = () => appendStats(file);
+  process.on('exit', append);
+  onDeadlyTerminate(() => {
+    process.off('exit', append);
+    append();
+  });
+}
+
+/**
+ * Calls back when SIGTERM is about to end the process, before 'exit'. Our listener is there only while there is no
+ * other: some listeners count them, and end the process themselves if they are alone.
+ */
+function onDeadlyTerminate(callback: () => void): void {
+  const listeners = () => process.listenerCount('SIGTERM');
+  const onTerminate = () => {
+    if (listeners() > 1) return;
+    process.off('removeListener', comeBack);
     process.off('SIGTERM', onTerminate);
-    appendStats(file);
+    callback();
     process.kill(process.pid, 'SIGTERM');
+  };
+  const comeBack = (event: string | symbol) => {
+    if (event === 'SIGTERM' && listeners() === 0) process.on('SIGTERM', onTerminate);
+  };
+  const stepAside = () => {
+    if (listeners() > 1) process.off('SIGTERM', onTerminate);
+  };
+  process.on('SIGTERM', onTerminate);
+  process.on('removeListener', comeBack);
+  process.on('newListener', (event) => {
+    // The other one is added after this.
+    if (event === 'SIGTERM') process.nextTick(stepAside);
   });
 }
 

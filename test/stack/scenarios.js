@@ -273,10 +273,29 @@ export const scenarios = {
     const posts = Object.keys(actions).slice(0, -1);
     return asked(server, lines, ...posts.map((url) => `POST ${url} HTTP/1.1\r\n${body}`), LAST);
   },
+  async 'who hears that bytes have left writes on'() {
+    const lines = [];
+    const server = http.createServer((_req, res) => {
+      res.on('drain', () => lines.push('drain'));
+      res.socket.once('drain', () => lines.push(`drain of the socket, ${res.write('x')}`));
+      const over = () => setImmediate(() => res.end());
+      // More than the system takes at once.
+      const many = Buffer.alloc(16 * 1024 * 1024);
+      const written = () => lines.push(`written, ${res.write('y', over)}`);
+      setImmediate(() => lines.push(`many, ${res.write(many, written)}`));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const client = net.connect(server.address().port, '127.0.0.1').resume();
+    client.write(LAST);
+    await once(client, 'close');
+    await closed(server);
+    return lines;
+  },
   async 'as many requests as a connection may have, one of them unusual'() {
     const lines = [];
     const server = http.createServer(function (req, res) {
-      lines.push(`${req.url} ${this === server} ${server.maxRequestsPerSocket}`);
+      const itself = this === server && req.socket.server === server;
+      lines.push(`${req.url} ${itself} ${server.maxRequestsPerSocket}`);
       res.end('x');
     });
     server.maxRequestsPerSocket = 4;
