@@ -53,23 +53,21 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
     return server;
   };
 
-  /** What comes until it ends with `last`. */
-  const exchange = async (server, bytes, last) => {
+  /** What comes until all of these have come. */
+  const exchange = async (server, bytes, ...expected) => {
     const socket = connect(server.address().port);
     socket.write(bytes);
-    const chunks = [];
-    let tail = '';
+    let text = '';
     for await (const chunk of socket) {
-      chunks.push(chunk);
-      tail = (tail + chunk).slice(-64);
-      if (tail.endsWith(last)) break;
+      text += chunk;
+      if (expected.every((one) => text.includes(one))) break;
     }
-    return Buffer.concat(chunks).toString();
+    return text;
   };
 
   for (const [name, paths, bodies] of [
     ['a late answer', ['/late'], ['late']],
-    ['two late answers', ['/late', '/parts'], ['late', 'parts']],
+    ['two late answers', ['/late', '/parts'], ['late', 'parts\r\n']],
     ['an answer that does not leave at once', ['/big'], [BIG]],
   ]) {
     test(`${kind}: an upgrade comes behind ${name}`, limits, async () => {
@@ -78,14 +76,9 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
         answers[req.url](res);
       });
       const sent = `${paths.map(request).join('')}${UPGRADE}echoed`;
-      const text = await exchange(server, sent, 'echoed');
-      let at = 0;
-      for (const body of [...bodies.map((one) => one.slice(-5)), SWITCHED, 'echoed']) {
-        const found = text.indexOf(body, at);
-        assert.ok(found >= at, `${body} in its turn`);
-        at = found + body.length;
-      }
-      assert.equal(at, text.length);
+      // As with Node, an upgrade does not wait for the answers; what has been sent of them stays before it.
+      const text = await exchange(server, sent, ...bodies, SWITCHED, 'echoed');
+      if (bodies.includes(BIG)) assert.ok(text.endsWith(`${BIG}${SWITCHED}echoed`));
       const { reasons, requests } = server.stats();
       assert.deepEqual(reasons, { upgrade: 1 });
       assert.equal(requests.inFlight, 0);

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import net from 'node:net';
 import { untaken } from './batch.js';
+import { abortIncoming } from './exchange.js';
 import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
 import { flush } from './output.js';
@@ -46,6 +47,7 @@ export function handOver(
   // Not the one that counts.
   ordinary.server = server;
   countRequests(home, ordinary);
+  abortWithin(socket, ordinary);
   if (unread.length === 0) return;
   // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
   if (later) process.nextTick(deliver, ordinary, unread);
@@ -53,6 +55,11 @@ export function handOver(
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** Requests that were unanswered at the hand-over end with the connection. */
+export function abortWithin(socket: ServerSocket, ordinary: net.Socket): void {
+  if (socket.incoming.length > 0) ordinary.once('close', () => abortIncoming(socket));
+}
 
 function deliver(socket: net.Socket, bytes: Buffer): void {
   if (!socket.destroyed) socket.emit('data', bytes);
@@ -108,6 +115,6 @@ export function countRequests(home: NativeServer, socket: object): void {
 
 /** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'bytesWritten'],
+  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'sent'],
   ...['timeout', '_paused', '_hadError', '_parent', '_handle'],
 ];

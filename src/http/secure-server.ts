@@ -3,7 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { untaken } from './batch.js';
 import { authorizationError } from './client-certificate.js';
-import { countingFrom, countRequests } from './hand-over.js';
+import { abortWithin, countingFrom, countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
@@ -270,6 +270,11 @@ export class SecureServer extends NativeServer {
     // What the batch tells as requests cannot be told as bytes any more.
     if (socket.id < 0 || untaken(socket.id) !== -1) return;
     flush();
+    if (socket.queued > 0) {
+      // What has been sent leaves first.
+      socket.afterWrite(() => this.handOver(socket, bytes, reason));
+      return;
+    }
     const { id } = socket;
     this.forget(socket);
     this.countHandedOver(reason);
@@ -285,6 +290,7 @@ export class SecureServer extends NativeServer {
     // Not the one that counts.
     stream.server = this.server;
     countRequests(this, stream);
+    abortWithin(socket, stream);
     if (bytes) stream.emit('data', bytes);
   }
 

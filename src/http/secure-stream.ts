@@ -68,7 +68,7 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
 
 /** What a native socket keeps in properties and a stream asks its state for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'bytesWritten'],
+  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'sent'],
   ...['timeout', '_paused', '_hadError', '_parent', '_handle', 'id'],
 ];
 

@@ -412,8 +412,9 @@ export class NativeServer {
   onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        if (!this.#wantsUpgrade()) native.stackProceed(socket.id);
-        else this.#whenAnswered(socket, () => this.handOver(socket, bytes, 'upgrade'));
+        // At once, as Node does, even if requests before it are unanswered.
+        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
+        else native.stackProceed(socket.id);
         break;
       case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
@@ -448,14 +449,11 @@ export class NativeServer {
     if (error) {
       native.stackProceedRaw(socket.id);
       this.onError(socket, error);
+    } else if (socket.incoming.length === 0) {
+      this.handOver(socket, bytes, 'unusual');
     } else {
-      this.#whenAnswered(socket, () => this.handOver(socket, bytes, 'unusual'));
+      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
     }
-  }
-
-  #whenAnswered(socket: ServerSocket, action: () => void): void {
-    if (socket.incoming.length === 0) action();
-    else socket.onAnswered = action;
   }
 
   /** The next bytes of a body that the host's parser reads. */

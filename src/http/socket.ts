@@ -74,7 +74,8 @@ export class ServerSocket {
   pausedReading = false;
   timeout = 0;
   bytesRead = 0;
-  bytesWritten = 0;
+  /** Bytes given to the reactor. */
+  sent = 0;
   /** Our side: end() was called, and it has taken effect. */
   writableEnded = false;
   writableFinished = false;
@@ -170,6 +171,9 @@ export class ServerSocket {
   }
   get pending() {
     return this.#destroyed;
+  }
+  get bytesWritten() {
+    return this.sent + collected(this);
   }
   get _bytesDispatched() {
     return this.bytesWritten;
@@ -281,7 +285,7 @@ export class ServerSocket {
 
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */
   written(result: number, count: number): void {
-    this.bytesWritten += count;
+    this.sent += count;
     if (result >= 0) this.queued = result;
     else if (!this.#destroyed) process.nextTick(failWrite, this, result);
     if (this.timeout > 0) this._unrefTimer();
