@@ -1,4 +1,5 @@
-//! The server stack in Node's own loop: one reactor per JavaScript thread.
+//! The server stack in Node's own loop: one reactor per JavaScript thread. One file, since all that is `unsafe` in the stack
+//! stands here and in `event_loop.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
