@@ -13,8 +13,10 @@ const START = 'http.server.request.start';
 /**
  * Connects this process with the millrace that listens at the path. Nothing is observed before the first request. When
  * millrace goes, everything is as it was.
+ *
+ * @param running whether the application already runs, and may have kept the standard streams
  */
-export const connectProbe = quiet((path: string): void => {
+export const connectProbe = quiet((path: string, running: boolean): void => {
   const output = new Output();
   const observer = new Observer(output);
   let timer: NodeJS.Timeout | null = null;
@@ -41,6 +43,7 @@ export const connectProbe = quiet((path: string): void => {
     observe(false);
     observer.requests.spin(0);
     observer.clientRequests.restore();
+    observer.fetches.delay(0);
     output.uninstall();
   };
 
@@ -55,6 +58,6 @@ export const connectProbe = quiet((path: string): void => {
   };
   const channel = new Channel(path, answer, end);
   channel.send(hello(false));
-  output.install();
+  output.install(running);
   subscribe(START, serve);
 });
