@@ -52,10 +52,12 @@ export class ClientRequests {
       this.#patch();
       subscribe('http.client.request.start', this.#onStart);
       subscribe('http.client.response.finish', this.#onResponse);
+      subscribe('http.client.request.error', this.#onError);
       return;
     }
     unsubscribe('http.client.request.start', this.#onStart);
     unsubscribe('http.client.response.finish', this.#onResponse);
+    unsubscribe('http.client.request.error', this.#onError);
     for (const call of this.#open.values()) call.ended(true);
     this.#open.clear();
   }
@@ -116,6 +118,9 @@ export class ClientRequests {
     if (!this.#open.has(request)) return;
     response.once('close', () => this.#end(request, !response.complete));
   });
+
+  /** Before Node 20.17 nothing is told: `sweep` finds them. */
+  readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
 
   /** Ends those that failed before there was an answer. */
   sweep(): void {

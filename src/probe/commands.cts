@@ -6,6 +6,7 @@ import type { Answers, CommandMessage, CommandName, Commands } from './protocol.
 /** What commands work on. */
 export interface CommandContext {
   observe(on: boolean): void;
+  sample(): void;
   observer: Observer;
   output: Output;
 }
@@ -20,6 +21,10 @@ type Performers = { [Name in CommandName]: Performer<Name> };
 const PERFORMERS: Performers = {
   subscribe({ observe }, { on }) {
     observe(on);
+    return null;
+  },
+  sample({ sample }) {
+    sample();
     return null;
   },
   spin({ observer }, { microseconds }) {

@@ -24,19 +24,22 @@ export const connectProbe = quiet((path: string, running: boolean): void => {
   const observe = (on: boolean) => {
     if (on === (timer !== null)) return;
     clearInterval(timer ?? undefined);
-    timer = on ? every(SAMPLE_MS, sample) : null;
+    timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
+    // What was seen ends here, or begins: counters grow evenly only between.
+    if (!on) sample();
     observer.observe(on);
+    if (on) sample();
   };
-  const sample = () => {
-    if (channel.isFree) channel.send(observer.sample());
+  const sample = () => channel.send(observer.sample());
+  const sampleIfFree = () => {
+    if (channel.isFree) sample();
   };
   // Not at once: the channel is just telling all its subscribers, one after the other.
   const serve = () => nextTick(begin);
   const begin = quiet(() => {
     if (!unsubscribe(START, serve)) return;
-    observe(true);
     channel.send(hello(true));
-    sample();
+    observe(true);
   });
   const end = () => {
     unsubscribe(START, serve);
@@ -47,7 +50,7 @@ export const connectProbe = quiet((path: string, running: boolean): void => {
     output.uninstall();
   };
 
-  const context: CommandContext = { observe, observer, output };
+  const context: CommandContext = { observe, sample, observer, output };
   const answer = (message: CommandMessage) => {
     perform(context, message).then(
       quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
