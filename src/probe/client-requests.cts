@@ -119,7 +119,7 @@ export class ClientRequests {
     response.once('close', () => this.#end(request, !response.complete));
   });
 
-  /** Before Node 20.17 nothing is told: `sweep` finds them. */
+  /** Older versions of Node do not tell: there `sweep` finds them. */
   readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
 
   /** Ends those that failed before there was an answer. */
