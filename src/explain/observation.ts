@@ -166,6 +166,8 @@ export interface InsideView {
 /** What one block of load showed. */
 export interface Observation {
   load: LoadResult;
+  /** Responses per second within the block, whenever their requests began. */
+  throughput: number;
   outside: OutsideView | null;
   inside: InsideView | null;
   sockets: SocketCensus | null;

@@ -94,6 +94,12 @@ export interface Explanation {
     /** Completed requests per second after the change; `null` where nothing can be said. */
     predictedThroughput: Range | null;
     nextLimit: LimitId | null;
+    /** The change as settings, where it is one of the load's or the process's. */
+    settings?: {
+      connections?: number;
+      environment?: Record<string, string>;
+      timeoutMs?: number;
+    };
   } | null;
   /** Functions that cost most, if a profile was taken. */
   hot: HotFunction[];
