@@ -1,10 +1,10 @@
 import { rate, share, time } from '../report/units.js';
-import { loopEvidence, loopLimit } from './suspects/load.js';
 import type { Investigated } from './investigation.js';
 import { populationOf } from './population.js';
 import type { ExperimentResult, Explanation } from './result.js';
 import type { Suspect } from './suspect.js';
-import { type Finding, keepsUp, overlaps } from './verdict.js';
+import { loopEvidence, loopLimit } from './suspects/load.js';
+import { type Finding, overlaps } from './verdict.js';
 
 type Concluded = Omit<
   Explanation,
@@ -89,19 +89,22 @@ function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Expl
 }
 
 function withExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {
-  const excludes = (Object.keys(experiment.predicted) as (keyof typeof experiment.predicted)[]).filter(
-    (limit) => {
-      const predicted = experiment.predicted[limit];
-      return predicted !== undefined && !overlaps(experiment.measured, predicted, noise);
-    },
-  );
+  const excludes = (
+    Object.keys(experiment.predicted) as (keyof typeof experiment.predicted)[]
+  ).filter((limit) => {
+    const predicted = experiment.predicted[limit];
+    return predicted !== undefined && !overlaps(experiment.measured, predicted, noise);
+  });
   return { ...experiment, excludes };
 }
 
 /** Suspects that nothing contradicts, though another is the verdict. */
 function unsettled({ status, chosen, also }: Finding, suspects: Suspect[]): string[] {
   if (status !== 'likely' || !chosen) return [];
-  const rivals = also.filter((suspect) => suspects.includes(suspect) && suspect.within !== chosen.limit);
-  return rivals.map(({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`);
+  const rivals = also.filter(
+    (suspect) => suspects.includes(suspect) && suspect.within !== chosen.limit,
+  );
+  return rivals.map(
+    ({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`,
+  );
 }
-

@@ -1,8 +1,8 @@
 import type { LoadOptions } from '../load/options.js';
 import { cpuMsOf, type Facts } from './facts.js';
 import type { Observation } from './observation.js';
-import { injectedMs } from './suspects/load.js';
 import type { ExperimentName, Suspect } from './suspect.js';
+import { injectedMs } from './suspects/load.js';
 
 /** What is possible with this server and this load. */
 export interface Setting {
@@ -17,6 +17,8 @@ export interface Setting {
 /** One thing that is different in a block. */
 export interface Change {
   load?: LoadOptions;
+  /** One request at a time on one connection, without a schedule. */
+  alone?: boolean;
   /** A command to the probe, and the one that undoes it. */
   probe?: { name: string; on: number; off: number };
   /** Sends an empty line when a response has begun, see the plan's `nudge`. */
@@ -67,8 +69,7 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'connections /2',
     describe: ({ slots }) => `${slots} to ${Math.ceil(slots / 2)} in flight`,
-    obstacle: (_, { base }) =>
-      base.load.plan.connections < 2 ? 'there is one connection' : null,
+    obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
     change: ({ base }) => ({ load: { connections: Math.ceil(base.load.plan.connections / 2) } }),
   },
   {
@@ -81,7 +82,8 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'early acknowledgement',
-    describe: () => 'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
+    describe: () =>
+      'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
     obstacle: never,
     change: () => ({ nudge: true }),
   },
@@ -120,7 +122,9 @@ export const EXPERIMENTS: Experiment[] = [
     describe: ({ base }) =>
       `${base.load.plan.threads * 2} threads of the generator, the same connections`,
     obstacle: (_, { base }) =>
-      base.load.plan.connections < base.load.plan.threads * 2 ? 'there are too few connections' : null,
+      base.load.plan.connections < base.load.plan.threads * 2
+        ? 'there are too few connections'
+        : null,
     change: ({ base }) => ({ load: { threads: base.load.plan.threads * 2 } }),
   },
   {
@@ -197,7 +201,10 @@ export function tellingExperiments(
   const strong = suspects.filter(({ weight }) => weight >= 0.4);
   return EXPERIMENTS.flatMap((experiment) => {
     if (experiment.obstacle(setting, facts) !== null) return [];
-    const worth = Math.max(0, ...strong.map((suspect) => spread(suspect, experiment.name) * suspect.weight));
+    const worth = Math.max(
+      0,
+      ...strong.map((suspect) => spread(suspect, experiment.name) * suspect.weight),
+    );
     return worth > 0.03 ? [{ experiment, worth }] : [];
   }).sort((a, b) => b.worth - a.worth);
 }

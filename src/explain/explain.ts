@@ -1,10 +1,9 @@
-import { checkOptions } from '../shape.js';
 import { MillraceError, usageError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
 import { knownServer } from '../load/server.js';
-import { EXPLAIN_OPTIONS } from './shapes.js';
 import { packageVersion } from '../load/version.js';
+import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
 import { attachProbe } from './attach.js';
 import { conclude } from './conclusion.js';
@@ -14,6 +13,7 @@ import type { ExplainOptions } from './options.js';
 import { openProbeHub, type ProbeHub } from './probe.js';
 import type { Explanation } from './result.js';
 import { sampleOf } from './sample.js';
+import { EXPLAIN_OPTIONS } from './shapes.js';
 import { Subject } from './subject.js';
 
 /** How far an explanation has come. */
@@ -48,7 +48,9 @@ export async function explain(
   const { command, attach = false, allowMoreLoad = false, budget, pid, ...load } = options;
   const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
   if (budgetMs < LEAST_BUDGET_MS) {
-    throw usageError(`budget: ${budgetMs / 1000} s given; accepted: ${LEAST_BUDGET_MS / 1000} s or more`);
+    throw usageError(
+      `budget: ${budgetMs / 1000} s given; accepted: ${LEAST_BUDGET_MS / 1000} s or more`,
+    );
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
@@ -109,7 +111,9 @@ async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {
 function unseen(facts: Inventory, hub: ProbeHub | null, started: boolean): string[] {
   const lines = [...facts.cannotSee];
   if (hub === null) {
-    lines.push('inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach');
+    lines.push(
+      'inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach',
+    );
   } else if (hub.processes.length === 0) {
     lines.push(
       started

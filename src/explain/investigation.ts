@@ -7,9 +7,9 @@ import {
   tellingExperiments,
 } from './experiments.js';
 import { busiest, cpuMsOf, type Facts, factsOf, type Seen } from './facts.js';
-import { hotFunctions } from './profile.js';
-import { judgeAll, type Judged } from './judges.js';
+import { type Judged, judgeAll } from './judges.js';
 import type { Observation } from './observation.js';
+import { hotFunctions } from './profile.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
 import type { Sample } from './sample.js';
@@ -19,7 +19,7 @@ import type { BlockLength, Subject } from './subject.js';
 import type { Suspect } from './suspect.js';
 import type { Retained } from './suspects/memory.js';
 import type { Ageing } from './suspects/time.js';
-import { decide, type Finding, keepsUp, predictionOf } from './verdict.js';
+import { bearsRate, decide, type Finding, keepsUp, predictionOf } from './verdict.js';
 
 /** All that was found out. */
 export interface Investigated extends Judged {
@@ -75,9 +75,15 @@ export async function investigate(
   const missed = missedFor(facts, judged.suspects, setting);
   if (!(keepsUp(facts) && judged.suspects.every(({ weight }) => weight < 0.45))) {
     const telling = tellingExperiments(facts, judged.suspects, setting);
-    const live = telling.filter(({ experiment }) => !restarts(experiment, facts)).slice(0, MOST_EXPERIMENTS);
+    const live = telling
+      .filter(({ experiment }) => !restarts(experiment, facts))
+      .slice(0, MOST_EXPERIMENTS);
     const chosen = live.map(({ experiment }) => experiment);
-    const reserve = restartMs(telling.map(({ experiment }) => experiment), facts, length);
+    const reserve = restartMs(
+      telling.map(({ experiment }) => experiment),
+      facts,
+      length,
+    );
     blocks = await runRounds(subject, facts, chosen, {
       length,
       rounds: ROUNDS,
@@ -154,7 +160,7 @@ async function look(
   const aloneMs = sampleMs ?? 50;
   const single = await subject.block(
     { settleMs: 300, measureMs: Math.min(6000, Math.max(1200, aloneMs * 8)) },
-    { load: alone() },
+    { alone: true },
   );
   const estimateMs = Math.max(aloneMs / 2, single.load.latencyMs.p50 ?? aloneMs);
 
@@ -164,10 +170,8 @@ async function look(
   const answered = subject.answered;
   onStep('measuring with the load as asked for');
   const settleMs = Math.min(3000, Math.max(300, estimateMs * 3));
-  const base = await subject.block({
-    settleMs,
-    measureMs: Math.min(8000, Math.max(3000, estimateMs * 15)),
-  });
+  const length = { settleMs, measureMs: Math.min(8000, Math.max(3000, estimateMs * 15)) };
+  const base = await baseline(subject, length);
   const after = before === null ? null : await heldBytes(subject);
   const retained =
     before !== null && after !== null
@@ -176,12 +180,19 @@ async function look(
   return { base, single, sample, idleShare, identityBytes, retained };
 }
 
-/** One connection, one request at a time, no schedule. */
-function alone(): NonNullable<Change['load']> {
-  return { connections: 1, pipelining: 1, threads: 1, ...NO_SCHEDULE };
+/** The load as asked for; where it is a rate that the server does not bear, as many connections as were in flight. */
+async function baseline(subject: Subject, length: BlockLength): Promise<Observation> {
+  const asked = await subject.block(length);
+  const { plan, meanInFlight } = asked.load;
+  if (plan.model === 'closed' || bearsRate(asked)) return asked;
+  subject.saturate(
+    Math.min(MOST_CONNECTIONS, Math.max(LEAST_CONNECTIONS, Math.round(meanInFlight))),
+  );
+  return subject.block(length);
 }
 
-const NO_SCHEDULE = { rate: undefined, stages: undefined, arrivals: undefined, maxPending: undefined };
+/** Of a load that becomes closed: enough to saturate most services, and not more than most bear. */
+const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];
 
 /** Bytes that are held after a full collection, by all processes with a probe; `null` without one. */
 async function heldBytes({ hub }: Subject): Promise<number | null> {
@@ -233,7 +244,10 @@ function blockLength({ latencyMs, plan }: LoadResult, responseMs: number): Block
   const slow = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
   return {
     settleMs: Math.min(2500, Math.max(250, responseMs * 2, slow)),
-    measureMs: Math.min(5000, Math.max(plan.connection === 'close' ? 900 : 750, responseMs * 8, slow * 2)),
+    measureMs: Math.min(
+      5000,
+      Math.max(plan.connection === 'close' ? 900 : 750, responseMs * 8, slow * 2),
+    ),
   };
 }
 
@@ -267,14 +281,21 @@ async function tryRestarted(
     for (let count = 0; count < 2; count += 1) base.push(await subject.block(length));
     base.forEach(note);
   }
-  const order = isAgeing ? ['changed', 'changed'] : ['base', 'changed', 'changed', 'base', 'base', 'changed'];
+  const order = isAgeing
+    ? ['changed', 'changed']
+    : ['base', 'changed', 'changed', 'base', 'base', 'changed'];
   for (const kind of order) {
     await subject.restart(kind === 'changed' ? environment : {});
     const warmup = isAgeing ? 600 : RESTART_WARMUP_MS;
     await subject.block({ settleMs: 0, measureMs: warmup });
     (kind === 'base' ? base : changed).push(await subject.block(length));
   }
-  return resultOf(experiment, facts, { base, changed: new Map([[experiment.name, changed]]) }, suspects);
+  return resultOf(
+    experiment,
+    facts,
+    { base, changed: new Map([[experiment.name, changed]]) },
+    suspects,
+  );
 }
 
 function resultOf(
@@ -310,7 +331,11 @@ function derived(facts: Facts, { base, changed }: Blocks, suspects: Suspect[]): 
   const change = EXPERIMENTS.find(({ name }) => name === 'connections x2')?.describe(facts) ?? '';
   const quantities: [name: string, metric: string, of: (block: Observation) => number | null][] = [
     ['dependency, connections x2', 'answer time of the dependency', dependencyMs],
-    ['pool wait, connections x2', 'wait for a thread of the pool', ({ inside }) => inside?.poolMs?.mean ?? null],
+    [
+      'pool wait, connections x2',
+      'wait for a thread of the pool',
+      ({ inside }) => inside?.poolMs?.mean ?? null,
+    ],
   ];
   return quantities.flatMap(([name, metric, of]) => {
     if (!suspects.some(({ predictions }) => name in predictions)) return [];

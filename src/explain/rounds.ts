@@ -25,7 +25,14 @@ export async function runRounds(
   subject: Subject,
   facts: Facts,
   experiments: Experiment[],
-  { length, rounds, untilMs, onBlock, onBase, onRound }: {
+  {
+    length,
+    rounds,
+    untilMs,
+    onBlock,
+    onBase,
+    onRound,
+  }: {
     length: BlockLength;
     rounds: number;
     /** On the clock of `performance.now()`. */

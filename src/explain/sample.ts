@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
@@ -40,7 +40,9 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
   const [target] = summary.targets;
   if (!target || !/^https?:/.test(target.url)) return null;
   const url = new URL(target.url);
-  const given = Array.isArray(options.headers) ? options.headers : Object.entries(options.headers ?? {});
+  const given = Array.isArray(options.headers)
+    ? options.headers
+    : Object.entries(options.headers ?? {});
   const kept = given.filter(([name]) => !(name.toLowerCase() in added));
   const body = options.body ?? (options.bodyFile ? readFileSync(options.bodyFile) : undefined);
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;

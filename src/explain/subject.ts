@@ -110,7 +110,7 @@ export class Subject {
     if (change.probe) await this.hub?.command(change.probe.name, change.probe.on);
     try {
       const { result, fromMs, toMs, completed } = await runLoad({
-        ...this.#options,
+        ...(change.alone ? alone(this.#options) : this.#options),
         ...change.load,
         ...(change.nudge && { nudge: true }),
         warmup: settleMs,
@@ -132,6 +132,11 @@ export class Subject {
     }
   }
 
+  /** From now on the load is closed: so many connections, each answer followed by the next request. */
+  saturate(connections: number): void {
+    this.#options = closed(this.#options, connections);
+  }
+
   outsideBetween(fromMs: number, toMs: number): Observation['outside'] {
     return this.#outside?.between(fromMs, toMs) ?? null;
   }
@@ -148,6 +153,17 @@ export class Subject {
   async close(): Promise<void> {
     await this.#stopServer();
   }
+}
+
+/** The same requests, one at a time. */
+function alone(options: LoadOptions): LoadOptions {
+  return closed(options, 1);
+}
+
+/** The same requests by so many connections, each answer followed by the next request. */
+export function closed(options: LoadOptions, connections: number): LoadOptions {
+  const { rate, stages, arrivals, maxPending, ...others } = options;
+  return { ...others, connections, threads: 1, pipelining: 1 };
 }
 
 /** The same load, sent to another origin: the URLs that begin with `/`, or all if there are none. */

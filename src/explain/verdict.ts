@@ -1,5 +1,6 @@
 import type { Facts } from './facts.js';
 import type { LimitId } from './limits.js';
+import type { Observation } from './observation.js';
 import type { ExperimentResult, Range, Status } from './result.js';
 import { type Acquittal, type ExperimentName, type Suspect, UNCHANGED } from './suspect.js';
 
@@ -45,7 +46,9 @@ export function decide(
     .map(({ suspect }) => suspect)
     .sort((a, b) => b.weight - a.weight);
 
-  const eligible = keepsUp(facts) ? left.filter(({ limit }) => DESPITE_KEEPING_UP.has(limit)) : left;
+  const eligible = keepsUp(facts)
+    ? left.filter(({ limit }) => DESPITE_KEEPING_UP.has(limit))
+    : left;
   const [first] = eligible;
   if (!first) {
     const status = keepsUp(facts) ? 'no-limit' : 'cannot-tell';
@@ -53,7 +56,9 @@ export function decide(
   }
   const chosen = causeOf(first, eligible);
   const others = eligible.filter((suspect) => suspect !== chosen);
-  const rivals = others.filter((suspect) => !isKin(suspect, chosen) && suspect.weight > chosen.weight - CLEAR);
+  const rivals = others.filter(
+    (suspect) => !isKin(suspect, chosen) && suspect.weight > chosen.weight - CLEAR,
+  );
   const shown = experiments.some((experiment) => shows(experiment, chosen, noise));
   const status = shown && rivals.length === 0 ? 'confirmed' : 'likely';
   const also = others.filter(
@@ -70,7 +75,11 @@ function causeOf(first: Suspect, suspects: Suspect[]): Suspect {
 
 /** The one is the cause of the other, or both are causes of the same. */
 function isKin(a: Suspect, b: Suspect): boolean {
-  return a.within === b.limit || b.within === a.limit || (a.within !== undefined && a.within === b.within);
+  return (
+    a.within === b.limit ||
+    b.within === a.limit ||
+    (a.within !== undefined && a.within === b.within)
+  );
 }
 
 /** What a suspect predicts: no change where it says nothing, unless it is a part of a busy loop, of which others are parts too. */
@@ -82,11 +91,18 @@ export function predictionOf(suspect: Suspect, experiment: string): Range | null
 }
 
 function isOfLoop({ limit, within }: Suspect): boolean {
-  return limit === 'event-loop-cpu' || within === 'event-loop-cpu' || limit === 'event-loop-sync-wait';
+  return (
+    limit === 'event-loop-cpu' || within === 'event-loop-cpu' || limit === 'event-loop-sync-wait'
+  );
 }
 
 /** Seen beside another experiment: who says nothing about them predicts nothing. */
-const DERIVED = new Set(['dependency, connections x2', 'pool wait, connections x2', 'memory after rest', 'fresh start']);
+const DERIVED = new Set([
+  'dependency, connections x2',
+  'pool wait, connections x2',
+  'memory after rest',
+  'fresh start',
+]);
 
 function contradicts(experiment: ExperimentResult, suspect: Suspect, noise: number): boolean {
   const predicted = predictionOf(suspect, experiment.name);
@@ -104,7 +120,9 @@ function shows(experiment: ExperimentResult, suspect: Suspect, noise: number): b
 
 /** Whether the intervals meet, the measured one widened by the noise. */
 export function overlaps(measured: Range, predicted: Range, noise: number): boolean {
-  return measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high;
+  return (
+    measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
+  );
 }
 
 function contradiction({ name, predicted, measured }: ExperimentResult, limit: LimitId): string {
@@ -130,8 +148,11 @@ const DESPITE_KEEPING_UP = new Set<LimitId>([
 
 /** An open load of which all is answered, and no queue grows. */
 export function keepsUp({ model, base }: Facts): boolean {
-  if (model !== 'open') return false;
-  const { requests, warnings } = base.load;
-  const failed = warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
-  return !failed && requests.sent > 0;
+  return model === 'open' && bearsRate(base);
+}
+
+/** Whether all of an open load was sent and answered in time. */
+export function bearsRate({ load }: Observation): boolean {
+  const failed = load.warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
+  return !failed && load.requests.sent > 0;
 }

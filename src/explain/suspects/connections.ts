@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { busiest, type Facts } from '../facts.js';
+import { busiest } from '../facts.js';
 import { about, freed, type Judge, times } from '../suspect.js';
 import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
@@ -23,7 +23,10 @@ export const nagleDelayedAck: Judge = (facts) => {
   const part = gapMs.count / Math.max(1, completed);
   const waited = (typical * part) / Math.max(0.01, facts.responseMs);
   if (!ackTimer(typical) || waited < 0.2) {
-    return { limit, why: `${time(gapMs.count > 0 ? typical : 0)} lie between the first and the last byte of a response` };
+    return {
+      limit,
+      why: `${time(gapMs.count > 0 ? typical : 0)} lie between the first and the last byte of a response`,
+    };
   }
   const without = Math.max(0.2, facts.responseMs - typical * part);
   const single = facts.singleMs;
@@ -46,10 +49,14 @@ export const nagleDelayedAck: Judge = (facts) => {
     ],
     predictions: {
       'connections x2': { low: 1.6, high: 2.1 },
-      'early acknowledgement': { low: Math.max(2, (0.35 * then) / facts.throughput), high: Math.max(3, (2.5 * then) / facts.throughput) },
+      'early acknowledgement': {
+        low: Math.max(2, (0.35 * then) / facts.throughput),
+        high: Math.max(3, (2.5 * then) / facts.throughput),
+      },
     },
     remedy: {
-      change: 'setNoDelay(true) on the server (the default of node:http since 18), or head and body in one write: end(body), cork()',
+      change:
+        'setNoDelay(true) on the server (the default of node:http since 18), or head and body in one write: end(body), cork()',
       predictedThroughput: { low: then * 0.4, high: then },
       nextLimit: then === roof ? 'event-loop-cpu' : 'too-few-connections',
     },
@@ -86,7 +93,8 @@ export const manyWrites: Judge = (facts) => {
     ],
     predictions: { ...busyLoop(facts), 'writes corked': freed(Math.min(0.9, part), 0.4, 3) },
     remedy: {
-      change: 'one write per response: collect the parts (cork(), end(body)), or pipe larger chunks',
+      change:
+        'one write per response: collect the parts (cork(), end(body)), or pipe larger chunks',
       predictedThroughput: times(freed(Math.min(0.9, part), 0.5, 2), facts.throughput),
       nextLimit: 'event-loop-cpu',
     },
@@ -113,9 +121,13 @@ export const connectionChurn: Judge = (facts) => {
   const waits = connectMs / Math.max(0.01, facts.responseMs + connectMs);
   const busy = facts.loop !== null && facts.loop.busy >= SATURATED;
   if (!busy && waits < 0.15) {
-    return { limit, why: `a connection for each request, but ${time(connectMs)} of ${time(facts.responseMs)} go to it` };
+    return {
+      limit,
+      why: `a connection for each request, but ${time(connectMs)} of ${time(facts.responseMs)} go to it`,
+    };
   }
-  if (busy && part < 0.12) return { limit, why: `a connection costs little beside ${time(cpuMs)} per request` };
+  if (busy && part < 0.12)
+    return { limit, why: `a connection costs little beside ${time(cpuMs)} per request` };
   const gain = busy
     ? { low: 1 / (1 - least), high: 1 / (1 - part) }
     : about((facts.responseMs + connectMs) / facts.responseMs, 0.25);
@@ -189,17 +201,31 @@ export const fdLimit: Judge = (facts) => {
       weight: 1,
       sentence: `this process may open no more files: ${count(own.count)} connections could not be made.`,
       arithmetic: ['see ulimit -n, where the load is made'],
-      evidence: [{ what: 'connections refused by the limit', value: own.count, unit: '1', source: 'load' }],
+      evidence: [
+        { what: 'connections refused by the limit', value: own.count, unit: '1', source: 'load' },
+      ],
       predictions: {},
-      remedy: { change: 'ulimit -n higher, for the generator', predictedThroughput: null, nextLimit: null },
+      remedy: {
+        change: 'ulimit -n higher, for the generator',
+        predictedThroughput: null,
+        nextLimit: null,
+      },
     };
   }
   const full = outside?.processes.find(
-    ({ openFiles, fileLimit }) => openFiles !== null && fileLimit !== null && openFiles >= fileLimit - 3,
+    ({ openFiles, fileLimit }) =>
+      openFiles !== null && fileLimit !== null && openFiles >= fileLimit - 3,
   );
   if (!full?.fileLimit) {
-    const [most] = [...(outside?.processes ?? [])].sort((a, b) => (b.openFiles ?? 0) - (a.openFiles ?? 0));
-    return { limit, why: most?.openFiles ? `${most.openFiles} of ${most.fileLimit ?? '?'} files open` : 'no connection failed for it' };
+    const [most] = [...(outside?.processes ?? [])].sort(
+      (a, b) => (b.openFiles ?? 0) - (a.openFiles ?? 0),
+    );
+    return {
+      limit,
+      why: most?.openFiles
+        ? `${most.openFiles} of ${most.fileLimit ?? '?'} files open`
+        : 'no connection failed for it',
+    };
   }
   return {
     limit,
@@ -226,7 +252,10 @@ export const listenBacklog: Judge = (facts) => {
   const late = (connectMs.p99 ?? 0) > 900 || errors.some(({ kind }) => kind === 'connect-timeout');
   const full = listen ? listen.waiting >= listen.bound : false;
   if (!(overflows > 0 && (late || full)) && !(late && full)) {
-    return { limit, why: `connects take ${time(connectMs.p99 ?? 0)} at p99, the queue of the listening socket overflowed ${overflows === 0 ? 'never' : `${rate(overflows)} times a second`}` };
+    return {
+      limit,
+      why: `connects take ${time(connectMs.p99 ?? 0)} at p99, the queue of the listening socket overflowed ${overflows === 0 ? 'never' : `${rate(overflows)} times a second`}`,
+    };
   }
   return {
     limit,
@@ -240,11 +269,17 @@ export const listenBacklog: Judge = (facts) => {
       { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
     ],
     predictions: {
-      ...(facts.base.load.plan.connection === 'close' && { 'keep-alive': { low: 1.5, high: 1000 } }),
+      ...(facts.base.load.plan.connection === 'close' && {
+        'keep-alive': { low: 1.5, high: 1000 },
+      }),
     },
     remedy: {
-      change: 'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or a loop that is not blocked for so long',
-      predictedThroughput: connections.opened > 0 ? { low: facts.throughput * 1.2, high: facts.throughput * 100 } : null,
+      change:
+        'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or a loop that is not blocked for so long',
+      predictedThroughput:
+        connections.opened > 0
+          ? { low: facts.throughput * 1.2, high: facts.throughput * 100 }
+          : null,
       nextLimit: 'accept-rate',
     },
   };
@@ -259,14 +294,19 @@ export const acceptRate: Judge = (facts) => {
   const perLoop = opened / inside.loops;
   const queue = facts.sockets?.listen?.waiting ?? 0;
   if (perLoop < 0.7 || perLoop > 1.5 || queue < 2 || facts.loop.busy < SATURATED) {
-    return { limit, why: `${rate(opened)} connections a second, ${rate(inside.loops)} turns of the loop` };
+    return {
+      limit,
+      why: `${rate(opened)} connections a second, ${rate(inside.loops)} turns of the loop`,
+    };
   }
   return {
     limit,
     within: 'event-loop-cpu',
     weight: 0.9,
     sentence: `one new connection per turn of the loop: ${rate(opened)} a second in ${rate(inside.loops)} turns; ${count(queue)} wait to be accepted.`,
-    arithmetic: [`${rate(inside.loops)} turns a second x 1 = ${rate(inside.loops)} connections a second at most`],
+    arithmetic: [
+      `${rate(inside.loops)} turns a second x 1 = ${rate(inside.loops)} connections a second at most`,
+    ],
     evidence: [
       { what: 'turns of the loop', value: inside.loops, unit: '1/s', source: 'probe' },
       { what: 'connections opened', value: opened, unit: '1/s', source: 'load' },

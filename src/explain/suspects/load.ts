@@ -41,7 +41,9 @@ export const tooFewConnections: Judge = (facts) => {
   const unaccounted = Math.abs(slots - throughput * (responseMs / 1000)) / slots;
   const most = loopLimit(facts);
   const alone = singleMs ?? responseMs;
-  const knee = most ? Math.max(slots, Math.round((most * Math.min(alone, responseMs)) / 1000)) : null;
+  const knee = most
+    ? Math.max(slots, Math.round((most * Math.min(alone, responseMs)) / 1000))
+    : null;
   // The bound is not reached: queues form before it.
   const reached = most ? { low: 0.7 * most, high: 1.1 * most } : null;
   const wait = waitOf(facts);

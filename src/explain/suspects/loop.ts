@@ -45,7 +45,10 @@ export const eventLoopCpu: Judge = (facts) => {
           : 'less work per request (see the functions), or more processes on more cores',
       predictedThroughput:
         idle > 0
-          ? { low: throughput * (1 + 0.6 * Math.min(idle, loops)), high: throughput * (1 + idle / loops) }
+          ? {
+              low: throughput * (1 + 0.6 * Math.min(idle, loops)),
+              high: throughput * (1 + idle / loops),
+            }
           : null,
       nextLimit: idle > 0 ? 'event-loop-cpu' : null,
     },
@@ -90,7 +93,10 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
   const most = Math.max(...runs);
   const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
   if (most < SATURATED || most / mean < 1.3) {
-    return { limit, why: `the busiest of ${runs.length} processes runs ${share(most)}, the mean ${share(mean)}` };
+    return {
+      limit,
+      why: `the busiest of ${runs.length} processes runs ${share(most)}, the mean ${share(mean)}`,
+    };
   }
   return {
     limit,
@@ -110,7 +116,8 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
       'connections x2': { low: 0.9, high: (most / mean) * 1.1 },
     },
     remedy: {
-      change: 'spread the connections: more of them, a shorter keep-alive, or another way of scheduling',
+      change:
+        'spread the connections: more of them, a shorter keep-alive, or another way of scheduling',
       predictedThroughput: { low: throughput * 1.05, high: (throughput * most) / mean },
       nextLimit: 'event-loop-cpu',
     },
@@ -129,7 +136,7 @@ function serving(base: Facts['base']) {
 export const eventLoopSyncWait: Judge = (facts) => {
   const { loop, throughput } = facts;
   const limit = 'event-loop-sync-wait';
-  if (!loop || !loop.seenInside) return null;
+  if (!loop?.seenInside) return null;
   if (loop.waiting < 0.15 || loop.waiting < 0.25 * loop.busy) {
     return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
   }
@@ -186,16 +193,22 @@ export const eventLoopBlocked: Judge = (facts) => {
     evidence: [
       { what: 'loop held by long callbacks', value: stalls.share, unit: '1', source: 'probe' },
       { what: 'longest', value: stalls.longestMs, unit: 'ms', source: 'probe' },
-      ...stalls.by
-        .slice(0, 3)
-        .map(({ what, ms }) => ({ what: `held by ${what}`, value: ms, unit: 'ms', source: 'probe' })),
+      ...stalls.by.slice(0, 3).map(({ what, ms }) => ({
+        what: `held by ${what}`,
+        value: ms,
+        unit: 'ms',
+        source: 'probe',
+      })),
     ],
     predictions: saturated ? busyLoop(facts) : {},
     remedy: {
       change: `move ${by ? by.what : 'it'} to a worker thread, or cut it into pieces`,
       predictedThroughput: saturated
         ? times(freed(part, 0.7, 1.1), throughput)
-        : { low: throughput, high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs) },
+        : {
+            low: throughput,
+            high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
+          },
       nextLimit: 'event-loop-cpu',
     },
   };

@@ -6,7 +6,8 @@ export const sharedCores: Judge = ({ base, loop, throughput }) => {
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return null;
   const server = loop.queued / Math.max(0.01, loop.run + loop.queued);
-  if (server < 0.15) return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
+  if (server < 0.15)
+    return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
   const own = cpu.self / Math.max(0.01, cpu.self + cpu.others);
   if (own < 0.5) return { limit, why: 'others than this generator take the cores' };
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
@@ -39,7 +40,10 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
   const waits = loop.queued / Math.max(0.01, loop.run + loop.queued);
   const others = cpu.others > 0.3 && cpu.others > cpu.self && waits > 0.12;
   if (!stolen && !others) {
-    return { limit, why: `other processes use ${cpu.others.toFixed(2)} cores, ${cpu.steal.toFixed(2)} are stolen` };
+    return {
+      limit,
+      why: `other processes use ${cpu.others.toFixed(2)} cores, ${cpu.steal.toFixed(2)} are stolen`,
+    };
   }
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
@@ -107,7 +111,9 @@ export const bandwidth: Judge = ({ base }) => {
     limit,
     weight: 0.95,
     sentence: `the network: its link carries ${share(link)} of its speed.`,
-    arithmetic: [`${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`],
+    arithmetic: [
+      `${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`,
+    ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
     predictions: { 'connections x2': about(1, 0.1) },
     remedy: {
@@ -130,7 +136,9 @@ export const packetLoss: Judge = ({ base, responseMs }) => {
     limit,
     weight: Math.min(0.9, 0.5 + lost * 10),
     sentence: `lost packets: ${share(lost)} of the segments are sent again, each after 200 ms or more.`,
-    arithmetic: [`${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`],
+    arithmetic: [
+      `${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`,
+    ],
     evidence: [{ what: 'segments sent again', value: lost, unit: '1', source: 'proc' }],
     predictions: {},
     remedy: { change: 'the network between them', predictedThroughput: null, nextLimit: null },
@@ -140,7 +148,8 @@ export const packetLoss: Judge = ({ base, responseMs }) => {
 export const disk: Judge = ({ base }) => {
   const limit = 'disk';
   const pressure = base.outside?.diskPressure ?? null;
-  const faults = base.outside?.processes.reduce((sum, { majorFaults }) => sum + majorFaults, 0) ?? 0;
+  const faults =
+    base.outside?.processes.reduce((sum, { majorFaults }) => sum + majorFaults, 0) ?? 0;
   if (pressure === null) return null;
   if (pressure < 0.3 && faults < 50) {
     return { limit, why: `some task waited for the disk ${share(pressure)} of the time` };

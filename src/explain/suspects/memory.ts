@@ -11,7 +11,8 @@ export const gcYoung: Judge = (facts) => {
   const { inside } = facts.base;
   if (!inside || !facts.loop) return null;
   const part = inside.gc.young / Math.max(0.05, facts.loop.busy);
-  if (part < HEAVY) return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
+  if (part < HEAVY)
+    return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
   return {
     limit,
     within: 'event-loop-cpu',
@@ -20,7 +21,9 @@ export const gcYoung: Judge = (facts) => {
     arithmetic: [
       `without any: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - part))} req/s at most`,
     ],
-    evidence: [{ what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' }],
+    evidence: [
+      { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
+    ],
     predictions: { ...busyLoop(facts), 'young generation x4': freed(part, 0.25, 1.15) },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',

@@ -51,7 +51,8 @@ export const compression: Judge = (facts) => {
   const server = facts.base.outside?.cpu.server ?? 0;
   const pool = server - (busiest(facts.base)?.main.run ?? 0);
   const busy = facts.loop && facts.loop.busy >= SATURATED;
-  if (!busy && pool < 0.5) return { limit, why: `the server uses ${server.toFixed(2)} cores in all` };
+  if (!busy && pool < 0.5)
+    return { limit, why: `the server uses ${server.toFixed(2)} cores in all` };
   const body = facts.identityBytes ?? facts.sample.bodyBytes * 4;
   const cost = { low: body / BYTES_PER_MS.high, high: body / BYTES_PER_MS.low };
   const cpuMs = (server * 1000) / Math.max(1, facts.throughput);

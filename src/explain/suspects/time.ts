@@ -46,7 +46,8 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
       ],
       predictions: { 'fresh start': { low: 0.2 / back, high: 1.6 / back } },
       remedy: {
-        change: 'find what grows: a list, listeners, routes added per request; until then a restart helps for a while',
+        change:
+          'find what grows: a list, listeners, routes added per request; until then a restart helps for a while',
         predictedThroughput: { low: throughput * ratio * 0.9, high: throughput * back * 1.3 },
         nextLimit: 'event-loop-cpu',
       },

@@ -2,6 +2,8 @@ import { bytes, count, rate, share, time } from '../../report/units.js';
 import { type Facts, mainDependency } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
+import { truncatedMeanMs } from '../statistics/mixture.js';
+import { decodeTimes } from '../statistics/times.js';
 import { about, type Judge, type Suspect, UNCHANGED } from '../suspect.js';
 import { loopEvidence, loopLimit, SATURATED } from './load.js';
 
@@ -81,7 +83,10 @@ export const threadpool: Judge = (facts) => {
           : `UV_THREADPOOL_SIZE=${size * 4}`,
       predictedThroughput: {
         low: facts.throughput * (usesCpu ? 0.9 : 1.5),
-        high: Math.min(facts.throughput * gain * 1.05, loopLimit(facts) ?? Number.POSITIVE_INFINITY),
+        high: Math.min(
+          facts.throughput * gain * 1.05,
+          loopLimit(facts) ?? Number.POSITIVE_INFINITY,
+        ),
       },
       nextLimit: usesCpu ? null : 'event-loop-cpu',
       settings: { environment: { UV_THREADPOOL_SIZE: String(size * 4) } },
@@ -113,7 +118,12 @@ export const outboundPool: Judge = (facts) => {
   const fixed = peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * facts.slots;
   const known = base.inside?.outbound.some(({ rate }) => rate > 0.2 * throughput);
   if (!fixed || busy || !queues(facts) || known) {
-    return { limit, why: call ? `calls wait ${time(call.waitMs ?? 0)} for a socket` : 'no bounded number of outbound connections was seen' };
+    return {
+      limit,
+      why: call
+        ? `calls wait ${time(call.waitMs ?? 0)} for a socket`
+        : 'no bounded number of outbound connections was seen',
+    };
   }
   const each = (peer.most * 1000) / throughput;
   return {
@@ -161,7 +171,11 @@ function pooled(facts: Facts, call: OutboundView): Suspect {
       change: `maxSockets: ${count(most * 2)} or more (for X req/s: X x ${time(answer * perRequest)})`,
       predictedThroughput: {
         low: Math.min(facts.throughput * 1.6, roof),
-        high: Math.min((2 * capacity) / perRequest, facts.slots / (answer / 1000) / perRequest, roof),
+        high: Math.min(
+          (2 * capacity) / perRequest,
+          facts.slots / (answer / 1000) / perRequest,
+          roof,
+        ),
       },
       nextLimit: 'saturated-dependency',
     },
@@ -187,12 +201,15 @@ export const slowDependency: Judge = (facts) => {
     return { limit, why: `${share(holds)} of the requests in flight wait for ${call.origin}` };
   }
   if (tail < 1.6 && spread < HEAVY_TAIL) {
-    return { limit, why: `the mean response time is ${tail.toFixed(2)} x the median: no few slow ones` };
+    return {
+      limit,
+      why: `the mean response time is ${tail.toFixed(2)} x the median: no few slow ones`,
+    };
   }
   if (!call) return null;
   const usual = call.answerP50Ms ?? median;
   const deadline = facts.deadlineMs ?? usual * 3;
-  const capped = cappedMean(facts, deadline);
+  const capped = truncatedMeanMs(decodeTimes(facts.base.load.histograms.latency), deadline);
   const roof = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
   const then = Math.min((facts.slots * 1000) / capped, roof);
   const memory = facts.base.outside?.processes[0]?.rssMb;
@@ -225,24 +242,13 @@ export const slowDependency: Judge = (facts) => {
   };
 };
 
-/** E[min(t, T)] from the percentiles of the response times. */
-export function cappedMean({ base }: Facts, limitMs: number): number {
-  const points = base.load.percentiles.latency;
-  let [sum, before] = [0, 0];
-  for (const [percentile, ms] of points) {
-    sum += ((percentile - before) / 100) * Math.min(ms, limitMs);
-    before = percentile;
-  }
-  const rest = Math.max(0, 100 - before) / 100;
-  return sum + rest * Math.min(base.load.latencyMs.max ?? limitMs, limitMs);
-}
-
 export const saturatedDependency: Judge = (facts) => {
   const limit = 'saturated-dependency';
   const busy = idleLoop(facts);
   if (busy) return { limit, why: busy };
   const call = mainDependency(facts);
-  if (!call) return facts.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
+  if (!call)
+    return facts.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
   const alone = facts.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
   const [now, before] = [call.answerMs ?? 0, alone?.answerMs ?? 0];
   const holds = call.answering / Math.max(0.1, facts.inFlight);
@@ -282,7 +288,10 @@ export const serialized: Judge = (facts) => {
   const busy = idleLoop(facts);
   if (busy) return { limit, why: busy };
   if (!queues(facts)) {
-    return { limit, why: `a request takes ${time(responseMs)}, alone ${time(singleMs)}: it does not queue` };
+    return {
+      limit,
+      why: `a request takes ${time(responseMs)}, alone ${time(singleMs)}: it does not queue`,
+    };
   }
   const permits = (throughput * singleMs) / 1000;
   return {

@@ -1,9 +1,9 @@
 import type { Explanation } from '../../explain/result.js';
 import { planSentence } from '../plan.js';
-import type { TextOptions } from '../text.js';
 import { bar } from '../text/bars.js';
 import { painter } from '../text/paint.js';
 import { list, paragraph, type Sheet } from '../text/sheet.js';
+import type { TextOptions } from '../text.js';
 import { rate, share, time } from '../units.js';
 
 /** An explanation as text, without a line break at its end. */
@@ -70,7 +70,11 @@ function populationLines({ population, load }: Explanation, sheet: Sheet): strin
 }
 
 function amount(requests: number): string {
-  return requests >= 100 ? rate(requests) : requests >= 10 ? requests.toFixed(1) : requests.toFixed(2);
+  return requests >= 100
+    ? rate(requests)
+    : requests >= 10
+      ? requests.toFixed(1)
+      : requests.toFixed(2);
 }
 
 function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
@@ -114,10 +118,7 @@ function remedyLines({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   const { change, predictedThroughput: then, nextLimit } = remedy;
   const gain = then ? ` → ${range(then.low, then.high)} req/s` : '';
   const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
-  return [
-    sheet.paint('dim', 'to get more'),
-    ...paragraph(sheet, `  ${change}${gain}${next}`, 4),
-  ];
+  return [sheet.paint('dim', 'to get more'), ...paragraph(sheet, `  ${change}${gain}${next}`, 4)];
 }
 
 function range(low: number, high: number): string {
@@ -130,7 +131,10 @@ function ruledOutLines({ ruledOut }: Explanation, sheet: Sheet): string[] {
   return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => indented(sheet, line))];
 }
 
-function cannotSeeLines({ cannotSee, noise, probeCost, load }: Explanation, sheet: Sheet): string[] {
+function cannotSeeLines(
+  { cannotSee, noise, probeCost, load }: Explanation,
+  sheet: Sheet,
+): string[] {
   const cost = probeCost
     ? `; the probe costs ${share(Math.max(0, 1 - probeCost.ratio))} of throughput [${share(Math.max(0, 1 - probeCost.high))}, ${share(Math.max(0, 1 - probeCost.low))}]`
     : '';
