@@ -37,14 +37,20 @@ export interface OutsideView {
     server: number;
     /** This process, its generator included. */
     self: number;
-    /** Everything else on the machine. */
+    /**
+     * Everything else on the machine, interrupts apart: some kernels charge them to the threads they interrupt, where
+     * they may make this too small by their share, others do not.
+     */
     others: number;
     idle: number;
     steal: number;
   };
   /** Share of time on the run queue of this process's busiest thread. */
   selfQueued: number;
-  /** The server's cgroup; `null` without a quota or where it cannot be read. */
+  /**
+   * The server's cgroup: cores allowed, share of the periods that ended with it stopped, and share of the time stopped.
+   * `null` without a quota or where it cannot be read.
+   */
   quota: { cores: number; throttledPeriods: number; throttledShare: number } | null;
   /** Counters of the network namespace, per second. */
   network: {
