@@ -1,4 +1,5 @@
 import type { LoadOptions } from '../load/options.js';
+import type { CommandName, Commands } from '../probe/protocol.cjs';
 import { cpuMsOf, type Facts } from './facts.js';
 import type { Observation } from './observation.js';
 import type { ExperimentName, Suspect } from './suspect.js';
@@ -14,13 +15,18 @@ export interface Setting {
   moreLoad: boolean;
 }
 
+/** One of the probe's commands with what it takes. */
+export type ProbeCommand = {
+  [Name in CommandName]: { name: Name; given: Commands[Name] };
+}[CommandName];
+
 /** One thing that is different in a block. */
 export interface Change {
   load?: LoadOptions;
   /** One request at a time on one connection, without a schedule. */
   alone?: boolean;
   /** A command to the probe, and the one that undoes it. */
-  probe?: { name: string; on: number; off: number };
+  probe?: { on: ProbeCommand; off: ProbeCommand };
   /** Sends an empty line when a response has begun, see the plan's `nudge`. */
   nudge?: boolean;
   /** Environment of a new server. */
@@ -77,7 +83,10 @@ export const EXPERIMENTS: Experiment[] = [
     describe: (facts) => `${Math.round(injectedMs(facts) * 1000)} µs of work more per request`,
     obstacle: needsProbe,
     change: (facts) => ({
-      probe: { name: 'spin', on: Math.round(injectedMs(facts) * 1000), off: 0 },
+      probe: {
+        on: { name: 'spin', given: { microseconds: Math.round(injectedMs(facts) * 1000) } },
+        off: { name: 'spin', given: { microseconds: 0 } },
+      },
     }),
   },
   {
@@ -131,19 +140,19 @@ export const EXPERIMENTS: Experiment[] = [
     name: 'output muted',
     describe: () => 'what the server writes to stdout and stderr is dropped',
     obstacle: needsProbe,
-    change: () => ({ probe: { name: 'mute', on: 1, off: 0 } }),
+    change: () => ({ probe: { on: { name: 'mute', given: { on: true } }, off: { name: 'mute', given: { on: false } } } }),
   },
   {
     name: 'writes corked',
     describe: () => 'the parts of a response are collected and written at once',
     obstacle: needsProbe,
-    change: () => ({ probe: { name: 'cork', on: 1, off: 0 } }),
+    change: () => ({ probe: { on: { name: 'cork', given: { on: true } }, off: { name: 'cork', given: { on: false } } } }),
   },
   {
     name: 'sockets x2',
     describe: () => 'twice the sockets for calls to others (maxSockets)',
     obstacle: needsProbe,
-    change: () => ({ probe: { name: 'maxSockets', on: 2, off: 1 } }),
+    change: () => ({ probe: { on: { name: 'maxSockets', given: { factor: 2 } }, off: { name: 'maxSockets', given: { factor: 1 } } } }),
   },
   {
     name: 'client deadline',

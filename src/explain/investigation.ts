@@ -197,9 +197,8 @@ const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];
 /** Bytes that are held after a full collection, by all processes with a probe; `null` without one. */
 async function heldBytes({ hub }: Subject): Promise<number | null> {
   if (!hub) return null;
-  const answers = await hub.command('collect', 1);
-  const held = answers.flatMap((answer) => (typeof answer === 'number' ? [answer] : []));
-  return held.length === 0 ? null : held.reduce((sum, bytes) => sum + bytes, 0);
+  const answers = await hub.command('collect', {});
+  return answers.length === 0 ? null : answers.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function grows(suspects: Suspect[]): boolean {
@@ -356,7 +355,12 @@ async function costOfProbe(
   length: BlockLength,
   untilMs: number,
 ): Promise<MeasuredRatio | null> {
-  const off: Change = { probe: { name: 'subscribe', on: 0, off: 1 } };
+  const off: Change = {
+    probe: {
+      on: { name: 'subscribe', given: { on: false } },
+      off: { name: 'subscribe', given: { on: true } },
+    },
+  };
   const [on, without]: [Observation[], Observation[]] = [[], []];
   for (let round = 0; round < 3; round += 1) {
     const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
@@ -376,7 +380,7 @@ async function profiled(
   const busy = (base.inside?.utilisation ?? busiest(base)?.main.run ?? 0) > 0.5;
   if (!subject.hub || !chosen || !busy) return [];
   onStep('taking a profile');
-  const profile = subject.hub.command('profile', PROFILE_MS);
+  const profile = subject.hub.command('profile', { ms: PROFILE_MS });
   await subject.block({ settleMs: 0, measureMs: PROFILE_MS });
   const profiles = await profile;
   return hotFunctions(profiles);

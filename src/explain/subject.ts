@@ -4,7 +4,7 @@ import { runLoad } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import { type SocketWatch, watchSockets } from './census.js';
-import type { Change } from './experiments.js';
+import type { Change, ProbeCommand } from './experiments.js';
 import type { Observation } from './observation.js';
 import { type OutsideWatch, watchOutside } from './outside.js';
 import type { ProbeHub } from './probe.js';
@@ -14,6 +14,9 @@ export interface BlockLength {
   settleMs: number;
   measureMs: number;
 }
+
+/** A busy loop samples late; what it has not sampled by then is not waited for. */
+const SAMPLE_PATIENCE_MS = 500;
 
 /** The server under study, and how it is loaded and looked at. */
 export class Subject {
@@ -107,7 +110,7 @@ export class Subject {
   /** Runs a block of load with something changed, and gives what it showed. */
   async block({ settleMs, measureMs }: BlockLength, change: Change = {}): Promise<Observation> {
     this.#signal.throwIfAborted();
-    if (change.probe) await this.hub?.command(change.probe.name, change.probe.on);
+    if (change.probe) await this.#tell(change.probe.on);
     try {
       const { result, fromMs, toMs, completed } = await runLoad({
         ...(change.alone ? alone(this.#options) : this.#options),
@@ -120,6 +123,7 @@ export class Subject {
       });
       this.#signal.throwIfAborted();
       this.answered += completed + result.warmup.requests;
+      await this.hub?.sampledAfter(toMs, SAMPLE_PATIENCE_MS);
       return {
         load: result,
         throughput: (completed * 1000) / Math.max(1, toMs - fromMs),
@@ -128,8 +132,12 @@ export class Subject {
         sockets: this.#sockets?.between(fromMs, toMs) ?? null,
       };
     } finally {
-      if (change.probe) await this.hub?.command(change.probe.name, change.probe.off);
+      if (change.probe) await this.#tell(change.probe.off);
     }
+  }
+
+  async #tell(command: ProbeCommand): Promise<void> {
+    await this.hub?.command(command.name, command.given);
   }
 
   /** From now on the load is closed: so many connections, each answer followed by the next request. */
