@@ -80,13 +80,14 @@ export interface SocketGroup {
 
 /** Where bytes wait, by the kernel's table of sockets. */
 export interface SocketCensus {
+  /** None if there are too many sockets (about 20 000): all else is empty then. */
   looks: number;
-  /** The server's ends of the loaded connections. */
+  /** The server's ends of the loaded connections, as far as it has accepted them; empty if it is on another machine. */
   server: SocketGroup;
-  /** This process's ends; empty if the server is on another machine. */
+  /** This process's ends (of all clients on this machine, if there are others). */
   client: SocketGroup;
-  /** The listening socket: most connections that waited to be accepted, and how many may. */
-  listen: { waiting: number; bound: number } | null;
+  /** The listening socket: most connections that waited to be accepted, and how many may (`null`: unknown). */
+  listen: { waiting: number; bound: number | null } | null;
   /** Connections that the server opened, by peer. */
   outbound: (SocketGroup & { peer: string })[];
   /** Sockets in TIME_WAIT at the last look. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { Counter } from './counter.js';
 import { ProcFile } from './proc-file.js';
@@ -14,6 +15,13 @@ export function quotasOf(pid: number): Quota[] {
   const mounts = readText('/proc/self/mountinfo');
   const membership = readText(`/proc/${pid}/cgroup`);
   return mounts === null || membership === null ? [] : findQuotas(mounts, membership);
+}
+
+/** Whether the cgroups of a process that control its CPU can be seen from here. */
+export function seesCgroups(pid: number): boolean {
+  const mounts = readText('/proc/self/mountinfo') ?? '';
+  const membership = readText(`/proc/${pid}/cgroup`) ?? '';
+  return cpuFolders(mounts, membership).some((folder) => existsSync(folder));
 }
 
 /**

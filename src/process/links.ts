@@ -4,7 +4,7 @@ import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 
 /** Speeds of the network interfaces that tell one, in bytes per second and direction. */
-function linkSpeeds(): Map<string, number> {
+export function linkSpeeds(): Map<string, number> {
   const speeds = new Map<string, number>();
   let names: string[] = [];
   try {

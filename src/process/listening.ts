@@ -1,7 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { socketInodes } from './descriptors.js';
-import { canonicalAddress, type Listener, readListeners } from './listeners.js';
+import { type Listener, readListeners } from './listeners.js';
 import { hasProcfs, readIds } from './procfs.js';
+import { canonicalAddress } from './tcp-table.js';
 import { ancestors, processTree } from './tree.js';
 
 /**
@@ -30,6 +31,11 @@ export function listeningSockets(pid: number): Listener[] {
   return readListeners()
     .filter((listener) => held.has(listener.inode))
     .sort((a, b) => a.port - b.port);
+}
+
+/** Whether a host (an address, or `localhost`) is this machine. */
+export function isThisMachine(host: string): boolean {
+  return localAddresses(host).length > 0;
 }
 
 /** The addresses of this machine that a host stands for, in the order of trying; none if it is elsewhere. */
