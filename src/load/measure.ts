@@ -18,6 +18,13 @@ export interface Measurement {
   snapshots: Snapshots;
 }
 
+/** The result, and when the measurement began and ended on the clock of `performance.now()`. */
+export interface Measured {
+  result: LoadResult;
+  fromMs: number;
+  toMs: number;
+}
+
 /** Why the engine was told to stop; what came first ended the run. */
 type Stop = Pick<Finished, 'interrupted' | 'serverEnded'>;
 
@@ -29,7 +36,7 @@ export async function measure({
   plan,
   command,
   snapshots,
-}: Measurement): Promise<LoadResult> {
+}: Measurement): Promise<Measured> {
   const { signal, pid } = options;
   // Everything is loaded before the start: the run may take all descriptors that there are.
   const [{ NativeRun }, { knownServer, sampleServer }, { resultOf }] = await Promise.all([
@@ -66,7 +73,8 @@ export async function measure({
     const phases = clock.phasesOf(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
-    return resultOf({ plan, outcome, phases, server, ...why, otherPorts });
+    const result = resultOf({ plan, outcome, phases, server, ...why, otherPorts });
+    return { result, fromMs: phases.from, toMs: phases.to };
   } catch (error) {
     readServer?.(0, 0);
     throw error;
