@@ -51,11 +51,12 @@ export async function measure({
   const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
 
   const clock = new RunClock();
+  const stops: Stop[] = [];
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.saw(snapshot);
-    snapshots.push(snapshot);
+    // A run that is told to stop goes through the phases that it has not reached: that is no progress.
+    if (stops.length === 0) snapshots.push(snapshot);
   });
-  const stops: Stop[] = [];
   const stop = (why: Stop) => {
     stops.push(why);
     clock.stopped();
