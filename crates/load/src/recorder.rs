@@ -195,6 +195,20 @@ impl Recorder {
         tally.service_time.record_censored(now.since(request.sent));
     }
 
+    /// The response to a completed request had come in parts, the first of them at `first`.
+    pub(crate) fn came_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
+        if self.is_measured(request.intended) {
+            self.tally.gap.record(now.since(first));
+        }
+    }
+
+    /// A request is lost of whose response a part had come at `first`.
+    pub(crate) fn lost_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
+        if self.is_measured(request.intended) {
+            self.tally.gap.record_censored(now.since(first));
+        }
+    }
+
     /// A request of the warm-up has ended.
     fn carry_over(&mut self, now: Nanos) {
         self.tally.counts.carried_over += now.since(self.measure_from);

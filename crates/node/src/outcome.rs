@@ -239,6 +239,8 @@ pub struct NativeOutcome {
     pub latency_ms: NativeDistribution,
     /// Done minus sent.
     pub service_time_ms: NativeDistribution,
+    /// First byte to last byte of the responses that came in parts.
+    pub gap_ms: NativeDistribution,
     /// Connects.
     pub connect_ms: NativeDistribution,
     /// Handshakes.
@@ -370,6 +372,7 @@ impl NativeOutcome {
             throughput: NativeThroughput { mean, stdev: deviation(&series, duration) },
             latency_ms: (&total.latency).into(),
             service_time_ms: (&total.service_time).into(),
+            gap_ms: (&total.gap).into(),
             connect_ms: (&total.connect).into(),
             tls_ms: (&total.tls).into(),
             connections: NativeConnections {
