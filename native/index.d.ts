@@ -472,6 +472,8 @@ export interface NativeWarmup {
   durationMs: number
   /** Requests that were sent in it. */
   requests: number
+  /** Responses to them that came in the measurement. */
+  completedLater: number
 }
 
 /** A window of 100 ms. */

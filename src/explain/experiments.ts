@@ -93,7 +93,8 @@ export const EXPERIMENTS: Experiment[] = [
     name: 'early acknowledgement',
     describe: () =>
       'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
-    obstacle: never,
+    obstacle: (_, { base }) =>
+      base.load.plan.connection === 'close' ? 'connections are not kept' : null,
     change: () => ({ nudge: true }),
   },
   {

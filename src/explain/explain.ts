@@ -1,13 +1,15 @@
 import { MillraceError, usageError } from '../errors.js';
+import { checkPid } from '../process/check-pid.js';
 import type { LoadOptions } from '../load/options.js';
-import { planOf } from '../load/plan.js';
+import { type Plan, planOf } from '../load/plan.js';
 import { knownServer } from '../load/server.js';
+import type { Endpoint } from '../process/endpoint.js';
 import { packageVersion } from '../load/version.js';
 import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
 import { attachProbe } from './attach.js';
 import { conclude } from './conclusion.js';
-import { checkPid, type Inventory, inventory } from './inventory.js';
+import { type Inventory, inventory } from './inventory.js';
 import { investigate } from './investigation.js';
 import type { ExplainOptions } from './options.js';
 import { openProbeHub, type ProbeHub } from './probe.js';
@@ -57,7 +59,10 @@ export async function explain(
   const onStep = (step: string) =>
     onProgress({ step, elapsedMs: performance.now() - begun, budgetMs });
   const draft = await planOf(load as LoadOptions, command ? 'http://localhost' : undefined);
-  if (pid !== undefined) checkPid(pid);
+  if (pid !== undefined) {
+    const verdict = checkPid(pid);
+    if (verdict !== 'ok') throw usageError(`pid: ${verdict}`);
+  }
 
   const hub = command || attach ? await openProbeHub() : null;
   const subject = new Subject(load, command ?? null, hub, signal);
@@ -66,10 +71,10 @@ export async function explain(
     if (command) await subject.start();
     else {
       const known = knownServer(pid, null, draft.native.origins);
-      subject.watch(known?.pid ?? null);
+      subject.watch(known?.pid ?? null, endpointOf(draft));
       if (attach) await attachTo(subject, hub);
     }
-    const facts = inventory(subject.pid, draft.native.origins[0]);
+    const facts = inventory(subject.pid, subject.endpoint);
     const { sample, tookMs, identityBytes } = await sampleOf(subject.options);
     const found = await investigate(subject, {
       setting: {
@@ -95,6 +100,11 @@ export async function explain(
     await subject.close();
     await hub?.close();
   }
+}
+
+function endpointOf({ native }: Plan): Endpoint | null {
+  const [origin] = native.origins;
+  return origin && origin.unixPath === undefined ? { host: origin.host, port: origin.port } : null;
 }
 
 async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {

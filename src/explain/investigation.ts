@@ -197,7 +197,8 @@ const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];
 /** Bytes that are held after a full collection, by all processes with a probe; `null` without one. */
 async function heldBytes({ hub }: Subject): Promise<number | null> {
   if (!hub) return null;
-  const answers = await hub.command('collect', {});
+  // A process that ends meanwhile, or cannot: then this is not seen.
+  const answers = await hub.command('collect', {}).catch(() => []);
   return answers.length === 0 ? null : answers.reduce((sum, bytes) => sum + bytes, 0);
 }
 
@@ -380,7 +381,7 @@ async function profiled(
   const busy = (base.inside?.utilisation ?? busiest(base)?.main.run ?? 0) > 0.5;
   if (!subject.hub || !chosen || !busy) return [];
   onStep('taking a profile');
-  const profile = subject.hub.command('profile', { ms: PROFILE_MS });
+  const profile = subject.hub.command('profile', { ms: PROFILE_MS }).catch(() => []);
   await subject.block({ settleMs: 0, measureMs: PROFILE_MS });
   const profiles = await profile;
   return hotFunctions(profiles);

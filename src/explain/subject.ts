@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULTS } from '../load/defaults.js';
-import { runLoad } from '../load/load.js';
+import { runLoad } from '../load/run.js';
 import type { LoadOptions } from '../load/options.js';
 import { type ServerProcess, startCommand } from '../process/command.js';
-import { type SocketWatch, watchSockets } from './census.js';
+import type { Endpoint } from '../process/endpoint.js';
+import { censusOfSockets, type SocketWatch } from './census.js';
 import type { Change, ProbeCommand } from './experiments.js';
 import type { Observation } from './observation.js';
 import { type OutsideWatch, watchOutside } from './outside.js';
@@ -27,6 +28,7 @@ export class Subject {
   #command: string[] | null;
   #server: ServerProcess | null = null;
   #pid: number | null = null;
+  #endpoint: Endpoint | null = null;
   #outside: OutsideWatch | null = null;
   #sockets: SocketWatch | null = null;
   readonly #signal: AbortSignal;
@@ -46,6 +48,11 @@ export class Subject {
 
   get pid(): number | null {
     return this.#pid;
+  }
+
+  /** Where the load goes; `null` for a Unix socket. */
+  get endpoint(): Endpoint | null {
+    return this.#endpoint;
   }
 
   get options(): LoadOptions {
@@ -73,7 +80,7 @@ export class Subject {
     });
     const host = server.host.includes(':') ? `[${server.host}]` : server.host;
     this.#options = aimedAt(this.#options, `http://${host}:${server.port}`);
-    this.watch(server.pid);
+    this.watch(server.pid, { host: server.host, port: server.port });
   }
 
   #environment(added: Record<string, string>): NodeJS.ProcessEnv {
@@ -85,12 +92,13 @@ export class Subject {
   }
 
   /** Looks at this process from now on. */
-  watch(pid: number | null): void {
+  watch(pid: number | null, endpoint: Endpoint | null): void {
+    this.#endpoint = endpoint;
     this.#outside?.stop();
     this.#sockets?.stop();
     this.#pid = pid;
     this.#outside = pid === null ? null : watchOutside(pid);
-    this.#sockets = watchSockets({ pid, options: this.#options });
+    this.#sockets = censusOfSockets({ pid, endpoint: this.#endpoint });
     this.answered = 0;
   }
 
@@ -112,14 +120,16 @@ export class Subject {
     this.#signal.throwIfAborted();
     if (change.probe) await this.#tell(change.probe.on);
     try {
-      const { result, fromMs, toMs, completed } = await runLoad({
+      const load = {
         ...(change.alone ? alone(this.#options) : this.#options),
         ...change.load,
-        ...(change.nudge && { nudge: true }),
         warmup: settleMs,
         duration: measureMs,
-        pid: false,
+        pid: false as const,
         signal: this.#signal,
+      };
+      const { result, fromMs, toMs, completed } = await runLoad(load, {
+        nudge: change.nudge ?? false,
       });
       this.#signal.throwIfAborted();
       this.answered += completed + result.warmup.requests;

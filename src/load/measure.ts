@@ -23,6 +23,8 @@ export interface Measured {
   result: LoadResult;
   fromMs: number;
   toMs: number;
+  /** Responses that came in the measurement, to requests of the warm-up too. */
+  completed: number;
 }
 
 /** Why the engine was told to stop; what came first ended the run. */
@@ -75,7 +77,9 @@ export async function measure({
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
     const result = resultOf({ plan, outcome, phases, server, ...why, otherPorts });
-    return { result, fromMs: phases.from, toMs: phases.to };
+    const { ok, statusErrors } = result.requests;
+    const completed = ok + statusErrors + outcome.warmup.completedLater;
+    return { result, fromMs: phases.from, toMs: phases.to, completed };
   } catch (error) {
     readServer?.(0, 0);
     throw error;

@@ -156,6 +156,7 @@ impl Recorder {
         self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
+            self.tally.counts.completed_of_warmup += u64::from(now >= self.measure_from);
             return self.carry_over(now);
         }
         let tally = &mut *self.tally;

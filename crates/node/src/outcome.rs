@@ -66,6 +66,8 @@ pub struct NativeWarmup {
     pub duration_ms: f64,
     /// Requests that were sent in it.
     pub requests: f64,
+    /// Responses to them that came in the measurement.
+    pub completed_later: f64,
 }
 
 /// Requests that were due and not sent.
@@ -355,7 +357,11 @@ impl NativeOutcome {
             interrupted,
             addresses,
             refused_addresses: ruled_out,
-            warmup: NativeWarmup { duration_ms: ms(warmup), requests: warmup_requests as f64 },
+            warmup: NativeWarmup {
+                duration_ms: ms(warmup),
+                requests: warmup_requests as f64,
+                completed_later: counts.completed_of_warmup as f64,
+            },
             requests: NativeRequests {
                 sent: counts.sent as f64,
                 ok: counts.ok as f64,

@@ -250,7 +250,7 @@ export const listenBacklog: Judge = (facts) => {
   const { connectMs, connections, errors } = facts.base.load;
   const listen = facts.sockets?.listen;
   const late = (connectMs.p99 ?? 0) > 900 || errors.some(({ kind }) => kind === 'connect-timeout');
-  const full = listen ? listen.waiting >= listen.bound : false;
+  const full = listen?.bound ? listen.waiting >= listen.bound : false;
   if (!(overflows > 0 && (late || full)) && !(late && full)) {
     return {
       limit,
@@ -260,7 +260,7 @@ export const listenBacklog: Judge = (facts) => {
   return {
     limit,
     weight: 0.97,
-    sentence: `the queue of connections to be accepted is full${listen ? ` (${listen.bound})` : ''}: connects are dropped and repeated after a second.`,
+    sentence: `the queue of connections to be accepted is full${listen?.bound ? ` (${listen.bound})` : ''}: connects are dropped and repeated after a second.`,
     arithmetic: [
       `${rate(overflows)} connects a second are dropped; a connect takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99), its retries come after 1, 3, 7 s`,
     ],
