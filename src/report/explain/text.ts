@@ -5,6 +5,8 @@ import { painter } from '../text/paint.js';
 import { list, paragraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { rate, share, time } from '../units.js';
+import { amount, factor, measuredRatio, throughputRange } from './numbers.js';
+import { STATUS } from './status.js';
 
 /** An explanation as text, without a line break at its end. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
@@ -28,17 +30,10 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     .join('\n\n');
 }
 
-const WORDS = {
-  confirmed: 'CONFIRMED',
-  likely: 'LIKELY',
-  'cannot-tell': 'CANNOT TELL',
-  'no-limit': 'NO LIMIT',
-} as const;
-
 function verdictLines({ verdict }: Explanation, sheet: Sheet): string[] {
   const { limit, status, sentence, arithmetic, alsoLimiting } = verdict;
   const ink = status === 'confirmed' ? 'good' : status === 'cannot-tell' ? 'warning' : 'strong';
-  const head = limit ? `${WORDS[status]} (${limit})` : WORDS[status];
+  const head = limit ? `${STATUS[status].word} (${limit})` : STATUS[status].word;
   const also = alsoLimiting.length > 0 ? [`also: ${alsoLimiting.join(', ')}`] : [];
   return [
     sheet.paint(ink, head),
@@ -69,36 +64,23 @@ function populationLines({ population, load }: Explanation, sheet: Sheet): strin
   ];
 }
 
-function amount(requests: number): string {
-  return requests >= 100
-    ? rate(requests)
-    : requests >= 10
-      ? requests.toFixed(1)
-      : requests.toFixed(2);
-}
-
 function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
   if (experiments.length === 0) return [];
   const lines = experiments.flatMap(({ name, metric, change, predicted, measured, excludes }) => {
-    const { ratio, low, high } = measured;
     const own = verdict.limit ? predicted[verdict.limit] : undefined;
-    const said = own ? `, predicted ${factor(own.low, own.high)}` : '';
+    const said = own ? `, predicted ${factor(own)}` : '';
     const against = excludes.filter((limit) => limit !== verdict.limit);
     const what = metric === 'throughput' ? 'req/s' : metric;
     return [
       ...indented(sheet, `${name} (${change})`),
       ...indented(
         sheet,
-        `${what} × ${ratio.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]${said}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
+        `${what} ${measuredRatio(measured)}${said}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
         6,
       ),
     ];
   });
   return [sheet.paint('dim', 'tried'), ...lines];
-}
-
-function factor(low: number, high: number): string {
-  return high - low < 0.02 ? `× ${low.toFixed(2)}` : `× ${low.toFixed(2)} to ${high.toFixed(2)}`;
 }
 
 const SHOWN_FUNCTIONS = 5;
@@ -116,13 +98,9 @@ function hotLines({ hot }: Explanation, sheet: Sheet): string[] {
 function remedyLines({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   if (!remedy) return [];
   const { change, predictedThroughput: then, nextLimit } = remedy;
-  const gain = then ? ` → ${range(then.low, then.high)} req/s` : '';
+  const gain = then ? ` → ${throughputRange(then)} req/s` : '';
   const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
   return [sheet.paint('dim', 'to get more'), ...paragraph(sheet, `  ${change}${gain}${next}`, 4)];
-}
-
-function range(low: number, high: number): string {
-  return high / Math.max(low, 1e-9) < 1.02 ? rate(high) : `${rate(low)} to ${rate(high)}`;
 }
 
 function ruledOutLines({ ruledOut }: Explanation, sheet: Sheet): string[] {
