@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-// biome-ignore lint/style/noRestrictedImports: the rule of verdicts on suspects and experiments of known truth
 import { decide } from '../dist/explain/verdict.js';
 
 const CLOSED = { model: 'closed' };
@@ -12,7 +11,15 @@ function suspect(limit, weight, predictions, within) {
 
 function experiment(name, ratio, spread = 0.03) {
   const measured = { ratio, low: ratio * (1 - spread), high: ratio * (1 + spread), pairs: 4 };
-  return { name, metric: 'throughput', change: '', predicted: {}, measured, excludes: [] };
+  return {
+    name,
+    metric: 'throughput',
+    change: '',
+    predicted: {},
+    otherwise: 1,
+    measured,
+    excludes: [],
+  };
 }
 
 const doubled = { 'connections x2': { low: 1.8, high: 2.1 } };
@@ -24,7 +31,10 @@ test('a predicted change that is measured and that no rival predicted confirms',
   const found = decide(CLOSED, [few, queue], [experiment('connections x2', 1.98)], NOISE);
   assert.equal(found.status, 'confirmed');
   assert.equal(found.chosen, few);
-  assert.deepEqual(found.excluded.map(({ limit }) => limit), ['serialized']);
+  assert.deepEqual(
+    found.excluded.map(({ limit }) => limit),
+    ['serialized'],
+  );
 });
 
 test('what is measured against the strongest suspect leaves the other, unconfirmed where it predicted no change', () => {
@@ -89,6 +99,13 @@ test('suspects that are all contradicted leave nothing to be told', () => {
   assert.equal(found.status, 'cannot-tell');
   assert.equal(found.chosen, null);
   assert.equal(found.excluded.length, 2);
+});
+
+test('that a loop is busy does not show what keeps it busy', () => {
+  const injection = { 'cpu injection': { low: 0.6, high: 0.7 } };
+  const idle = suspect('idle-work', 0.9, injection, 'event-loop-cpu');
+  const found = decide(CLOSED, [idle], [experiment('cpu injection', 0.65)], NOISE);
+  assert.equal(found.status, 'likely');
 });
 
 test('weak suspects are no verdict', () => {

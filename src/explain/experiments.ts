@@ -141,19 +141,34 @@ export const EXPERIMENTS: Experiment[] = [
     name: 'output muted',
     describe: () => 'what the server writes to stdout and stderr is dropped',
     obstacle: needsProbe,
-    change: () => ({ probe: { on: { name: 'mute', given: { on: true } }, off: { name: 'mute', given: { on: false } } } }),
+    change: () => ({
+      probe: {
+        on: { name: 'mute', given: { on: true } },
+        off: { name: 'mute', given: { on: false } },
+      },
+    }),
   },
   {
     name: 'writes corked',
     describe: () => 'the parts of a response are collected and written at once',
     obstacle: needsProbe,
-    change: () => ({ probe: { on: { name: 'cork', given: { on: true } }, off: { name: 'cork', given: { on: false } } } }),
+    change: () => ({
+      probe: {
+        on: { name: 'cork', given: { on: true } },
+        off: { name: 'cork', given: { on: false } },
+      },
+    }),
   },
   {
     name: 'sockets x2',
     describe: () => 'twice the sockets for calls to others (maxSockets)',
     obstacle: needsProbe,
-    change: () => ({ probe: { on: { name: 'maxSockets', given: { factor: 2 } }, off: { name: 'maxSockets', given: { factor: 1 } } } }),
+    change: () => ({
+      probe: {
+        on: { name: 'maxSockets', given: { factor: 2 } },
+        off: { name: 'maxSockets', given: { factor: 1 } },
+      },
+    }),
   },
   {
     name: 'client deadline',

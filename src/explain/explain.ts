@@ -1,10 +1,10 @@
 import { MillraceError, usageError } from '../errors.js';
-import { checkPid } from '../process/check-pid.js';
 import type { LoadOptions } from '../load/options.js';
 import { type Plan, planOf } from '../load/plan.js';
 import { knownServer } from '../load/server.js';
-import type { Endpoint } from '../process/endpoint.js';
 import { packageVersion } from '../load/version.js';
+import { checkPid } from '../process/check-pid.js';
+import type { Endpoint } from '../process/endpoint.js';
 import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
 import { attachProbe } from './attach.js';

@@ -101,7 +101,12 @@ export async function investigate(
     const kept = growth.measured();
     if (kept) {
       const change = 'further requests, and a full collection after each round';
-      const growing = { name: 'memory after rest', metric: 'memory kept per request', change };
+      const growing = {
+        name: 'memory after rest',
+        metric: 'memory kept per request',
+        change,
+        otherwise: 0,
+      };
       experiments.push(withPredictions({ ...growing, measured: kept }, judged.suspects));
     }
   }
@@ -307,7 +312,7 @@ function resultOf(
   const measured = ratioBetween(base, changed.get(name) ?? [], metric?.of);
   if (!measured) return null;
   return withPredictions(
-    { name, metric: metric?.name ?? 'throughput', change: describe(facts), measured },
+    { name, metric: metric?.name ?? 'throughput', change: describe(facts), otherwise: 1, measured },
     suspects,
   );
 }
@@ -340,7 +345,9 @@ function derived(facts: Facts, { base, changed }: Blocks, suspects: Suspect[]): 
   return quantities.flatMap(([name, metric, of]) => {
     if (!suspects.some(({ predictions }) => name in predictions)) return [];
     const measured = ratioBetween(base, doubled, of);
-    return measured ? [withPredictions({ name, metric, change, measured }, suspects)] : [];
+    return measured
+      ? [withPredictions({ name, metric, change, otherwise: 1, measured }, suspects)]
+      : [];
   });
 }
 

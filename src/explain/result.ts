@@ -34,6 +34,8 @@ export interface ExperimentResult {
   /** Per limit still in question: the ratio after / before that it would give. */
   predicted: Partial<Record<LimitId, Range>>;
   measured: MeasuredRatio;
+  /** The ratio if nothing depends on what was changed: 1, or 0 where growth is compared. */
+  otherwise: number;
   /** The limits whose prediction lies outside the measured interval. */
   excludes: LimitId[];
 }

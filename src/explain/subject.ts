@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULTS } from '../load/defaults.js';
-import { runLoad } from '../load/run.js';
 import type { LoadOptions } from '../load/options.js';
+import { runLoad } from '../load/run.js';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { censusOfSockets, type SocketWatch } from './census.js';

@@ -111,12 +111,17 @@ function contradicts(experiment: ExperimentResult, suspect: Suspect, noise: numb
 
 /** Whether it predicted a change, and that change was measured. */
 function shows(experiment: ExperimentResult, suspect: Suspect, noise: number): boolean {
-  const predicted = suspect.predictions[experiment.name as ExperimentName];
-  if (!predicted) return false;
-  const active = predicted.low > 1 + noise || predicted.high < 1 - noise;
-  const { low, high } = experiment.measured;
-  return active && (low > 1 || high < 1) && overlaps(experiment.measured, predicted, noise);
+  const { name, measured, otherwise } = experiment;
+  const predicted = suspect.predictions[name as ExperimentName];
+  // That the loop is busy shows nothing of what keeps it busy.
+  if (!predicted || (suspect.within === 'event-loop-cpu' && OF_BUSY_LOOPS.has(name))) return false;
+  const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
+  const moved = measured.low > otherwise + noise || measured.high < otherwise - noise;
+  return active && moved && overlaps(measured, predicted, noise);
 }
+
+/** What every busy loop predicts alike, see `busyLoop`. */
+const OF_BUSY_LOOPS = new Set(['connections x2', 'connections /2', 'cpu injection']);
 
 /** Whether the intervals meet, the measured one widened by the noise. */
 export function overlaps(measured: Range, predicted: Range, noise: number): boolean {
@@ -143,7 +148,6 @@ const DESPITE_KEEPING_UP = new Set<LimitId>([
   'fd-limit',
   'generator-saturated',
   'slow-dependency',
-  'keep-alive-race',
 ]);
 
 /** An open load of which all is answered, and no queue grows. */

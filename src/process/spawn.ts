@@ -30,7 +30,11 @@ export async function spawnCommand(
   let output = '';
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
-    child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], ...(env && { env }) });
+    child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(env && { env }),
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-KEPT_OUTPUT);

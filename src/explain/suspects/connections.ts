@@ -49,9 +49,11 @@ export const nagleDelayedAck: Judge = (facts) => {
     ],
     predictions: {
       'connections x2': { low: 1.6, high: 2.1 },
+      'connections /2': { low: 0.42, high: 0.62 },
+      // From there up to what the loop can give, whose time per request is not that of these few.
       'early acknowledgement': {
-        low: Math.max(2, (0.35 * then) / facts.throughput),
-        high: Math.max(3, (2.5 * then) / facts.throughput),
+        low: Math.max(1.3, (0.3 * then) / facts.throughput),
+        high: (facts.slots * 1000) / 0.05 / facts.throughput,
       },
     },
     remedy: {
@@ -141,7 +143,7 @@ export const connectionChurn: Judge = (facts) => {
       `a connection costs the loop ${time(CONNECTION_MS.low)} to ${time(CONNECTION_MS.high)} of ${time(cpuMs)}`,
     ],
     evidence: [
-      { what: 'connections per request', value: each, unit: '1', source: 'load' },
+      { what: 'connections per request', value: each, unit: 'per request', source: 'load' },
       { what: 'time to connect', value: connectMs, unit: 'ms', source: 'load' },
       ...loopEvidence(facts),
     ],
@@ -178,7 +180,7 @@ export const tlsHandshake: Judge = (facts) => {
       `${count(connections.tlsFull)} full and ${count(connections.tlsResumed)} resumed handshakes for ${count(completed)} requests, ${time(tlsMs.mean ?? 0)} each`,
     ],
     evidence: [
-      { what: 'handshakes per request', value: each, unit: '1', source: 'load' },
+      { what: 'handshakes per request', value: each, unit: 'per request', source: 'load' },
       { what: 'time of a handshake', value: tlsMs.mean ?? 0, unit: 'ms', source: 'load' },
       ...loopEvidence(facts),
     ],
@@ -202,7 +204,12 @@ export const fdLimit: Judge = (facts) => {
       sentence: `this process may open no more files: ${count(own.count)} connections could not be made.`,
       arithmetic: ['see ulimit -n, where the load is made'],
       evidence: [
-        { what: 'connections refused by the limit', value: own.count, unit: '1', source: 'load' },
+        {
+          what: 'connections refused by the limit',
+          value: own.count,
+          unit: 'connections',
+          source: 'load',
+        },
       ],
       predictions: {},
       remedy: {

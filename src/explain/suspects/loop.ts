@@ -71,7 +71,7 @@ export const singleCore: Judge = (facts) => {
   return {
     limit,
     within: 'event-loop-cpu',
-    weight: 0.4,
+    weight: 0.46,
     sentence: `one process on one core: its thread runs ${share(loop.run)} of the time, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
     arithmetic: [`${most} processes at most: ${most} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],

@@ -1,19 +1,24 @@
 import { rate, share, time } from '../../report/units.js';
+import type { Loop } from '../facts.js';
 import { about, type Judge, times } from '../suspect.js';
+
+/** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
+function starves({ run, queued }: Loop): boolean {
+  return queued > 0.15 && run + queued > 0.6;
+}
 
 export const sharedCores: Judge = ({ base, loop, throughput }) => {
   const limit = 'shared-cores';
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return null;
-  const server = loop.queued / Math.max(0.01, loop.run + loop.queued);
-  if (server < 0.15)
+  if (!starves(loop))
     return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
   const own = cpu.self / Math.max(0.01, cpu.self + cpu.others);
   if (own < 0.5) return { limit, why: 'others than this generator take the cores' };
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
     limit,
-    weight: Math.min(1, 0.5 + server),
+    weight: Math.min(1, 0.55 + loop.queued),
     sentence: `server and load generator share cores: the server's thread waits for one ${share(loop.queued)} of the time.`,
     arithmetic: [
       `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}: what the wait stretches the server's work by`,
@@ -36,9 +41,8 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
   const limit = 'noisy-machine';
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return null;
-  const stolen = cpu.steal > 0.1 * cpu.cores;
-  const waits = loop.queued / Math.max(0.01, loop.run + loop.queued);
-  const others = cpu.others > 0.3 && cpu.others > cpu.self && waits > 0.12;
+  const stolen = cpu.steal > 0.1 * cpu.cores && loop.run > 0.5;
+  const others = cpu.others > 0.3 && cpu.others > cpu.self && starves(loop);
   if (!stolen && !others) {
     return {
       limit,
@@ -48,7 +52,7 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
     limit,
-    weight: Math.min(1, 0.6 + waits),
+    weight: Math.min(1, 0.6 + loop.queued),
     sentence: stolen
       ? `the machine's host takes ${cpu.steal.toFixed(2)} cores away (steal).`
       : `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for one ${share(loop.queued)} of the time.`,

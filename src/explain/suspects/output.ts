@@ -26,7 +26,7 @@ export const logging: Judge = (facts) => {
     ],
     evidence: [
       { what: 'writing output', value: inside.output.share, unit: '1', source: 'probe' },
-      { what: 'writes per request', value: each, unit: '1', source: 'probe' },
+      { what: 'writes per request', value: each, unit: 'per request', source: 'probe' },
       ...loopEvidence(facts),
     ],
     predictions: { ...busyLoop(facts), 'output muted': freed(part, 0.6, 1.4) },

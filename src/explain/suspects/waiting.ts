@@ -173,7 +173,7 @@ function pooled(facts: Facts, call: OutboundView): Suspect {
         low: Math.min(facts.throughput * 1.6, roof),
         high: Math.min(
           (2 * capacity) / perRequest,
-          facts.slots / (answer / 1000) / perRequest,
+          answer > 0 ? (facts.slots * 1000) / answer / perRequest : 2 * facts.throughput,
           roof,
         ),
       },
@@ -225,11 +225,12 @@ export const slowDependency: Judge = (facts) => {
     evidence: [
       { what: 'answer time, median', value: usual, unit: 'ms', source: 'probe' },
       { what: 'answer time, p99', value: slow, unit: 'ms', source: 'probe' },
-      { what: 'mean square / square mean', value: spread, unit: '1', source: 'probe' },
+      { what: 'mean square / square mean', value: spread, unit: 'ratio', source: 'probe' },
       ...loopEvidence(facts),
     ],
     predictions: {
       'connections x2': { low: 1.5, high: 2.2 },
+      'connections /2': { low: 0.42, high: 0.62 },
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': about(then / facts.throughput, 0.2),
     },
