@@ -466,16 +466,19 @@ describe('the census of sockets', { skip, timeout }, () => {
        const agent = new http.Agent({ maxSockets: 5 });
        for (let i = 0; i < 20; i++) http.get({ port: ${slow}, host: '127.0.0.1', agent }).on('error', () => {});
        http.get({ port: ${other}, host: '127.0.0.1', agent: false }).on('error', () => {});
-       const server = http.createServer().listen(0, '127.0.0.1', () => process.send(server.address().port));`,
+       const [server, second] = [http.createServer(), http.createServer()];
+       server.listen(0, '127.0.0.1', () => second.listen(0, '127.0.0.1', () => {
+         process.send([server, second].map((each) => each.address().port));
+       }));`,
     );
+    const [port, second] = child.message;
     await until(() => held.length === 6);
-    await open(3, child.message);
+    await open(3, port);
+    // Those that came to another port of the server were not opened by it.
+    await open(4, second);
     // This process has opened connections too: they are not the server's.
     await open(2, slow);
-    const counting = census({
-      pid: child.pid,
-      endpoint: { host: '127.0.0.1', port: child.message },
-    });
+    const counting = census({ pid: child.pid, endpoint: { host: '127.0.0.1', port } });
     const { outbound, server } = await until(async () => {
       const seen = await looks(counting);
       return seen.server.least === 3 && seen;
