@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { seesCgroups } from '../process/cgroup.js';
-import { descriptorTargets } from '../process/descriptors.js';
+import { countDescriptors, descriptorTargets } from '../process/descriptors.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { linkSpeeds } from '../process/links.js';
 import { networkFolder } from '../process/namespace.js';
@@ -43,10 +43,8 @@ function ofProcess(pid: number): string[] {
       readText(`/proc/${pid}/environ`) !== null,
       'environment of the server (UV_THREADPOOL_SIZE, NODE_OPTIONS)',
     ],
-    [
-      descriptorTargets(pid) !== null,
-      'descriptors of the server: how many are open, where its output goes, which connections it opened',
-    ],
+    [descriptorTargets(pid) !== null, 'output and outgoing connections of the server'],
+    [countDescriptors(pid) !== null, 'number of descriptors of the server'],
     [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'calls of the server to read and write'],
   ];
   return seen.filter(([ok]) => !ok).map(([, what]) => `${what}: ${AS_ITS_USER}`);

@@ -11,6 +11,7 @@ import {
   type TcpSocket,
   tcpSockets,
 } from '../process/tcp-table.js';
+import { ownCpuMs } from '../process/thread-times.js';
 import type { SocketCensus, SocketGroup } from './observation.js';
 import { SocketOwners } from './socket-owners.js';
 
@@ -54,8 +55,8 @@ interface Look {
 
 /**
  * Looks at the kernel's table of TCP sockets, four times a second at irregular intervals, until it is stopped. A look
- * costs 3 ms for each of IPv4 and IPv6 that is in use and 4 us per socket; where that is more than a twentieth of the
- * time there are fewer looks, and none while there are more than 20 000 sockets. The timer does not keep this process alive.
+ * costs 3 ms for each of IPv4 and IPv6 that is in use and 3 us per socket; where that is more than a twentieth of a core
+ * there are fewer looks, and none while there are more than 20 000 sockets. The timer does not keep this process alive.
  *
  * @example
  * const census = censusOfSockets({ pid, endpoint: { host: '127.0.0.1', port: 8080 } });
@@ -74,10 +75,10 @@ export function censusOfSockets(
   const ending = new AbortController();
   const run = async () => {
     while (!ending.signal.aborted) {
-      const beginMs = performance.now();
+      const beginMs = ownCpuMs() ?? 0;
       const look = observer.look();
       if (look !== null) looks.push(look);
-      const costMs = performance.now() - beginMs;
+      const costMs = (ownCpuMs() ?? 0) - beginMs;
       // Irregular, or what the server does at regular times would be met always or never.
       const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MOST_TIME);
       await sleep(pauseMs, undefined, { ref: false, signal: ending.signal });

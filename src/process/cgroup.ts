@@ -64,7 +64,7 @@ function parseMembership(text: string): { version1: string | null; version2: str
 /** A path below what is mounted; `null` for one that lies outside, as of a process of another container. */
 function relativeTo(root: string, path: string): string | null {
   const below = posix.relative(root, path);
-  return below.split('/').includes('..') ? null : below;
+  return `${path}/${below}`.split('/').includes('..') ? null : below;
 }
 
 function upwards(mount: string, below: string): string[] {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { readText } from './procfs.js';
 
-/** Number of open descriptors of a process; `null` if it is gone or another user's. */
+/** Number of open descriptors of a process; `null` if it is gone, or another user's before Linux 6.2. */
 export function countDescriptors(pid: number): number | null {
   const folder = `/proc/${pid}/fd`;
   try {

@@ -21,3 +21,9 @@ export function parseThreadTimes(text: string): ThreadTimes {
   const [run, queued] = text.split(' ');
   return { runNs: Number(run), queuedNs: Number(queued) };
 }
+
+/** CPU time of the calling thread in milliseconds, exact to a tick of the kernel's clock; `null` without `/proc`. */
+export function ownCpuMs(): number | null {
+  const text = readText(`/proc/thread-self/${threadTimesFile}`);
+  return text === null ? null : parseThreadTimes(text).runNs / 1e6;
+}
