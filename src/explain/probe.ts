@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Answers, CommandName, Commands, Hello } from '../probe/protocol.cjs';
 import { insideView } from './inside.js';
@@ -35,7 +36,10 @@ export interface ProbeHub {
    * there is none, or too little of it.
    */
   between(fromMs: number, toMs: number): InsideView | null;
-  /** Waits until every process that serves has been sampled after the time, at most so long. */
+  /**
+   * Asks for samples, and waits until every process that serves has one of after the time, which has passed; at most so long. Before and
+   * after a block of load it makes the block's ends exact.
+   */
   sampledAfter(atMs: number, patienceMs: number): Promise<void>;
   /**
    * Tells the processes that serve (all, if none does) to do something, and waits for what they answer.
@@ -66,7 +70,8 @@ export async function openProbeHub(): Promise<ProbeHub> {
     });
     socket.on('close', () => {
       open.delete(socket);
-      if (probed.hello) events.emit('left', probed.hello);
+      if (!probed.hello) return;
+      events.emit('left', probed.hello);
     });
   });
   server.listen(path);
@@ -87,14 +92,16 @@ export async function openProbeHub(): Promise<ProbeHub> {
     },
     between: (fromMs, toMs) => insideView(serving([...all]), fromMs, toMs),
     async sampledAfter(atMs, patienceMs) {
-      const signal = AbortSignal.timeout(patienceMs);
-      try {
-        while (serving(connected()).some(({ lastSampleMs }) => lastSampleMs < atMs)) {
-          await once(events, 'sample', { signal });
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
+      const late = serving(connected()).filter(({ lastSampleMs }) => lastSampleMs < atMs);
+      // For one that goes meanwhile there is nothing to wait for.
+      const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
+      const patience = new AbortController();
+      const { signal } = patience;
+      await Promise.race([
+        Promise.all(asked),
+        sleep(patienceMs, undefined, { signal }).catch(() => {}),
+      ]);
+      patience.abort();
     },
     async command(name, given) {
       const here = connected();

@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { AgentBounds } from './agent-bounds.cjs';
 import type { Call, Calls } from './calls.cjs';
-import { quiet } from './clock.cjs';
+import { quiet, timers } from './clock.cjs';
 
 interface AgentOptions {
   host?: string;
@@ -11,10 +12,12 @@ interface AgentOptions {
   socketPath?: string;
 }
 
+type Options = AgentOptions | string;
+
 type AddRequest = (
   this: Agent,
   request: ClientRequest,
-  options: AgentOptions | string,
+  options: Options,
   ...legacy: unknown[]
 ) => void;
 
@@ -30,9 +33,11 @@ const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
  * its channels when the request is written to one, and when the answer's head is there.
  */
 export class ClientRequests {
+  readonly bounds = new AgentBounds();
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, Call>();
   #observes = false;
+  #delayMs = 0;
   #original: AddRequest | null = null;
   #patched: AddRequest | null = null;
 
@@ -47,17 +52,26 @@ export class ClientRequests {
       this.#patch();
       subscribe('http.client.request.start', this.#onStart);
       subscribe('http.client.response.finish', this.#onResponse);
+      subscribe('http.client.request.error', this.#onError);
       return;
     }
     unsubscribe('http.client.request.start', this.#onStart);
     unsubscribe('http.client.response.finish', this.#onResponse);
+    unsubscribe('http.client.request.error', this.#onError);
     for (const call of this.#open.values()) call.ended(true);
     this.#open.clear();
   }
 
-  /** Takes the place in `Agent` back, unless somebody else has put himself before it. */
+  /** Lets every call wait so long before it asks for a socket. */
+  delay(ms: number): void {
+    this.#delayMs = ms;
+  }
+
+  /** Leaves everything as it was. `Agent` keeps the replacement if somebody else has replaced that. */
   restore(): void {
     this.observe(false);
+    this.delay(0);
+    this.bounds.restore();
     if (this.#original && prototype.addRequest === this.#patched) {
       prototype.addRequest = this.#original;
       this.#original = null;
@@ -70,25 +84,32 @@ export class ClientRequests {
     const probe = this;
     this.#original = original;
     this.#patched = function addRequest(request, options, ...legacy) {
+      let add = () => original.call(this, request, options, ...legacy);
       try {
-        probe.#begin(this, request, options);
+        add = probe.#way(this, request, options, add);
       } catch {
         // The call goes on unseen.
       }
-      original.call(this, request, options, ...legacy);
+      add();
     };
     prototype.addRequest = this.#patched;
   }
 
-  #begin(agent: Agent, request: ClientRequest, options: AgentOptions | string): void {
-    if (!this.#observes) return;
-    const { maxSockets } = agent;
-    const bound = Number.isFinite(maxSockets) ? maxSockets : null;
+  /** A request asks its agent for a socket. Returns how it is to be added now. */
+  #way(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
+    if (!this.#observes) return add;
+    const bound = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
     this.#open.set(request, this.#calls.begin(originOf(request, options), bound));
+    const addInTurn = () => {
+      if (!this.bounds.holds(agent, request, add)) add();
+    };
+    const delayMs = this.#delayMs;
+    return delayMs > 0 ? () => void timers.setTimeout(addInTurn, delayMs) : addInTurn;
   }
 
   readonly #onStart = quiet((message: unknown) => {
     const { request } = message as Message;
+    this.bounds.left(request);
     this.#open.get(request)?.sent();
   });
 
@@ -98,6 +119,9 @@ export class ClientRequests {
     response.once('close', () => this.#end(request, !response.complete));
   });
 
+  /** Before Node 20.17 nothing is told: `sweep` finds them. */
+  readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
+
   /** Ends those that failed before there was an answer. */
   sweep(): void {
     for (const request of this.#open.keys()) {
@@ -106,12 +130,13 @@ export class ClientRequests {
   }
 
   #end(request: ClientRequest, failed: boolean): void {
+    this.bounds.left(request);
     this.#open.get(request)?.ended(failed);
     this.#open.delete(request);
   }
 }
 
-function originOf(request: ClientRequest, options: AgentOptions | string): string {
+function originOf(request: ClientRequest, options: Options): string {
   if (typeof options === 'string') return `${request.protocol}//${options}`;
   const { socketPath, host, hostname, port, defaultPort } = options;
   if (socketPath) return `unix:${socketPath}`;

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Call, Calls } from './calls.cjs';
-import { quiet } from './clock.cjs';
+import { quiet, timers } from './clock.cjs';
 
 interface Message {
   request: { origin?: unknown; aborted?: boolean; completed?: boolean };
@@ -10,6 +10,8 @@ interface Message {
 export class Fetches {
   readonly #calls: Calls;
   readonly #open = new Map<Message['request'], Call>();
+  #undelayed: typeof fetch | null = null;
+  #delayed: typeof fetch | null = null;
   readonly #listeners: [channel: string, listener: (message: unknown) => void][];
 
   constructor(calls: Calls) {
@@ -34,6 +36,21 @@ export class Fetches {
       else unsubscribe(channel, listener);
     }
     if (!on) this.sweep(() => true);
+  }
+
+  /** Lets every `fetch` wait so long before it begins; what the application has kept of `fetch` does not. */
+  delay(ms: number): void {
+    // Asked for only where it is needed: the first look at `fetch` loads it.
+    if (this.#undelayed && globalThis.fetch === this.#delayed) globalThis.fetch = this.#undelayed;
+    this.#undelayed = null;
+    if (ms === 0) return;
+    const undelayed = globalThis.fetch;
+    this.#undelayed = undelayed;
+    this.#delayed = async (...args) => {
+      await new Promise((resolve) => timers.setTimeout(resolve, ms));
+      return undelayed(...args);
+    };
+    globalThis.fetch = this.#delayed;
   }
 
   /** Ends those that ended without a word. */

@@ -22,7 +22,7 @@ export class Observer {
   readonly #collections = new Collections();
   readonly #stalls: Stalls;
   readonly #calls = new Calls();
-  readonly #fetches: Fetches;
+  readonly fetches: Fetches;
   readonly #pool = new Pool();
   #samples = 0;
 
@@ -31,7 +31,7 @@ export class Observer {
     this.requests = new Requests(({ name }, from, to) => this.#stalls.requestHeld(name, from, to));
     this.#stalls = new Stalls(this.requests, this.#collections);
     this.clientRequests = new ClientRequests(this.#calls);
-    this.#fetches = new Fetches(this.#calls);
+    this.fetches = new Fetches(this.#calls);
   }
 
   observe(on: boolean): void {
@@ -41,7 +41,7 @@ export class Observer {
       this.#collections,
       this.#stalls,
       this.clientRequests,
-      this.#fetches,
+      this.fetches,
     ]) {
       part.observe(on);
     }
@@ -52,7 +52,7 @@ export class Observer {
     const at = now();
     this.requests.sweep(at);
     this.clientRequests.sweep();
-    this.#fetches.sweep();
+    this.fetches.sweep();
     const sample: Sample = {
       type: 'sample',
       at: toMonotonic(at),

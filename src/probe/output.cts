@@ -19,9 +19,12 @@ export class Output {
   #within = false;
   #replacements: Replacement[] = [];
 
-  /** Takes the places that it counts in. To be called before the application runs. */
-  install(): void {
-    for (const name of ['stdout', 'stderr'] as const) this.#onStream(name);
+  /** Takes the places that it counts in; with `now` those of the streams too, which makes them. */
+  install(now: boolean): void {
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#onStream(name);
+      if (now) void process[name];
+    }
     for (const name of ['writeSync', 'appendFileSync', 'writeFileSync'] as const) {
       this.#onFile(name);
     }

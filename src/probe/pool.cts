@@ -6,8 +6,9 @@ import { idleMs } from './loop.cjs';
  * How long a trivial job of the thread pool takes.
  *
  * Its completion also waits for the loop, which must not count. A job that was done before the loop last polled would
- * have been told then, so it was still in the pool at the end of that poll; from there on only the time counts in
- * which the loop waited for events. The result is too short by at most the busy time of one iteration.
+ * have been told then. When that was is not known, only the ends of the iterations are, so: it was still in the pool
+ * at the end of the iteration before the last. From there on only the time counts in which the loop waited for events.
+ * The result is too short by at most the busy time of two iterations.
  */
 export class Pool {
   readonly counters = { poolSamples: 0, poolMs: 0 };
@@ -19,20 +20,20 @@ export class Pool {
     if (this.#waits) return;
     this.#waits = true;
     const from = now();
-    let polledAt = from;
-    let idleThen = idleMs();
-    const polled = () => {
+    let last = { at: from, idleMs: idleMs() };
+    let before = last;
+    const turned = () => {
       if (!this.#waits) return;
-      polledAt = now();
-      idleThen = idleMs();
-      afterPoll(polled);
+      before = last;
+      last = { at: now(), idleMs: idleMs() };
+      afterPoll(turned);
     };
-    afterPoll(polled);
+    afterPoll(turned);
     stat(
       '/',
       quiet(() => {
         this.#waits = false;
-        const ms = polledAt - from + Math.max(0, idleMs() - idleThen);
+        const ms = before.at - from + Math.max(0, idleMs() - before.idleMs);
         this.counters.poolSamples++;
         this.counters.poolMs += ms;
         if (ms > this.longestMs) this.longestMs = ms;

@@ -3,4 +3,4 @@ import { isMainThread } from 'node:worker_threads';
 import { connectProbe } from './probe.cjs';
 
 const path = process.env.MILLRACE_PROBE;
-if (path && isMainThread) connectProbe(path);
+if (path && isMainThread) connectProbe(path, false);

@@ -132,6 +132,8 @@ export interface Sample {
 export interface Commands {
   /** Whether it looks at all: what it costs shows in the difference. */
   subscribe: { on: boolean };
+  /** Takes a sample at once, which is sent before the answer. */
+  sample: Record<never, never>;
   /** Busy time before each request's handler; 0: none. */
   spin: { microseconds: number };
   /** Whether what goes to standard output and error is dropped. */
@@ -151,6 +153,7 @@ export interface Commands {
 /** What each command answers. */
 export interface Answers {
   subscribe: null;
+  sample: null;
   spin: null;
   mute: null;
   cork: null;

@@ -102,7 +102,8 @@ export class Stalls {
     this.#requestsHeld = [];
     if (!from) return;
     const queuedMs = to.queuedMs - from.queuedMs;
-    const held = to.at - from.at - (to.idleMs - from.idleMs) - queuedMs;
+    const busyMs = to.at - from.at - (to.idleMs - from.idleMs);
+    const held = busyMs - queuedMs;
     const events = to.events - from.events;
     const others = held - (to.syncMs - from.syncMs);
     if (held < LEAST_MS) {
@@ -110,7 +111,8 @@ export class Stalls {
       this.#usual.events += events;
       return;
     }
-    const long = requests.map((one) => ({ ...one, ms: one.ms - Math.min(one.ms, queuedMs) }));
+    // When within that time it had no core is not known: evenly.
+    const long = requests.map((one) => ({ ...one, ms: (one.ms * held) / busyMs }));
     const rest = others - events * this.#eventMs();
     long.push({ what: NO_REQUEST, from: from.at, to: to.at, ms: rest });
     const stalls = long.filter(({ ms }) => ms >= LEAST_MS);
