@@ -2,6 +2,20 @@ import type { TestServerOptions } from './testserver/options.js';
 import type { TestServer } from './testserver/start.js';
 
 export { type ErrorCode, MillraceError } from './errors.js';
+export { type ExplainProgress, explain } from './explain/explain.js';
+export type { LimitId } from './explain/limits.js';
+export type { ExplainOptions } from './explain/options.js';
+export type {
+  CapacityPoint,
+  Evidence,
+  ExperimentResult,
+  Explanation,
+  HotFunction,
+  MeasuredRatio,
+  Range,
+  Stage as PopulationStage,
+  Status,
+} from './explain/result.js';
 export { type LoadRun, load } from './load/load.js';
 export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
 export type {

@@ -1,13 +1,12 @@
-import { accessSync, constants as files, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { dirname } from 'node:path';
-import { MillraceError, usageError } from '../errors.js';
+import { usageError } from '../errors.js';
 import { type LoadResult, type LoadRun, load } from '../index.js';
-import { fileErrorReason } from '../load/file.js';
 import { EXIT, exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { type Invocation, newInvocation } from './invocation.js';
+import { checkWritable, textOptions } from './output.js';
 import { parseArguments } from './parse.js';
 import { showProgress } from './progress.js';
 
@@ -94,28 +93,27 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
   const { json, output, html } = invocation;
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
-  else console.log(await asText(result, invocation));
+  else console.log([await asText(result, invocation), ...(await why(result))].join('\n\n'));
   if (output !== undefined) writeFileSync(output, asJson);
   if (html === undefined) return;
   const { htmlReport } = await import('../report/html.js');
   writeFileSync(html, htmlReport(result));
 }
 
-async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
-  const { textReport } = await import('../report/text.js');
-  const { isTTY, columns = 80 } = process.stdout;
-  const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
-  return textReport(result, { color, width: columns, notes });
+/** The short form of an explanation, where a server was started: it is at hand for the long one. */
+async function why(result: LoadResult): Promise<string[]> {
+  const { command, connections, model } = result.plan;
+  if (!command) return [];
+  const { glance } = await import('../explain/glance.js');
+  const seen = glance(result);
+  if (!seen) return [];
+  const { wrapped } = await import('../report/text.js');
+  const load = model === 'closed' ? `-c ${connections}` : `-R ${result.plan.rate}`;
+  const line = `Why not more? ${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)} To be sure: millrace explain ${load} -- ${command.join(' ')}`;
+  return [wrapped(line, textOptions([]))];
 }
 
-/** Refuses a file that cannot be written before the run, not after it. */
-function checkWritable(path: string): void {
-  try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.isDirectory()) throw usageError(`'${path}' cannot be written: it is a directory`);
-    accessSync(found ? path : dirname(path), files.W_OK);
-  } catch (error) {
-    if (error instanceof MillraceError) throw error;
-    throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
-  }
+async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
+  const { textReport } = await import('../report/text.js');
+  return textReport(result, textOptions(notes));
 }

@@ -138,6 +138,8 @@ export interface Commands {
   spin: { microseconds: number };
   /** Whether what goes to standard output and error is dropped. */
   mute: { on: boolean };
+  /** Whether the parts of a response are collected and written at its end. */
+  cork: { on: boolean };
   /** Multiplies the bound of every agent that was seen; 1: as it was. */
   maxSockets: { factor: number };
   /** Time that each outbound call waits before it begins; 0: none. */
@@ -154,6 +156,7 @@ export interface Answers {
   sample: null;
   spin: null;
   mute: null;
+  cork: null;
   /** The bounds now in force. */
   maxSockets: number[];
   outboundDelay: null;

@@ -1,0 +1,111 @@
+/**
+ * The forms that throughput over connections takes. Parameters that are positive come as logarithms, so that bounds and
+ * intervals are simple.
+ */
+export type CurveName = 'bounds' | 'mva' | 'amdahl' | 'usl';
+
+/** What the parameters say; rates per second, times in seconds. */
+export interface Meaning {
+  logSingle: number;
+  logMaxThroughput: number;
+  logKnee: number;
+}
+
+export interface Curve {
+  name: CurveName;
+  low: readonly number[];
+  high: readonly number[];
+  /** From the response time of one request and the highest throughput seen. */
+  start: (singleSeconds: number, most: number) => number[];
+  /** Logarithm of the throughput at these numbers of connections, which rise. */
+  logThroughput: (parameters: readonly number[], connections: readonly number[]) => number[];
+  meaning: (parameters: readonly number[]) => Meaning;
+}
+
+/** Parameters of the curves with a plateau: logarithms of the throughput there and of the knee, which is at 1 or beyond. */
+const plateau = {
+  low: [-30, 0],
+  high: [30, 25],
+  start: (singleSeconds: number, most: number) => [
+    Math.log(most),
+    Math.max(0.1, Math.log(most * singleSeconds)),
+  ],
+  meaning: ([c = 0, k = 0]: readonly number[]) => ({
+    logSingle: k - c,
+    logMaxThroughput: c,
+    logKnee: k,
+  }),
+};
+
+/** Asymptotic bounds (Denning and Buzen 1978): X = min(N / R0, C). What holds if nothing waits before the knee. */
+const bounds: Curve = {
+  name: 'bounds',
+  ...plateau,
+  logThroughput: ([c = 0, k = 0], connections) =>
+    connections.map((n) => c + Math.min(0, Math.log(n) - k)),
+};
+
+/**
+ * A delay Z and one server with service time S, exactly (mean value analysis, Reiser and Lavenberg 1980):
+ * Q_0 = 0, R_n = S (1 + Q_(n-1)), X_n = n / (Z + R_n), Q_n = X_n R_n. Here C = 1 / S, and R0 = Z + S = knee / C.
+ */
+const mva: Curve = {
+  name: 'mva',
+  ...plateau,
+  logThroughput([c = 0, k = 0], connections) {
+    const service = Math.exp(-c);
+    const delay = service * Math.expm1(k);
+    const found: number[] = [];
+    let queue = 0;
+    let n = 0;
+    for (const wanted of connections) {
+      let throughput = 0;
+      for (; n < wanted; ) {
+        n += 1;
+        const response = service * (1 + queue);
+        throughput = n / (delay + response);
+        queue = throughput * response;
+      }
+      found.push(throughput > 0 ? Math.log(throughput) : (found.at(-1) ?? Number.NaN));
+    }
+    return found;
+  },
+};
+
+/** Universal Scalability Law (Gunther 2007): X = l N / (1 + s (N - 1) + k N (N - 1)). */
+const usl: Curve = {
+  name: 'usl',
+  low: [-30, 0, 0],
+  high: [30, 1, 1],
+  start: (singleSeconds) => [-Math.log(singleSeconds), 0.1, 0.0001],
+  logThroughput: ([l = 0, s = 0, k = 0], connections) =>
+    connections.map((n) => l + Math.log(n) - Math.log1p(s * (n - 1) + k * n * (n - 1))),
+  meaning: ([l = 0, s = 0, k = 0]) => {
+    const peak = Math.max(1, Math.sqrt((1 - s) / k));
+    const logMaxThroughput =
+      l + Math.log(peak) - Math.log1p(s * (peak - 1) + k * peak * (peak - 1));
+    return { logSingle: -l, logMaxThroughput, logKnee: logMaxThroughput - l };
+  },
+};
+
+/** The same with k = 0: a share s of the work is done one at a time (Amdahl 1967). It rises to l / s and never falls. */
+const amdahl: Curve = {
+  name: 'amdahl',
+  low: usl.low.slice(0, 2),
+  high: usl.high.slice(0, 2),
+  start: (singleSeconds, most) => usl.start(singleSeconds, most).slice(0, 2),
+  logThroughput: usl.logThroughput,
+  meaning: ([l = 0, s = 0]) => ({
+    logSingle: -l,
+    logMaxThroughput: l - Math.log(s),
+    logKnee: -Math.log(s),
+  }),
+};
+
+/** Simplest first: of two that fit alike the earlier one is taken. */
+export const curves: readonly Curve[] = [mva, bounds, amdahl, usl];
+
+/** Where the law's throughput is highest: N = sqrt((1 - s) / k). */
+export function logPeak([, s = 0, k = 0]: readonly number[]): number {
+  return Math.log((1 - s) / k) / 2;
+}

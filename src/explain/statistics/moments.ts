@@ -1,0 +1,12 @@
+/** The arithmetic mean; `NaN` of nothing. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The standard deviation of a sample, with n - 1; `NaN` of fewer than two values. */
+export function standardDeviation(values: readonly number[]): number {
+  if (values.length < 2) return Number.NaN;
+  const centre = mean(values);
+  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+  return Math.sqrt(squares / (values.length - 1));
+}

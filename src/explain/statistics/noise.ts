@@ -1,0 +1,17 @@
+/** What is told from noise at best: 3 %. */
+const leastNoise = 0.03;
+
+/** What is assumed of a machine that was not seen twice. */
+const unknownNoise = 0.1;
+
+/**
+ * The smallest change of a block's figure that is told from noise, as a share, from blocks of the same setting: twice the
+ * mean |log ratio| of any two of them, at least 3 %. Of two blocks it is the rule max(3 %, 2 |A/A|).
+ */
+export function noiseFloor(blocks: readonly number[]): number {
+  const logs = blocks.filter((value) => value > 0).map(Math.log);
+  const differences = logs.flatMap((a, i) => logs.slice(i + 1).map((b) => Math.abs(a - b)));
+  if (differences.length === 0) return unknownNoise;
+  const sum = differences.reduce((total, difference) => total + difference, 0);
+  return Math.max(leastNoise, (2 * sum) / differences.length);
+}
