@@ -9,7 +9,7 @@ import {
 import { busiest, cpuMsOf, type Facts, factsOf, type Seen } from './facts.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { Observation } from './observation.js';
-import { hotFunctions } from './profile.js';
+import { analyseProfile, type CpuProfile } from './profile.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
 import type { Sample } from './sample.js';
@@ -390,8 +390,9 @@ async function profiled(
   onStep('taking a profile');
   const profile = subject.hub.command('profile', { ms: PROFILE_MS }).catch(() => []);
   await subject.block({ settleMs: 0, measureMs: PROFILE_MS });
-  const profiles = await profile;
-  return hotFunctions(profiles);
+  const views = (await profile).map((it) => analyseProfile(it as CpuProfile));
+  const busiestView = views.sort((a, b) => b.busyMs - a.busyMs)[0];
+  return busiestView?.self ?? [];
 }
 
 function pointsOf(facts: Facts, { base, changed }: Blocks): CapacityPoint[] {

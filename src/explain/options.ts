@@ -1,7 +1,8 @@
 import type { Duration, LoadOptions } from '../load/options.js';
 
 /** What `explain()` takes: the load as `load()` takes it, and how to look. */
-export interface ExplainOptions extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup'> {
+export interface ExplainOptions
+  extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup'> {
   /** The server's process; by default the command's, or the local owner of the target's port. */
   pid?: number;
   /** Time for everything, the start of the server included. Default 60 s. */

@@ -120,6 +120,7 @@ export class Subject {
     this.#signal.throwIfAborted();
     if (change.probe) await this.#tell(change.probe.on);
     try {
+      await this.hub?.sampledAfter(performance.now(), SAMPLE_PATIENCE_MS);
       const load = {
         ...(change.alone ? alone(this.#options) : this.#options),
         ...change.load,

@@ -35,6 +35,10 @@ const PERFORMERS: Performers = {
     output.muted = on;
     return null;
   },
+  cork({ observer }, { on }) {
+    observer.cork.turn(on);
+    return null;
+  },
   maxSockets: ({ observer }, { factor }) => observer.clientRequests.bounds.scale(factor),
   outboundDelay({ observer }, { ms }) {
     observer.clientRequests.delay(ms);

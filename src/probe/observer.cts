@@ -2,6 +2,7 @@ import { Calls } from './calls.cjs';
 import { ClientRequests } from './client-requests.cjs';
 import { now, toMonotonic } from './clock.cjs';
 import { Collections } from './collections.cjs';
+import { Cork } from './cork.cjs';
 import { Fetches } from './fetches.cjs';
 import { levels } from './levels.cjs';
 import { loopAccount } from './loop.cjs';
@@ -23,6 +24,7 @@ export class Observer {
   readonly #stalls: Stalls;
   readonly #calls = new Calls();
   readonly fetches: Fetches;
+  readonly cork = new Cork();
   readonly #pool = new Pool();
   #samples = 0;
 

@@ -45,6 +45,7 @@ export const connectProbe = quiet((path: string, running: boolean): void => {
     unsubscribe(START, serve);
     observe(false);
     observer.requests.spin(0);
+    observer.cork.turn(false);
     observer.clientRequests.restore();
     observer.fetches.delay(0);
     output.uninstall();
