@@ -75,16 +75,15 @@ export async function explain(
       if (attach) await attachTo(subject, hub);
     }
     const facts = inventory(subject.pid, subject.endpoint);
-    const { sample, tookMs, identityBytes } = await sampleOf(subject.options);
+    const sampled = await sampleOf(subject.options);
     const found = await investigate(subject, {
       setting: {
         probe: hub !== null && hub.processes.length > 0,
         restart: subject.canRestart,
         moreLoad: facts.sameHost || allowMoreLoad,
       },
-      sample,
-      sampleMs: tookMs,
-      identityBytes,
+      sampled,
+      signal,
       untilMs: begun + budgetMs,
       onStep,
     });
@@ -93,7 +92,7 @@ export async function explain(
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: performance.now() - begun,
-      interrupted: false,
+      interrupted: found.interrupted,
       ...conclude(found, unseen(facts, hub, command !== undefined)),
     };
   } finally {

@@ -87,8 +87,11 @@ function waitOf(facts: Facts): string {
 }
 
 /** Busy time that the probe adds per request in the experiment, ms: enough to show, little enough to bear. */
-export function injectedMs({ loop }: Facts): number {
-  return Math.min(5, Math.max(0.02, (loop?.cpuMs ?? 0.1) * 0.6));
+export function injectedMs({ loop, throughput }: Facts): number {
+  if (!loop) return 0.05;
+  // Of a busy loop what holds it per request, with a core or without one.
+  const each = loop.busy >= SATURATED ? (loop.busy * 1000) / Math.max(1, throughput) : loop.cpuMs;
+  return Math.min(20, Math.max(0.02, each * 0.6));
 }
 
 /** Throughput after `addedMs` in series with a response time. */
