@@ -61,6 +61,7 @@ export const tooFewConnections: Judge = (facts) => {
         : []),
     ],
     evidence: loopEvidence(facts),
+    otherwise: 'unchanged',
     predictions: {
       'connections x2': withMore(facts, 2),
       'connections /2': { low: 0.47, high: 0.56 },
@@ -135,6 +136,7 @@ export const generatorSaturated: Judge = (facts) => {
       { what: 'generator busy', value: generator.busy, unit: '1', source: 'load' },
       { what: 'sockets unread by the generator', value: unread, unit: '1', source: 'sockets' },
     ],
+    otherwise: 'unchanged',
     predictions: { 'two generators': { low: 1.12, high: 2.05 }, 'connections x2': about(1, 0.12) },
     remedy: {
       change: `more threads (-t ${threads * 2}), on cores that the server does not use`,
@@ -169,6 +171,7 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
       `${rate(throughput)} responses a second, of which good: ${rate(goodput)} (goodput)`,
     ],
     evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
+    otherwise: 'unknown',
     predictions: { 'connections x2': UNCHANGED },
     remedy: {
       change: limited

@@ -24,6 +24,7 @@ export const gcYoung: Judge = (facts) => {
     evidence: [
       { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'young generation x4': freed(part, 0.25, 1.15) },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
@@ -57,6 +58,7 @@ export const gcOld: Judge = (facts) => {
       { what: 'longest collection', value: inside.gc.longestMs, unit: 'ms', source: 'probe' },
       { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'heap x2': freed(part, 0.2, 1.1) },
     remedy: {
       change:
@@ -110,6 +112,7 @@ export function memoryGrowth(retained: Retained | null): Judge {
         { what: 'held after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
         { what: 'held per request', value: each, unit: 'B', source: 'probe' },
       ],
+      otherwise: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
         change: 'find what holds them: two heap snapshots, and compare what has grown',

@@ -1,5 +1,7 @@
 import { rate, share, time } from '../../report/units.js';
 import type { Judge } from '../suspect.js';
+import { SATURATED } from './load.js';
+import { busyLoop } from './loop.js';
 
 /** CPU time per response of the blocks at the same load, in the order of time. */
 export interface Ageing {
@@ -17,7 +19,9 @@ const GROWN = 1.2;
  * @param blocks at one load; those of the warm-up left out
  */
 export function degradesOverTime(blocks: Ageing[]): Judge {
-  return ({ throughput }) => {
+  return (facts) => {
+    const { throughput, loop } = facts;
+    const busy = loop !== null && loop.busy >= SATURATED;
     const limit = 'degrades-over-time';
     const [first] = blocks;
     const last = blocks.at(-1);
@@ -35,6 +39,7 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
     const back = last.cpuMs / start;
     return {
       limit,
+      ...(busy && { within: 'event-loop-cpu' as const }),
       weight: Math.min(0.98, 0.6 + (ratio - 1) / 2),
       sentence: `requests become dearer: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU each within ${rate(last.requests - first.requests)} requests; something grows with each and is gone through by each.`,
       arithmetic: [
@@ -44,7 +49,11 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
         { what: 'CPU per response, first block', value: first.cpuMs, unit: 'ms', source: 'proc' },
         { what: 'CPU per response, last block', value: last.cpuMs, unit: 'ms', source: 'proc' },
       ],
-      predictions: { 'fresh start': { low: 0.2 / back, high: 1.6 / back } },
+      otherwise: 'unknown',
+      predictions: {
+        ...(busy && busyLoop(facts)),
+        'fresh start': { low: 0.2 / back, high: 1.6 / back },
+      },
       remedy: {
         change:
           'find what grows: a list, listeners, routes added per request; until then a restart helps for a while',

@@ -17,6 +17,7 @@ export function explanationText(explanation: Explanation, options: TextOptions):
       ...list(sheet, planSentence(explanation.load.plan), 2, 'dim'),
       ...options.notes.flatMap((note) => paragraph(sheet, `note: ${note}`, 6)),
     ],
+    earlyEndLines(explanation, sheet),
     verdictLines(explanation, sheet),
     populationLines(explanation, sheet),
     experimentLines(explanation, sheet),
@@ -29,6 +30,16 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     .filter((block) => block.length > 0)
     .map((block) => block.join('\n'))
     .join('\n\n');
+}
+
+/** What ended it before its time, first of all. */
+function earlyEndLines({ serverEnded, interrupted }: Explanation, sheet: Sheet): string[] {
+  if (serverEnded !== null) {
+    return paragraph(sheet, `! The server ${serverEnded}: what follows was seen before.`, 2, 'bad');
+  }
+  return interrupted
+    ? [sheet.paint('warning', 'Interrupted: what follows was found by then.')]
+    : [];
 }
 
 function verdictLines({ verdict }: Explanation, sheet: Sheet): string[] {
