@@ -226,6 +226,22 @@ describe('what it does when told', () => {
     });
   });
 
+  test('cork: a response comes in one, unless it is too large', async () => {
+    await served({}, async ({ hub, port, drive }) => {
+      await drive('/hello', { connections: 1, requests: 1 });
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const parts = async () => (await received(port, '/parts', agent)).map(String);
+      assert.equal((await parts()).join(), 'a,b,c');
+      await hub.command('cork', { on: true });
+      for (let count = 0; count < 3; count++) assert.deepEqual(await parts(), ['abc']);
+      const size = Buffer.concat(await received(port, '/big', agent)).length;
+      assert.equal(size, 64 * 65_536);
+      await hub.command('cork', { on: false });
+      assert.equal((await parts()).join(), 'a,b,c');
+      agent.destroy();
+    });
+  });
+
   test('maxSockets: waiting calls start at once, and the old bound holds again', async () => {
     for (const path of ['/agent', '/closing']) {
       await withDependency(async (to, dependency) => {
@@ -551,6 +567,28 @@ function request(port, path, agent = false) {
   return new Promise((resolve, reject) => {
     const sent = get({ host: '127.0.0.1', port, path, agent }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode));
+    });
+    sent.on('error', reject);
+  });
+}
+
+/** What comes of a response's body before anything else does, and so on. */
+function received(port, path, agent) {
+  return new Promise((resolve, reject) => {
+    const turns = [];
+    let turn = null;
+    const sent = get({ host: '127.0.0.1', port, path, agent }, (response) => {
+      response.on('data', (chunk) => {
+        if (turn) turn.push(chunk);
+        else {
+          turn = [chunk];
+          turns.push(turn);
+          setImmediate(() => {
+            turn = null;
+          });
+        }
+      });
+      response.on('end', () => resolve(turns.map((chunks) => Buffer.concat(chunks))));
     });
     sent.on('error', reject);
   });

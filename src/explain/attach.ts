@@ -110,19 +110,21 @@ async function helloOf(hub: ProbeHub, pid: number, signal: AbortSignal): Promise
   }
 }
 
-async function load(pid: number, url: string, path: string, signal: AbortSignal): Promise<void> {
+async function load(pid: number, url: string, channel: string, signal: AbortSignal): Promise<void> {
   const client = await CdpClient.connect(url, signal);
   try {
     signal.addEventListener('abort', () => client.close());
     const own = await evaluate(client, 'process.pid');
     if (own !== pidWithin(pid)) throw new Error(`port ${PORT} belongs to process ${own}`);
-    await evaluate(
-      client,
-      `require(${JSON.stringify(PROBE)}).connectProbe(${JSON.stringify(path)}, true);
-      // Closing waits for this connection to end.
-      { const { close } = require('node:inspector'); setTimeout(() => { try { close(); } catch {} }, 1); }
-      undefined;`,
-    );
+    const path = JSON.stringify(channel);
+    try {
+      const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;
+      await evaluate(client, `${connect}; undefined`);
+    } finally {
+      // It ends this connection. Node 20 may crash if the connection ends from here meanwhile.
+      await evaluate(client, "setImmediate(require('node:inspector').close); undefined");
+      await client.ended;
+    }
   } finally {
     client.close();
   }

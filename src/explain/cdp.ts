@@ -90,6 +90,15 @@ export class CdpClient {
     });
   }
 
+  /** Resolves when the connection has ended, whoever ended it. */
+  get ended(): Promise<void> {
+    const socket = this.#socket;
+    return new Promise((resolve) => {
+      if (socket.closed) resolve();
+      else socket.once('close', () => resolve());
+    });
+  }
+
   close(): void {
     this.#send(CLOSE, Buffer.alloc(0));
     this.#socket.destroySoon();

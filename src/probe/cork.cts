@@ -1,58 +1,57 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { every } from './clock.cjs';
+import { quiet } from './clock.cjs';
 
 const START = 'http.server.request.start';
-/** A handler that waits for 'drain' is let go on after this time at most. */
-const FLUSH_MS = 5;
+const FINISH = 'http.server.response.finish';
 
-/** Collects the parts of each response: Node itself uncorks the socket at the response's end. */
+type Write = ServerResponse['write'];
+
+/**
+ * Collects the parts of each response, from the first to the end, which uncorks it. One whose writer is told to wait
+ * for 'drain' is let go before. Millrace's own stack collects within a turn anyway, and never beyond.
+ */
 export class Cork {
-  readonly #corked = new Set<Socket>();
-  #timer: NodeJS.Timeout | null = null;
+  readonly #corked = new Set<ServerResponse>();
+  #on = false;
 
   turn(on: boolean): void {
-    if (on === (this.#timer !== null)) return;
-    clearInterval(this.#timer ?? undefined);
-    this.#timer = on ? every(FLUSH_MS, this.#flush) : null;
+    if (on === this.#on) return;
+    this.#on = on;
     if (on) {
       subscribe(START, this.#onStart);
+      subscribe(FINISH, this.#onFinish);
       return;
     }
     unsubscribe(START, this.#onStart);
-    for (const socket of this.#corked) this.#release(socket);
+    unsubscribe(FINISH, this.#onFinish);
+    for (const response of [...this.#corked]) this.#release(response);
   }
 
-  readonly #onStart = (message: unknown) => {
-    try {
-      const { socket } = (message as { response: ServerResponse }).response;
-      // Pipelined responses have their socket later.
-      if (!socket || this.#corked.has(socket)) return;
-      socket.cork();
-      this.#corked.add(socket);
-    } catch {
-      // An application's own objects may be anything.
-    }
-  };
-
-  /** What has ended was uncorked; what is full must leave, or its writer would wait for ever. */
-  readonly #flush = () => {
-    for (const socket of this.#corked) {
-      if (socket.destroyed || socket.writableCorked === 0) this.#corked.delete(socket);
-      else if (socket.writableNeedDrain) {
-        socket.uncork();
-        socket.cork();
+  readonly #onStart = quiet((message: unknown) => {
+    const { response } = message as { response: ServerResponse };
+    const cork = this;
+    const { write } = response;
+    let isFirst = true;
+    response.write = function (this: ServerResponse, ...args: Parameters<Write>) {
+      if (isFirst && cork.#on) {
+        isFirst = false;
+        cork.#corked.add(this);
+        this.cork();
       }
-    }
-  };
+      const goOn = write.apply(this, args);
+      if (!goOn) cork.#release(this);
+      return goOn;
+    } as Write;
+  });
 
-  #release(socket: Socket): void {
-    this.#corked.delete(socket);
-    try {
-      if (!socket.destroyed && socket.writableCorked > 0) socket.uncork();
-    } catch {
-      // As above.
-    }
+  readonly #onFinish = quiet((message: unknown) => {
+    this.#corked.delete((message as { response: ServerResponse }).response);
+  });
+
+  #release(response: ServerResponse): void {
+    if (!this.#corked.delete(response)) return;
+    // What has ended was uncorked by that; its socket may be at the next response.
+    if (!response.writableEnded && !response.destroyed) response.uncork();
   }
 }
