@@ -1,7 +1,21 @@
 import type { TestServerOptions } from './testserver/options.js';
 import type { TestServer } from './testserver/start.js';
 
+export { type CapacityRun, capacity } from './capacity/capacity.js';
+export type { CapacityOptions } from './capacity/options.js';
+export type {
+  CapacityCurve,
+  CapacityLevel,
+  CapacityProgress,
+  CapacityResult,
+  RateTrial,
+  Search,
+  SearchEnd,
+  Sweep,
+  SweepEnd,
+} from './capacity/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
+export type { Estimate } from './explain/capacity/fit.js';
 export { type LoadRun, load } from './load/load.js';
 export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
 export type {

@@ -1,13 +1,12 @@
-import { accessSync, constants as files, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { dirname } from 'node:path';
-import { MillraceError, usageError } from '../errors.js';
+import { usageError } from '../errors.js';
 import { type LoadResult, type LoadRun, load } from '../index.js';
-import { fileErrorReason } from '../load/file.js';
 import { EXIT, exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { type Invocation, newInvocation } from './invocation.js';
+import { checkWritable, textOptions } from './output.js';
 import { parseArguments } from './parse.js';
 import { showProgress } from './progress.js';
 
@@ -103,19 +102,5 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
 
 async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
   const { textReport } = await import('../report/text.js');
-  const { isTTY, columns = 80 } = process.stdout;
-  const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
-  return textReport(result, { color, width: columns, notes });
-}
-
-/** Refuses a file that cannot be written before the run, not after it. */
-function checkWritable(path: string): void {
-  try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.isDirectory()) throw usageError(`'${path}' cannot be written: it is a directory`);
-    accessSync(found ? path : dirname(path), files.W_OK);
-  } catch (error) {
-    if (error instanceof MillraceError) throw error;
-    throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
-  }
+  return textReport(result, textOptions(notes));
 }

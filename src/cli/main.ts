@@ -16,9 +16,12 @@ export async function main(args: string[]): Promise<number> {
 async function dispatch(args: string[]): Promise<number> {
   const [first = '', ...rest] = args;
   if (first === 'help') return help(rest[0]);
-  if (asksFor(['-h', '--help'], args)) return help(first === 'testserver' ? first : undefined);
+  if (asksFor(['-h', '--help'], args)) {
+    return help(TOPICS.includes(first) ? first : undefined);
+  }
   if (asksFor(['-v', '--version'], args)) return version();
   if (first === 'testserver') return (await import('./testserver.js')).testServerCommand(rest);
+  if (first === 'capacity') return (await import('./capacity.js')).capacityCommand(rest);
   const { loadCommand } = await import('./load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
@@ -29,10 +32,13 @@ function asksFor(flags: string[], args: string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
 }
 
+const TOPICS = ['testserver', 'capacity'];
+
 async function help(topic: string | undefined): Promise<number> {
-  const { flagHelp, helpText, testServerHelpText } = await import('./help.js');
+  const { capacityHelpText, flagHelp, helpText, testServerHelpText } = await import('./help.js');
   if (topic === undefined || topic === 'load') console.log(helpText());
   else if (topic === 'testserver') console.log(testServerHelpText());
+  else if (topic === 'capacity') console.log(capacityHelpText());
   else console.log(flagHelp(topic));
   return EXIT.ok;
 }

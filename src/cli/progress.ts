@@ -1,4 +1,4 @@
-import type { LoadRun, Snapshot } from '../index.js';
+import type { CapacityProgress, LoadRun, Snapshot } from '../index.js';
 import { count, duration, plural, rate, time } from '../report/units.js';
 
 const REDRAW_MS = 200;
@@ -17,6 +17,26 @@ export async function showProgress(run: LoadRun): Promise<void> {
     }
   } finally {
     stderr.write(CLEAR_LINE);
+  }
+}
+
+/** The step of an explanation, in one line on stderr; nothing if that is not a terminal. */
+export class StepLine {
+  readonly #shown: boolean;
+
+  constructor(wanted: boolean) {
+    this.#shown = wanted && process.stderr.isTTY === true;
+  }
+
+  show({ step, elapsedMs, budgetMs }: CapacityProgress): void {
+    if (!this.#shown) return;
+    const { stderr } = process;
+    const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;
+    stderr.write(`${CLEAR_LINE}${paint(line.slice(0, stderr.columns - 1))}`);
+  }
+
+  clear(): void {
+    if (this.#shown) process.stderr.write(CLEAR_LINE);
   }
 }
 
