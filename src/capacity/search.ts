@@ -13,6 +13,7 @@ import { nextRate, thresholdOf } from './threshold.js';
 const shares = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.12, confirm: 0.15 };
 
 const shortestBlockMs = 1000;
+const leastSingleMs = 1000;
 
 /** A block lasts this many times the latency that must not be exceeded: what grows slowly shows. */
 const boundsPerBlock = 40;
@@ -76,7 +77,8 @@ class SearchRun {
     const { ms } = this.#budget;
     this.#budget.step('warming up');
     const first = await this.#target.warmUp(Math.min(10, flatOutConnections), shares.warmup * ms);
-    this.#single = await this.#closed('one request after the other', 1, shares.single * ms);
+    const singleMs = Math.max(leastSingleMs, shares.single * ms);
+    this.#single = await this.#closed('one request after the other', 1, singleMs);
     if (this.#single === null) return first;
     const never = neverHolds(this.#single, this.#conditions);
     if (never !== null) {
@@ -259,7 +261,7 @@ function neverHolds(single: LoadResult, conditions: readonly Condition[]): strin
     const slow = times.values.reduce((n, { ms, count }) => (ms > boundMs ? n + count : n), 0);
     const allowed = (1 - quantile) * times.count;
     // More than three standard deviations over what chance gives.
-    if (measured !== null && slow > allowed + 3 * Math.sqrt(allowed) + 1) {
+    if (measured !== null && slow > allowed + 3 * Math.sqrt(quantile * allowed) + 1) {
       return `not even one request at a time holds ${text}: ${measured}`;
     }
   }
