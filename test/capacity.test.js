@@ -179,7 +179,7 @@ describe('sweep of a simulated server', () => {
       clientBound: n === 4 && met++ === 0,
     }));
     assert.equal(once.ended, 'past-knee');
-    assert.ok(once.levels.every(({ clientBound }) => !clientBound));
+    assert.ok(once.levels.every(({ clientBound, blocks }) => !clientBound && blocks.length === 3));
     const always = await sweep(bounds(0.05, 1e9), 1024, (n) => ({ clientBound: n >= 64 }));
     assert.equal(always.ended, 'client-bound');
     assert.equal(always.levels.at(-1).clientBound, true);

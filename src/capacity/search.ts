@@ -10,7 +10,7 @@ import type { Target } from './target.js';
 import { nextRate, thresholdOf } from './threshold.js';
 
 /** Shares of the budget. */
-const shares = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.12, confirm: 0.15 };
+const shares = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.15, confirm: 0.15 };
 
 const shortestBlockMs = 1000;
 const leastSingleMs = 1000;
