@@ -1,10 +1,10 @@
 // The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
+import { parseCondition } from '../load/condition.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
 import { splitHeader } from '../load/header.js';
 import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../units.js';
-import { parseCondition } from './failon.js';
 import type { Flag } from './flag.js';
 import type { Invocation } from './invocation.js';
 import type { Refusals } from './parse.js';

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
+import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './capacity-flags.js';
 import { EXIT_CODES } from './exit.js';
 import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
 import { dashed, type Flag, namesOf, signature } from './flag.js';
@@ -10,6 +11,10 @@ const EXPLAIN_USAGE = [
   form('millrace explain [flags] URL', 'why only so many requests per second?'),
   form('millrace explain [flags] -- COMMAND', 'the same, and it sees inside'),
 ];
+const CAPACITY_USAGE = [
+  form('millrace capacity [flags] URL', 'how much can it take?'),
+  form('millrace capacity [flags] -- COMMAND', 'the same; starts and stops it'),
+];
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
 /** The forms of the command line, a line each; for help and reference page. */
@@ -17,6 +22,7 @@ export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
   form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
   ...EXPLAIN_USAGE,
+  ...CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
@@ -54,6 +60,17 @@ export function explainHelpText(): string {
   ].join('\n');
 }
 
+/** What `millrace capacity --help` prints. */
+export function capacityHelpText(): string {
+  const others = CAPACITY_FLAGS.filter((flag) => !CAPACITY_OWN_FLAGS.includes(flag));
+  return [
+    usage(CAPACITY_USAGE),
+    ...CAPACITY_OWN_FLAGS.map(row),
+    '',
+    ...wrap(`As in millrace load: ${others.map(({ name }) => dashed(name)).join(' ')}`),
+  ].join('\n');
+}
+
 /** What `millrace testserver --help` prints. */
 export function testServerHelpText(): string {
   return [usage([TEST_SERVER_USAGE]), ...TEST_SERVER_FLAGS.map(row)].join('\n');
@@ -61,7 +78,12 @@ export function testServerHelpText(): string {
 
 /** All about the flag of that name, with or without dashes. */
 export function flagHelp(given: string): string {
-  const flags: Flag<never>[] = [...LOAD_FLAGS, ...OWN_FLAGS, ...TEST_SERVER_FLAGS];
+  const flags: Flag<never>[] = [
+    ...LOAD_FLAGS,
+    ...OWN_FLAGS,
+    ...CAPACITY_OWN_FLAGS,
+    ...TEST_SERVER_FLAGS,
+  ];
   const name = given.replace(/^--?/, '');
   const found = flags.filter((flag) => namesOf(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');
