@@ -91,6 +91,7 @@ export const shape = [
     name: 'limiter',
     flags: ['-c', '10'],
     expected: ['errors'],
+    partly: ['event-loop-cpu', 'single-core'],
     because: '300 good answers in each second, whatever the load; all others are 429',
     remedy: { change: 'no rate limit', env: { REMEDY: '1' } },
   },
