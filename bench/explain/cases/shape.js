@@ -49,11 +49,11 @@ export const shape = [
   {
     name: 'generator-pipelined',
     service: 'raw',
-    flags: ['-c', '50', '-p', '64', '-t', '1'],
+    flags: ['-c', '50', '-p', '256', '-t', '1'],
     surroundings: { serverCores: '0', clientCores: '1' },
     expected: ['generator-saturated'],
     because:
-      'one read and one write of the server for 64 requests, which it does not parse; the client takes 64 responses out of what it reads',
+      'one read and one write of the server for up to 256 requests, which it does not parse; the client takes 64 responses out of what it reads',
   },
   {
     name: 'shared-core',
