@@ -305,6 +305,9 @@ export const acceptRate: Judge = (facts) => {
   const seconds = load.durationMs / 1000;
   const opened = load.connections.opened / seconds;
   if (!inside?.loops || !facts.loop) return null;
+  if (load.connections.opened < 3 * load.plan.connections) {
+    return { limit, why: 'connections are kept' };
+  }
   const perLoop = opened / inside.loops;
   const queue = facts.sockets?.listen?.waiting ?? 0;
   if (perLoop < 0.7 || perLoop > 1.5 || queue < 2 || facts.loop.busy < SATURATED) {
