@@ -20,10 +20,15 @@ export class Results {
   /** Adds a case with its result and the lines of its summary. */
   add(bench, result, lines) {
     this.#raw.cases[bench.name] = { case: bench, ...result };
+    this.conclude(lines);
+    writeFileSync(join(this.#directory, 'raw.json'), `${JSON.stringify(this.#raw, null, 1)}\n`);
+  }
+
+  /** Adds lines to the summary that are of no single case. */
+  conclude(lines) {
     this.#summary.push(...lines);
     mkdirSync(this.#directory, { recursive: true });
     writeFileSync(join(this.#directory, 'summary.md'), this.#summary.join('\n'));
-    writeFileSync(join(this.#directory, 'raw.json'), `${JSON.stringify(this.#raw, null, 1)}\n`);
   }
 
   /** The folder, from where the harness runs. */

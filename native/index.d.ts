@@ -262,6 +262,8 @@ export interface NativeOutcome {
   latencyMs: NativeDistribution
   /** Done minus sent. */
   serviceTimeMs: NativeDistribution
+  /** First byte to last byte of the responses that came in parts. */
+  gapMs: NativeDistribution
   /** Connects. */
   connectMs: NativeDistribution
   /** Handshakes. */
@@ -338,6 +340,8 @@ export interface NativePlan {
   connectTimeoutMs: number
   /** For origins with TLS. */
   tls: NativeTls
+  /** Send an empty line when the first part of a response has arrived; kept connections only. */
+  nudge: boolean
   /** For random numbers: below 2^53. */
   seed: number
 }
@@ -468,6 +472,8 @@ export interface NativeWarmup {
   durationMs: number
   /** Requests that were sent in it. */
   requests: number
+  /** Responses to them that came in the measurement. */
+  completedLater: number
 }
 
 /** A window of 100 ms. */

@@ -1,5 +1,5 @@
-// Writes docs/reference/cli.md from the tables of flags, and the tables of docs/reference/stack.md from the limits and
-// counters of the stack, of the build in dist/:
+// Writes docs/reference/cli.md from the tables of flags, docs/reference/limits.md from the catalogue of explain, and the
+// tables of docs/reference/stack.md from the limits and counters of the stack, of the build in dist/:
 //
 //   npm run build:ts && node scripts/reference.js
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ import { USAGE } from '../dist/cli/help.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
 import { LIMITS } from '../dist/http/limits.js';
+import { limitsPage } from './limits-page.js';
 
 const HEAD = `# The command line
 
@@ -116,5 +117,6 @@ function comments(file, name) {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   writeFileSync(new URL('../docs/reference/cli.md', import.meta.url), referencePage());
+  writeFileSync(new URL('../docs/reference/limits.md', import.meta.url), limitsPage());
   writeFileSync(STACK_PAGE, stackPage());
 }

@@ -16,6 +16,20 @@ export type {
 } from './capacity/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
 export type { Estimate } from './explain/capacity/fit.js';
+export { type ExplainProgress, explain } from './explain/explain.js';
+export type { LimitId } from './explain/limits.js';
+export type { ExplainOptions } from './explain/options.js';
+export type {
+  CapacityPoint,
+  Evidence,
+  ExperimentResult,
+  Explanation,
+  HotFunction,
+  MeasuredRatio,
+  Range,
+  Stage as PopulationStage,
+  Status,
+} from './explain/result.js';
 export { type LoadRun, load } from './load/load.js';
 export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
 export type {

@@ -1,12 +1,8 @@
 // The reports of a result: as text, as a page in a real browser, and the schema of the JSON. Long because all three
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
 import { buckets } from '../dist/report/buckets.js';
 import { htmlReport } from '../dist/report/html.js';
 import { intervals } from '../dist/report/intervals.js';
@@ -21,6 +17,7 @@ import {
   share,
   time,
 } from '../dist/report/units.js';
+import { cutOff, skip, startBrowser } from './report/browser.js';
 import { fitsPublished, isResult } from './result-schema.js';
 
 const fixtures = new URL('./fixtures/', import.meta.url);
@@ -455,51 +452,16 @@ describe('page', () => {
   });
 });
 
-const browsers = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-const executablePath = browsers.find((path) => path !== undefined && existsSync(path));
-const skip = executablePath ? false : 'no Chromium found; set CHROMIUM to its path';
-
 describe('page in a browser', { skip }, () => {
   let browser;
-  let folder;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'millrace-report-'));
-    const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
-    const offline = ['--disable-background-networking', '--disable-component-update'];
-    browser = await chromium.launch({
-      executablePath,
-      args: ['--no-sandbox', ...quiet, ...offline],
-    });
+    browser = await startBrowser();
   });
 
-  after(async () => {
-    await browser?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => browser?.close());
 
-  /** Opens a report; whatever the page complains about or asks for beside itself is in `complaints`. */
-  async function open(result, { width = 1280, colorScheme = 'light' } = {}) {
-    const path = join(folder, 'report.html');
-    writeFileSync(path, htmlReport(result));
-    const url = pathToFileURL(path).href;
-    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-    const complaints = [];
-    page.on('console', (message) => {
-      // The browser's advice on drawnPixels, which reads a plot twice.
-      if (!message.text().startsWith('Canvas2D:')) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => request.url() !== url && complaints.push(request.url()));
-    await page.goto(url);
-    return { page, complaints };
-  }
+  const open = (result, options) => browser.open(htmlReport(result), options);
 
   /** How many pixels of each plot have the colour of the first series. */
   async function drawnPixels(page) {
@@ -520,21 +482,6 @@ describe('page in a browser', { skip }, () => {
         }
         return pixels;
       });
-    });
-  }
-
-  /** What reaches beyond the element that holds it, or beyond the page. */
-  function cutOff(page) {
-    return page.evaluate(() => {
-      const cut = [];
-      for (const element of document.querySelectorAll('body *')) {
-        if (element.closest('.uplot')) continue;
-        const inner = element.getBoundingClientRect();
-        const outer = element.parentElement.getBoundingClientRect();
-        if (inner.width > 0 && inner.right > outer.right + 1) cut.push(element.outerHTML);
-      }
-      const { scrollWidth, clientWidth } = document.documentElement;
-      return scrollWidth > clientWidth ? [...cut, `${scrollWidth} wide`] : cut;
     });
   }
 

@@ -2,6 +2,7 @@ import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
 import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './capacity-flags.js';
 import { EXIT_CODES } from './exit.js';
+import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
 import { dashed, type Flag, namesOf, signature } from './flag.js';
 import { LOAD_FLAGS } from './flags.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
@@ -10,12 +11,17 @@ const CAPACITY_USAGE = [
   form('millrace capacity [flags] URL', 'how much can it take?'),
   form('millrace capacity [flags] -- COMMAND', 'the same; starts and stops it'),
 ];
+const EXPLAIN_USAGE = [
+  form('millrace explain [flags] URL', 'why only so many requests per second?'),
+  form('millrace explain [flags] -- COMMAND', 'the same, and it sees inside'),
+];
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
 /** The forms of the command line, a line each; for help and reference page. */
 export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
   form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
+  ...EXPLAIN_USAGE,
   ...CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   form('millrace', 'a demo of both'),
@@ -43,12 +49,21 @@ export function helpText(): string {
   ].join('\n');
 }
 
+/** What `millrace explain --help` prints. */
+export function explainHelpText(): string {
+  return subcommandHelp(EXPLAIN_USAGE, OWN_FLAGS, EXPLAIN_FLAGS);
+}
+
 /** What `millrace capacity --help` prints. */
 export function capacityHelpText(): string {
-  const others = CAPACITY_FLAGS.filter((flag) => !CAPACITY_OWN_FLAGS.includes(flag));
+  return subcommandHelp(CAPACITY_USAGE, CAPACITY_OWN_FLAGS, CAPACITY_FLAGS);
+}
+
+function subcommandHelp<Own extends Flag<never>>(forms: string[], own: Own[], all: Own[]): string {
+  const others = all.filter((flag) => !own.includes(flag));
   return [
-    usage(CAPACITY_USAGE),
-    ...CAPACITY_OWN_FLAGS.map(row),
+    usage(forms),
+    ...own.map(row),
     '',
     ...wrap(`As in millrace load: ${others.map(({ name }) => dashed(name)).join(' ')}`),
   ].join('\n');
@@ -61,7 +76,8 @@ export function testServerHelpText(): string {
 
 /** All about the flag of that name, with or without dashes. */
 export function flagHelp(given: string): string {
-  const flags: Flag<never>[] = [...LOAD_FLAGS, ...CAPACITY_OWN_FLAGS, ...TEST_SERVER_FLAGS];
+  const own: Flag<never>[] = [...OWN_FLAGS, ...CAPACITY_OWN_FLAGS];
+  const flags: Flag<never>[] = [...LOAD_FLAGS, ...own, ...TEST_SERVER_FLAGS];
   const name = given.replace(/^--?/, '');
   const found = flags.filter((flag) => namesOf(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');

@@ -37,14 +37,20 @@ export interface OutsideView {
     server: number;
     /** This process, its generator included. */
     self: number;
-    /** Everything else on the machine. */
+    /**
+     * Everything else on the machine, interrupts apart: some kernels charge them to the threads they interrupt, where
+     * they may make this too small by their share, others do not.
+     */
     others: number;
     idle: number;
     steal: number;
   };
   /** Share of time on the run queue of this process's busiest thread. */
   selfQueued: number;
-  /** The server's cgroup; `null` without a quota or where it cannot be read. */
+  /**
+   * The server's cgroup: cores allowed, share of the periods that ended with it stopped, and share of the time stopped.
+   * `null` without a quota or where it cannot be read.
+   */
   quota: { cores: number; throttledPeriods: number; throttledShare: number } | null;
   /** Counters of the network namespace, per second. */
   network: {
@@ -74,13 +80,14 @@ export interface SocketGroup {
 
 /** Where bytes wait, by the kernel's table of sockets. */
 export interface SocketCensus {
+  /** None if there are too many sockets (about 20 000): all else is empty then. */
   looks: number;
-  /** The server's ends of the loaded connections. */
+  /** The server's ends of the loaded connections, as far as it has accepted them; empty if it is on another machine. */
   server: SocketGroup;
-  /** This process's ends; empty if the server is on another machine. */
+  /** This process's ends (of all clients on this machine, if there are others). */
   client: SocketGroup;
-  /** The listening socket: most connections that waited to be accepted, and how many may. */
-  listen: { waiting: number; bound: number } | null;
+  /** The listening socket: most connections that waited to be accepted, and how many may (`null`: unknown). */
+  listen: { waiting: number; bound: number | null } | null;
   /** Connections that the server opened, by peer. */
   outbound: (SocketGroup & { peer: string })[];
   /** Sockets in TIME_WAIT at the last look. */
@@ -166,6 +173,8 @@ export interface InsideView {
 /** What one block of load showed. */
 export interface Observation {
   load: LoadResult;
+  /** Responses per second within the block, whenever their requests began. */
+  throughput: number;
   outside: OutsideView | null;
   inside: InsideView | null;
   sockets: SocketCensus | null;

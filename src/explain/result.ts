@@ -34,6 +34,8 @@ export interface ExperimentResult {
   /** Per limit still in question: the ratio after / before that it would give. */
   predicted: Partial<Record<LimitId, Range>>;
   measured: MeasuredRatio;
+  /** The ratio if nothing depends on what was changed: 1, or 0 where growth is compared. */
+  otherwise: number;
   /** The limits whose prediction lies outside the measured interval. */
   excludes: LimitId[];
 }
@@ -94,6 +96,12 @@ export interface Explanation {
     /** Completed requests per second after the change; `null` where nothing can be said. */
     predictedThroughput: Range | null;
     nextLimit: LimitId | null;
+    /** The change as settings, where it is one of the load's or the process's. */
+    settings?: {
+      connections?: number;
+      environment?: Record<string, string>;
+      timeoutMs?: number;
+    };
   } | null;
   /** Functions that cost most, if a profile was taken. */
   hot: HotFunction[];

@@ -1,12 +1,6 @@
-import { usageError } from '../errors.js';
-import type { ServerProcess } from '../process/command.js';
-import { checkOptions } from '../shape.js';
-import { DEFAULTS } from './defaults.js';
-import { measure } from './measure.js';
 import type { LoadOptions } from './options.js';
-import { type Plan, planOf } from './plan.js';
 import type { LoadResult, Snapshot } from './result.js';
-import { LOAD_OPTIONS } from './shapes.js';
+import { runLoad } from './run.js';
 import { Snapshots } from './snapshots.js';
 
 /**
@@ -31,7 +25,9 @@ export interface LoadRun extends Promise<LoadResult>, AsyncIterable<Snapshot> {}
  */
 export function load(options: LoadOptions): LoadRun {
   const snapshots = new Snapshots();
-  const result = run(options, snapshots).finally(() => snapshots.end());
+  const result = runLoad(options, { snapshots })
+    .then((measured) => measured.result)
+    .finally(() => snapshots.end());
   async function* iterate(): AsyncGenerator<Snapshot, void, void> {
     // The reader gets the error below, however late it comes.
     result.catch(() => {});
@@ -39,38 +35,4 @@ export function load(options: LoadOptions): LoadRun {
     await result;
   }
   return Object.assign(result, { [Symbol.asyncIterator]: iterate });
-}
-
-async function run(options: LoadOptions, snapshots: Snapshots): Promise<LoadResult> {
-  checkOptions(options, LOAD_OPTIONS);
-  const { command, signal } = options;
-  signal?.throwIfAborted();
-  if (!command) return measure({ options, plan: await planOf(options), command: null, snapshots });
-
-  // What cannot be run is refused before anything is started, though the port may not be known yet.
-  const draft = await planOf(options, 'http://localhost');
-  const { startCommand } = await import('../process/command.js');
-  const server = await startCommand(command, {
-    timeoutMs: DEFAULTS.commandTimeoutMs,
-    ...(!draft.toCommand && { port: portOf(draft) }),
-    ...(signal && { signal }),
-  });
-  try {
-    const plan = draft.toCommand ? await planOf(options, urlOf(server)) : draft;
-    return await measure({ options, plan, command: server, snapshots });
-  } finally {
-    await server.stop();
-  }
-}
-
-function portOf({ native }: Plan): number {
-  const origin = native.origins[0];
-  if (origin && origin.unixPath === undefined) return origin.port;
-  throw usageError(
-    'a command and a Unix socket given; accepted: a command that listens on a TCP port',
-  );
-}
-
-function urlOf({ host, port }: ServerProcess): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -18,6 +18,15 @@ export interface Measurement {
   snapshots: Snapshots;
 }
 
+/** The result, and when the measurement began and ended on the clock of `performance.now()`. */
+export interface Measured {
+  result: LoadResult;
+  fromMs: number;
+  toMs: number;
+  /** Responses that came in the measurement, to requests of the warm-up too. */
+  completed: number;
+}
+
 /** Why the engine was told to stop; what came first ended the run. */
 type Stop = Pick<Finished, 'interrupted' | 'serverEnded'>;
 
@@ -29,7 +38,7 @@ export async function measure({
   plan,
   command,
   snapshots,
-}: Measurement): Promise<LoadResult> {
+}: Measurement): Promise<Measured> {
   const { signal, pid } = options;
   // Everything is loaded before the start: the run may take all descriptors that there are.
   const [{ NativeRun }, { knownServer, sampleServer }, { resultOf }] = await Promise.all([
@@ -44,11 +53,12 @@ export async function measure({
   const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
 
   const clock = new RunClock();
+  const stops: Stop[] = [];
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.saw(snapshot);
-    snapshots.push(snapshot);
+    // A run that is told to stop goes through the phases that it has not reached: that is no progress.
+    if (stops.length === 0) snapshots.push(snapshot);
   });
-  const stops: Stop[] = [];
   const stop = (why: Stop) => {
     stops.push(why);
     clock.stopped();
@@ -66,7 +76,10 @@ export async function measure({
     const phases = clock.phasesOf(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
-    return resultOf({ plan, outcome, phases, server, ...why, otherPorts });
+    const result = resultOf({ plan, outcome, phases, server, ...why, otherPorts });
+    const { ok, statusErrors } = result.requests;
+    const completed = ok + statusErrors + outcome.warmup.completedLater;
+    return { result, fromMs: phases.from, toMs: phases.to, completed };
   } catch (error) {
     readServer?.(0, 0);
     throw error;

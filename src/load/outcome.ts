@@ -66,6 +66,7 @@ function measuredOf(outcome: NativeOutcome): Measured {
     throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
     latencyMs: distributionOf(outcome.latencyMs),
     serviceTimeMs: distributionOf(outcome.serviceTimeMs),
+    gapMs: distributionOf(outcome.gapMs),
     connectMs: distributionOf(outcome.connectMs),
     tlsMs: distributionOf(outcome.tlsMs),
     connections: outcome.connections,

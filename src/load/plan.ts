@@ -67,6 +67,7 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       csv,
       closeConnections: transport.connection === 'close',
       tls: transport.native,
+      nudge: false,
       seed: Math.floor(Math.random() * 2 ** 32),
     },
     summary: {

@@ -144,6 +144,11 @@ export interface LoadResult {
   throughput: { mean: number; stdev: number | null };
   latencyMs: Distribution;
   serviceTimeMs: Distribution;
+  /**
+   * First byte of a response to its last, of the responses that did not arrive in one read; interim responses (1xx) are
+   * part of the one that follows. `count` is the number of those responses, `censored` of those that broke off.
+   */
+  gapMs: Distribution;
   connectMs: Distribution;
   tlsMs: Distribution;
   connections: {

@@ -15,6 +15,8 @@ export interface CommandOptions {
   signal?: AbortSignal;
   /** Receives what the server writes to stdout and stderr. */
   onOutput?: (chunk: Buffer) => void;
+  /** Its environment; this process's own if absent. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** A server that was started and listens; `host` is the address under which this machine reaches it. */
@@ -45,7 +47,7 @@ export async function startCommand(
 ): Promise<ServerProcess> {
   options.signal?.throwIfAborted();
   const find = await endpointFinder(options.port);
-  const spawned = await spawnCommand(command, options.onOutput);
+  const spawned = await spawnCommand(command, options);
   const { pid } = spawned;
 
   const killOnExit = () => {

@@ -1,7 +1,8 @@
-import { readdirSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { canonicalAddress, type Listener, readListeners } from './listeners.js';
+import { socketInodes } from './descriptors.js';
+import { type Listener, readListeners } from './listeners.js';
 import { hasProcfs, readIds } from './procfs.js';
+import { canonicalAddress } from './tcp-table.js';
 import { ancestors, processTree } from './tree.js';
 
 /**
@@ -25,11 +26,16 @@ export function ownerOfPort(port: number, host: string): number | null {
 
 /** The TCP sockets that a process and its descendants listen on, the lowest port first. */
 export function listeningSockets(pid: number): Listener[] {
-  const held = new Set(processTree(pid).flatMap(socketInodes));
+  const held = new Set(processTree(pid).flatMap((process) => socketInodes(process) ?? []));
   if (held.size === 0) return [];
   return readListeners()
     .filter((listener) => held.has(listener.inode))
     .sort((a, b) => a.port - b.port);
+}
+
+/** Whether a host (an address, or `localhost`) is this machine. */
+export function isThisMachine(host: string): boolean {
+  return localAddresses(host).length > 0;
 }
 
 /** The addresses of this machine that a host stands for, in the order of trying; none if it is elsewhere. */
@@ -55,7 +61,7 @@ function answering(listeners: Listener[], address: string): Listener[] {
 
 function owners(sockets: Listener[]): number[] {
   const inodes = new Set(sockets.map((socket) => socket.inode));
-  return readIds('/proc').filter((pid) => socketInodes(pid).some((inode) => inodes.has(inode)));
+  return readIds('/proc').filter((pid) => socketInodes(pid)?.some((inode) => inodes.has(inode)));
 }
 
 /**
@@ -69,29 +75,4 @@ function commonOwner(owners: number[]): number | null {
   const [first = [], ...others] = below.map((pid) => [pid, ...ancestors(pid)]);
   const common = first.find((pid) => others.every((line) => line.includes(pid)));
   return common === undefined || above.has(common) ? null : common;
-}
-
-/** The sockets among the descriptors of a process; none if they may not be read. */
-function socketInodes(pid: number): number[] {
-  const folder = `/proc/${pid}/fd`;
-  const inodes: number[] = [];
-  let descriptors: string[];
-  try {
-    descriptors = readdirSync(folder);
-  } catch {
-    return inodes;
-  }
-  for (const descriptor of descriptors) {
-    const socket = /^socket:\[(\d+)\]$/.exec(readLink(`${folder}/${descriptor}`));
-    if (socket !== null) inodes.push(Number(socket[1]));
-  }
-  return inodes;
-}
-
-function readLink(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }

@@ -26,21 +26,30 @@ export interface Stat {
   state: string;
   parent: number;
   group: number;
+  /** Faults of the whole process that had to wait for the disk. */
+  majorFaults: number;
   /** User and system time in clock ticks. */
   ticks: number;
+  /** Resident memory in pages. */
+  rssPages: number;
 }
 
 /** Reads `/proc/P/stat` or `/proc/P/task/T/stat`; `null` if it is gone. */
 export function readStat(folder: string): Stat | null {
   const text = readText(`${folder}/stat`);
-  if (text === null) return null;
+  return text === null ? null : parseStat(text);
+}
+
+export function parseStat(text: string): Stat {
   // The name stands in parentheses and may itself hold spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
     state: fields[0] ?? '',
     parent: Number(fields[1]),
     group: Number(fields[2]),
+    majorFaults: Number(fields[9]),
     ticks: Number(fields[11]) + Number(fields[12]),
+    rssPages: Number(fields[21]),
   };
 }
 

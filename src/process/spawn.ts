@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { MillraceError } from '../errors.js';
+import type { CommandOptions } from './command.js';
 
 /** A command that was started; it may have ended since. */
 export interface SpawnedCommand {
@@ -23,13 +24,17 @@ export interface SpawnedCommand {
  */
 export async function spawnCommand(
   command: string[],
-  onOutput?: (chunk: Buffer) => void,
+  { onOutput, env }: Pick<CommandOptions, 'onOutput' | 'env'>,
 ): Promise<SpawnedCommand> {
   const [program = '', ...args] = command;
   let output = '';
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
-    child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(env && { env }),
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-KEPT_OUTPUT);

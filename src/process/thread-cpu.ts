@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { readIds, readStat, readText, ticksPerSecond } from './procfs.js';
+import { readIds, readText } from './procfs.js';
+import { parseThreadTimes, threadTimesFile } from './thread-times.js';
 
 /** What a group of threads used between two readings. */
 export interface GroupUse {
@@ -41,16 +42,9 @@ export function createCpuMeter(): (pids: number[]) => Map<string, GroupUse> {
   };
 }
 
-/** The kernel may be built or started without scheduling statistics; then the clock ticks have to do. */
-const hasSchedstat = Number(readText('/proc/self/schedstat')?.split(' ')[0]) > 0;
-
 function readCpu(folder: string): number | null {
-  if (hasSchedstat) {
-    const text = readText(`${folder}/schedstat`);
-    return text === null ? null : Number(text.split(' ')[0]);
-  }
-  const stat = readStat(folder);
-  return stat === null ? null : (stat.ticks / ticksPerSecond) * 1e9;
+  const text = readText(`${folder}/${threadTimesFile}`);
+  return text === null ? null : parseThreadTimes(text).runNs;
 }
 
 const LONGEST_NAME = 15;

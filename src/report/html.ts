@@ -1,6 +1,6 @@
 import type { LoadResult } from '../load/result.js';
 import { clientBound } from './client-bound.js';
-import { definitionList } from './html/definitions.js';
+import { definitionList, loadDefinitions } from './html/definitions.js';
 import { headline } from './html/headline.js';
 import { distributionPlots, timePlots } from './html/load-plots.js';
 import {
@@ -14,7 +14,7 @@ import {
   statusTable,
 } from './html/load-tables.js';
 import { html, type Markup } from './html/markup.js';
-import { page, section } from './html/page.js';
+import { originOf, page, section, warningList } from './html/page.js';
 import { figure } from './html/plot.js';
 import { planSentence } from './plan.js';
 import { warningMessages } from './warnings.js';
@@ -27,11 +27,11 @@ export function htmlReport(result: LoadResult): string {
   return page({
     title: 'Load report',
     summary: planSentence(result.plan),
-    origin: `${result.tool.name} ${result.tool.version} · ${result.startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}`,
+    origin: originOf(result.tool, result.startedAt),
     main: [
       alarm(result),
       headline(result),
-      warnings(result),
+      warningList(warningMessages(result)),
       overTime.length > 0 ? section('Over time', hint, overTime.map(figure)) : null,
       distribution.length > 0 ? section('Distribution', distribution.map(figure)) : null,
       section(
@@ -39,7 +39,7 @@ export function htmlReport(result: LoadResult): string {
         html`<div class="tables">${[distributionTable(result), requestTable(result), statusTable(result), errorTable(result), connectionTable(result), generatorTable(result), serverTable(result)]}</div>`,
       ),
       section('Plan', planTable(result)),
-      section('What the numbers mean', definitionList()),
+      section('What the numbers mean', definitionList(loadDefinitions)),
     ],
     plots: [...overTime, ...distribution],
     result,
@@ -53,10 +53,4 @@ function alarm({ generator }: LoadResult): Markup | null {
 <p><strong>${title}</strong> ${meaning}</p>
 <ul>${[...generator.reasons, advice].map((line) => html`<li>${line}</li>`)}</ul>
 </div>`;
-}
-
-function warnings(result: LoadResult): Markup | null {
-  const messages = warningMessages(result);
-  if (messages.length === 0) return null;
-  return html`<ul class="warnings">${messages.map((message) => html`<li>${message}</li>`)}</ul>`;
 }

@@ -36,3 +36,9 @@ export function textReport(result: LoadResult, options: TextOptions): string {
     .map((block) => block.join('\n'))
     .join('\n\n');
 }
+
+/** A line of text as a paragraph of the report. */
+export function wrapped(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+  return paragraph(sheet, text, 2).join('\n');
+}

@@ -1,4 +1,4 @@
-import { response } from './responses.js';
+import { raw, response } from './responses.js';
 
 // Scripts for `startTruthServer`. Those that a child process runs are called with data alone.
 
@@ -41,4 +41,11 @@ export function freeze({ atMs, forMs, delayMs }) {
     const frozen = due >= atMs && due < atMs + forMs;
     return { after: frozen ? atMs + forMs - (at - start) : delayMs, parts: [OK] };
   };
+}
+
+/** Answers in chunks of a byte, each `pauseMs` after the one before; the last one ends the response. */
+export function dribble({ chunks, pauseMs }) {
+  const head = raw('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '');
+  const parts = [head, ...Array(chunks).fill('1\r\nx\r\n'), '0\r\n\r\n'];
+  return () => ({ parts, pause: pauseMs });
 }

@@ -37,6 +37,18 @@ struct Held {
     start: usize,
 }
 
+/// A response of which a part has arrived, and not its end.
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    /// When the read that brought its first byte ended.
+    first: Nanos,
+    /// An empty line has been sent because of it.
+    nudged: bool,
+}
+
+/// What [`Connection::nudge`] sends.
+const EMPTY_LINE: &[u8] = b"\r\n";
+
 /// Why a connection ended.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -82,6 +94,8 @@ pub(crate) struct Connection<T> {
     state: State<T>,
     decoder: ResponseDecoder,
     in_flight: VecDeque<InFlight>,
+    /// Of the request at the front of `in_flight`; `None` where the response comes in one read.
+    partial: Option<Partial>,
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
     /// The part of a response's head that has arrived.
@@ -101,6 +115,7 @@ impl<T> Default for Connection<T> {
             state: State::Closed,
             decoder: ResponseDecoder::default(),
             in_flight: VecDeque::new(),
+            partial: None,
             due: VecDeque::new(),
             stash: Vec::new(),
             outbox: Vec::new(),
@@ -326,12 +341,12 @@ impl<T: Transport> Connection<T> {
             ) {
                 Ok(Decoded::More { consumed }) => {
                     at += consumed;
+                    self.partial.get_or_insert(Partial { first: now, nudged: false });
                     break;
                 }
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
                     at += consumed;
-                    recorder.completed(request, now, status);
-                    self.in_flight.pop_front();
+                    self.complete(now, status, recorder);
                     fed.completed += 1;
                     if !persistent {
                         fed.end = Some(End::Agreed);
@@ -350,14 +365,37 @@ impl<T: Transport> Connection<T> {
     /// The peer has closed its side. A response that ends with the connection is complete now.
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Fed {
         let mut fed = Fed { completed: 0, end: Some(End::Eof) };
-        if let (Ok(Some(Decoded::Complete { status, .. })), Some(request)) =
-            (self.decoder.finish(self.stash.len()), self.in_flight.front())
-        {
-            recorder.completed(request, now, status);
-            self.in_flight.pop_front();
+        if let Ok(Some(Decoded::Complete { status, .. })) = self.decoder.finish(self.stash.len()) {
+            self.complete(now, status, recorder);
             fed.completed = 1;
         }
         fed
+    }
+
+    /// The response to the request at the front has ended.
+    fn complete(&mut self, now: Nanos, status: u16, recorder: &mut Recorder) {
+        let Some(request) = self.in_flight.pop_front() else { return };
+        recorder.completed(&request, now, status);
+        if let Some(Partial { first, .. }) = self.partial.take() {
+            recorder.came_in_parts(&request, first, now);
+        }
+    }
+
+    /// Sends an empty line, once for each response of which a part has arrived and not its end: that part's
+    /// acknowledgement rides along. A server that expects a request line ignores it (RFC 9112, section 2.2),
+    /// so it never comes between the bytes of a request.
+    pub(crate) fn nudge(&mut self, recorder: &mut Recorder) {
+        let (State::Open(transport), Some(partial)) = (&mut self.state, &mut self.partial) else {
+            return;
+        };
+        if partial.nudged || !self.outbox.is_empty() {
+            return;
+        }
+        partial.nudged = true;
+        // A failure is the connection's: the next read or flush tells.
+        let (written, _) = write_all(transport, EMPTY_LINE);
+        recorder.bytes_sent(written);
+        self.outbox.extend_from_slice(&EMPTY_LINE[written..]);
     }
 
     /// Gives all requests in flight up. Returns how many there were.
@@ -367,6 +405,11 @@ impl<T: Transport> Connection<T> {
         recorder: &mut Recorder,
         mut loss: impl FnMut(usize, &InFlight) -> (Loss, String),
     ) -> usize {
+        if let (Some(Partial { first, .. }), Some(request)) =
+            (self.partial.take(), self.in_flight.front())
+        {
+            recorder.lost_in_parts(request, first, now);
+        }
         let mut count = 0;
         while let Some(request) = self.in_flight.pop_front() {
             let (loss, example) = loss(count, &request);

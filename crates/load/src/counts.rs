@@ -57,6 +57,8 @@ pub struct Counts {
     examples: [Option<Box<str>>; KINDS],
     /// Time in which the worker waited for events.
     pub idle: Duration,
+    /// Responses that came in the measurement to requests of the warm-up.
+    pub completed_of_warmup: u64,
     /// Time that requests of the warm-up were still under way in the measurement.
     pub carried_over: Duration,
     /// Requests in flight, summed over time: nanoseconds times requests. 2^64 of them are a million in
@@ -147,6 +149,7 @@ impl AddAssign<&Self> for Counts {
             errors,
             examples,
             idle,
+            completed_of_warmup,
             carried_over,
             in_flight_area,
         } = other;
@@ -182,6 +185,7 @@ impl AddAssign<&Self> for Counts {
             }
         }
         self.idle += *idle;
+        self.completed_of_warmup += completed_of_warmup;
         self.carried_over += *carried_over;
         self.in_flight_area += in_flight_area;
     }

@@ -44,6 +44,11 @@ pub struct Plan {
     pub connect_timeout: Duration,
     /// For origins with TLS.
     pub tls: TlsOptions,
+    /// An experiment: when the first part of a response has arrived and the rest has not, an empty line is
+    /// sent. It carries the acknowledgement, which ends a server's wait for it (Nagle's algorithm, RFC 896)
+    /// before the delay of acknowledgements does. Only on connections that are kept: one that ends with
+    /// its response does not wait, as the end pushes what is left.
+    pub nudge: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
 }
@@ -154,6 +159,9 @@ impl Plan {
         }
         if self.close && self.pipelining > 1 {
             return usage("pipelining needs connections that are kept".into());
+        }
+        if self.close && self.nudge {
+            return usage("empty lines between requests need connections that are kept".into());
         }
         if self.duration.is_none() && self.max_requests.is_none() {
             return usage("a run needs a duration or a number of requests".into());

@@ -156,6 +156,7 @@ impl Recorder {
         self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
+            self.tally.counts.completed_of_warmup += u64::from(now >= self.measure_from);
             return self.carry_over(now);
         }
         let tally = &mut *self.tally;
@@ -193,6 +194,20 @@ impl Recorder {
         }
         tally.latency.record_censored(now.since(request.intended));
         tally.service_time.record_censored(now.since(request.sent));
+    }
+
+    /// The response to a completed request had come in parts, the first of them at `first`.
+    pub(crate) fn came_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
+        if self.is_measured(request.intended) {
+            self.tally.gap.record(now.since(first));
+        }
+    }
+
+    /// A request is lost of whose response a part had come at `first`.
+    pub(crate) fn lost_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
+        if self.is_measured(request.intended) {
+            self.tally.gap.record_censored(now.since(first));
+        }
     }
 
     /// A request of the warm-up has ended.

@@ -14,6 +14,8 @@ pub struct Tally {
     pub latency: Times,
     /// Done minus sent.
     pub service_time: Times,
+    /// First byte of a response to its last, of responses that did not come in one read.
+    pub gap: Times,
     /// Start of a connect to its end.
     pub connect: Times,
     /// End of the connect to the end of the handshake.
@@ -41,9 +43,9 @@ impl Tally {
 
     /// Forgets everything, keeping the memory.
     pub(crate) fn clear(&mut self) {
-        let Self { counts, latency, service_time, connect, tls, lateness } = self;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness } = self;
         *counts = Counts::default();
-        for times in [latency, service_time, connect, tls, lateness] {
+        for times in [latency, service_time, gap, connect, tls, lateness] {
             times.clear();
         }
     }
@@ -51,10 +53,11 @@ impl Tally {
 
 impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
-        let Self { counts, latency, service_time, connect, tls, lateness } = other;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness } = other;
         self.counts += counts;
         self.latency += latency;
         self.service_time += service_time;
+        self.gap += gap;
         self.connect += connect;
         self.tls += tls;
         self.lateness += lateness;

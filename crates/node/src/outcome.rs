@@ -66,6 +66,8 @@ pub struct NativeWarmup {
     pub duration_ms: f64,
     /// Requests that were sent in it.
     pub requests: f64,
+    /// Responses to them that came in the measurement.
+    pub completed_later: f64,
 }
 
 /// Requests that were due and not sent.
@@ -239,6 +241,8 @@ pub struct NativeOutcome {
     pub latency_ms: NativeDistribution,
     /// Done minus sent.
     pub service_time_ms: NativeDistribution,
+    /// First byte to last byte of the responses that came in parts.
+    pub gap_ms: NativeDistribution,
     /// Connects.
     pub connect_ms: NativeDistribution,
     /// Handshakes.
@@ -353,7 +357,11 @@ impl NativeOutcome {
             interrupted,
             addresses,
             refused_addresses: ruled_out,
-            warmup: NativeWarmup { duration_ms: ms(warmup), requests: warmup_requests as f64 },
+            warmup: NativeWarmup {
+                duration_ms: ms(warmup),
+                requests: warmup_requests as f64,
+                completed_later: counts.completed_of_warmup as f64,
+            },
             requests: NativeRequests {
                 sent: counts.sent as f64,
                 ok: counts.ok as f64,
@@ -370,6 +378,7 @@ impl NativeOutcome {
             throughput: NativeThroughput { mean, stdev: deviation(&series, duration) },
             latency_ms: (&total.latency).into(),
             service_time_ms: (&total.service_time).into(),
+            gap_ms: (&total.gap).into(),
             connect_ms: (&total.connect).into(),
             tls_ms: (&total.tls).into(),
             connections: NativeConnections {

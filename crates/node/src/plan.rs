@@ -128,6 +128,8 @@ pub struct NativePlan {
     pub connect_timeout_ms: f64,
     /// For origins with TLS.
     pub tls: NativeTls,
+    /// Send an empty line when the first part of a response has arrived; kept connections only.
+    pub nudge: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
 }
@@ -172,6 +174,7 @@ impl From<NativePlan> for Plan {
             timeout_ms,
             connect_timeout_ms,
             tls,
+            nudge,
             seed,
         } = plan;
         let model = match start_rate {
@@ -201,6 +204,7 @@ impl From<NativePlan> for Plan {
             timeout: milliseconds(timeout_ms),
             connect_timeout: milliseconds(connect_timeout_ms),
             tls: tls.into(),
+            nudge,
             seed: seed as u64,
         }
     }

@@ -1,7 +1,10 @@
 import { html, type Markup } from './markup.js';
 
-/** What each printed number means, in a line. */
-const definitions: readonly (readonly [term: string, meaning: string])[] = [
+/** What a printed word or number means, in a line. */
+export type Definition = readonly [term: string, meaning: string];
+
+/** What each number of a load report means. */
+export const loadDefinitions: readonly Definition[] = [
   [
     'throughput',
     'responses with any status per second of the measurement; ± is the standard deviation over whole seconds',
@@ -47,7 +50,7 @@ const definitions: readonly (readonly [term: string, meaning: string])[] = [
   ['server memory', 'resident set size of the same processes'],
 ];
 
-export function definitionList(): Markup {
+export function definitionList(definitions: readonly Definition[]): Markup {
   return html`<dl class="definitions">
 ${definitions.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 }

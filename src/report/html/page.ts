@@ -12,16 +12,22 @@ export interface Page {
   origin: string;
   main: Child;
   /** The plots whose figures stand in `main`. */
-  plots: Plot[];
+  plots?: Plot[];
+  /** A style sheet of assets/ beside page.css. */
+  style?: string;
   /** The result that the page shows, for programs: the JSON of the element `result`. */
   result: unknown;
 }
 
 /** The page as a document. */
-export function page({ title, summary, origin, main, plots, result }: Page): string {
-  const style = `${asset('uPlot.min.css')}\n${asset('page.css')}`;
-  const script = pageScript();
-  const policy = `default-src 'none'; img-src data:; style-src '${digest(style)}'; script-src '${digest(script)}'`;
+export function page({ title, summary, origin, main, plots = [], style, result }: Page): string {
+  const script = plots.length > 0 ? pageScript() : null;
+  const charts = script === null ? [] : ['uPlot.min.css'];
+  const css = [...charts, 'page.css', ...(style === undefined ? [] : [style])]
+    .map(asset)
+    .join('\n');
+  const scripts = script === null ? `'none'` : `'${digest(script)}'`;
+  const policy = `default-src 'none'; img-src data:; style-src '${digest(css)}'; script-src ${scripts}`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -31,7 +37,7 @@ export function page({ title, summary, origin, main, plots, result }: Page): str
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<style>${trusted(style)}</style>
+<style>${trusted(css)}</style>
 </head>
 <body>
 <header>
@@ -44,11 +50,21 @@ ${main}
 </main>
 <footer>The whole result is in this page as JSON, in the element <code>#result</code>.</footer>
 ${jsonScript('result', result)}
-${jsonScript('plots', plots)}
-<script>${trusted(script)}</script>
+${script === null ? null : html`${jsonScript('plots', plots)}\n<script>${trusted(script)}</script>`}
 </body>
 </html>
 `.text;
+}
+
+/** What made a result, and when: `millrace 1.2.3 · 2026-03-02 09:30:00 UTC`. */
+export function originOf(tool: { name: string; version: string }, startedAt: string): string {
+  return `${tool.name} ${tool.version} · ${startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}`;
+}
+
+/** What makes a result doubtful; nothing without a message. */
+export function warningList(messages: string[]): Markup | null {
+  if (messages.length === 0) return null;
+  return html`<ul class="warnings">${messages.map((message) => html`<li>${message}</li>`)}</ul>`;
 }
 
 /** A part of a page under a heading. */

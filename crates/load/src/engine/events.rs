@@ -101,6 +101,9 @@ impl Engine {
                 Demand::Open { .. } => self.serve(index, now),
             }
         }
+        if self.shared.plan.nudge {
+            self.slots[index].connection.nudge(&mut self.recorder);
+        }
         false
     }
 

@@ -262,3 +262,32 @@ fn a_slot_has_a_timer_for_each_kind_of_limit_and_no_more() {
         assert!(timers.count() <= 2);
     }
 }
+
+#[test]
+fn a_response_in_parts_is_nudged_if_the_plan_says_so() {
+    let (begin, end) = OK.split_at(10);
+    for (nudge, wanted) in [(true, "\r\nGET "), (false, "GET ")] {
+        let mut scene = Scene::new(|plan| {
+            (plan.connections, plan.initial_connections, plan.nudge) = (1, 1, nudge);
+        });
+        let mut peer = scene.peers.remove(0);
+        scene.start();
+        scene.tally();
+        answer(&mut peer, begin);
+        let limit = scene.now() + LATE;
+        let counts = loop {
+            scene.turn();
+            let counts = scene.tally().counts;
+            if counts.bytes_received > 0 {
+                break counts;
+            }
+            assert!(scene.now() < limit, "not within {LATE:?}");
+        };
+        assert_eq!(counts.bytes_sent, if nudge { 2 } else { 0 });
+        peer.write_all(end).unwrap();
+        scene.turn_until(|engine| engine.slots[0].fruitful);
+        let mut next = vec![0; wanted.len()];
+        peer.read_exact(&mut next).unwrap();
+        assert_eq!(next, wanted.as_bytes());
+    }
+}

@@ -31,6 +31,7 @@ pub(crate) fn plan() -> Plan {
         timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
         tls: TlsOptions::default(),
+        nudge: false,
         seed: 1,
     }
 }
@@ -79,6 +80,8 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
     }
     let close = refused(|plan| (plan.close, plan.pipelining) = (true, 2));
     assert_eq!(close, "pipelining needs connections that are kept");
+    let nudged = refused(|plan| (plan.close, plan.nudge) = (true, true));
+    assert_eq!(nudged, "empty lines between requests need connections that are kept");
     let endless = refused(|plan| plan.duration = None);
     assert_eq!(endless, "a run needs a duration or a number of requests");
     let servers = refused(|plan| plan.origins = vec![plan.origins[0].clone(); 2]);

@@ -1,0 +1,70 @@
+// Whether explain was right about a case. Pure: what it said and what was measured go in.
+
+/** The outcomes of a trial, from best to worst. The `wrong-` ones claimed what is not so. */
+export const OUTCOMES = [
+  'right',
+  'also-right',
+  'partly',
+  'cannot-tell',
+  'failed',
+  'wrong-no-limit',
+  'wrong-likely',
+  'wrong-confirmed',
+];
+
+/** Whether an outcome is one of a verdict that was sure of something that is not so. */
+export const isConfident = (outcome) => outcome.startsWith('wrong-');
+
+/**
+ * Judges an explanation (`null` if there is none) of a case: `{ said, status, outcome, prediction }`.
+ *
+ * - `right`: it names an expected limit; `also-right`: it names another one, and an expected one beside it;
+ * - `partly`: what it names is true of the service, but says less;
+ * - `cannot-tell`: it says so; `failed`: there is no explanation;
+ * - `wrong-...`: it says something else, with the status that follows.
+ *
+ * `prediction` compares the throughput that it predicts for its remedy with the one that was measured after the
+ * case's remedy, see `comparePrediction`: only of the limits which that remedy removes.
+ *
+ * @param measured completed requests per second with the remedy, `null` if that was not measured
+ */
+export function judge({ expected, partly, remedy }, explanation, measured = null) {
+  if (explanation === null)
+    return { said: null, status: null, outcome: 'failed', prediction: null };
+  const { limit, status, alsoLimiting } = explanation.verdict;
+  const said = status === 'no-limit' ? 'no-limit' : limit;
+  const removed = remedy?.of ?? expected;
+  const comparable = measured !== null && removed.includes(said);
+  return {
+    said,
+    status,
+    outcome: outcomeOf({ said, status, alsoLimiting }, expected, partly),
+    prediction: comparable
+      ? comparePrediction(explanation.remedy?.predictedThroughput, measured)
+      : null,
+  };
+}
+
+function outcomeOf({ said, status, alsoLimiting }, expected, partly) {
+  // An uncertain verdict is none, whatever it suspects.
+  if (status === 'cannot-tell') return 'cannot-tell';
+  if (expected.includes(said)) return 'right';
+  if (alsoLimiting.some((limit) => expected.includes(limit))) return 'also-right';
+  if (partly.includes(said)) return 'partly';
+  return `wrong-${status}`;
+}
+
+/**
+ * A predicted range against what was measured: `{ predicted, measured, error, within }`, where `error` is how far the
+ * middle of the range is off, as a share of what was measured. `null` without a prediction, or if nothing was served.
+ */
+function comparePrediction(range, measured) {
+  if (!range || !(measured > 0)) return null;
+  const middle = (range.low + range.high) / 2;
+  return {
+    predicted: range,
+    measured,
+    error: Math.abs(middle / measured - 1),
+    within: range.low <= measured && measured <= range.high,
+  };
+}

@@ -1,0 +1,87 @@
+// Runs the command line of millrace against a case's service.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativePath } from '../bare.js';
+import { collect, end, errorLine, start } from '../processes.js';
+import { inShell, surround } from './surroundings.js';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** How much longer than asked for a run may take. */
+const GRACE_S = 30;
+
+/**
+ * Runs `millrace WORDS FLAGS --json URL... -- SERVICE` in the case's surroundings and gives the JSON that it prints.
+ *
+ * @param words what comes before the load's flags: `explain` and its flags, or those of a plain load
+ * @param preload added to the environment of the service alone; what the case says of it, both get, as a user would do it
+ */
+export async function millrace(bench, words, { cli, seconds, directory, preload = {} }) {
+  const surroundings = surround(bench.surroundings ?? {});
+  const folder = mkdtempSync(join(directory, 'run-'));
+  try {
+    const port = await freePort();
+    const argv = [process.execPath, cli, ...words, ...bench.flags, '--json', ...urls(bench, port)];
+    argv.push('--', ...surroundings.server(serviceCommand(bench, { port, folder, preload })));
+    const environment = {
+      ...process.env,
+      ...bench.env,
+      PORT: `${port}`,
+      NODE_ENV: 'production',
+    };
+    const options = { env: environment };
+    const child = start(surroundings.client(argv), surroundings.cores, options);
+    return await outcome(child, seconds);
+  } finally {
+    await surroundings.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Where the command line is. */
+export const ownCli = here('../../bin/millrace.js');
+
+async function outcome(child, seconds) {
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  // An interrupt makes it stop the service, too.
+  const timers = [
+    setTimeout(() => end(child, 'SIGINT'), (seconds + GRACE_S) * 1000),
+    setTimeout(() => end(child, 'SIGKILL'), (seconds + 2 * GRACE_S) * 1000),
+  ];
+  const { code, signal } = await child.exited;
+  timers.forEach(clearTimeout);
+  try {
+    return JSON.parse(stdout());
+  } catch {
+    throw new Error(errorLine(stderr()) || `ended with ${signal ?? `exit code ${code}`}`);
+  }
+}
+
+function urls({ flags, paths }, port) {
+  const scheme = flags.includes('--tls') ? 'https' : 'http';
+  return paths.map((path) => `${scheme}://127.0.0.1:${port}${path}`);
+}
+
+/** The command line of a case's service. */
+function serviceCommand({ service, node, shell, output }, { port, folder, preload }) {
+  const argv =
+    service === 'bare'
+      ? [nativePath('bare-server'), '--port', `${port}`]
+      : [process.execPath, ...node, here(`services/${service}.js`)];
+  const script = [shell, output === 'file' && `exec >> ${join(folder, 'output')}`].filter(Boolean);
+  const own = Object.entries(preload).map(([name, value]) => `${name}=${value}`);
+  const command = own.length > 0 ? ['env', ...own, ...argv] : argv;
+  return script.length > 0 ? inShell(script.join(' && '), command) : command;
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

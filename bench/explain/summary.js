@@ -1,0 +1,105 @@
+// The trials of explain as text: pure.
+import { median } from '../statistics.js';
+import { count, share, table } from '../table.js';
+import { isConfident, OUTCOMES } from './judge.js';
+
+const HEAD = [
+  'service',
+  'expected',
+  'verdict',
+  'outcome',
+  'predicted/s',
+  'measured/s',
+  'error',
+  'time',
+  'doctor',
+];
+
+/** The table of all cases: `results` are `{ bench, trials }`, or `{ bench, skipped }` with the reason. */
+export function resultTable(results) {
+  return table(HEAD, results.map(row));
+}
+
+function row({ bench, trials, skipped }) {
+  const expected = bench.expected.join(' or ');
+  if (skipped)
+    return [bench.name, expected, `left out: ${skipped}`, ...HEAD.slice(3).map(() => '')];
+  const predictions = trials.map(({ judged }) => judged.prediction).filter(Boolean);
+  return [
+    bench.name,
+    expected,
+    tally(trials.map(verdict)),
+    tally(trials.map(({ judged }) => judged.outcome)),
+    ...predictionCells(predictions),
+    `${median(trials.map(({ seconds }) => seconds)).toFixed(0)} s`,
+    tally(trials.map(({ doctor }) => `${doctor.category}${doctor.fits ? ', right' : ''}`)),
+  ];
+}
+
+function verdict({ judged: { said, status }, explanation, failure }) {
+  if (failure) return `failed: ${failure}`;
+  const also = explanation.verdict.alsoLimiting;
+  const words = said === status ? [status] : [said, status].filter(Boolean);
+  return `${words.join(', ')}${also.length > 0 ? ` (also ${also.join(', ')})` : ''}`;
+}
+
+function predictionCells(predictions) {
+  if (predictions.length === 0) return ['', '', ''];
+  const middle = (pick) => median(predictions.map(pick));
+  const range = ['low', 'high'].map((end) => count(middle(({ predicted }) => predicted[end])));
+  return [
+    range.join('..'),
+    count(middle(({ measured }) => measured)),
+    share(middle(({ error }) => error)),
+  ];
+}
+
+/** The texts, each once, with how often it stands there. */
+function tally(texts) {
+  const times = new Map();
+  for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
+  const several = [...times].toSorted(([, a], [, b]) => b - a);
+  return several.map(([text, n]) => (n > 1 ? `${n} × ${text}` : text)).join('; ');
+}
+
+/** The lines below the table: shares over all trials. */
+export function summaryLines(results) {
+  const trials = results.flatMap((result) => result.trials ?? []);
+  if (trials.length === 0) return [];
+  const outcomes = trials.map(({ judged }) => judged.outcome);
+  const number = (holds) => outcomes.filter(holds).length;
+  const of = (n) => `${n} of ${trials.length} (${share(n / trials.length)})`;
+  const each = OUTCOMES.map((outcome) => [outcome, number((one) => one === outcome)]);
+  const predictions = trials.map(({ judged }) => judged.prediction).filter(Boolean);
+  return [
+    `- right: ${of(number((one) => one === 'right'))}`,
+    `- wrong and sure of it: ${of(number(isConfident))}`,
+    `- outcomes: ${each.map(([outcome, n]) => `${outcome} ${n}`).join(', ')}`,
+    predictionLine(predictions),
+    doctorLine(trials),
+  ];
+}
+
+function predictionLine(predictions) {
+  if (predictions.length === 0) return '- predictions: none that can be compared';
+  const error = median(predictions.map((one) => one.error));
+  const within = predictions.filter((one) => one.within).length;
+  return `- predictions: ${predictions.length} compared, median error ${share(error)}, ${share(within / predictions.length)} within the predicted range`;
+}
+
+function doctorLine(trials) {
+  const right = trials.filter(({ doctor }) => doctor.fits).length;
+  const unknown = trials.filter(({ doctor }) => doctor.category === 'unknown').length;
+  const of = (n) => share(n / trials.length);
+  return `- clinic doctor's rules: right category ${of(right)}, unknown ${of(unknown)}, wrong category ${of(trials.length - right - unknown)}`;
+}
+
+/** The lines of a case in the written result. */
+export function caseLines({ bench, trials, skipped }) {
+  const lines = [`## ${bench.name}`, '', `${bench.because}.`, ''];
+  if (skipped) return [...lines, `- left out: ${skipped}`, ''];
+  const said = trials.map(({ explanation, failure, judged }) =>
+    failure ? `- failed: ${failure}` : `- ${judged.outcome}: ${explanation.verdict.sentence}`,
+  );
+  return [...lines, ...said, ''];
+}

@@ -1,0 +1,108 @@
+// The flags of `millrace explain`: those of the load that apply, and its own.
+import { parseCount, parseDuration } from '../units.js';
+import type { Flag } from './flag.js';
+import { LOAD_FLAGS, REFUSALS, refusalsOf } from './flags.js';
+import { type Invocation, newInvocation } from './invocation.js';
+import type { Refusals } from './parse.js';
+
+/** What a command line of `millrace explain` asks for. */
+export interface ExplainInvocation extends Invocation {
+  budgetMs?: number;
+  pid?: number;
+  attach: boolean;
+  allowMoreLoad: boolean;
+  /** Prints the catalogue and does nothing else. */
+  list: boolean;
+  /** Prints this entry of the catalogue and does nothing else. */
+  why?: string;
+}
+
+/** Nothing asked for yet. */
+export function newExplainInvocation(): ExplainInvocation {
+  return { ...newInvocation(), attach: false, allowMoreLoad: false, list: false };
+}
+
+/** Flags of the load that explain chooses by itself or has no use for, and what to do instead. */
+const NOT_TAKEN: Refusals = {
+  duration: 'explain runs many short loads; the time for all is --budget 60s',
+  requests: 'explain runs many short loads; the time for all is --budget 60s',
+  warmup: 'explain warms up by itself',
+  strict: 'a saturated generator is one of the limits that explain names',
+  'fail-on': 'conditions are for millrace load',
+  latency: 'the report of a load shows it',
+};
+
+const TAKEN = LOAD_FLAGS.filter(({ name }) => !(name in NOT_TAKEN) && name !== 'pid');
+
+export const EXPLAIN_REFUSALS: Refusals = { ...REFUSALS, ...refusalsOf(NOT_TAKEN) };
+
+const EXPLAIN = 'Explain';
+
+/** The flags that only explain has. */
+export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
+  {
+    name: 'budget',
+    value: 'TIME',
+    group: EXPLAIN,
+    common: true,
+    fallback: '60s',
+    help: 'time for everything',
+    details: 'At least 15 s. What was not tried for want of time is said.',
+    set(invocation, value, given) {
+      invocation.budgetMs = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'pid',
+    value: 'N',
+    group: EXPLAIN,
+    common: true,
+    fallback: 'the local owner of the port',
+    help: "the server's process",
+    set(invocation, value, given) {
+      invocation.pid = parseCount(value, given, { min: 1, max: 2 ** 31 - 1 });
+    },
+  },
+  {
+    name: 'attach',
+    group: EXPLAIN,
+    common: true,
+    help: 'put the probe into a server that runs already',
+    details:
+      'By its debugger: SIGUSR1 opens it on 127.0.0.1:9229, and it is closed again at once. A server that millrace starts always has the probe.',
+    set(invocation) {
+      invocation.attach = true;
+    },
+  },
+  {
+    name: 'allow-more-load',
+    group: EXPLAIN,
+    common: true,
+    help: 'more load than asked for, on another machine too',
+    details: 'A server on this machine is given up to twice the load that was asked for anyway.',
+    set(invocation) {
+      invocation.allowMoreLoad = true;
+    },
+  },
+  {
+    name: 'list',
+    group: EXPLAIN,
+    common: true,
+    help: 'print the limits that are known, and end',
+    set(invocation) {
+      invocation.list = true;
+    },
+  },
+  {
+    name: 'why',
+    value: 'LIMIT',
+    group: EXPLAIN,
+    common: true,
+    help: 'print all about one limit, and end',
+    set(invocation, value) {
+      invocation.why = value;
+    },
+  },
+];
+
+export const EXPLAIN_FLAGS: Flag<ExplainInvocation>[] = [...OWN_FLAGS, ...TAKEN];

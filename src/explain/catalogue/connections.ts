@@ -1,0 +1,123 @@
+import { inGroup } from './entry.js';
+
+/** Connections, TLS and TCP are the limit. */
+export const CONNECTIONS = inGroup('connections and TCP', {
+  'head-of-line': {
+    title: 'Waiting behind a slow response',
+    what: 'Pipelined requests share a connection, and each answer waits for all before it.',
+    shows: 'With pipelining a request takes much longer than alone, and the loop is not busy.',
+    experiment:
+      "'depth 1' has as many in flight on connections of their own: each takes its own time.",
+    formula: 'gain = response time / response time alone',
+    remedy: 'More connections with one request each, or HTTP/2.',
+    told: 'by experiment',
+  },
+  'nagle-delayed-ack': {
+    title: "TCP's 40 ms timer",
+    what: "The server sends a response in two parts. Nagle's algorithm holds the second back until the first is acknowledged, and the client delays that.",
+    shows:
+      'Between the first and the last byte of a response lie 40 ms (200 ms on some systems), and the CPU is idle.',
+    experiment:
+      "'early acknowledgement' sends an empty line as soon as a response has begun, which servers skip before a request. The acknowledgement goes with it, and the gap vanishes.",
+    formula: 'throughput = requests in flight / (time of the work + 40 ms)',
+    remedy:
+      'setNoDelay(true), the default of node:http since version 18; or one write for head and body.',
+    told: 'by experiment',
+    note: "In Node.js 18 and later it takes a server with noDelay: false, one of node:net, or a proxy's.",
+  },
+  'many-writes': {
+    title: 'Many small writes',
+    what: 'Each response is written by several system calls, and their cost adds up on a busy loop.',
+    shows: 'The main thread writes clearly more than once per response, and the loop is busy.',
+    experiment: "'writes corked' collects the parts of a response and writes them at once.",
+    formula: 'time saved per response = (writes - 1) x time of a write, 5 to 6 µs in Node.js',
+    remedy: 'One write per response: end(body), cork(), or pipe larger chunks.',
+    told: 'by experiment',
+    note: 'The experiment needs the probe inside the server.',
+  },
+  'connection-churn': {
+    title: 'A connection for each request',
+    what: 'Connections are not used again. To open, accept and close one costs more than a small request.',
+    shows: 'About as many connections are opened as requests are answered.',
+    experiment: "'keep-alive' keeps the connections: throughput rises.",
+    formula: 'cost of a connection = 1 / throughput without keep-alive - 1 / throughput with it',
+    remedy: 'Keep-alive on both sides: agents, proxies, keepAliveTimeout.',
+    told: 'by experiment',
+    note: 'By its signature where the server ends the connections: the client cannot keep them then.',
+  },
+  'ephemeral-ports': {
+    title: 'No local ports are left',
+    what: 'Each closed connection keeps its local port for a minute. At a few hundred a second to one address all ports are taken.',
+    shows:
+      'Connects fail with EADDRNOTAVAIL, and tens of thousands of sockets are in TIME_WAIT: on the client, or where the server calls others.',
+    experiment: 'None yet. Keep-alive on that side would end the errors.',
+    formula:
+      'connections per second = local ports / 60 s; 28,232 ports, the default of Linux, give 470 to one address and port',
+    remedy: 'Keep-alive: an agent that uses its connections again.',
+    told: 'not told apart yet',
+    note: 'The failed connects are named as errors; the ports are not counted yet.',
+  },
+  'listen-backlog': {
+    title: 'The queue of new connections is full',
+    what: 'Connections that the server has not accepted yet wait in a queue. When it is full the system drops new ones, and they try again after a second.',
+    shows:
+      "The system counts overflows of listening sockets or the server's queue is full, and connects take a second or more.",
+    experiment: "'keep-alive' keeps the connections: nothing has to be accepted any more.",
+    formula: 'overflow where new connections per second x longest pause of the loop > backlog',
+    remedy: 'A larger backlog and net.core.somaxconn, keep-alive, or a loop that is not blocked.',
+    told: 'by experiment',
+    note: 'By its signature where the client keeps its connections already.',
+  },
+  'accept-rate': {
+    title: 'One new connection per turn of the loop',
+    what: 'Node.js accepts one connection per turn of its loop. When the turns are long, new connections wait while old ones are served well.',
+    shows:
+      'Connections opened per second equal the turns of a busy loop per second, and some wait to be accepted.',
+    experiment:
+      "None that tells it from connection-churn: 'keep-alive' helps with both. The number of turns does.",
+    formula: 'new connections per second = turns of the loop per second',
+    remedy: 'Keep-alive, shorter turns, or more processes.',
+    told: 'by its signature',
+    note: 'Needs the probe inside the server, and Node.js 20.18 or later.',
+  },
+  'fd-limit': {
+    title: 'No more open files',
+    what: 'Each connection is an open file, and the process may have only so many. Node.js drops further ones without a word.',
+    shows:
+      "The server's open files are as many as it may have, or connects of the generator fail for its own limit.",
+    experiment: 'None of its own: the limit of a running process is not changed.',
+    formula: 'most connections = limit of open files - those of its own',
+    remedy: 'A higher limit: ulimit -n, LimitNOFILE of systemd.',
+    told: 'by its signature',
+  },
+  'tls-handshake': {
+    title: 'TLS handshakes',
+    what: 'A full handshake costs the server more CPU than many requests.',
+    shows: 'A good part of the requests have a handshake of their own.',
+    experiment: "'tls kept' keeps the connections, and with them the sessions: throughput rises.",
+    formula:
+      'CPU time per request = that of the work + share with a handshake x that of a handshake',
+    remedy: 'Keep-alive, session resumption, or an ECDSA certificate instead of RSA.',
+    told: 'by experiment',
+  },
+  'slow-reader': {
+    title: 'A client that reads slowly',
+    what: 'The client takes the bytes slower than the server makes them, and responses wait in the sockets.',
+    shows: "The server's sockets hold bytes that were not acknowledged, and the window is closed.",
+    experiment: 'None yet. A client that reads faster would give more.',
+    formula: 'bytes per second of a connection = window / round trip',
+    remedy: 'A faster client, a larger window, or fewer bytes.',
+    told: 'not told apart yet',
+    note: 'The generator reads as fast as it can, and where it cannot that is generator-saturated; slow clients are not part of a load yet.',
+  },
+  'keep-alive-race': {
+    title: 'Connections closed just when they are used',
+    what: 'The server ends idle connections after keepAliveTimeout (5 s by default) at the moment when a client sends its next request.',
+    shows: 'Resets on connections that were idle for about that time, at low rates only.',
+    experiment: 'None yet. Pauses just below and just above the timeout would show it.',
+    formula: 'resets appear where the pause reaches keepAliveTimeout',
+    remedy: "A timeout of the client that is below the server's.",
+    told: 'not told apart yet',
+    note: 'A load for explain has no such pauses; resets are named as errors.',
+  },
+});

@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** RFC 6455, section 1.3. */
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const TEXT = 1;
+const CLOSE = 8;
+const PING = 9;
+const PONG = 10;
+const FINAL = 0x80;
+const MASKED = 0x80;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+interface Answer {
+  id?: number;
+  result?: unknown;
+  error?: { message: string };
+}
+
+/** A client of the Chrome DevTools Protocol: text messages over a WebSocket (RFC 6455), no extensions. */
+export class CdpClient {
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, Waiting>();
+  #received = Buffer.alloc(0);
+  #message: Buffer[] = [];
+  #lastId = 0;
+
+  /**
+   * Connects to a debugger.
+   *
+   * @param url as in `ws://127.0.0.1:9229/3f6a...`
+   * @throws {Error} if nothing there speaks WebSocket.
+   */
+  static async connect(url: string, signal: AbortSignal): Promise<CdpClient> {
+    const key = randomBytes(16).toString('base64');
+    const headers = {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': 13,
+      'Sec-WebSocket-Key': key,
+    };
+    const asked = request(url.replace(/^ws:/, 'http:'), { headers, agent: false, signal });
+    asked.on('response', (response) => {
+      asked.destroy(new Error(`the debugger answered with status ${response.statusCode}`));
+    });
+    asked.end();
+    const [response, socket, head] = (await once(asked, 'upgrade')) as [
+      IncomingMessage,
+      Socket,
+      Buffer,
+    ];
+    const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64');
+    if (response.headers['sec-websocket-accept'] !== accept) {
+      socket.destroy();
+      throw new Error('what listens there is no debugger');
+    }
+    return new CdpClient(socket, head);
+  }
+
+  private constructor(socket: Socket, head: Buffer) {
+    this.#socket = socket;
+    socket.on('data', (bytes) => this.#take(bytes));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      for (const { reject } of this.#waiting.values()) {
+        reject(new Error('the debugger has closed the connection'));
+      }
+      this.#waiting.clear();
+    });
+    this.#take(head);
+  }
+
+  /**
+   * Calls a method, as in `Runtime.evaluate`, and returns its result.
+   *
+   * @throws {Error} with the debugger's message, or if the connection ends before.
+   */
+  call(method: string, params: Record<string, unknown>): Promise<unknown> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) reject(new Error('the debugger has closed the connection'));
+      this.#waiting.set(id, { resolve, reject });
+      this.#send(TEXT, Buffer.from(JSON.stringify({ id, method, params })));
+    });
+  }
+
+  close(): void {
+    this.#send(CLOSE, Buffer.alloc(0));
+    this.#socket.destroySoon();
+  }
+
+  /** RFC 6455, section 5.2; a client masks. */
+  #send(opcode: number, payload: Buffer): void {
+    const mask = randomBytes(4);
+    const masked = payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
+    this.#socket.write(Buffer.concat([header(opcode, payload.length), mask, masked]));
+  }
+
+  #take(bytes: Buffer): void {
+    this.#received = Buffer.concat([this.#received, bytes]);
+    for (let frame = frameOf(this.#received); frame; frame = frameOf(this.#received)) {
+      this.#received = this.#received.subarray(frame.length);
+      this.#onFrame(frame);
+    }
+  }
+
+  #onFrame({ final, opcode, payload }: Frame): void {
+    if (opcode === PING) this.#send(PONG, payload);
+    else if (opcode === CLOSE) this.#socket.destroySoon();
+    // A message comes in a text frame, or in one and continuations.
+    if (opcode > TEXT) return;
+    this.#message.push(payload);
+    if (!final) return;
+    const text = Buffer.concat(this.#message).toString();
+    this.#message = [];
+    this.#answer(JSON.parse(text));
+  }
+
+  #answer({ id = 0, result, error }: Answer): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error) waiting?.reject(new Error(error.message));
+    else waiting?.resolve(result);
+  }
+}
+
+function header(opcode: number, length: number): Buffer {
+  if (length < 126) return Buffer.from([FINAL | opcode, MASKED | length]);
+  const long = length > 0xffff;
+  const bytes = Buffer.alloc(long ? 10 : 4);
+  bytes[0] = FINAL | opcode;
+  bytes[1] = MASKED | (long ? 127 : 126);
+  if (long) bytes.writeBigUInt64BE(BigInt(length), 2);
+  else bytes.writeUInt16BE(length, 2);
+  return bytes;
+}
+
+interface Frame {
+  final: boolean;
+  opcode: number;
+  payload: Buffer;
+  /** Of the whole frame. */
+  length: number;
+}
+
+/** The first frame of a server's bytes, which are not masked; `null` if there is no whole one. */
+function frameOf(bytes: Buffer): Frame | null {
+  if (bytes.length < 2) return null;
+  const first = bytes.readUInt8(0);
+  const short = bytes.readUInt8(1) & 0x7f;
+  const start = short === 127 ? 10 : short === 126 ? 4 : 2;
+  if (bytes.length < start) return null;
+  const size =
+    short === 127
+      ? Number(bytes.readBigUInt64BE(2))
+      : short === 126
+        ? bytes.readUInt16BE(2)
+        : short;
+  const length = start + size;
+  if (bytes.length < length) return null;
+  const payload = bytes.subarray(start, length);
+  return { final: (first & FINAL) !== 0, opcode: first & 0x0f, payload, length };
+}

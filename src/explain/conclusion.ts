@@ -1,0 +1,110 @@
+import { rate, share, time } from '../report/units.js';
+import type { Investigated } from './investigation.js';
+import { populationOf } from './population.js';
+import type { ExperimentResult, Explanation } from './result.js';
+import type { Suspect } from './suspect.js';
+import { loopEvidence, loopLimit } from './suspects/load.js';
+import { type Finding, overlaps } from './verdict.js';
+
+type Concluded = Omit<
+  Explanation,
+  'schemaVersion' | 'tool' | 'startedAt' | 'durationMs' | 'interrupted'
+>;
+
+/** The explanation that follows from what was found out. */
+export function conclude(found: Investigated, cannotSee: string[]): Concluded {
+  const { facts, finding, suspects, acquitted, noise } = found;
+  const { chosen } = finding;
+  const singleMs = facts.singleMs;
+  const most = loopLimit(facts);
+  const named = new Set([chosen, ...finding.also].map((suspect) => suspect?.limit));
+  return {
+    load: facts.base.load,
+    verdict: {
+      limit: chosen?.limit ?? null,
+      status: finding.status,
+      sentence: sentenceOf(found),
+      arithmetic: chosen?.arithmetic ?? capacityLine(found),
+      alsoLimiting: finding.also.map(({ limit }) => limit),
+    },
+    population: populationOf(facts),
+    experiments: found.experiments.map((experiment) => withExclusions(experiment, noise)),
+    evidence: chosen ? chosen.evidence : loopEvidence(facts),
+    ruledOut: [...finding.excluded, ...acquitted].filter(({ limit }) => !named.has(limit)),
+    remedy: chosen ? remedyOf(chosen, finding, found) : null,
+    hot: found.hot,
+    capacity: {
+      points: found.points,
+      loopLimit: most,
+      singleMs,
+      knee: most !== null && singleMs !== null ? (most * singleMs) / 1000 : null,
+    },
+    noise,
+    probeCost: found.probeCost,
+    cannotSee: [...cannotSee, ...found.missed, ...unsettled(finding, suspects)],
+  };
+}
+
+function sentenceOf({ facts, finding }: Investigated): string {
+  const { chosen, status, also } = finding;
+  if (chosen) return chosen.sentence;
+  if (status === 'no-limit') {
+    const busy = facts.loop ? `; the event loop is ${share(facts.loop.busy)} busy` : '';
+    return `nothing limits at this load: all of ${rate(facts.throughput)} req/s are answered, in ${time(facts.responseMs)}${busy}.`;
+  }
+  const open = also.map(({ limit }) => limit);
+  return open.length > 0
+    ? `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`
+    : `cannot tell: ${rate(facts.throughput)} req/s in ${time(facts.responseMs)} each, and no signal that was seen explains it.`;
+}
+
+/** What the service could bear, by its CPU time per request. */
+function capacityLine({ facts }: Investigated): string[] {
+  const most = loopLimit(facts);
+  if (most === null || !facts.loop) return [];
+  return [
+    `${time(facts.loop.cpuMs)} of CPU per request: one loop gives about ${rate(most)} req/s at most`,
+  ];
+}
+
+function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Explanation['remedy'] {
+  const { remedy } = chosen;
+  const top = found.hot[0];
+  const isLoop = chosen.limit === 'event-loop-cpu' || chosen.within === 'event-loop-cpu';
+  const hot = isLoop && top && top.share >= 0.1 ? top : null;
+  const then = hot ? found.facts.throughput / (1 - Math.min(0.95, hot.share)) : null;
+  const predicted = remedy.predictedThroughput;
+  return {
+    change:
+      hot && chosen.limit === 'event-loop-cpu'
+        ? `${hot.name} (${hot.place}) takes ${share(hot.share)} of the loop's time: without it ${rate(then ?? 0)} req/s; ${remedy.change}`
+        : remedy.change,
+    predictedThroughput:
+      then !== null && chosen.limit === 'event-loop-cpu'
+        ? { low: then * 0.85, high: then * 1.15 }
+        : predicted,
+    nextLimit: remedy.nextLimit ?? also[0]?.limit ?? null,
+    ...(remedy.settings && { settings: remedy.settings }),
+  };
+}
+
+function withExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {
+  const excludes = (
+    Object.keys(experiment.predicted) as (keyof typeof experiment.predicted)[]
+  ).filter((limit) => {
+    const predicted = experiment.predicted[limit];
+    return predicted !== undefined && !overlaps(experiment.measured, predicted, noise);
+  });
+  return { ...experiment, excludes };
+}
+
+/** Suspects that nothing contradicts, though another is the verdict. */
+function unsettled({ status, chosen, also }: Finding, suspects: Suspect[]): string[] {
+  if (status !== 'likely' || !chosen) return [];
+  const rivals = also.filter(
+    (suspect) => suspects.includes(suspect) && suspect.within !== chosen.limit,
+  );
+  return rivals.map(
+    ({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`,
+  );
+}

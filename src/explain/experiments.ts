@@ -1,0 +1,248 @@
+import type { LoadOptions } from '../load/options.js';
+import type { CommandName, Commands } from '../probe/protocol.cjs';
+import { cpuMsOf, type Facts } from './facts.js';
+import type { Observation } from './observation.js';
+import type { ExperimentName, Suspect } from './suspect.js';
+import { injectedMs } from './suspects/load.js';
+
+/** What is possible with this server and this load. */
+export interface Setting {
+  /** The probe is inside the server. */
+  probe: boolean;
+  /** The server was started by this tool, and can be again. */
+  restart: boolean;
+  /** The server may be given more load than was asked for. */
+  moreLoad: boolean;
+}
+
+/** One of the probe's commands with what it takes. */
+export type ProbeCommand = {
+  [Name in CommandName]: { name: Name; given: Commands[Name] };
+}[CommandName];
+
+/** One thing that is different in a block. */
+export interface Change {
+  load?: LoadOptions;
+  /** One request at a time on one connection, without a schedule. */
+  alone?: boolean;
+  /** A command to the probe, and the one that undoes it. */
+  probe?: { on: ProbeCommand; off: ProbeCommand };
+  /** Sends an empty line when a response has begun, see the plan's `nudge`. */
+  nudge?: boolean;
+  /** Environment of a new server. */
+  environment?: Record<string, string>;
+}
+
+/** One thing to change, and why it tells something. */
+export interface Experiment {
+  name: ExperimentName;
+  /** In words, for the report. */
+  describe(facts: Facts): string;
+  /** Why it cannot be done here; `null` if it can. */
+  obstacle(setting: Setting, facts: Facts): string | null;
+  change(facts: Facts, options: LoadOptions): Change;
+  /** What is compared; without it throughput. */
+  metric?: { name: string; of(block: Observation): number | null };
+}
+
+const never = () => null;
+const needsProbe = ({ probe }: Setting) => (probe ? null : 'there is no probe inside the server');
+const needsRestart = ({ restart }: Setting) =>
+  restart ? null : 'the server was not started by this tool';
+
+/** A server with other settings of its process. */
+function restarted(
+  name: ExperimentName,
+  words: string,
+  environment: (facts: Facts) => Record<string, string>,
+): Experiment {
+  return {
+    name,
+    describe: () => words,
+    obstacle: needsRestart,
+    change: (facts) => ({ environment: environment(facts) }),
+  };
+}
+
+export const EXPERIMENTS: Experiment[] = [
+  {
+    name: 'connections x2',
+    describe: ({ slots }) => `${slots} to ${slots * 2} in flight`,
+    obstacle: ({ moreLoad }) =>
+      moreLoad ? null : 'the server is on another machine: --allow-more-load permits it',
+    change: ({ base }) => ({ load: { connections: base.load.plan.connections * 2 } }),
+  },
+  {
+    name: 'connections /2',
+    describe: ({ slots }) => `${slots} to ${Math.ceil(slots / 2)} in flight`,
+    obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
+    change: ({ base }) => ({ load: { connections: Math.ceil(base.load.plan.connections / 2) } }),
+  },
+  {
+    name: 'cpu injection',
+    describe: (facts) => `${Math.round(injectedMs(facts) * 1000)} µs of work more per request`,
+    obstacle: needsProbe,
+    change: (facts) => ({
+      probe: {
+        on: { name: 'spin', given: { microseconds: Math.round(injectedMs(facts) * 1000) } },
+        off: { name: 'spin', given: { microseconds: 0 } },
+      },
+    }),
+  },
+  {
+    name: 'early acknowledgement',
+    describe: () =>
+      'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
+    obstacle: (_, { base }) =>
+      base.load.plan.connection === 'close' ? 'connections are not kept' : null,
+    change: () => ({ nudge: true }),
+  },
+  {
+    name: 'identity encoding',
+    describe: () => 'accept-encoding: identity',
+    obstacle: never,
+    change: (_, { headers }) => ({
+      load: { headers: withHeader(headers, 'accept-encoding', 'identity') },
+    }),
+  },
+  {
+    name: 'keep-alive',
+    describe: () => 'connections are kept',
+    obstacle: (_, { base }) =>
+      base.load.plan.connection === 'close' ? null : 'the client keeps its connections already',
+    change: () => ({ load: { connection: 'keep-alive', tls: 'keep-alive' } }),
+  },
+  {
+    name: 'tls kept',
+    describe: () => 'connections, and with them TLS sessions, are kept',
+    obstacle: (_, { base }) =>
+      base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
+        ? 'the client keeps its connections already'
+        : null,
+    change: () => ({ load: { connection: 'keep-alive', tls: 'keep-alive' } }),
+  },
+  {
+    name: 'depth 1',
+    describe: ({ slots }) => `${slots} connections with one request each`,
+    obstacle: never,
+    change: ({ slots }) => ({ load: { connections: slots, pipelining: 1 } }),
+  },
+  {
+    name: 'two generators',
+    describe: ({ base }) =>
+      `${base.load.plan.threads * 2} threads of the generator, the same connections`,
+    obstacle: (_, { base }) =>
+      base.load.plan.connections < base.load.plan.threads * 2
+        ? 'there are too few connections'
+        : null,
+    change: ({ base }) => ({ load: { threads: base.load.plan.threads * 2 } }),
+  },
+  {
+    name: 'output muted',
+    describe: () => 'what the server writes to stdout and stderr is dropped',
+    obstacle: needsProbe,
+    change: () => ({
+      probe: {
+        on: { name: 'mute', given: { on: true } },
+        off: { name: 'mute', given: { on: false } },
+      },
+    }),
+  },
+  {
+    name: 'writes corked',
+    describe: () => 'the parts of a response are collected and written at once',
+    obstacle: needsProbe,
+    change: () => ({
+      probe: {
+        on: { name: 'cork', given: { on: true } },
+        off: { name: 'cork', given: { on: false } },
+      },
+    }),
+  },
+  {
+    name: 'sockets x2',
+    describe: () => 'twice the sockets for calls to others (maxSockets)',
+    obstacle: needsProbe,
+    change: () => ({
+      probe: {
+        on: { name: 'maxSockets', given: { factor: 2 } },
+        off: { name: 'maxSockets', given: { factor: 1 } },
+      },
+    }),
+  },
+  {
+    name: 'client deadline',
+    describe: (facts) => `the client gives up after its time limit (${deadlineOf(facts)} ms)`,
+    obstacle: never,
+    change: (facts) => ({ load: { timeout: deadlineOf(facts) } }),
+    metric: {
+      name: 'requests ended per second',
+      of: ({ load }) =>
+        ((load.requests.ok + load.requests.statusErrors + load.requests.timeouts) * 1000) /
+        load.durationMs,
+    },
+  },
+  restarted('thread pool x4', 'started again with a thread pool four times as large', (facts) => ({
+    UV_THREADPOOL_SIZE: String(4 * Number(facts.base.inside?.threadPoolSize ?? 4)),
+  })),
+  restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({
+    NODE_OPTIONS: '--max-semi-space-size=64',
+  })),
+  restarted('heap x2', 'started again with twice the heap', ({ base }) => ({
+    NODE_OPTIONS: `--max-old-space-size=${Math.round((base.inside?.heap.limitMb ?? 2000) * 2)}`,
+  })),
+  {
+    ...restarted('fresh start', 'started again, all else the same', () => ({})),
+    metric: { name: 'CPU per response', of: cpuMsOf },
+  },
+];
+
+/** The time limit that `slow-dependency` proposes, for the client to try. */
+function deadlineOf(facts: Facts): number {
+  return facts.deadlineMs ?? 1000;
+}
+
+function withHeader(
+  headers: LoadOptions['headers'],
+  name: string,
+  value: string,
+): Record<string, string | string[]> {
+  const pairs = Array.isArray(headers) ? headers : Object.entries(headers ?? {});
+  const kept = pairs.filter(([key]) => key.toLowerCase() !== name);
+  const merged: Record<string, string[]> = {};
+  for (const [key, text] of kept) merged[key] = [...(merged[key] ?? []), ...[text].flat()];
+  return { ...merged, [name]: value };
+}
+
+/**
+ * The experiments that tell the suspects apart, the most telling first: those in which a suspect predicts something
+ * that a rival does not, weighed by how likely the suspect is.
+ */
+export function tellingExperiments(
+  facts: Facts,
+  suspects: Suspect[],
+  setting: Setting,
+): { experiment: Experiment; worth: number }[] {
+  const strong = suspects.filter(({ weight }) => weight >= 0.4);
+  return EXPERIMENTS.flatMap((experiment) => {
+    const isFirst = experiment.name === 'connections x2' && facts.model === 'closed';
+    if (experiment.obstacle(setting, facts) !== null) return [];
+    const worth = Math.max(
+      0,
+      ...strong.map((suspect) => spread(suspect, experiment.name) * suspect.weight),
+    );
+    if (isFirst) return [{ experiment, worth: Math.max(worth, ALWAYS) }];
+    return worth > 0.03 ? [{ experiment, worth }] : [];
+  }).sort((a, b) => b.worth - a.worth);
+}
+
+/** Whether more requests in flight give more is asked of every closed load. */
+const ALWAYS = 3;
+
+/** How far from "no change" a suspect predicts, as a logarithm. */
+function spread({ predictions }: Suspect, name: ExperimentName): number {
+  const predicted = predictions[name];
+  if (!predicted) return 0;
+  const middle = Math.sqrt(Math.max(1e-6, predicted.low) * predicted.high);
+  return Math.min(2, Math.abs(Math.log(middle)));
+}

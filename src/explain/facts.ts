@@ -1,0 +1,158 @@
+import type { Observation, OutboundView, ProcessUse, SocketCensus } from './observation.js';
+import type { Sample } from './sample.js';
+
+/** What is known before an experiment: the numbers that the suspects reason with. Times in ms, rates per second; `null`: not seen. */
+export interface Facts {
+  /** The block at the user's own setting that all is compared with. */
+  base: Observation;
+  /** The block with one request in flight. */
+  single: Observation | null;
+  /** One response, looked at whole. */
+  sample: Sample | null;
+  model: 'closed' | 'open';
+  /** Requests that can be in flight: connections times pipelining. Of an open run: the mean that was. */
+  slots: number;
+  /** Mean number in flight, measured. */
+  inFlight: number;
+  throughput: number;
+  /** Responses with a good status, per second. */
+  goodput: number;
+  /** Share of the requests that failed or were answered with an error. */
+  errorShare: number;
+  /** Mean and single-request response times. */
+  responseMs: number;
+  singleMs: number | null;
+  loop: Loop | null;
+  /** Share of the server's CPU while it had nothing to do, before the load. */
+  idleShare: number | null;
+  sockets: SocketCensus | null;
+  /** Bytes of the body without compression; `null` if it was not asked for. */
+  identityBytes: number | null;
+  /** A time limit for the main dependency that leaves its usual answers alone; `null` without one. */
+  deadlineMs: number | null;
+}
+
+/** The event loop's thread, of the busiest process. */
+export interface Loop {
+  /** Share of the time on a core, and ready without one. */
+  run: number;
+  queued: number;
+  /** Share of the time busy, by its own account; without a probe what the system saw of it. */
+  busy: number;
+  /** Whether `busy` is the loop's own account. */
+  seenInside: boolean;
+  /** Busy without a core and not queued for one: it waits for something that is no event. */
+  waiting: number;
+  /** CPU time of the loops per response. */
+  cpuMs: number;
+  /** The same with one request in flight. */
+  singleCpuMs: number | null;
+}
+
+/** What was looked at before the experiments. */
+export type Seen = Pick<Facts, 'base' | 'single' | 'sample' | 'idleShare' | 'identityBytes'>;
+
+/** The facts of a baseline. */
+export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen): Facts {
+  const { load, inside, sockets } = base;
+  const { plan, requests } = load;
+  const model = plan.model;
+  const completed = requests.ok + requests.statusErrors;
+  const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
+  const ended = completed + requests.transportErrors + requests.timeouts;
+  return {
+    base,
+    single,
+    sample,
+    model,
+    slots: model === 'closed' ? plan.connections * plan.pipelining : load.meanInFlight,
+    inFlight: load.meanInFlight,
+    throughput: base.throughput,
+    goodput: base.throughput * (completed === 0 ? 0 : requests.ok / completed),
+    errorShare: ended === 0 ? 0 : failed / ended,
+    responseMs: responseMsOf(base),
+    singleMs: single ? responseMsOf(single) : null,
+    loop: loopOf(base, single, inside?.utilisation ?? null),
+    idleShare,
+    sockets,
+    identityBytes,
+    deadlineMs: deadlineMs(inside),
+  };
+}
+
+/** The mean response time; of a closed load by Little's law, which no request at the block's edges falsifies. */
+export function responseMsOf({ load, throughput }: Observation): number {
+  const mean = load.latencyMs.mean ?? 0;
+  if (load.plan.model === 'open' || throughput === 0) return mean;
+  return (load.meanInFlight * 1000) / throughput;
+}
+
+function loopOf(
+  base: Observation,
+  single: Observation | null,
+  utilisation: number | null,
+): Loop | null {
+  const main = busiest(base)?.main;
+  if (!main) {
+    if (utilisation === null) return null;
+    const cpuMs = (utilisation * 1000) / Math.max(1, base.throughput);
+    const own = { run: utilisation, queued: 0, busy: utilisation, seenInside: true, waiting: 0 };
+    return { ...own, cpuMs, singleCpuMs: null };
+  }
+  const busy = Math.min(1, utilisation ?? main.run + main.queued);
+  return {
+    run: main.run,
+    queued: main.queued,
+    busy,
+    seenInside: utilisation !== null,
+    waiting: utilisation === null ? 0 : Math.max(0, busy - main.run - main.queued),
+    cpuMs: cpuMsOf(base) ?? 0,
+    singleCpuMs: single ? cpuMsOf(single) : null,
+  };
+}
+
+/** CPU time of the main threads per response, ms; `null` if it is not seen or nothing was answered. */
+export function cpuMsOf({ throughput, outside }: Observation): number | null {
+  if (!outside || throughput === 0) return null;
+  const run = outside.processes.reduce((sum, { main }) => sum + main.run, 0);
+  return (run * 1000) / throughput;
+}
+
+/** The process of the server whose main thread ran most. */
+export function busiest({ outside }: Observation): ProcessUse | null {
+  const [first = null, ...others] = outside?.processes ?? [];
+  return others.reduce<ProcessUse | null>(
+    (most, process) => (most && most.main.run >= process.main.run ? most : process),
+    first,
+  );
+}
+
+/** Processes that did some of the work: a wrapper that waits for its child is none. */
+export function working({ outside }: Observation): ProcessUse[] {
+  const processes = outside?.processes ?? [];
+  const most = Math.max(...processes.map(({ main }) => main.run));
+  return processes.filter(({ main }) => main.run > most / 20);
+}
+
+/** The dependency in which the requests spend most of their time. */
+export function mainDependency({ base }: Facts): OutboundView | null {
+  return dependencyOf(base.inside);
+}
+
+function dependencyOf(inside: Observation['inside']): OutboundView | null {
+  const calls = inside?.outbound ?? [];
+  return calls.reduce<OutboundView | null>(
+    (most, call) =>
+      most && most.waiting + most.answering >= call.waiting + call.answering ? most : call,
+    null,
+  );
+}
+
+/** A time limit that leaves the usual answers alone: three times their median, on a scale of 1, 2, 5. */
+function deadlineMs(inside: Observation['inside']): number | null {
+  const usual = dependencyOf(inside)?.answerP50Ms;
+  if (!usual) return null;
+  const wanted = Math.max(10, usual * 3);
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  return ([1, 2, 5, 10].find((digit) => digit * power >= wanted) ?? 10) * power;
+}

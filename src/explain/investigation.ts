@@ -1,0 +1,60 @@
+import { MillraceError } from '../errors.js';
+import type { Setting } from './experiments.js';
+import type { Facts } from './facts.js';
+import type { Judged } from './judges.js';
+import { look } from './look.js';
+import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
+import type { Sampled } from './sample.js';
+import type { Subject } from './subject.js';
+import { Trials } from './trials.js';
+import type { Finding } from './verdict.js';
+
+/** All that was found out. */
+export interface Investigated extends Judged {
+  facts: Facts;
+  finding: Finding;
+  experiments: ExperimentResult[];
+  noise: number;
+  probeCost: MeasuredRatio | null;
+  hot: HotFunction[];
+  points: CapacityPoint[];
+  /** Experiments that would have told more, and why they were not made. */
+  missed: string[];
+  /** Whether the caller ended it early. */
+  interrupted: boolean;
+}
+
+export interface InvestigationOptions {
+  setting: Setting;
+  sampled: Sampled;
+  /** When to be done, on the clock of `performance.now()`. */
+  untilMs: number;
+  /** Ends it early. */
+  signal: AbortSignal;
+  /** Told what is being done. */
+  onStep(what: string): void;
+}
+
+/**
+ * Looks, suspects, tries, and decides. What ends it early once the load as asked for has been seen (the caller, the
+ * server's end) ends the trials, and what was found by then is given.
+ */
+export async function investigate(
+  subject: Subject,
+  options: InvestigationOptions,
+): Promise<Investigated> {
+  const { sampled, signal, onStep } = options;
+  const looked = await look(subject, sampled, onStep);
+  const trials = new Trials(subject, looked, options);
+  try {
+    await trials.live();
+    await trials.restarted();
+    await trials.costOfProbe();
+    await trials.profile();
+  } catch (error) {
+    const ended = error instanceof MillraceError || subject.ended !== null;
+    if (!ended && error !== signal.reason) throw error;
+    if (ended) trials.missed.push(`further experiments: the server ${subject.ended ?? 'is gone'}`);
+  }
+  return { ...trials.found(), interrupted: signal.aborted };
+}

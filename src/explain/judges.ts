@@ -1,0 +1,68 @@
+import type { Facts } from './facts.js';
+import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
+import * as connections from './suspects/connections.js';
+import * as load from './suspects/load.js';
+import * as loop from './suspects/loop.js';
+import * as machine from './suspects/machine.js';
+import * as memory from './suspects/memory.js';
+import * as output from './suspects/output.js';
+import { type Ageing, degradesOverTime } from './suspects/time.js';
+import * as waiting from './suspects/waiting.js';
+
+/** What the facts say of each limit. */
+export interface Judged {
+  /** The strongest first. */
+  suspects: Suspect[];
+  acquitted: Acquittal[];
+}
+
+/** What is seen over several blocks. */
+export interface History {
+  retained: memory.Retained | null;
+  history: Ageing[];
+}
+
+/** Every limit for which there is a signature, judged by the facts. */
+export function judgeAll(facts: Facts, { retained, history }: History): Judged {
+  const judges: Judge[] = [
+    load.errors,
+    load.generatorSaturated,
+    load.tooFewConnections,
+    connections.fdLimit,
+    connections.listenBacklog,
+    connections.nagleDelayedAck,
+    connections.headOfLine,
+    connections.tlsHandshake,
+    connections.connectionChurn,
+    connections.acceptRate,
+    connections.manyWrites,
+    machine.cpuQuota,
+    machine.noisyMachine,
+    machine.sharedCores,
+    machine.bandwidth,
+    machine.packetLoss,
+    machine.disk,
+    memory.memoryGrowth(retained),
+    memory.gcYoung,
+    memory.gcOld,
+    output.logging,
+    output.compression,
+    loop.eventLoopBlocked,
+    loop.eventLoopSyncWait,
+    loop.workerImbalance,
+    loop.idleWork,
+    degradesOverTime(history),
+    loop.eventLoopCpu,
+    loop.singleCore,
+    waiting.outboundPool,
+    waiting.threadpool,
+    waiting.slowDependency,
+    waiting.saturatedDependency,
+    waiting.serialized,
+  ];
+  const found = judges.flatMap((judge) => judge(facts) ?? []);
+  return {
+    suspects: found.filter(isSuspect).sort((a, b) => b.weight - a.weight),
+    acquitted: found.flatMap((it) => (isSuspect(it) ? [] : [it])),
+  };
+}

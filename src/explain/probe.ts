@@ -1,0 +1,124 @@
+import { EventEmitter, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Answers, CommandName, Commands, Hello } from '../probe/protocol.cjs';
+import { insideView } from './inside.js';
+import type { InsideView } from './observation.js';
+import { ProbedProcess } from './probed-process.js';
+
+/** What runs inside the server, by `--require`. */
+export const PRELOAD = fileURLToPath(new URL('../probe/preload.cjs', import.meta.url));
+
+interface ProbeEvents {
+  /** A process has said who it is; again when it serves its first request. */
+  hello: [Hello];
+  /** A process has gone, or has closed its channel. */
+  left: [Hello];
+  /** A sample has arrived. */
+  sample: [Hello];
+}
+
+/** Where the probes of a server's processes meet. */
+export interface ProbeHub {
+  /** Path of the socket that probes connect to. */
+  readonly path: string;
+  readonly events: EventEmitter<ProbeEvents>;
+  /** The environment with which a process, and all that it starts, has the probe. */
+  environment(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
+  /** The processes now connected. */
+  readonly processes: Hello[];
+  /**
+   * The processes that served requests, between two times of `performance.now()`; as far as there are samples. `null`:
+   * there is none, or too little of it.
+   */
+  between(fromMs: number, toMs: number): InsideView | null;
+  /**
+   * Asks for samples, and waits until every process that serves has one of after the time, which has passed; at most so long. Before and
+   * after a block of load it makes the block's ends exact.
+   */
+  sampledAfter(atMs: number, patienceMs: number): Promise<void>;
+  /**
+   * Tells the processes that serve (all, if none does) to do something, and waits for what they answer.
+   *
+   * @throws {Error} if one cannot.
+   */
+  command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name][]>;
+  /** Lets the probes go, which undoes all that they do, and removes the socket. */
+  close(): Promise<void>;
+}
+
+/** Opens the place where probes connect: a socket that only this user can reach. */
+export async function openProbeHub(): Promise<ProbeHub> {
+  const folder = process.platform === 'win32' ? null : await mkdtemp(join(tmpdir(), 'millrace-'));
+  const path = folder ? join(folder, 'probe') : `\\\\.\\pipe\\millrace-probe-${process.pid}`;
+  const events = new EventEmitter<ProbeEvents>();
+  // Those that left stay: they are part of the time in which they served.
+  const all = new Set<ProbedProcess>();
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    const probed = new ProbedProcess(socket, {
+      onHello(hello) {
+        all.add(probed);
+        events.emit('hello', hello);
+      },
+      onSample: (hello) => events.emit('sample', hello),
+    });
+    socket.on('close', () => {
+      open.delete(socket);
+      if (!probed.hello) return;
+      events.emit('left', probed.hello);
+    });
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  const connected = () => [...all].filter(({ isConnected }) => isConnected);
+  const serving = (some: ProbedProcess[]) => some.filter(({ hello }) => hello?.serving);
+
+  return {
+    path,
+    events,
+    environment: (base) => ({
+      ...base,
+      MILLRACE_PROBE: path,
+      NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoted(PRELOAD)}`].filter(Boolean).join(' '),
+    }),
+    get processes() {
+      return connected().flatMap(({ hello }) => hello ?? []);
+    },
+    between: (fromMs, toMs) => insideView(serving([...all]), fromMs, toMs),
+    async sampledAfter(atMs, patienceMs) {
+      const late = serving(connected()).filter(({ lastSampleMs }) => lastSampleMs < atMs);
+      // For one that goes meanwhile there is nothing to wait for.
+      const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
+      const patience = new AbortController();
+      const { signal } = patience;
+      await Promise.race([
+        Promise.all(asked),
+        sleep(patienceMs, undefined, { signal }).catch(() => {}),
+      ]);
+      patience.abort();
+    },
+    async command(name, given) {
+      const here = connected();
+      const those = serving(here);
+      const told = those.length > 0 ? those : here;
+      return Promise.all(told.map((probed) => probed.command(name, given)));
+    },
+    async close() {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, 'close');
+      if (folder) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** As an argument in NODE_OPTIONS. */
+function quoted(argument: string): string {
+  return /[\s"\\]/.test(argument) ? `"${argument.replace(/["\\]/g, '\\$&')}"` : argument;
+}

@@ -1,0 +1,185 @@
+import { isAbsolute, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { HotFunction } from './result.js';
+import { type Place, SourceMaps } from './source-maps.js';
+
+/** V8's CPU profile, as the DevTools protocol has it. Lines and columns count from 0, times in microseconds. */
+export interface CpuProfile {
+  nodes: ProfileNode[];
+  samples?: number[];
+  timeDeltas?: number[];
+}
+
+interface ProfileNode {
+  id: number;
+  callFrame: CallFrame;
+  children?: number[];
+}
+
+interface CallFrame {
+  functionName: string;
+  url: string;
+  lineNumber: number;
+  columnNumber: number;
+}
+
+/** A stretch in which the loop had no rest. */
+export interface LongTask {
+  ms: number;
+  /** The application's function in which most of it was spent; `null`: none was. */
+  within: HotFunction | null;
+}
+
+/** What a profile says. Shares are of the time that was not idle. */
+export interface ProfileView {
+  busyMs: number;
+  idleMs: number;
+  /** The functions in which most time was spent themselves. Built-in ones are told apart by who of the application called. */
+  self: HotFunction[];
+  /** The application's functions with most time, what they call included. */
+  inclusive: HotFunction[];
+  /** The longest stretches without a rest. Flat out this is the whole profile. */
+  longTasks: LongTask[];
+}
+
+const MOST = 10;
+const MOST_TASKS = 5;
+const PROBE = '/dist/probe/';
+
+interface Node {
+  frame: CallFrame;
+  parent: Node | null;
+}
+
+/** Reads a profile. Source maps are read from where the profile's files are. */
+export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
+  const tree = treeOf(nodes);
+  const names = new Names();
+  const self = new Shares();
+  const inclusive = new Shares();
+  const tasks: { ms: number; within: Shares }[] = [];
+  let task: { ms: number; within: Shares } | null = null;
+  let idleMs = 0;
+  for (const [index, id] of samples.entries()) {
+    // A sample stands for the time to the next one; of the last nothing is known.
+    const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
+    const node = tree.get(id);
+    if (!node || node.frame.functionName === '(idle)') {
+      idleMs += ms;
+      task = null;
+      continue;
+    }
+    self.add(names.self(node), ms);
+    if (!task) {
+      task = { ms: 0, within: new Shares() };
+      tasks.push(task);
+    }
+    task.ms += ms;
+    // A function that calls itself counts once.
+    for (const name of new Set(applicationFrames(node).map((frame) => names.of(frame)))) {
+      inclusive.add(name, ms);
+      task.within.add(name, ms);
+    }
+  }
+  const longest = tasks.sort((a, b) => b.ms - a.ms).slice(0, MOST_TASKS);
+  return {
+    busyMs: self.total,
+    idleMs,
+    self: self.most(self.total),
+    inclusive: inclusive.most(self.total),
+    longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
+  };
+}
+
+function treeOf(nodes: ProfileNode[]): Map<number, Node> {
+  const tree = new Map<number, Node>();
+  for (const { id, callFrame } of nodes) tree.set(id, { frame: callFrame, parent: null });
+  for (const { id, children = [] } of nodes) {
+    const parent = tree.get(id) ?? null;
+    for (const child of children) {
+      const node = tree.get(child);
+      if (node) node.parent = parent;
+    }
+  }
+  return tree;
+}
+
+/** From the innermost to the outermost. */
+function applicationFrames(node: Node): CallFrame[] {
+  const frames: CallFrame[] = [];
+  for (let at: Node | null = node; at; at = at.parent) {
+    if (isApplication(at.frame.url)) frames.push(at.frame);
+  }
+  return frames;
+}
+
+function isApplication(url: string): boolean {
+  if (url === '' || url.startsWith('node:')) return false;
+  return !url.includes('/node_modules/') && !url.includes(PROBE);
+}
+
+/** A function by name and place, in one string: a key. */
+type Name = string;
+
+class Shares {
+  total = 0;
+  readonly #ms = new Map<Name, number>();
+
+  add(name: Name, ms: number): void {
+    this.total += ms;
+    this.#ms.set(name, (this.#ms.get(name) ?? 0) + ms);
+  }
+
+  most(ofMs: number): HotFunction[] {
+    return [...this.#ms]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, MOST)
+      .map(([key, ms]) => {
+        const [name = '', place = ''] = key.split('\n');
+        return { name, place, share: ofMs > 0 ? ms / ofMs : 0 };
+      });
+  }
+}
+
+class Names {
+  readonly #maps = new SourceMaps();
+  readonly #names = new Map<CallFrame, Name>();
+
+  /** What has no place of its own, as `stringify` or the collector, is told by who of the application called it. */
+  self(node: Node): Name {
+    if (node.frame.url !== '') return this.of(node.frame);
+    const [caller] = applicationFrames(node);
+    const name = node.frame.functionName || '(anonymous)';
+    if (!caller || isStanding(name)) return `${name}\n`;
+    const [callerName = '', place = ''] = this.of(caller).split('\n');
+    return `${name} called from ${callerName}\n${place}`;
+  }
+
+  of(frame: CallFrame): Name {
+    const known = this.#names.get(frame);
+    if (known) return known;
+    const { url, lineNumber, columnNumber } = frame;
+    const place = this.#maps.original({
+      file: pathOf(url),
+      line: lineNumber,
+      column: columnNumber,
+    });
+    const name = `${frame.functionName || '(anonymous)'}\n${shown(place)}`;
+    this.#names.set(frame, name);
+    return name;
+  }
+}
+
+/** `(garbage collector)`, `(program)`. */
+function isStanding(name: string): boolean {
+  return name.startsWith('(') && name !== '(anonymous)';
+}
+
+function pathOf(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : url;
+}
+
+function shown({ file, line }: Place): string {
+  const near = isAbsolute(file) ? relative(process.cwd(), file) : file;
+  return `${near.startsWith('..') ? file : near}:${line + 1}`;
+}

@@ -1,0 +1,79 @@
+import type { LoadOptions } from '../load/options.js';
+import type { Experiment } from './experiments.js';
+import type { Facts } from './facts.js';
+import type { Observation } from './observation.js';
+import type { MeasuredRatio } from './result.js';
+import { ratioOf } from './statistics/ratio.js';
+import type { BlockLength, Subject } from './subject.js';
+
+/** What the blocks of an experiment showed, round by round beside those of the unchanged load. */
+export interface Blocks {
+  base: Observation[];
+  changed: Map<string, Observation[]>;
+}
+
+/** The order of the blocks in a round: forwards, then backwards, so that what drifts falls on all alike. */
+function ordered<T>(round: number, kinds: T[]): T[] {
+  return round % 2 === 0 ? kinds : [...kinds].reverse();
+}
+
+/**
+ * Runs the experiments in rounds, one block each and one of the unchanged load, until the rounds or the time are over.
+ * What they show is added to `blocks`; a round that is not complete is left out.
+ */
+export async function runRounds(
+  subject: Subject,
+  facts: Facts,
+  experiments: Experiment[],
+  blocks: Blocks,
+  {
+    length,
+    rounds,
+    untilMs,
+    onBlock,
+    onBase,
+    onRound,
+  }: {
+    length: BlockLength;
+    rounds: number;
+    /** On the clock of `performance.now()`. */
+    untilMs: number;
+    onBlock?: (what: string) => void;
+    /** Told of each block of the unchanged load. */
+    onBase?: (block: Observation) => void;
+    /** Awaited between two rounds. */
+    onRound?: () => Promise<void>;
+  },
+): Promise<void> {
+  const kinds = [null, ...experiments];
+  const perRound = kinds.length * (length.settleMs + length.measureMs);
+  for (let round = 0; round < rounds; round += 1) {
+    if (round >= 2 && performance.now() + perRound > untilMs) break;
+    const seen = new Map<string | null, Observation>();
+    for (const experiment of ordered(round, kinds)) {
+      onBlock?.(experiment ? experiment.name : 'as asked for');
+      const change = experiment?.change(facts, subject.options as LoadOptions);
+      const block = await subject.block(length, change);
+      if (experiment === null) onBase?.(block);
+      seen.set(experiment?.name ?? null, block);
+    }
+    await onRound?.();
+    for (const [name, block] of seen) {
+      if (name === null) blocks.base.push(block);
+      else blocks.changed.set(name, [...(blocks.changed.get(name) ?? []), block]);
+    }
+  }
+}
+
+/** The ratio of a quantity after / before, by pairs of the same round; `null` if it was not seen. */
+export function ratioBetween(
+  before: Observation[],
+  after: Observation[],
+  of: (block: Observation) => number | null = ({ throughput }) => throughput,
+): MeasuredRatio | null {
+  const pairs = after.flatMap((block, index): [number, number][] => {
+    const [a, b] = [before[index] ? of(before[index]) : null, of(block)];
+    return a !== null && b !== null && a > 0 && b > 0 ? [[a, b]] : [];
+  });
+  return pairs.length >= 2 ? ratioOf(pairs) : null;
+}

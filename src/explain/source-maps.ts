@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Line and column count from 0. */
+export interface Place {
+  file: string;
+  line: number;
+  column: number;
+}
+
+const COMMENT = /^\/\/[#@] *sourceMappingURL=(\S+) *$/gm;
+const INLINE = /^data:application\/json[^,]*?(;base64)?,/;
+
+interface Loaded {
+  map: SourceMap;
+  /** Folder that sources are relative to. */
+  folder: string;
+}
+
+/** Source maps of JavaScript files, found by the comment at a file's end. */
+export class SourceMaps {
+  readonly #maps = new Map<string, Loaded | null>();
+
+  /** Where the code was written; the place itself if no map says so. */
+  original(place: Place): Place {
+    const loaded = this.#of(place.file);
+    if (!loaded) return place;
+    const entry = loaded.map.findEntry(place.line, place.column);
+    if (!('originalSource' in entry)) return place;
+    const { originalSource, originalLine, originalColumn } = entry;
+    const file = originalSource.startsWith('file:')
+      ? fileURLToPath(originalSource)
+      : resolve(loaded.folder, originalSource);
+    return { file, line: originalLine, column: originalColumn };
+  }
+
+  #of(file: string): Loaded | null {
+    const known = this.#maps.get(file);
+    if (known !== undefined) return known;
+    const loaded = isAbsolute(file) ? load(file) : null;
+    this.#maps.set(file, loaded);
+    return loaded;
+  }
+}
+
+/** `null` without a map, or with one that cannot be used. */
+function load(file: string): Loaded | null {
+  try {
+    const comment = [...readFileSync(file, 'utf8').matchAll(COMMENT)].at(-1)?.[1];
+    if (!comment) return null;
+    const [prefix, encoded] = INLINE.exec(comment) ?? [];
+    const path = resolve(dirname(file), comment);
+    const text = prefix
+      ? decoded(comment.slice(prefix.length), encoded)
+      : readFileSync(path, 'utf8');
+    const payload: SourceMapPayload = JSON.parse(text);
+    const folder = dirname(prefix ? file : path);
+    return { map: new SourceMap(payload), folder: resolve(folder, payload.sourceRoot ?? '') };
+  } catch {
+    return null;
+  }
+}
+
+function decoded(text: string, base64: string | undefined): string {
+  return base64 ? Buffer.from(text, 'base64').toString() : decodeURIComponent(text);
+}

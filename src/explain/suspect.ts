@@ -1,0 +1,84 @@
+import type { Facts } from './facts.js';
+import type { LimitId } from './limits.js';
+import type { Evidence, Range } from './result.js';
+
+/** The experiments, by the name that the result gives them. */
+export type ExperimentName =
+  | 'connections x2'
+  | 'connections /2'
+  | 'cpu injection'
+  | 'early acknowledgement'
+  | 'identity encoding'
+  | 'keep-alive'
+  | 'tls kept'
+  | 'depth 1'
+  | 'two generators'
+  | 'output muted'
+  | 'writes corked'
+  | 'sockets x2'
+  | 'thread pool x4'
+  | 'young generation x4'
+  | 'heap x2'
+  | 'client deadline'
+  | 'fresh start'
+  | 'memory after rest'
+  | 'dependency, connections x2'
+  | 'pool wait, connections x2';
+
+/** What to change, and what that gives. */
+export interface Remedy {
+  change: string;
+  predictedThroughput: Range | null;
+  nextLimit: LimitId | null;
+  /** The change as settings of this tool or of the process, where it is one of them. */
+  settings?: {
+    connections?: number;
+    environment?: Record<string, string>;
+    timeoutMs?: number;
+  };
+}
+
+/** A limit whose signature is there. */
+export interface Suspect {
+  limit: LimitId;
+  /** How much of the signature is there, 0 to 1. */
+  weight: number;
+  /** The wider limit of which this is the cause, if there is one: they are no rivals. */
+  within?: LimitId;
+  sentence: string;
+  arithmetic: string[];
+  evidence: Evidence[];
+  /** The ratio that each experiment would give; nothing changes in those that are not named. */
+  predictions: Partial<Record<ExperimentName, Range>>;
+  remedy: Remedy;
+}
+
+/** A limit that a number speaks against. */
+export interface Acquittal {
+  limit: LimitId;
+  why: string;
+}
+
+/** Looks at the facts for one limit. `null`: what it needs was not seen. */
+export type Judge = (facts: Facts) => Suspect | Acquittal | null;
+
+export function isSuspect(found: Suspect | Acquittal): found is Suspect {
+  return 'weight' in found;
+}
+
+export const UNCHANGED: Range = { low: 1, high: 1 };
+
+/** A range around a ratio, `share` to either side. */
+export function about(ratio: number, share = 0.08): Range {
+  return { low: ratio * (1 - share), high: ratio * (1 + share) };
+}
+
+/** Throughput of a busy loop after `share` of its time is freed, from `least` of it to all of it. */
+export function freed(share: number, least = 0.5, most = 1.3): Range {
+  const gain = (part: number) => 1 / (1 - Math.min(0.98, share * part));
+  return { low: gain(least), high: gain(most) };
+}
+
+export function times(range: Range, factor: number): Range {
+  return { low: range.low * factor, high: range.high * factor };
+}

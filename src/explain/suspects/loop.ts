@@ -1,0 +1,236 @@
+import { count, rate, share, time } from '../../report/units.js';
+import { type Facts, working } from '../facts.js';
+import { about, freed, type Judge, type Suspect, times } from '../suspect.js';
+import { injectedMs, loopEvidence, loopLimit, SATURATED } from './load.js';
+
+/** What every limit of a busy loop shares: more connections give nothing, more work per request costs its time. */
+export function busyLoop(facts: Facts): Suspect['predictions'] {
+  const { loop } = facts;
+  if (!loop) return {};
+  const injected = injectedMs(facts);
+  const busyMs = loop.busy / Math.max(1e-9, facts.throughput / 1000);
+  return {
+    'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
+    'connections /2': { low: Math.min(0.9, 0.6 / loop.busy), high: 1.15 },
+    'cpu injection': about(busyMs / (busyMs + injected), 0.1),
+  };
+}
+
+export const eventLoopCpu: Judge = (facts) => {
+  const { loop, throughput, slots, responseMs } = facts;
+  const limit = 'event-loop-cpu';
+  if (!loop) return null;
+  const running = loop.run + loop.queued;
+  if (running < SATURATED) {
+    return { limit, why: `the main thread runs ${share(loop.run)} of the time` };
+  }
+  const loops = working(facts.base).length;
+  const most = loopLimit(facts);
+  const cores = facts.base.outside?.cpu;
+  const idle = cores ? Math.floor(cores.idle + 0.3) : 0;
+  return {
+    limit,
+    weight: Math.min(1, 0.7 + (running - SATURATED) * 2),
+    sentence: `the event loop: ${loops > 1 ? `${loops} of them are` : 'it is'} ${share(loop.busy)} busy, and each request costs ${time(loop.cpuMs)} of CPU time.`,
+    arithmetic: [
+      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}`,
+      `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)} each, measured ${time(responseMs)}: more connections only wait longer`,
+    ],
+    evidence: loopEvidence(facts),
+    predictions: busyLoop(facts),
+    remedy: {
+      change:
+        idle > 0
+          ? `less work per request (see the functions), or more processes: ${idle} ${idle === 1 ? 'core is' : 'cores are'} idle`
+          : 'less work per request (see the functions), or more processes on more cores',
+      predictedThroughput:
+        idle > 0
+          ? {
+              low: throughput * (1 + 0.6 * Math.min(idle, loops)),
+              high: throughput * (1 + idle / loops),
+            }
+          : null,
+      nextLimit: idle > 0 ? 'event-loop-cpu' : null,
+    },
+  };
+};
+
+export const singleCore: Judge = (facts) => {
+  const { loop, base, throughput } = facts;
+  const limit = 'single-core';
+  const cpu = base.outside?.cpu;
+  if (!loop || !cpu) return null;
+  if (cpu.cores < 2) return { limit, why: 'there is one core' };
+  const loops = working(base).length;
+  if (loop.run < SATURATED || loops > 1) {
+    const why = loops > 1 ? `${loops} processes work` : `its thread runs ${share(loop.run)}`;
+    return { limit, why };
+  }
+  if (cpu.idle < 0.6) return { limit, why: `only ${cpu.idle.toFixed(2)} cores are idle` };
+  const most = Math.min(cpu.cores, 1 + Math.floor(cpu.idle + 0.3));
+  return {
+    limit,
+    within: 'event-loop-cpu',
+    weight: 0.46,
+    sentence: `one process on one core: its thread runs ${share(loop.run)} of the time, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
+    arithmetic: [`${most} processes at most: ${most} x ${rate(throughput)} req/s`],
+    evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
+    predictions: busyLoop(facts),
+    remedy: {
+      change: `${most} processes (node:cluster)`,
+      predictedThroughput: { low: throughput * (1 + 0.6 * (most - 1)), high: throughput * most },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const workerImbalance: Judge = ({ base, throughput }) => {
+  const limit = 'worker-imbalance';
+  const processes = serving(base);
+  if (!base.outside) return null;
+  if (processes.length < 2) return { limit, why: 'one process serves' };
+  const runs = processes.map(({ main }) => main.run);
+  const most = Math.max(...runs);
+  const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
+  if (most < SATURATED || most / mean < 1.3) {
+    return {
+      limit,
+      why: `the busiest of ${runs.length} processes runs ${share(most)}, the mean ${share(mean)}`,
+    };
+  }
+  return {
+    limit,
+    within: 'event-loop-cpu',
+    weight: 0.9,
+    sentence: `the workers are not equally busy: one runs ${share(most)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
+    arithmetic: [
+      `balanced: ${rate(throughput)} req/s x ${share(most)} / ${share(mean)} = ${rate((throughput * most) / mean)} req/s`,
+    ],
+    evidence: processes.map(({ pid, main }) => ({
+      what: `process ${pid} on a core`,
+      value: main.run,
+      unit: '1',
+      source: 'proc',
+    })),
+    predictions: {
+      'connections x2': { low: 0.9, high: (most / mean) * 1.1 },
+    },
+    remedy: {
+      change:
+        'spread the connections: more of them, a shorter keep-alive, or another way of scheduling',
+      predictedThroughput: { low: throughput * 1.05, high: (throughput * most) / mean },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+/** Node processes of the tree that may serve: a cluster's primary accepts and hands over, and works little. */
+function serving(base: Facts['base']) {
+  const processes = base.outside?.processes ?? [];
+  const grown = processes.filter(({ others }) => others.length >= 4);
+  if (grown.length < 3) return working(base);
+  const primary = grown.reduce((least, it) => (it.pid < least.pid ? it : least));
+  return grown.filter((it) => it !== primary);
+}
+
+export const eventLoopSyncWait: Judge = (facts) => {
+  const { loop, throughput } = facts;
+  const limit = 'event-loop-sync-wait';
+  if (!loop?.seenInside) return null;
+  if (loop.waiting < 0.15 || loop.waiting < 0.25 * loop.busy) {
+    return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
+  }
+  const part = loop.waiting / loop.busy;
+  return {
+    limit,
+    weight: Math.min(1, 0.5 + part),
+    sentence: `the event loop is held by calls that wait: busy ${share(loop.busy)} of the time, but on a core only ${share(loop.run)}.`,
+    arithmetic: [
+      `busy ${share(loop.busy)} - on a core ${share(loop.run)} - queued for one ${share(loop.queued)} = ${share(loop.waiting)} of the time waiting inside a synchronous call`,
+      `${time((loop.waiting * 1000) / throughput)} of it per request`,
+    ],
+    evidence: [
+      ...loopEvidence(facts),
+      { what: 'loop held without a core', value: loop.waiting, unit: '1', source: 'probe, proc' },
+    ],
+    predictions: busyLoop(facts),
+    remedy: {
+      change: 'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync)',
+      predictedThroughput: times(freed(part, 0.5, 1), throughput * Math.min(1, 1 / loop.busy)),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const eventLoopBlocked: Judge = (facts) => {
+  const { base, loop, throughput, responseMs } = facts;
+  const limit = 'event-loop-blocked';
+  const stalls = base.inside?.stalls;
+  if (!stalls || !loop) return null;
+  const rare = stalls.count / base.load.durationMs < (0.2 * throughput) / 1000;
+  const matters = stalls.share >= 0.12 || stalls.residualMs > 0.3 * responseMs;
+  if (stalls.count === 0 || !matters || !rare) {
+    const why =
+      stalls.count === 0
+        ? 'no callback held the loop for 20 ms'
+        : rare
+          ? `long callbacks held the loop ${share(stalls.share)} of the time`
+          : 'every request takes long, not some';
+    return { limit, why };
+  }
+  const by = stalls.by[0];
+  const part = Math.min(0.95, stalls.share / Math.max(0.05, loop.busy));
+  const saturated = loop.busy >= SATURATED;
+  return {
+    limit,
+    weight: Math.min(1, 0.5 + stalls.share),
+    ...(saturated && { within: 'event-loop-cpu' as const }),
+    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what}` : ''}.`,
+    arithmetic: [
+      `all ${count(facts.slots)} requests stand still meanwhile; one that comes at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
+      `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,
+    ],
+    evidence: [
+      { what: 'loop held by long callbacks', value: stalls.share, unit: '1', source: 'probe' },
+      { what: 'longest', value: stalls.longestMs, unit: 'ms', source: 'probe' },
+      ...stalls.by.slice(0, 3).map(({ what, ms }) => ({
+        what: `held by ${what}`,
+        value: ms,
+        unit: 'ms',
+        source: 'probe',
+      })),
+    ],
+    predictions: saturated ? busyLoop(facts) : {},
+    remedy: {
+      change: `move ${by ? by.what : 'it'} to a worker thread, or cut it into pieces`,
+      predictedThroughput: saturated
+        ? times(freed(part, 0.7, 1.1), throughput)
+        : {
+            low: throughput,
+            high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
+          },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const idleWork: Judge = (facts) => {
+  const { idleShare, throughput, loop } = facts;
+  const limit = 'idle-work';
+  if (idleShare === null) return null;
+  if (idleShare < 0.1) return { limit, why: `without load it used ${share(idleShare)} of a core` };
+  return {
+    limit,
+    ...(loop && loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),
+    weight: Math.min(1, 0.45 + idleShare),
+    sentence: `work that nobody asked for: without any request the loop uses ${share(idleShare)} of a core.`,
+    arithmetic: [`${rate(throughput)} req/s / (1 - ${share(idleShare)}) without it`],
+    evidence: [{ what: 'CPU without load', value: idleShare, unit: 'cores', source: 'proc' }],
+    predictions: loop && loop.busy >= SATURATED ? busyLoop(facts) : {},
+    remedy: {
+      change: 'find the timer or scan (the profile shows it) and do it less often',
+      predictedThroughput: times(freed(idleShare, 0.6, 1.1), throughput),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};

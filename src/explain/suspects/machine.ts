@@ -1,0 +1,174 @@
+import { rate, share, time } from '../../report/units.js';
+import type { Loop } from '../facts.js';
+import { about, type Judge, times } from '../suspect.js';
+
+/** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
+function starves({ run, queued }: Loop): boolean {
+  return queued > 0.15 && run + queued > 0.6;
+}
+
+export const sharedCores: Judge = ({ base, loop, throughput }) => {
+  const limit = 'shared-cores';
+  const cpu = base.outside?.cpu;
+  if (!cpu || !loop) return null;
+  if (!starves(loop))
+    return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
+  const own = cpu.self / Math.max(0.01, cpu.self + cpu.others);
+  if (own < 0.5) return { limit, why: 'others than this generator take the cores' };
+  const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
+  return {
+    limit,
+    weight: Math.min(1, 0.55 + loop.queued),
+    sentence: `server and load generator share cores: the server's thread waits for one ${share(loop.queued)} of the time.`,
+    arithmetic: [
+      `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}: what the wait stretches the server's work by`,
+      `the generator uses ${cpu.self.toFixed(2)} cores, the server ${cpu.server.toFixed(2)}, there are ${cpu.cores}`,
+    ],
+    evidence: [
+      { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
+      { what: 'generator', value: cpu.self, unit: 'cores', source: 'proc' },
+    ],
+    predictions: {},
+    remedy: {
+      change: 'separate cores for generator and server (taskset), or another machine for the load',
+      predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const noisyMachine: Judge = ({ base, loop, throughput }) => {
+  const limit = 'noisy-machine';
+  const cpu = base.outside?.cpu;
+  if (!cpu || !loop) return null;
+  const stolen = cpu.steal > 0.1 * cpu.cores && loop.run > 0.5;
+  const others = cpu.others > 0.3 && cpu.others > cpu.self && starves(loop);
+  if (!stolen && !others) {
+    return {
+      limit,
+      why: `other processes use ${cpu.others.toFixed(2)} cores, ${cpu.steal.toFixed(2)} are stolen`,
+    };
+  }
+  const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
+  return {
+    limit,
+    weight: Math.min(1, 0.6 + loop.queued),
+    sentence: stolen
+      ? `the machine's host takes ${cpu.steal.toFixed(2)} cores away (steal).`
+      : `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for one ${share(loop.queued)} of the time.`,
+    arithmetic: [
+      `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}`,
+    ],
+    evidence: [
+      { what: 'other processes', value: cpu.others, unit: 'cores', source: 'proc' },
+      { what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' },
+      { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
+    ],
+    predictions: {},
+    remedy: {
+      change: 'measure on a quiet machine, or stop what else runs there',
+      predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const cpuQuota: Judge = ({ base, throughput, loop }) => {
+  const limit = 'cpu-quota';
+  const quota = base.outside?.quota;
+  if (!base.outside) return null;
+  if (!quota) return { limit, why: 'no quota of CPU was found' };
+  if (quota.throttledPeriods < 0.1) {
+    return { limit, why: `${share(quota.throttledPeriods)} of the quota's periods were throttled` };
+  }
+  const cpuMs = (base.outside.cpu.server * 1000) / Math.max(1, throughput);
+  return {
+    limit,
+    weight: 0.98,
+    sentence: `the quota of CPU: ${quota.cores} cores are allowed, and ${share(quota.throttledPeriods)} of the periods end with the server stopped.`,
+    arithmetic: [
+      `${quota.cores} cores / ${time(cpuMs)} of CPU per request = ${rate((quota.cores * 1000) / cpuMs)} req/s, measured ${rate(throughput)}`,
+      `stopped ${share(quota.throttledShare)} of the time`,
+    ],
+    evidence: [
+      { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
+      { what: 'quota', value: quota.cores, unit: 'cores', source: 'proc' },
+    ],
+    predictions: { 'connections x2': about(1, 0.15) },
+    remedy: {
+      change: 'a higher quota (cpu.max), or none',
+      predictedThroughput: {
+        low: throughput * 1.1,
+        high: loop ? 1000 / loop.cpuMs : throughput * 10,
+      },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+export const bandwidth: Judge = ({ base }) => {
+  const limit = 'bandwidth';
+  const link = base.outside?.linkShare ?? null;
+  if (link === null) return null;
+  if (link < 0.85) return { limit, why: `the busiest link carries ${share(link)} of its speed` };
+  return {
+    limit,
+    weight: 0.95,
+    sentence: `the network: its link carries ${share(link)} of its speed.`,
+    arithmetic: [
+      `${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`,
+    ],
+    evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
+    predictions: { 'connections x2': about(1, 0.1) },
+    remedy: {
+      change: 'fewer bytes (compression, caching), or a faster link',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};
+
+export const packetLoss: Judge = ({ base, responseMs }) => {
+  const limit = 'packet-loss';
+  const network = base.outside?.network;
+  if (!network) return null;
+  const lost = network.retransmitted / Math.max(1, network.sentSegments);
+  if (lost < 0.005 || network.retransmitted < 2) {
+    return { limit, why: `${share(lost)} of the segments were sent again` };
+  }
+  return {
+    limit,
+    weight: Math.min(0.9, 0.5 + lost * 10),
+    sentence: `lost packets: ${share(lost)} of the segments are sent again, each after 200 ms or more.`,
+    arithmetic: [
+      `${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`,
+    ],
+    evidence: [{ what: 'segments sent again', value: lost, unit: '1', source: 'proc' }],
+    predictions: {},
+    remedy: { change: 'the network between them', predictedThroughput: null, nextLimit: null },
+  };
+};
+
+export const disk: Judge = ({ base }) => {
+  const limit = 'disk';
+  const pressure = base.outside?.diskPressure ?? null;
+  const faults =
+    base.outside?.processes.reduce((sum, { majorFaults }) => sum + majorFaults, 0) ?? 0;
+  if (pressure === null) return null;
+  if (pressure < 0.3 && faults < 50) {
+    return { limit, why: `some task waited for the disk ${share(pressure)} of the time` };
+  }
+  return {
+    limit,
+    weight: 0.5 + pressure * 0.4,
+    sentence: `the disk: some task waits for it ${share(pressure)} of the time.`,
+    arithmetic: [`${rate(faults)} accesses a second wait for a page from the disk`],
+    evidence: [{ what: 'waiting for the disk', value: pressure, unit: '1', source: 'proc' }],
+    predictions: { 'connections x2': about(1, 0.15) },
+    remedy: {
+      change: 'fewer or larger accesses, a cache in memory, a faster disk',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};

@@ -1,0 +1,121 @@
+import { bytes, rate, share, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import { freed, type Judge, times } from '../suspect.js';
+import { busyLoop } from './loop.js';
+
+/** Share of the loop's time from which on collection is a limit of its own. */
+const HEAVY = 0.12;
+
+export const gcYoung: Judge = (facts) => {
+  const limit = 'gc-young';
+  const { inside } = facts.base;
+  if (!inside || !facts.loop) return null;
+  const part = inside.gc.young / Math.max(0.05, facts.loop.busy);
+  if (part < HEAVY)
+    return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
+  return {
+    limit,
+    within: 'event-loop-cpu',
+    weight: Math.min(1, 0.5 + part),
+    sentence: `garbage: collecting young objects takes ${share(part)} of the loop's time.`,
+    arithmetic: [
+      `without any: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - part))} req/s at most`,
+    ],
+    evidence: [
+      { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
+    ],
+    predictions: { ...busyLoop(facts), 'young generation x4': freed(part, 0.25, 1.15) },
+    remedy: {
+      change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
+      predictedThroughput: times(freed(part, 0.25, 1), facts.throughput),
+      nextLimit: 'event-loop-cpu',
+      settings: { environment: { NODE_OPTIONS: '--max-semi-space-size=64' } },
+    },
+  };
+};
+
+export const gcOld: Judge = (facts) => {
+  const limit = 'gc-old';
+  const { inside } = facts.base;
+  if (!inside || !facts.loop) return null;
+  const held = inside.gc.old + inside.gc.other;
+  const part = held / Math.max(0.05, facts.loop.busy);
+  const full = inside.heap.usedMb / Math.max(1, inside.heap.limitMb);
+  if (part < HEAVY) {
+    return { limit, why: `collecting old objects takes ${share(part)} of the loop's time` };
+  }
+  return {
+    limit,
+    within: 'event-loop-cpu',
+    weight: Math.min(1, 0.5 + part),
+    sentence: `garbage: collecting old objects takes ${share(part)} of the loop's time, up to ${time(inside.gc.longestMs)} at once; the heap is ${share(full)} of its limit.`,
+    arithmetic: [
+      `without any: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - part))} req/s at most`,
+    ],
+    evidence: [
+      { what: 'collecting old objects', value: held, unit: '1', source: 'probe' },
+      { what: 'longest collection', value: inside.gc.longestMs, unit: 'ms', source: 'probe' },
+      { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
+    ],
+    predictions: { ...busyLoop(facts), 'heap x2': freed(part, 0.2, 1.1) },
+    remedy: {
+      change:
+        full > 0.7
+          ? 'a larger heap (--max-old-space-size), or hold fewer objects'
+          : 'hold fewer objects for longer than a request: caches, large arrays, closures',
+      predictedThroughput: times(freed(part, 0.3, 1), facts.throughput),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+/** What is left after the garbage is collected, before and after some requests. */
+export interface Retained {
+  requests: number;
+  beforeBytes: number;
+  afterBytes: number;
+}
+
+/** The least growth that is told from caches that fill: bytes in all, and per request. */
+const LEAST_GROWTH = 6e6;
+const LEAST_PER_REQUEST = 256;
+/** A heap that would be full within this time is a limit. */
+const SOON_SECONDS = 20 * 60;
+
+export function memoryGrowth(retained: Retained | null): Judge {
+  return (facts: Facts) => {
+    const limit = 'memory-growth';
+    const { inside } = facts.base;
+    if (!retained || !inside) return null;
+    const grown = retained.afterBytes - retained.beforeBytes;
+    const each = grown / Math.max(1, retained.requests);
+    if (grown < LEAST_GROWTH || each < LEAST_PER_REQUEST) {
+      return {
+        limit,
+        why: `after ${retained.requests} requests and a collection ${bytes(Math.max(0, grown))} more are held`,
+      };
+    }
+    const room = Math.max(0, inside.heap.limitMb * 1e6 - retained.afterBytes);
+    const seconds = room / (each * Math.max(1, facts.throughput));
+    const soon = seconds < SOON_SECONDS;
+    return {
+      limit,
+      weight: soon ? 0.97 : 0.45,
+      sentence: `memory: ${bytes(each)} of each request stay for good; at ${rate(facts.throughput)} req/s the heap is full in ${time(seconds * 1000)}.`,
+      arithmetic: [
+        `${bytes(grown)} more after a full collection / ${retained.requests} requests = ${bytes(each)} each`,
+        `${bytes(room)} left / (${bytes(each)} x ${rate(facts.throughput)}/s) = ${time(seconds * 1000)}`,
+      ],
+      evidence: [
+        { what: 'held after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
+        { what: 'held per request', value: each, unit: 'B', source: 'probe' },
+      ],
+      predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
+      remedy: {
+        change: 'find what holds them: two heap snapshots, and compare what has grown',
+        predictedThroughput: { low: facts.throughput * 0.95, high: facts.throughput * 1.3 },
+        nextLimit: null,
+      },
+    };
+  };
+}

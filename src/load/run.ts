@@ -1,0 +1,62 @@
+import { usageError } from '../errors.js';
+import type { ServerProcess } from '../process/command.js';
+import { checkOptions } from '../shape.js';
+import { DEFAULTS } from './defaults.js';
+import { type Measured, measure } from './measure.js';
+import type { LoadOptions } from './options.js';
+import { type Plan, planOf } from './plan.js';
+import { LOAD_OPTIONS } from './shapes.js';
+import { Snapshots } from './snapshots.js';
+
+/** What a run may be told beyond the options of `load()`. */
+export interface RunSettings {
+  /** Receives the run's progress. */
+  snapshots?: Snapshots;
+  /**
+   * An experiment of `explain`: an empty line is sent when the first part of a response has arrived and the rest has not. It
+   * carries the acknowledgement that a server with Nagle's algorithm waits for. Default `false`; refused where connections
+   * are not kept.
+   */
+  nudge?: boolean;
+}
+
+/** Carries a run out, its command's server included; rejects as `load()` does. */
+export async function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<Measured> {
+  checkOptions(options, LOAD_OPTIONS);
+  const { command, signal } = options;
+  const { snapshots = new Snapshots(), nudge = false } = settings;
+  signal?.throwIfAborted();
+  const planFor = async (server?: string) => withNudge(await planOf(options, server), nudge);
+  if (!command) return measure({ options, plan: await planFor(), command: null, snapshots });
+
+  // What cannot be run is refused before anything is started, though the port may not be known yet.
+  const draft = await planFor('http://localhost');
+  const { startCommand } = await import('../process/command.js');
+  const server = await startCommand(command, {
+    timeoutMs: DEFAULTS.commandTimeoutMs,
+    ...(!draft.toCommand && { port: portOf(draft) }),
+    ...(signal && { signal }),
+  });
+  try {
+    const plan = draft.toCommand ? await planFor(urlOf(server)) : draft;
+    return await measure({ options, plan, command: server, snapshots });
+  } finally {
+    await server.stop();
+  }
+}
+
+function withNudge(plan: Plan, nudge: boolean): Plan {
+  return { ...plan, native: { ...plan.native, nudge } };
+}
+
+function portOf({ native }: Plan): number {
+  const origin = native.origins[0];
+  if (origin && origin.unixPath === undefined) return origin.port;
+  throw usageError(
+    'a command and a Unix socket given; accepted: a command that listens on a TCP port',
+  );
+}
+
+function urlOf({ host, port }: ServerProcess): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

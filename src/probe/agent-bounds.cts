@@ -1,0 +1,111 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Agent, ClientRequest } from 'node:http';
+import { every } from './clock.cjs';
+
+/** Where there are more agents with a bound than this, they are made per request, and their bounds bound nothing. */
+const MOST_AGENTS = 100;
+const LOOK_MS = 2;
+
+/** Gives a request to its agent, in the context in which the application made it. */
+type Add = () => void;
+
+/**
+ * The bounds of the agents (`maxSockets`), to be changed for an experiment.
+ *
+ * With a wider bound the requests that wait are given to their agent anew. A narrower one takes no socket from an agent
+ * that always has requests waiting: so they are held back here till enough sockets have closed.
+ */
+export class AgentBounds {
+  readonly #original = new Map<Agent, number>();
+  /** Requests that were given to an agent with a bound, and have no socket that is known of. */
+  readonly #waiting = new Map<ClientRequest, Add>();
+  readonly #held = new Map<Agent, Add[]>();
+  #factor = 1;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** A request comes to an agent. Returns whether it is held back, and will be added later. */
+  holds(agent: Agent, request: ClientRequest, add: Add): boolean {
+    const known = this.#original.has(agent);
+    if (!known && (!Number.isFinite(agent.maxSockets) || this.#original.size >= MOST_AGENTS)) {
+      return false;
+    }
+    if (!known) {
+      this.#original.set(agent, agent.maxSockets);
+      agent.maxSockets = this.#scaled(agent.maxSockets);
+    }
+    const bound = AsyncResource.bind(add);
+    this.#waiting.set(request, bound);
+    const held = this.#held.get(agent);
+    held?.push(bound);
+    return held !== undefined;
+  }
+
+  /** A request has a socket, or needs none any more. */
+  left(request: ClientRequest): void {
+    this.#waiting.delete(request);
+  }
+
+  /** Multiplies the bounds as the application set them, and returns those now in force. */
+  scale(factor: number): number[] {
+    this.#factor = factor;
+    const bounds = [...this.#original].map(([agent, original]) => {
+      agent.maxSockets = this.#scaled(original);
+      const held = this.#held.get(agent) ?? [];
+      held.push(...this.#takeQueue(agent));
+      this.#held.set(agent, held);
+      return agent.maxSockets;
+    });
+    this.#letGo();
+    this.#timer ??= this.#held.size > 0 ? every(LOOK_MS, () => this.#letGo()) : null;
+    return bounds;
+  }
+
+  /** As the application had it. */
+  restore(): void {
+    this.scale(1);
+    this.#letGo(true);
+    this.#original.clear();
+    this.#waiting.clear();
+  }
+
+  #scaled(bound: number): number {
+    return Math.max(1, Math.round(bound * this.#factor));
+  }
+
+  /** Takes the requests that wait for a socket out of the agent's queues. */
+  #takeQueue(agent: Agent): Add[] {
+    const taken: Add[] = [];
+    const queues = agent.requests as Record<string, ClientRequest[]>;
+    for (const [name, queue] of Object.entries(queues)) {
+      const others = queue.filter((request) => {
+        const add = this.#waiting.get(request);
+        if (add) taken.push(add);
+        return !add;
+      });
+      queue.splice(0, queue.length, ...others);
+      if (queue.length === 0) delete queues[name];
+    }
+    return taken;
+  }
+
+  /** Gives what is held to the agents that have no more sockets than they may. */
+  #letGo(all = false): void {
+    for (const [agent, held] of this.#held) {
+      if (!all && mostSockets(agent) > agent.maxSockets) continue;
+      this.#held.delete(agent);
+      for (const add of held) add();
+    }
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer ?? undefined);
+    this.#timer = null;
+  }
+}
+
+/** Sockets to the origin that has most of them. */
+function mostSockets({ sockets, freeSockets }: Agent): number {
+  const names = new Set([...Object.keys(sockets), ...Object.keys(freeSockets)]);
+  const counts = [...names].map(
+    (name) => (sockets[name]?.length ?? 0) + (freeSockets[name]?.length ?? 0),
+  );
+  return Math.max(0, ...counts);
+}

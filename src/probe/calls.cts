@@ -1,0 +1,119 @@
+import { now } from './clock.cjs';
+import { Histogram } from './histogram.cjs';
+import type { OutboundCounters, OutboundSample } from './protocol.cjs';
+
+/** Origins that are told apart; the others are one. */
+const MOST_ORIGINS = 50;
+const OTHER = 'other';
+
+/** The calls to one origin. */
+class Origin {
+  readonly counters: OutboundCounters = {
+    ended: 0,
+    failed: 0,
+    assigned: 0,
+    waitMs: 0,
+    answered: 0,
+    answerMs: 0,
+    answerSquaredMs: 0,
+    waitingMs: 0,
+    answeringMs: 0,
+  };
+  readonly answerTimes = new Histogram();
+  maxSockets: number | null = null;
+  waiting = 0;
+  answering = 0;
+  #changedAt = now();
+  changed = false;
+
+  /** Brings the integrals up to the given time. */
+  count(at: number): void {
+    this.counters.waitingMs += this.waiting * (at - this.#changedAt);
+    this.counters.answeringMs += this.answering * (at - this.#changedAt);
+    this.#changedAt = at;
+    this.changed ||= this.waiting + this.answering > 0;
+  }
+}
+
+/** One outbound call: it waits for a socket, then for its answer's last byte, then has ended. */
+export class Call {
+  readonly #origin: Origin;
+  #since: number;
+  #state: 'waiting' | 'answering' | 'ended' = 'waiting';
+
+  constructor(origin: Origin, at: number) {
+    origin.count(at);
+    origin.waiting++;
+    this.#origin = origin;
+    this.#since = at;
+  }
+
+  sent(): void {
+    if (this.#state !== 'waiting') return;
+    const at = now();
+    const { counters } = this.#leave(at);
+    counters.assigned++;
+    counters.waitMs += at - this.#since;
+    this.#state = 'answering';
+    this.#origin.answering++;
+    this.#since = at;
+  }
+
+  ended(failed: boolean): void {
+    if (this.#state === 'ended') return;
+    const at = now();
+    const { counters, answerTimes } = this.#leave(at);
+    counters.ended++;
+    if (failed) counters.failed++;
+    else if (this.#state === 'answering') {
+      const ms = at - this.#since;
+      counters.answered++;
+      counters.answerMs += ms;
+      counters.answerSquaredMs += ms * ms;
+      answerTimes.add(ms);
+    }
+    this.#state = 'ended';
+  }
+
+  #leave(at: number): Origin {
+    const origin = this.#origin;
+    origin.count(at);
+    if (this.#state === 'waiting') origin.waiting--;
+    else origin.answering--;
+    origin.changed = true;
+    return origin;
+  }
+}
+
+/** The outbound calls of a process, by origin. */
+export class Calls {
+  readonly #origins = new Map<string, Origin>();
+
+  begin(name: string, maxSockets: number | null): Call {
+    const origin = this.#named(name);
+    origin.maxSockets = maxSockets;
+    return new Call(origin, now());
+  }
+
+  #named(name: string): Origin {
+    const known = this.#origins.get(name);
+    if (known) return known;
+    if (this.#origins.size >= MOST_ORIGINS && name !== OTHER) return this.#named(OTHER);
+    const origin = new Origin();
+    this.#origins.set(name, origin);
+    return origin;
+  }
+
+  /** Those that changed since they were last read. */
+  read(at: number): Record<string, OutboundSample> {
+    const changed: Record<string, OutboundSample> = {};
+    for (const [name, origin] of this.#origins) {
+      origin.count(at);
+      if (!origin.changed) continue;
+      const { counters, answerTimes, maxSockets } = origin;
+      changed[name] = { counters, answerTimes: answerTimes.read(), maxSockets };
+      origin.changed = false;
+    }
+    return changed;
+  }
+}

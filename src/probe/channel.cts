@@ -1,0 +1,33 @@
+import { connect, type Socket } from 'node:net';
+import { quiet } from './clock.cjs';
+import type { CommandMessage, ProbeMessage } from './protocol.cjs';
+
+/** The line to millrace. It keeps nothing alive, says nothing, and ends without an error. */
+export class Channel {
+  readonly #socket: Socket;
+
+  constructor(path: string, onCommand: (message: CommandMessage) => void, onEnd: () => void) {
+    const socket = connect(path);
+    this.#socket = socket;
+    socket.unref();
+    socket.setEncoding('utf8');
+    let rest = '';
+    const read = quiet((chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) onCommand(JSON.parse(line));
+    });
+    socket.on('data', read);
+    socket.on('error', () => {});
+    socket.on('close', quiet(onEnd));
+  }
+
+  /** Whether what was sent has left. Else there is no point in a sample: the next one tells all of it. */
+  get isFree(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
+  send(message: ProbeMessage): void {
+    if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+}

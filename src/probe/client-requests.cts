@@ -1,0 +1,148 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { AgentBounds } from './agent-bounds.cjs';
+import type { Call, Calls } from './calls.cjs';
+import { quiet, timers } from './clock.cjs';
+
+interface AgentOptions {
+  host?: string;
+  hostname?: string;
+  port?: number | string;
+  defaultPort?: number | string;
+  socketPath?: string;
+}
+
+type Options = AgentOptions | string;
+
+type AddRequest = (
+  this: Agent,
+  request: ClientRequest,
+  options: Options,
+  ...legacy: unknown[]
+) => void;
+
+interface Message {
+  request: ClientRequest;
+  response: IncomingMessage;
+}
+
+const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
+
+/**
+ * Outbound calls by `http.request` and `https.request`. An agent is asked for a socket by `addRequest`; Node tells by
+ * its channels when the request is written to one, and when the answer's head is there.
+ */
+export class ClientRequests {
+  readonly bounds = new AgentBounds();
+  readonly #calls: Calls;
+  readonly #open = new Map<ClientRequest, Call>();
+  #observes = false;
+  #delayMs = 0;
+  #original: AddRequest | null = null;
+  #patched: AddRequest | null = null;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  observe(on: boolean): void {
+    if (on === this.#observes) return;
+    this.#observes = on;
+    if (on) {
+      this.#patch();
+      subscribe('http.client.request.start', this.#onStart);
+      subscribe('http.client.response.finish', this.#onResponse);
+      subscribe('http.client.request.error', this.#onError);
+      return;
+    }
+    unsubscribe('http.client.request.start', this.#onStart);
+    unsubscribe('http.client.response.finish', this.#onResponse);
+    unsubscribe('http.client.request.error', this.#onError);
+    for (const call of this.#open.values()) call.ended(true);
+    this.#open.clear();
+  }
+
+  /** Lets every call wait so long before it asks for a socket. */
+  delay(ms: number): void {
+    this.#delayMs = ms;
+  }
+
+  /** Leaves everything as it was. `Agent` keeps the replacement if somebody else has replaced that. */
+  restore(): void {
+    this.observe(false);
+    this.delay(0);
+    this.bounds.restore();
+    if (this.#original && prototype.addRequest === this.#patched) {
+      prototype.addRequest = this.#original;
+      this.#original = null;
+    }
+  }
+
+  #patch(): void {
+    if (this.#original) return;
+    const original = prototype.addRequest;
+    const probe = this;
+    this.#original = original;
+    this.#patched = function addRequest(request, options, ...legacy) {
+      let add = () => original.call(this, request, options, ...legacy);
+      try {
+        add = probe.#way(this, request, options, add);
+      } catch {
+        // The call goes on unseen.
+      }
+      add();
+    };
+    prototype.addRequest = this.#patched;
+  }
+
+  /** A request asks its agent for a socket. Returns how it is to be added now. */
+  #way(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
+    if (!this.#observes) return add;
+    const bound = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
+    this.#open.set(request, this.#calls.begin(originOf(request, options), bound));
+    const addInTurn = () => {
+      if (!this.bounds.holds(agent, request, add)) add();
+    };
+    const delayMs = this.#delayMs;
+    return delayMs > 0 ? () => void timers.setTimeout(addInTurn, delayMs) : addInTurn;
+  }
+
+  readonly #onStart = quiet((message: unknown) => {
+    const { request } = message as Message;
+    this.bounds.left(request);
+    this.#open.get(request)?.sent();
+  });
+
+  readonly #onResponse = quiet((message: unknown) => {
+    const { request, response } = message as Message;
+    if (!this.#open.has(request)) return;
+    response.once('close', () => this.#end(request, !response.complete));
+  });
+
+  /** Older versions of Node do not tell: there `sweep` finds them. */
+  readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
+
+  /** Ends those that failed before there was an answer. */
+  sweep(): void {
+    for (const request of this.#open.keys()) {
+      if (request.destroyed && !hasResponse(request)) this.#end(request, true);
+    }
+  }
+
+  #end(request: ClientRequest, failed: boolean): void {
+    this.bounds.left(request);
+    this.#open.get(request)?.ended(failed);
+    this.#open.delete(request);
+  }
+}
+
+function originOf(request: ClientRequest, options: Options): string {
+  if (typeof options === 'string') return `${request.protocol}//${options}`;
+  const { socketPath, host, hostname, port, defaultPort } = options;
+  if (socketPath) return `unix:${socketPath}`;
+  return `${request.protocol}//${host ?? hostname ?? 'localhost'}:${port ?? defaultPort ?? ''}`;
+}
+
+function hasResponse(request: ClientRequest): boolean {
+  return Boolean((request as ClientRequest & { res?: IncomingMessage }).res);
+}

@@ -1,0 +1,38 @@
+import { performance } from 'node:perf_hooks';
+
+// Taken before the application can replace them, as tests with a clock of their own do.
+const { setTimeout, setInterval, setImmediate } = globalThis;
+export const timers = { setTimeout, setInterval, setImmediate };
+export const nextTick = process.nextTick.bind(process);
+
+/** Milliseconds on this process's clock. */
+export const now = performance.now.bind(performance);
+
+/** Runs the callback at intervals, without keeping the process alive. */
+export function every(ms: number, callback: () => void): NodeJS.Timeout {
+  return timers.setInterval(quiet(callback), ms).unref();
+}
+
+/** Runs the callback at the end of the loop's iteration, if it has one: neither keeps it alive nor makes it turn. */
+export function afterPoll(callback: () => void): void {
+  timers.setImmediate(quiet(callback)).unref();
+}
+
+/** The function, without its exceptions: what fails in the probe is nothing to the application. */
+export function quiet<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
+  return (...args) => {
+    try {
+      work(...args);
+    } catch {
+      // What it would have counted is not counted.
+    }
+  };
+}
+
+/** The same moment on the clock of `process.hrtime`. */
+export function toMonotonic(ms: number): number {
+  return ms + origin;
+}
+
+const [seconds, nanoseconds] = process.hrtime();
+const origin = seconds * 1000 + nanoseconds / 1e6 - now();

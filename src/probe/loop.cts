@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks';
+
+interface LoopMetrics {
+  loopCount: number;
+  events: number;
+}
+
+/** The event loop by its own account, since it began. `loops` and `events` are 0 before Node 20.18. */
+export interface LoopAccount {
+  idleMs: number;
+  activeMs: number;
+  loops: number;
+  events: number;
+}
+
+const timing = performance.nodeTiming as { uvMetricsInfo?: LoopMetrics };
+export const countsEvents = timing.uvMetricsInfo !== undefined;
+const utilisation = performance.eventLoopUtilization.bind(performance);
+
+export function loopAccount(): LoopAccount {
+  const { idle, active } = utilisation();
+  const { loopCount = 0, events = 0 } = timing.uvMetricsInfo ?? {};
+  return { idleMs: idle, activeMs: active, loops: loopCount, events };
+}
+
+/** Time that the loop has waited for events. */
+export function idleMs(): number {
+  return utilisation().idle;
+}

@@ -1,0 +1,67 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Channel } from './channel.cjs';
+import { every, nextTick, quiet } from './clock.cjs';
+import { type CommandContext, perform } from './commands.cjs';
+import { hello } from './hello.cjs';
+import { Observer } from './observer.cjs';
+import { Output } from './output.cjs';
+import type { CommandMessage } from './protocol.cjs';
+
+const SAMPLE_MS = 100;
+const START = 'http.server.request.start';
+
+/**
+ * Connects this process with the millrace that listens at the path. Nothing is observed before the first request. When
+ * millrace goes, everything is as it was.
+ *
+ * @param running whether the application already runs, and may have kept the standard streams
+ */
+export const connectProbe = quiet((path: string, running: boolean): void => {
+  const output = new Output();
+  const observer = new Observer(output);
+  let timer: NodeJS.Timeout | null = null;
+
+  const observe = (on: boolean) => {
+    if (on === (timer !== null)) return;
+    clearInterval(timer ?? undefined);
+    timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
+    // What was seen ends here, or begins: counters grow evenly only between.
+    if (!on) sample();
+    observer.observe(on);
+    if (on) sample();
+  };
+  const sample = () => channel.send(observer.sample());
+  const sampleIfFree = () => {
+    if (channel.isFree) sample();
+  };
+  // Not at once: the channel is just telling all its subscribers, one after the other.
+  const serve = () => nextTick(begin);
+  const begin = quiet(() => {
+    if (!unsubscribe(START, serve)) return;
+    channel.send(hello(true));
+    observe(true);
+  });
+  const end = () => {
+    unsubscribe(START, serve);
+    observe(false);
+    observer.requests.spin(0);
+    observer.cork.turn(false);
+    observer.clientRequests.restore();
+    observer.fetches.delay(0);
+    output.uninstall();
+  };
+
+  const context: CommandContext = { observe, sample, observer, output };
+  const answer = (message: CommandMessage) => {
+    perform(context, message).then(
+      quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
+      quiet((error: unknown) => {
+        channel.send({ type: 'answer', id: message.id, error: String(error) });
+      }),
+    );
+  };
+  const channel = new Channel(path, answer, end);
+  channel.send(hello(false));
+  output.install(running);
+  subscribe(START, serve);
+});

@@ -1,0 +1,75 @@
+import { Counter } from './counter.js';
+import { countDescriptors, descriptorLimit } from './descriptors.js';
+import { Gauge } from './gauge.js';
+import { ProcFile } from './proc-file.js';
+import { pageSize, parseStat } from './procfs.js';
+import { ThreadWatch } from './thread-watch.js';
+
+/** One process over time. */
+export class ProcessWatch {
+  readonly pid: number;
+  readonly threads: ThreadWatch;
+  /** Calls and bytes of the first thread, by the names of `io`; `null` where they may not be read. */
+  calls: { syscr: Counter; syscw: Counter; rchar: Counter; wchar: Counter } | null = null;
+  readonly majorFaults = new Counter();
+  readonly rssBytes = new Gauge();
+  readonly openFiles = new Gauge();
+  fileLimit: number | null = null;
+  readonly #stat: ProcFile;
+  readonly #io: ProcFile;
+
+  /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
+  constructor(pid: number, bornMs: number | null) {
+    this.pid = pid;
+    this.threads = new ThreadWatch(pid, bornMs);
+    this.#stat = new ProcFile(`/proc/${pid}/stat`);
+    this.#io = new ProcFile(`/proc/${pid}/task/${pid}/io`);
+  }
+
+  /** Takes a reading; `false` if the process is gone. */
+  read(): boolean {
+    this.#readCalls();
+    const text = this.#stat.read();
+    if (text !== null) {
+      const { majorFaults, rssPages } = parseStat(text);
+      const atMs = performance.now();
+      this.majorFaults.add(atMs, majorFaults);
+      // A process that ends has no memory left, which says nothing about it.
+      if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
+    }
+    return this.threads.read();
+  }
+
+  /** Counts the descriptors, which may take time where there are many. */
+  readDescriptors(): void {
+    const openFiles = countDescriptors(this.pid);
+    if (openFiles !== null) this.openFiles.add(performance.now(), openFiles);
+    this.fileLimit = descriptorLimit(this.pid) ?? this.fileLimit;
+  }
+
+  close(): void {
+    this.#stat.close();
+    this.#io.close();
+    this.threads.close();
+  }
+
+  #readCalls(): void {
+    const text = this.#io.read();
+    if (text === null) return;
+    this.calls ??= {
+      syscr: new Counter(),
+      syscw: new Counter(),
+      rchar: new Counter(),
+      wchar: new Counter(),
+    };
+    const atMs = performance.now();
+    for (const [name, counter] of Object.entries(this.calls)) {
+      counter.add(atMs, parseIo(text, name));
+    }
+  }
+}
+
+function parseIo(text: string, name: string): number {
+  const begin = text.indexOf(`${name}: `) + name.length + 2;
+  return Number.parseInt(text.slice(begin, begin + 20), 10);
+}

@@ -1,0 +1,157 @@
+import type { LimitId } from '../../explain/limits.js';
+import type { Explanation } from '../../explain/result.js';
+import { planSentence } from '../plan.js';
+import { bar } from '../text/bars.js';
+import { painter } from '../text/paint.js';
+import { list, paragraph, type Sheet } from '../text/sheet.js';
+import type { TextOptions } from '../text.js';
+import { rate, share, time } from '../units.js';
+import { amount, factor, measuredRatio, throughputRange } from './numbers.js';
+import { STATUS } from './status.js';
+
+/** An explanation as text, without a line break at its end. */
+export function explanationText(explanation: Explanation, options: TextOptions): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+  const blocks = [
+    [
+      ...list(sheet, planSentence(explanation.load.plan), 2, 'dim'),
+      ...options.notes.flatMap((note) => paragraph(sheet, `note: ${note}`, 6)),
+    ],
+    verdictLines(explanation, sheet),
+    populationLines(explanation, sheet),
+    experimentLines(explanation, sheet),
+    hotLines(explanation, sheet),
+    remedyLines(explanation, sheet),
+    ruledOutLines(explanation, sheet),
+    cannotSeeLines(explanation, sheet),
+  ];
+  return blocks
+    .filter((block) => block.length > 0)
+    .map((block) => block.join('\n'))
+    .join('\n\n');
+}
+
+function verdictLines({ verdict }: Explanation, sheet: Sheet): string[] {
+  const { limit, status, sentence, arithmetic, alsoLimiting } = verdict;
+  const ink = status === 'confirmed' ? 'good' : status === 'cannot-tell' ? 'warning' : 'strong';
+  const head = limit ? `${STATUS[status].word}  ${limit}` : STATUS[status].word;
+  const also = alsoLimiting.length > 0 ? [`also: ${alsoLimiting.join(', ')}`] : [];
+  return [
+    sheet.paint(ink, head),
+    ...paragraph(sheet, `LIMIT: ${sentence}`, 2, 'strong'),
+    ...[...arithmetic, ...also].flatMap((line) => indented(sheet, line)),
+  ];
+}
+
+function indented(sheet: Sheet, text: string, indent = 2): string[] {
+  const [first = '', ...others] = paragraph(sheet, text, indent + 2);
+  return [`${' '.repeat(indent)}${first}`, ...others];
+}
+
+const BAR_WIDTH = 20;
+
+function populationLines({ population, load }: Explanation, sheet: Sheet): string[] {
+  if (population.length === 0) return [];
+  const total = population.reduce((sum, { requests }) => sum + requests, 0);
+  const width = Math.max(...population.map(({ stage }) => stage.length));
+  const { plan } = load;
+  const requests = plan.model === 'closed' ? plan.connections * plan.pipelining : Math.round(total);
+  return [
+    sheet.paint('dim', `where your ${requests === 1 ? 'request is' : `${requests} requests are`}`),
+    ...population.map(({ stage, requests }) => {
+      const drawn = bar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
+      return `  ${stage.padEnd(width)}  ${sheet.paint('bar', drawn)} ${amount(requests)}`;
+    }),
+  ];
+}
+
+function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
+  if (experiments.length === 0) return [];
+  const lines = experiments.flatMap(({ name, metric, change, predicted, measured, excludes }) => {
+    const own = verdict.limit ? predicted[verdict.limit] : undefined;
+    const said = own ? `, predicted ${factor(own)}` : '';
+    const against = excludes.filter((limit) => limit !== verdict.limit);
+    const what = metric === 'throughput' ? 'req/s' : metric;
+    return [
+      ...indented(sheet, `${name} (${change})`),
+      ...indented(
+        sheet,
+        `${what} ${measuredRatio(measured)}${said}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
+        6,
+      ),
+    ];
+  });
+  return [sheet.paint('dim', 'tried'), ...lines];
+}
+
+const SHOWN_FUNCTIONS = 5;
+
+function hotLines({ hot }: Explanation, sheet: Sheet): string[] {
+  if (hot.length === 0) return [];
+  return [
+    sheet.paint('dim', "the loop's time, by function"),
+    ...hot.slice(0, SHOWN_FUNCTIONS).map(({ name, place, share: part }) => {
+      return `  ${share(part).padStart(5)}  ${name}  ${sheet.paint('dim', place)}`;
+    }),
+  ];
+}
+
+function remedyLines({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
+  if (!remedy) return [];
+  const { change, predictedThroughput: then, nextLimit } = remedy;
+  const gain = then ? ` → ${throughputRange(then)} req/s` : '';
+  const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
+  return [sheet.paint('dim', 'to get more'), ...paragraph(sheet, `  ${change}${gain}${next}`, 4)];
+}
+
+/** What a reader would suspect first. */
+const USUAL: LimitId[] = [
+  'event-loop-cpu',
+  'event-loop-blocked',
+  'gc-young',
+  'threadpool',
+  'outbound-pool',
+  'saturated-dependency',
+  'nagle-delayed-ack',
+  'too-few-connections',
+  'generator-saturated',
+  'errors',
+];
+const SHOWN_RULED_OUT = 9;
+
+/** Those that an experiment spoke against come first, as they are listed first; then the usual suspects. */
+function ruledOutLines({ ruledOut, experiments }: Explanation, sheet: Sheet): string[] {
+  if (ruledOut.length === 0) return [];
+  const rank = ({ limit }: Explanation['ruledOut'][number]) => {
+    if (experiments.some(({ excludes }) => excludes.includes(limit))) return -1;
+    const usual = USUAL.indexOf(limit);
+    return usual < 0 ? USUAL.length : usual;
+  };
+  const sorted = [...ruledOut].sort((a, b) => rank(a) - rank(b));
+  const shown = sorted.slice(0, SHOWN_RULED_OUT);
+  const others = sorted.slice(SHOWN_RULED_OUT).map(({ limit }) => limit);
+  const lines = [
+    ...shown.map(({ limit, why }) => `${limit}: ${why}`),
+    ...(others.length > 0 ? [`and ${others.join(', ')}`] : []),
+  ];
+  return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => indented(sheet, line))];
+}
+
+function cannotSeeLines(
+  { cannotSee, noise, probeCost, load }: Explanation,
+  sheet: Sheet,
+): string[] {
+  const cost = probeCost
+    ? `; the probe costs ${share(Math.max(0, 1 - probeCost.ratio))} of throughput [${share(Math.max(0, 1 - probeCost.high))}, ${share(Math.max(0, 1 - probeCost.low))}]`
+    : '';
+  return [
+    ...(cannotSee.length > 0 ? [sheet.paint('dim', 'cannot tell')] : []),
+    ...cannotSee.flatMap((line) => indented(sheet, line)),
+    ...paragraph(
+      sheet,
+      `measured ${rate(load.throughput.mean)} req/s, p50 ${time(load.latencyMs.p50)}, p99 ${time(load.latencyMs.p99)}; what differs by less than ${share(noise)} is noise${cost}`,
+      2,
+      'dim',
+    ),
+  ];
+}

@@ -1,0 +1,52 @@
+/** A scale from values to percent of a length. Values beyond its ends are put at them. */
+export interface Scale {
+  low: number;
+  high: number;
+  at(value: number): number;
+}
+
+/** A logarithmic scale; both ends are positive. */
+export function logScale(low: number, high: number): Scale {
+  const length = Math.log(high / low);
+  return scale(low, high, (value) => (value > 0 ? Math.log(value / low) / length : 0));
+}
+
+/** A linear scale from 0. */
+export function linearScale(high: number): Scale {
+  return scale(0, high, (value) => value / high);
+}
+
+function scale(low: number, high: number, share: (value: number) => number): Scale {
+  // To a hundredth of a percent: a tenth of a pixel on a wide screen.
+  const at = (value: number) => Number((100 * Math.min(1, Math.max(0, share(value)))).toFixed(2));
+  return { low, high, at };
+}
+
+/** 1, 10, 100, ... within a scale, with 2 and 5 between them where there are few. */
+export function decades({ low, high }: Scale): number[] {
+  const rungs = high / low > 300 ? [1] : [1, 2, 5];
+  const ticks = [];
+  for (let decade = Math.floor(Math.log10(low)); 10 ** decade <= high; decade += 1) {
+    ticks.push(...rungs.map((rung) => Number(`${rung}e${decade}`)));
+  }
+  return ticks.filter((tick) => tick >= low && tick <= high);
+}
+
+/** 1/4, 1/2, 1, 2, 4, ... within a scale: a doubling where there are few, else more. */
+export function powersOfTwo({ low, high }: Scale): number[] {
+  const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
+  const step = Math.ceil(Math.max(1, last - first) / 6);
+  const all = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  return all.filter((power) => power % step === 0).map((power) => 2 ** power);
+}
+
+/** Multiples of 1, 2 or 5 times a power of ten up to the end of a linear scale, about four of them. */
+export function multiples({ high }: Scale): number[] {
+  const wanted = high / 4;
+  const decade = 10 ** Math.floor(Math.log10(wanted));
+  const step = ([1, 2, 5].find((rung) => rung * decade >= wanted) ?? 10) * decade;
+  return Array.from({ length: Math.floor(high / step) + 1 }, (_, index) =>
+    // Without the error of the multiplication, as in 3 * 0.1.
+    Number((index * step).toPrecision(12)),
+  );
+}
