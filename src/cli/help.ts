@@ -7,10 +7,7 @@ import { dashed, type Flag, namesOf, signature } from './flag.js';
 import { LOAD_FLAGS } from './flags.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
 
-const CAPACITY_USAGE = [
-  form('millrace capacity [flags] URL', 'how much can it take?'),
-  form('millrace capacity [flags] -- COMMAND', 'the same; starts and stops it'),
-];
+const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
 const EXPLAIN_USAGE = [
   form('millrace explain [flags] URL', 'why only so many requests per second?'),
   form('millrace explain [flags] -- COMMAND', 'the same, and it sees inside'),
@@ -22,7 +19,7 @@ export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
   form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
   ...EXPLAIN_USAGE,
-  ...CAPACITY_USAGE,
+  CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
@@ -56,7 +53,7 @@ export function explainHelpText(): string {
 
 /** What `millrace capacity --help` prints. */
 export function capacityHelpText(): string {
-  return subcommandHelp(CAPACITY_USAGE, CAPACITY_OWN_FLAGS, CAPACITY_FLAGS);
+  return subcommandHelp([CAPACITY_USAGE], CAPACITY_OWN_FLAGS, CAPACITY_FLAGS);
 }
 
 function subcommandHelp<Own extends Flag<never>>(forms: string[], own: Own[], all: Own[]): string {
