@@ -239,9 +239,9 @@ function failuresOf(result: LoadResult, conditions: readonly Condition[]): strin
   });
   const errors = errorShareOf(result);
   const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
-  if (!mayFail && errors > mostErrors) failures.push(`${share(errors)} of the requests failed`);
+  if (!mayFail && errors > mostErrors) failures.push(`${share(errors)} failed`);
   const behind = result.warnings.find(({ id }) => id === 'rate-not-reached');
-  if (behind) failures.push(`only ${perSecond(result.throughput.mean)} per second completed`);
+  if (behind) failures.push(`only ${perSecond(result.throughput.mean)}/s completed`);
   return failures;
 }
 

@@ -3,7 +3,7 @@ import type { CapacityOptions } from '../index.js';
 import { parseCondition } from '../load/condition.js';
 import { parseDuration } from '../units.js';
 import type { Flag } from './flag.js';
-import { LOAD_FLAGS, REFUSALS } from './flags.js';
+import { LOAD_FLAGS, REFUSALS, refusalsOf } from './flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import type { Refusals } from './parse.js';
 
@@ -36,16 +36,7 @@ const NOT_TAKEN: Refusals = {
   latency: 'the report of a load shows it',
 };
 
-/** Every name of the flags that are not taken. */
-export const CAPACITY_REFUSALS: Refusals = {
-  ...REFUSALS,
-  ...Object.fromEntries(
-    LOAD_FLAGS.flatMap(({ name, short, aliases = [] }) => {
-      const why = NOT_TAKEN[name];
-      return why ? [name, ...aliases, ...(short ? [short] : [])].map((it) => [it, why]) : [];
-    }),
-  ),
-};
+export const CAPACITY_REFUSALS: Refusals = { ...REFUSALS, ...refusalsOf(NOT_TAKEN) };
 
 const CAPACITY = 'Capacity';
 

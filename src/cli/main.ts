@@ -36,12 +36,12 @@ function asksFor(flags: string[], args: string[]): boolean {
 const TOPICS = ['testserver', 'explain', 'capacity'];
 
 async function help(topic: string | undefined): Promise<number> {
-  const texts = await import('./help.js');
-  if (topic === undefined || topic === 'load') console.log(texts.helpText());
-  else if (topic === 'testserver') console.log(texts.testServerHelpText());
-  else if (topic === 'explain') console.log(texts.explainHelpText());
-  else if (topic === 'capacity') console.log(texts.capacityHelpText());
-  else console.log(texts.flagHelp(topic));
+  const help = await import('./help.js');
+  if (topic === undefined || topic === 'load') console.log(help.helpText());
+  else if (topic === 'testserver') console.log(help.testServerHelpText());
+  else if (topic === 'explain') console.log(help.explainHelpText());
+  else if (topic === 'capacity') console.log(help.capacityHelpText());
+  else console.log(help.flagHelp(topic));
   return EXIT.ok;
 }
 

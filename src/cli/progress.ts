@@ -28,7 +28,7 @@ export class StepLine {
     this.#shown = wanted && process.stderr.isTTY === true;
   }
 
-  show({ step, elapsedMs, budgetMs }: CapacityProgress | ExplainProgress): void {
+  show({ step, elapsedMs, budgetMs }: ExplainProgress | CapacityProgress): void {
     if (!this.#shown) return;
     const { stderr } = process;
     const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;

@@ -8,8 +8,10 @@ const FINISH = 'http.server.response.finish';
 type Write = ServerResponse['write'];
 
 /**
- * Collects the parts of each response, from the first to the end, which uncorks it. One whose writer is told to wait
- * for 'drain' is let go before. Millrace's own stack collects within a turn anyway, and never beyond.
+ * Collects the parts of each response, from the first to the end, which uncorks its socket. One whose writer is told to
+ * wait for 'drain' is let go before, and one that is behind others on its connection is not corked. It is the socket
+ * that is corked: a corked response that ends comes out in the wrong order from some versions of Node. Millrace's own
+ * stack collects within a turn anyway, and never beyond.
  */
 export class Cork {
   readonly #corked = new Set<ServerResponse>();
@@ -34,11 +36,11 @@ export class Cork {
     const { write } = response;
     let isFirst = true;
     response.write = function (this: ServerResponse, ...args: Parameters<Write>) {
-      if (isFirst && cork.#on) {
-        isFirst = false;
+      if (isFirst && cork.#on && this.socket) {
         cork.#corked.add(this);
-        this.cork();
+        this.socket.cork();
       }
+      isFirst = false;
       const goOn = write.apply(this, args);
       if (!goOn) cork.#release(this);
       return goOn;
@@ -52,6 +54,6 @@ export class Cork {
   #release(response: ServerResponse): void {
     if (!this.#corked.delete(response)) return;
     // What has ended was uncorked by that; its socket may be at the next response.
-    if (!response.writableEnded && !response.destroyed) response.uncork();
+    if (!response.writableEnded) response.socket?.uncork();
   }
 }

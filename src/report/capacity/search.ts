@@ -54,9 +54,11 @@ function table({ trials, objective }: Search, sheet: Sheet): string[] {
       shown(value, objective[index]).padStart(columnWidth),
     );
     const drawn = bar(most > 0 ? Math.min(1, first(trial) / most) : 0, barWidth).padEnd(barWidth);
-    const verdict = held ? 'held' : failures.map(withoutBound).join(', ');
-    const whose = !held && clientBound ? ' (CLIENT-BOUND)' : '';
-    return `${rate(at).padStart(9)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict + whose)}`;
+    const whose = clientBound ? 'CLIENT-BOUND: ' : '';
+    const why = held ? 'held' : `${whose}${failures.map(withoutBound).join(', ')}`;
+    const room = sheet.width - 13 - measured.length * columnWidth - barWidth;
+    const verdict = why.length > room ? `${why.slice(0, room - 1)}…` : why;
+    return `${rate(at).padStart(9)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict)}`;
   });
   return [sheet.paint('dim', `${'req/s'.padStart(9)}${names}`), ...rows];
 }

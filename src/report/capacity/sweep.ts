@@ -4,7 +4,10 @@ import { bar } from '../text/bars.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
 import { cores, count, plural, rate, share, time } from '../units.js';
 
-const barWidth = 20;
+const widestBar = 20;
+
+/** Of the numbers in a row. */
+const numbersWidth = 57;
 
 const curveNames = {
   mva: 'a delay and one server',
@@ -57,6 +60,8 @@ function arithmetic({ model }: Sweep): string[] {
 
 function table({ levels, model }: Sweep, sheet: Sheet): string[] {
   const most = Math.max(...levels.map(({ throughput }) => throughput.high));
+  const remarks = Math.max(...levels.map((level) => remark(level).length));
+  const barWidth = Math.max(0, Math.min(widestBar, sheet.width - numbersWidth - remarks));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
   const header = `connections${'req/s'.padStart(10)}${'curve'.padStart(10)}  ${' '.repeat(barWidth)}${'p50'.padStart(9)}${'p99'.padStart(9)}${withCpu ? '   CPU' : ''}`;
