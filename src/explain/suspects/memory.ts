@@ -1,6 +1,7 @@
 import { bytes, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import type { Facts, Loop } from '../facts.js';
 import { freed, type Judge, times } from '../suspect.js';
+import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 
 /** Share of the loop's time from which on collection is a limit of its own. */
@@ -11,6 +12,7 @@ export const gcYoung: Judge = (facts) => {
   const { inside } = facts.base;
   if (!inside || !facts.loop) return null;
   const part = inside.gc.young / Math.max(0.05, facts.loop.busy);
+  if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   if (part < HEAVY)
     return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
   return {
@@ -41,6 +43,7 @@ export const gcOld: Judge = (facts) => {
   if (!inside || !facts.loop) return null;
   const held = inside.gc.old + inside.gc.other;
   const part = held / Math.max(0.05, facts.loop.busy);
+  if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   const full = inside.heap.usedMb / Math.max(1, inside.heap.limitMb);
   if (part < HEAVY) {
     return { limit, why: `collecting old objects takes ${share(part)} of the loop's time` };
@@ -70,6 +73,10 @@ export const gcOld: Judge = (facts) => {
     },
   };
 };
+
+function notBusy({ busy }: Loop): string {
+  return `the event loop is only ${share(busy)} busy`;
+}
 
 /** What is left after the garbage is collected, before and after some requests. */
 export interface Retained {
