@@ -16,13 +16,14 @@ export type {
 } from './capacity/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
 export type { Estimate } from './explain/capacity/fit.js';
-export { type ExplainProgress, explain } from './explain/explain.js';
+export { type ExplainRun, explain } from './explain/explain.js';
 export type { LimitId } from './explain/limits.js';
 export type { ExplainOptions } from './explain/options.js';
 export type {
   CapacityPoint,
   Evidence,
   ExperimentResult,
+  ExplainProgress,
   Explanation,
   HotFunction,
   MeasuredRatio,

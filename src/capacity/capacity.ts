@@ -16,12 +16,7 @@ export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<Capa
 export function capacity(options: CapacityOptions): CapacityRun {
   const progress = new Newest<CapacityProgress>();
   const result = runCapacity(options, (step) => progress.push(step)).finally(() => progress.end());
-  async function* iterate(): AsyncGenerator<CapacityProgress, void, void> {
-    result.catch(() => {});
-    yield* progress;
-    await result;
-  }
-  return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  return progress.follow(result);
 }
 
 async function runCapacity(

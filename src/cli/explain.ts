@@ -46,17 +46,16 @@ async function explainAndReport(invocation: ExplainInvocation): Promise<number> 
   const listenNoLonger = onInterrupt(() => abort.abort());
   const line = new StepLine(invocation.progress);
   try {
-    const explanation = await explain(
-      {
-        ...load,
-        ...(pid !== undefined && { pid }),
-        ...(budgetMs !== undefined && { budget: budgetMs }),
-        attach,
-        allowMoreLoad,
-        signal: abort.signal,
-      },
-      (progress) => line.show(progress),
-    );
+    const run = explain({
+      ...load,
+      ...(pid !== undefined && { pid }),
+      ...(budgetMs !== undefined && { budget: budgetMs }),
+      attach,
+      allowMoreLoad,
+      signal: abort.signal,
+    });
+    for await (const progress of run) line.show(progress);
+    const explanation = await run;
     line.clear();
     await report(explanation, invocation);
     const failed = explanation.load.requests.ok === 0 || explanation.serverEnded !== null;

@@ -8,17 +8,14 @@ import { LOAD_FLAGS } from './flags.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
 
 const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
-const EXPLAIN_USAGE = [
-  form('millrace explain [flags] URL', 'why only so many requests per second?'),
-  form('millrace explain [flags] -- COMMAND', 'the same, and it sees inside'),
-];
+const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
 /** The forms of the command line, a line each; for help and reference page. */
 export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
   form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
-  ...EXPLAIN_USAGE,
+  EXPLAIN_USAGE,
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   form('millrace', 'a demo of both'),
@@ -48,7 +45,7 @@ export function helpText(): string {
 
 /** What `millrace explain --help` prints. */
 export function explainHelpText(): string {
-  return subcommandHelp(EXPLAIN_USAGE, OWN_FLAGS, EXPLAIN_FLAGS);
+  return subcommandHelp([EXPLAIN_USAGE], OWN_FLAGS, EXPLAIN_FLAGS);
 }
 
 /** What `millrace capacity --help` prints. */

@@ -4,6 +4,7 @@ import { cpuMsOf, type Facts } from './facts.js';
 import type { Observation } from './observation.js';
 import type { ExperimentName, Suspect } from './suspect.js';
 import { injectedMs } from './suspects/load.js';
+import { poolSize } from './suspects/waiting.js';
 
 /** What is possible with this server and this load. */
 export interface Setting {
@@ -41,6 +42,8 @@ export interface Experiment {
   /** Why it cannot be done here; `null` if it can. */
   obstacle(setting: Setting, facts: Facts): string | null;
   change(facts: Facts, options: LoadOptions): Change;
+  /** Whether the change took place, as far as that is seen: a command may set its own environment. */
+  tookPlace?(block: Observation, facts: Facts): boolean;
   /** What is compared; without it throughput. */
   metric?: { name: string; of(block: Observation): number | null };
 }
@@ -182,9 +185,14 @@ export const EXPERIMENTS: Experiment[] = [
         load.durationMs,
     },
   },
-  restarted('thread pool x4', 'started again with a thread pool four times as large', (facts) => ({
-    UV_THREADPOOL_SIZE: String(4 * Number(facts.base.inside?.threadPoolSize ?? 4)),
-  })),
+  {
+    ...restarted(
+      'thread pool x4',
+      'started again with a thread pool four times as large',
+      (facts) => ({ UV_THREADPOOL_SIZE: String(poolSize(facts) * 4) }),
+    ),
+    tookPlace: ({ inside }, facts) => Number(inside?.threadPoolSize) === poolSize(facts) * 4,
+  },
   restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({
     NODE_OPTIONS: '--max-semi-space-size=64',
   })),

@@ -1,136 +1,33 @@
-import { MillraceError, usageError } from '../errors.js';
-import type { LoadOptions } from '../load/options.js';
-import { type Plan, planOf } from '../load/plan.js';
-import { knownServer } from '../load/server.js';
-import { packageVersion } from '../load/version.js';
-import { checkPid } from '../process/check-pid.js';
-import type { Endpoint } from '../process/endpoint.js';
-import { checkOptions } from '../shape.js';
-import { parseDuration } from '../units.js';
-import { attachProbe } from './attach.js';
-import { conclude } from './conclusion.js';
-import { type Inventory, inventory } from './inventory.js';
-import { investigate } from './investigation.js';
+import { Newest } from '../load/newest.js';
 import type { ExplainOptions } from './options.js';
-import { openProbeHub, type ProbeHub } from './probe.js';
-import type { Explanation } from './result.js';
-import { sampleOf } from './sample.js';
-import { EXPLAIN_OPTIONS } from './shapes.js';
-import { Subject } from './subject.js';
+import type { ExplainProgress, Explanation } from './result.js';
 
-/** How far an explanation has come. */
-export interface ExplainProgress {
-  /** What is being done, as in `trying: connections x2`. */
-  step: string;
-  elapsedMs: number;
-  budgetMs: number;
-}
-
-const DEFAULT_BUDGET_MS = 60_000;
-const LEAST_BUDGET_MS = 15_000;
+/** A run: the promise of its explanation, and what it does while it goes on. Iterating ends with the run. */
+export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainProgress> {}
 
 /**
  * Finds out what limits a service: loads it, looks at it from both sides and from inside, changes one thing at a time,
  * and gives the limit that fits, with what it predicted and what came out.
  *
  * Rejects with a `MillraceError` where there can be no answer: unusable options, no server, a command that does not
- * start, no response at all.
+ * start, no response at all. It rejects with the signal's reason if that is aborted before the load as asked for has been
+ * seen; later, what was found by then is given.
  *
  * @example
  * const { verdict, remedy } = await explain({ command: ['node', 'server.js'], connections: 50 });
  * console.log(verdict.sentence, remedy?.change);
  */
-export async function explain(
+export function explain(options: ExplainOptions): ExplainRun {
+  const progress = new Newest<ExplainProgress>();
+  const result = runExplain(options, (step) => progress.push(step)).finally(() => progress.end());
+  return progress.follow(result);
+}
+
+async function runExplain(
   options: ExplainOptions,
-  onProgress: (progress: ExplainProgress) => void = () => {},
+  tell: (progress: ExplainProgress) => void,
 ): Promise<Explanation> {
-  checkOptions(options, EXPLAIN_OPTIONS);
-  const begun = performance.now();
-  const startedAt = new Date();
-  const { command, attach = false, allowMoreLoad = false, budget, pid, ...load } = options;
-  const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
-  if (budgetMs < LEAST_BUDGET_MS) {
-    throw usageError(
-      `budget: ${budgetMs / 1000} s given; accepted: ${LEAST_BUDGET_MS / 1000} s or more`,
-    );
-  }
-  const signal = options.signal ?? new AbortController().signal;
-  signal.throwIfAborted();
-  const onStep = (step: string) =>
-    onProgress({ step, elapsedMs: performance.now() - begun, budgetMs });
-  const draft = await planOf(load as LoadOptions, command ? 'http://localhost' : undefined);
-  if (pid !== undefined) {
-    const verdict = checkPid(pid);
-    if (verdict !== 'ok') throw usageError(`pid: ${verdict}`);
-  }
-
-  const hub = command || attach ? await openProbeHub() : null;
-  const subject = new Subject(load, command ?? null, hub, signal);
-  try {
-    onStep(command ? 'starting the server' : 'looking at the server');
-    if (command) await subject.start();
-    else {
-      const known = knownServer(pid, null, draft.native.origins);
-      subject.watch(known?.pid ?? null, endpointOf(draft));
-      if (attach) await attachTo(subject, hub);
-    }
-    const facts = inventory(subject.pid, subject.endpoint);
-    const sampled = await sampleOf(subject.options);
-    const probe = hub?.processes.some(({ serving }) => serving) ?? false;
-    const found = await investigate(subject, {
-      setting: {
-        probe,
-        restart: subject.canRestart,
-        moreLoad: facts.sameHost || allowMoreLoad,
-      },
-      sampled,
-      signal,
-      untilMs: begun + budgetMs,
-      onStep,
-    });
-    return {
-      schemaVersion: 1,
-      tool: { name: 'millrace', version: packageVersion() },
-      startedAt: startedAt.toISOString(),
-      durationMs: performance.now() - begun,
-      serverEnded: subject.ended,
-      interrupted: found.interrupted,
-      ...conclude(found, unseen(facts, hub !== null, probe, command !== undefined)),
-    };
-  } finally {
-    await subject.close();
-    await hub?.close();
-  }
-}
-
-function endpointOf({ native }: Plan): Endpoint | null {
-  const [origin] = native.origins;
-  return origin && origin.unixPath === undefined ? { host: origin.host, port: origin.port } : null;
-}
-
-async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {
-  if (subject.pid === null || !hub) {
-    throw new MillraceError(
-      'ERR_MILLRACE_USAGE',
-      'attach: the process of the server is not known here; accepted: a server on this machine, or --pid',
-    );
-  }
-  await attachProbe(subject.pid, hub);
-}
-
-/** What cannot be seen, and what would show it. */
-function unseen(facts: Inventory, wanted: boolean, probe: boolean, started: boolean): string[] {
-  const lines = [...facts.cannotSee];
-  if (!wanted) {
-    lines.push(
-      'inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach',
-    );
-  } else if (!probe) {
-    lines.push(
-      started
-        ? 'inside the server: the command started no Node.js process that took the probe'
-        : 'inside the server: the probe did not answer',
-    );
-  }
-  return lines;
+  // Most who load do not ask why.
+  const { run } = await import('./run.js');
+  return run(options, tell);
 }

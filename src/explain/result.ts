@@ -124,3 +124,11 @@ export interface Explanation {
   /** What could not be seen, and how it could be. */
   cannotSee: string[];
 }
+
+/** How far an explanation has come. */
+export interface ExplainProgress {
+  /** What is being done, as in `trying: connections x2`. */
+  step: string;
+  elapsedMs: number;
+  budgetMs: number;
+}

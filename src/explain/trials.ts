@@ -242,6 +242,10 @@ export class Trials {
       await this.#subject.block({ settleMs: 0, measureMs: warmupMs });
       (kind === 'base' ? base : changed).push(await this.#subject.block(this.#length));
     }
+    if (changed.some((block) => experiment.tookPlace?.(block, this.#facts) === false)) {
+      this.missed.push(`${experiment.name}: the command sets its own environment`);
+      return;
+    }
     this.#add(experiment, { base, changed: new Map([[experiment.name, changed]]) });
   }
 

@@ -28,11 +28,5 @@ export function load(options: LoadOptions): LoadRun {
   const result = runLoad(options, { snapshots })
     .then((measured) => measured.result)
     .finally(() => snapshots.end());
-  async function* iterate(): AsyncGenerator<Snapshot, void, void> {
-    // The reader gets the error below, however late it comes.
-    result.catch(() => {});
-    yield* snapshots;
-    await result;
-  }
-  return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  return snapshots.follow(result);
 }

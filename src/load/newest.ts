@@ -34,6 +34,18 @@ export class Newest<T> implements AsyncIterable<T> {
     }
   }
 
+  /** The promise, which is iterable too: over what changes until it is settled. */
+  follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<T> {
+    const changes = this;
+    async function* iterate(): AsyncGenerator<T, void, void> {
+      // The reader gets the error below, however late it comes.
+      result.catch(() => {});
+      yield* changes;
+      await result;
+    }
+    return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  }
+
   #tell(): void {
     const wake = this.#wake;
     this.#change = this.#nextChange();

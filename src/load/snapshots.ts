@@ -19,6 +19,11 @@ export class Snapshots implements AsyncIterable<Snapshot> {
     this.#newest.end();
   }
 
+  /** See `Newest.follow`. */
+  follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<Snapshot> {
+    return this.#newest.follow(result);
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<Snapshot, void, void> {
     return this.#newest[Symbol.asyncIterator]();
   }

@@ -44,7 +44,7 @@ export const threadpool: Judge = (facts) => {
   }
   const busyLoopNow = idleLoop(facts);
   if (busyLoopNow) return { limit, why: busyLoopNow };
-  const size = Number(poolSize(facts));
+  const size = poolSize(facts);
   const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
   const pool = others.sort((a, b) => b.run - a.run).slice(0, size);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
@@ -96,10 +96,11 @@ export const threadpool: Judge = (facts) => {
 };
 
 /** libuv's default size of the pool. */
-const DEFAULT_POOL = '4';
+const DEFAULT_POOL = 4;
 
-function poolSize({ base }: Facts): string {
-  return base.inside?.threadPoolSize ?? DEFAULT_POOL;
+/** Threads of libuv's pool, as the process was started. */
+export function poolSize({ base }: Facts): number {
+  return Number(base.inside?.threadPoolSize ?? DEFAULT_POOL);
 }
 
 export const outboundPool: Judge = (facts) => {

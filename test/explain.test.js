@@ -1,0 +1,211 @@
+// `millrace explain` as its users meet it: on services with a limit that no noise of a machine hides, and on all that can go wrong.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { explain } from 'millrace';
+
+const millrace = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const limits = { timeout: 120_000 };
+let folder;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-explain-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A file with a service of its own. */
+function service(name, code) {
+  const file = join(folder, `${name}.cjs`);
+  writeFileSync(file, code);
+  return [process.execPath, file];
+}
+
+async function cli(...args) {
+  const child = spawn(process.execPath, [millrace, 'explain', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** Requests in the stages are all that there are. */
+function assertAllPlaced({ population, load }) {
+  const sum = population.reduce((total, { requests }) => total + requests, 0);
+  const { connections, pipelining } = load.plan;
+  assert.ok(Math.abs(sum - connections * pipelining) < 0.02 * sum + 0.1, `${sum} requests`);
+}
+
+describe('a limit is confirmed by what it predicted', () => {
+  test('too few connections: a timer that each request waits for', limits, async () => {
+    const command = service(
+      'timer',
+      "require('http').createServer((q, r) => setTimeout(() => r.end('x'), 50)).listen(0)",
+    );
+    const found = await explain({ command, connections: 8, budget: '20s' });
+    assert.equal(found.verdict.limit, 'too-few-connections');
+    assert.equal(found.verdict.status, 'confirmed');
+    assertAllPlaced(found);
+    const waiting = found.population.find(({ stage }) => /waiting in handlers/.test(stage));
+    assert.ok(waiting.requests > 6, `${waiting.requests} of 8 wait in handlers`);
+    const doubled = found.experiments.find(({ name }) => name === 'connections x2');
+    assert.ok(doubled.measured.low > 1.5, JSON.stringify(doubled.measured));
+    assert.ok(found.remedy.settings.connections > 8);
+    assert.ok(found.remedy.predictedThroughput.low > found.load.throughput.mean);
+  });
+
+  test("a timer of TCP: Nagle's algorithm and a delayed acknowledgement", limits, async () => {
+    const command = service(
+      'nagle',
+      "require('http').createServer({ noDelay: false }, (q, r) => q.pipe(r)).listen(0)",
+    );
+    const found = await explain({ command, connections: 4, body: '0123456789', budget: '20s' });
+    assert.equal(found.verdict.limit, 'nagle-delayed-ack');
+    assert.equal(found.verdict.status, 'confirmed');
+    assert.ok(found.load.gapMs.p50 > 30 && found.load.gapMs.p50 < 60);
+  });
+
+  test('a pool of sockets to a dependency', limits, async () => {
+    const dependency = createServer((_, response) => setTimeout(() => response.end('x'), 40));
+    dependency.listen(0, '127.0.0.1');
+    await once(dependency, 'listening');
+    try {
+      const command = service(
+        'pool',
+        `const http = require('http');
+         const agent = new http.Agent({ keepAlive: true, maxSockets: 2 });
+         const options = { port: ${dependency.address().port}, host: '127.0.0.1', agent };
+         http.createServer((q, r) => http.get(options, (a) => a.pipe(r))).listen(0);`,
+      );
+      const found = await explain({ command, connections: 12, budget: '25s' });
+      assert.equal(found.verdict.limit, 'outbound-pool');
+      assert.equal(found.verdict.status, 'confirmed');
+      const [stage] = found.population.toSorted((a, b) => b.requests - a.requests);
+      assert.match(stage.stage, /waiting for a socket/);
+    } finally {
+      dependency.close();
+      dependency.closeAllConnections();
+    }
+  });
+});
+
+test('a rate that is borne has no limit', limits, async () => {
+  const command = service('hello', "require('http').createServer((q, r) => r.end('x')).listen(0)");
+  const found = await explain({ command, rate: 50, budget: '15s' });
+  assert.equal(found.verdict.status, 'no-limit');
+  assert.equal(found.verdict.limit, null);
+});
+
+test('a server that ends meanwhile is told first, with how it ended', limits, async () => {
+  const command = service(
+    'ends',
+    `let n = 0;
+     require('http').createServer((q, r) => {
+       if (++n === 200) throw new Error('no more');
+       setTimeout(() => r.end('x'), 50);
+     }).listen(0)`,
+  );
+  const { code, stdout, stderr } = await cli('-c', '4', '--budget', '15s', '--', ...command);
+  assert.equal(code, 3, stderr);
+  assert.match(stdout + stderr, /ended with exit code .*no more/);
+});
+
+test('the page and the JSON are written beside the text', limits, async () => {
+  const command = service(
+    'written',
+    "require('http').createServer((q, r) => setTimeout(() => r.end('x'), 20)).listen(0)",
+  );
+  const [json, html] = [join(folder, 'x.json'), join(folder, 'x.html')];
+  const run = await cli('-c', '2', '--budget', '15s', '-o', json, '--html', html, '--', ...command);
+  assert.equal(run.code, 0, run.stderr);
+  assert.match(run.stdout, /LIMIT: /);
+  const { verdict, schemaVersion } = JSON.parse(readFileSync(json, 'utf8'));
+  assert.equal(schemaVersion, 1);
+  assert.match(readFileSync(html, 'utf8'), new RegExp(`<title>.*${verdict.limit}|${verdict.limit}`));
+});
+
+describe('what cannot be explained is refused in one line', () => {
+  async function refused(code, message, ...args) {
+    const run = await cli(...args);
+    assert.equal(run.code, code, run.stdout + run.stderr);
+    assert.equal(run.stdout, '');
+    assert.match(run.stderr, message);
+    assert.equal(run.stderr.trim().split('\n').length, 1, run.stderr);
+  }
+
+  test('no server is named', limits, () => refused(2, /explain needs a server/));
+  test('the budget is too small', limits, () =>
+    refused(2, /budget: 5 s given; accepted: 15 s or more/, '--budget', '5s', 'http://127.0.0.1:9/'),
+  );
+  test('the length of a load', limits, () =>
+    refused(2, /-d is not taken: .*--budget/, '-d', '10s', 'http://127.0.0.1:9/'),
+  );
+  test('no process has the id', limits, () =>
+    refused(2, /no process has the id 4194300/, '--pid', '4194300', 'http://127.0.0.1:9/'),
+  );
+  test('the process is not Node', limits, async () => {
+    const child = spawn('sleep', ['60']);
+    await once(child, 'spawn');
+    await refused(2, /not Node\.js/, '--pid', String(child.pid), 'http://127.0.0.1:9/');
+    child.kill();
+  });
+  test('nothing listens on the port', limits, () =>
+    refused(3, /127\.0\.0\.1:9.*refused/, 'http://127.0.0.1:9/'),
+  );
+  test('the command ends', limits, () =>
+    refused(
+      3,
+      /ended with exit code 1 before it listened.*no database/,
+      '--',
+      ...service('dies', "throw new Error('no database')"),
+    ),
+  );
+  test('an unknown limit', limits, () => refused(2, /nagle-delayed-ack/, '--why', 'nagle-delayed'));
+});
+
+test('the catalogue lists every limit, and tells all about one', limits, async () => {
+  const list = await cli('--list');
+  assert.equal(list.code, 0);
+  assert.match(list.stdout, /too-few-connections/);
+  const one = await cli('--why', 'threadpool');
+  assert.equal(one.code, 0);
+  assert.match(one.stdout, /UV_THREADPOOL_SIZE/);
+});
+
+test('what is ended early gives what was found by then, and stops the server', limits, async () => {
+  const command = service(
+    'long',
+    `const server = require('http').createServer((q, r) => setTimeout(() => r.end('x'), 30));
+     server.listen(0);`,
+  );
+  const abort = new AbortController();
+  const run = explain({ command, connections: 4, signal: abort.signal });
+  for await (const { step } of run) if (/^trying: connections x2/.test(step)) abort.abort();
+  const { interrupted, verdict, load } = await run;
+  assert.equal(interrupted, true);
+  assert.equal(verdict.limit, 'too-few-connections');
+  const { port } = new URL(load.plan.targets[0].url);
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
+});
+
+test('ended before the load was seen it rejects with the reason', limits, async () => {
+  const command = service('short', "require('http').createServer((q, r) => r.end()).listen(0)");
+  const abort = new AbortController();
+  const run = explain({ command, signal: abort.signal });
+  await assert.rejects(
+    async () => {
+      for await (const _ of run) abort.abort(new Error('enough'));
+    },
+    { message: 'enough' },
+  );
+});
