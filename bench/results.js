@@ -10,7 +10,7 @@ export class Results {
   #raw;
   #summary;
 
-  /** `what` names the folder; `about` is `{ suite, machine, versions, rounds, seconds }`. */
+  /** `what` names the folder; `about` is `{ suite, machine, versions, runs, reading }`: how it was run, and how to read it. */
   constructor(what, about) {
     this.#directory = newDirectory(what, about.machine);
     this.#raw = { ...about, cases: {} };
@@ -45,18 +45,18 @@ function newDirectory(what, host) {
   return directory;
 }
 
-function header({ suite, machine, versions, rounds, seconds }) {
+function header({ suite, machine, versions, runs, reading }) {
   const { cpu, cores, memoryGiB, kernel, governor, node, loadAverage, commit } = machine;
   const tools = Object.entries(versions).map(([name, version]) => `- ${name}: ${version}`);
   return [
     `# Benchmark: ${suite}`,
     '',
     `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${kernel}, governor ${governor}, Node ${node},`,
-    `load average before ${loadAverage.toFixed(2)}, commit ${commit}. ${rounds} rounds, runs of ${seconds} s.`,
+    `load average before ${loadAverage.toFixed(2)}, commit ${commit}. ${runs}.`,
     '',
     ...tools,
     '',
-    'Ratios are medians over the rounds; in brackets the interval that BENCHMARKING.md describes.',
+    reading,
     '',
   ];
 }

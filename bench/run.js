@@ -157,7 +157,10 @@ async function main() {
     suite === 'stack' ? prepareStack(cases, stack) : prepareLoad(cases);
   const seconds = quick ? 1 : 2;
   const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
-  const results = new Results(what, { suite, machine: machine(), versions, rounds, seconds });
+  const runs = `${rounds} rounds, runs of ${seconds} s`;
+  const reading =
+    'Ratios are medians over the rounds; in brackets the interval that BENCHMARKING.md describes.';
+  const results = new Results(what, { suite, machine: machine(), versions, runs, reading });
 
   // The harness keeps to the server's core: on the client's it would disturb what is measured.
   const cores = { server: '0', client: '1' };

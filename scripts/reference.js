@@ -5,6 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { CAPACITY_OWN_FLAGS } from '../dist/cli/capacity-flags.js';
+// biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { EXIT_CODES } from '../dist/cli/exit.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { dashed, namesOf, signature } from '../dist/cli/flag.js';
@@ -46,9 +48,11 @@ ${EXIT_CODES.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n')}
 /** The reference page as Markdown. */
 export function referencePage() {
   const groups = GROUPS.map((group) => [group, LOAD_FLAGS.filter((flag) => flag.group === group)]);
-  const sections = [...groups, ['millrace testserver', TEST_SERVER_FLAGS]].map(
-    ([title, flags]) => `## ${title}\n\n${flags.map(entry).join('\n\n')}`,
-  );
+  const sections = [
+    ...groups,
+    ['millrace capacity', CAPACITY_OWN_FLAGS],
+    ['millrace testserver', TEST_SERVER_FLAGS],
+  ].map(([title, flags]) => `## ${title}\n\n${flags.map(entry).join('\n\n')}`);
   return `${[HEAD, ...sections].join('\n')}\n`
     .replace(/\n## /g, '\n\n## ')
     .replace(/\n{3,}/g, '\n\n');

@@ -1,7 +1,21 @@
 import type { TestServerOptions } from './testserver/options.js';
 import type { TestServer } from './testserver/start.js';
 
+export { type CapacityRun, capacity } from './capacity/capacity.js';
+export type { CapacityOptions } from './capacity/options.js';
+export type {
+  CapacityCurve,
+  CapacityLevel,
+  CapacityProgress,
+  CapacityResult,
+  RateTrial,
+  Search,
+  SearchEnd,
+  Sweep,
+  SweepEnd,
+} from './capacity/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
+export type { Estimate } from './explain/capacity/fit.js';
 export { type ExplainProgress, explain } from './explain/explain.js';
 export type { LimitId } from './explain/limits.js';
 export type { ExplainOptions } from './explain/options.js';

@@ -6,7 +6,8 @@ const CLOSED = { model: 'closed' };
 const NOISE = 0.03;
 
 function suspect(limit, weight, predictions, within) {
-  return { limit, weight, predictions, ...(within && { within }) };
+  const otherwise = within || limit === 'event-loop-cpu' ? 'unknown' : 'unchanged';
+  return { limit, weight, predictions, otherwise, ...(within && { within }) };
 }
 
 function experiment(name, ratio, spread = 0.03) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { cases, notMade } from './cases.js';
 import { isConfident, judge, OUTCOMES } from './judge.js';
@@ -89,7 +90,9 @@ test('the cases are whole', async () => {
   const ids = [...LIMIT_IDS, 'no-limit'];
   const names = cases.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
-  for (const { name, expected, partly, because, remedy } of cases) {
+  for (const { name, service, expected, partly, because, remedy } of cases) {
+    const file = new URL(`services/${service}.js`, import.meta.url);
+    assert.ok(service === 'bare' || existsSync(file), `${name}: ${file}`);
     const used = [...expected, ...partly, ...(remedy?.of ?? [])];
     assert.deepEqual(
       used.filter((id) => !ids.includes(id)),

@@ -85,8 +85,8 @@ export async function main(args) {
     suite: 'explain',
     machine: machine(),
     versions: frameworkVersions(),
-    rounds: repeat,
-    seconds: budgetSeconds,
+    runs: `Each case ${repeat} times, explain with ${budgetSeconds} s`,
+    reading: 'What the words mean is in BENCHMARKING.md, "Explain".',
   });
   const results = [];
   for (const bench of benches) {

@@ -13,7 +13,7 @@ export async function slowFiles(count, ms) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const paths = Array.from({ length: count }, (_, i) => join(directory, `${i}`));
   spawnSync('mkfifo', paths);
-  await startDependency('disk', { ms, paths, block: block.length });
+  await startDependency('disk', { ms, directory, count, block: block.length });
   const files = await Promise.all(paths.map((path) => open(path, 'w')));
   rmSync(directory, { recursive: true });
   return files;

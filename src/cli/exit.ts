@@ -18,8 +18,11 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.usage, 'usage: one line says what was given and what is accepted'],
   [EXIT.interrupted, 'interrupted before a request was measured, or for the second time'],
   [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
-  [EXIT.failOn, 'a --fail-on failed'],
-  [EXIT.notMeasured, 'client-bound (--strict), or less than 95 % of the rate sent or completed'],
+  [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
+  [
+    EXIT.notMeasured,
+    'client-bound (--strict), less than 95 % of the rate sent or completed, or no rate found for --slo',
+  ],
   [EXIT.failure, 'millrace itself failed'],
   [EXIT.ok, 'none of these'],
 ];

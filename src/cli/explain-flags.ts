@@ -1,7 +1,7 @@
 // The flags of `millrace explain`: those of the load that apply, and its own.
 import { parseCount, parseDuration } from '../units.js';
 import type { Flag } from './flag.js';
-import { LOAD_FLAGS, REFUSALS } from './flags.js';
+import { LOAD_FLAGS, REFUSALS, refusalsOf } from './flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import type { Refusals } from './parse.js';
 
@@ -34,16 +34,7 @@ const NOT_TAKEN: Refusals = {
 
 const TAKEN = LOAD_FLAGS.filter(({ name }) => !(name in NOT_TAKEN) && name !== 'pid');
 
-/** Every name of the flags that are not taken. */
-export const EXPLAIN_REFUSALS: Refusals = {
-  ...REFUSALS,
-  ...Object.fromEntries(
-    LOAD_FLAGS.flatMap(({ name, short, aliases = [] }) => {
-      const why = NOT_TAKEN[name];
-      return why ? [name, ...aliases, ...(short ? [short] : [])].map((it) => [it, why]) : [];
-    }),
-  ),
-};
+export const EXPLAIN_REFUSALS: Refusals = { ...REFUSALS, ...refusalsOf(NOT_TAKEN) };
 
 const EXPLAIN = 'Explain';
 

@@ -59,7 +59,8 @@ async function explainAndReport(invocation: ExplainInvocation): Promise<number> 
     );
     line.clear();
     await report(explanation, invocation);
-    return explanation.load.requests.ok === 0 ? EXIT.unreachable : EXIT.ok;
+    const failed = explanation.load.requests.ok === 0 || explanation.serverEnded !== null;
+    return failed ? EXIT.unreachable : EXIT.ok;
   } catch (error) {
     line.clear();
     if (error !== abort.signal.reason) throw error;

@@ -1,11 +1,11 @@
 // The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
+import { parseCondition } from '../load/condition.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
 import { splitHeader } from '../load/header.js';
 import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../units.js';
-import { parseCondition } from './failon.js';
-import type { Flag } from './flag.js';
+import { type Flag, namesOf } from './flag.js';
 import type { Invocation } from './invocation.js';
 import type { Refusals } from './parse.js';
 
@@ -484,6 +484,15 @@ export const REFUSALS: Refusals = {
   keepalive: 'connections are kept; one for each request is --connection close',
   D: 'the body from a file is -b @FILE, a connection per request --connection close',
 };
+
+/** Reasons not to take some of the load's flags, by every name of theirs: for a command that has no use for them. */
+export function refusalsOf(reasons: Refusals): Refusals {
+  const refused = LOAD_FLAGS.flatMap((flag) => {
+    const why = reasons[flag.name];
+    return why === undefined ? [] : namesOf(flag).map((name) => [name, why] as const);
+  });
+  return Object.fromEntries(refused);
+}
 
 /** Adds a URL to the targets. */
 export function addUrl({ options }: Invocation, url: string): void {

@@ -1,11 +1,13 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
+import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './capacity-flags.js';
 import { EXIT_CODES } from './exit.js';
 import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
 import { dashed, type Flag, namesOf, signature } from './flag.js';
 import { LOAD_FLAGS } from './flags.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
 
+const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
 const EXPLAIN_USAGE = [
   form('millrace explain [flags] URL', 'why only so many requests per second?'),
   form('millrace explain [flags] -- COMMAND', 'the same, and it sees inside'),
@@ -17,6 +19,7 @@ export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
   form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
   ...EXPLAIN_USAGE,
+  CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
@@ -45,10 +48,19 @@ export function helpText(): string {
 
 /** What `millrace explain --help` prints. */
 export function explainHelpText(): string {
-  const others = EXPLAIN_FLAGS.filter((flag) => !OWN_FLAGS.includes(flag));
+  return subcommandHelp(EXPLAIN_USAGE, OWN_FLAGS, EXPLAIN_FLAGS);
+}
+
+/** What `millrace capacity --help` prints. */
+export function capacityHelpText(): string {
+  return subcommandHelp([CAPACITY_USAGE], CAPACITY_OWN_FLAGS, CAPACITY_FLAGS);
+}
+
+function subcommandHelp<Own extends Flag<never>>(forms: string[], own: Own[], all: Own[]): string {
+  const others = all.filter((flag) => !own.includes(flag));
   return [
-    usage(EXPLAIN_USAGE),
-    ...OWN_FLAGS.map(row),
+    usage(forms),
+    ...own.map(row),
     '',
     ...wrap(`As in millrace load: ${others.map(({ name }) => dashed(name)).join(' ')}`),
   ].join('\n');
@@ -61,7 +73,8 @@ export function testServerHelpText(): string {
 
 /** All about the flag of that name, with or without dashes. */
 export function flagHelp(given: string): string {
-  const flags: Flag<never>[] = [...LOAD_FLAGS, ...OWN_FLAGS, ...TEST_SERVER_FLAGS];
+  const own: Flag<never>[] = [...OWN_FLAGS, ...CAPACITY_OWN_FLAGS];
+  const flags: Flag<never>[] = [...LOAD_FLAGS, ...own, ...TEST_SERVER_FLAGS];
   const name = given.replace(/^--?/, '');
   const found = flags.filter((flag) => namesOf(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');

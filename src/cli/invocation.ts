@@ -1,5 +1,5 @@
 import type { LoadOptions } from '../index.js';
-import type { Condition } from './failon.js';
+import type { Condition } from '../load/condition.js';
 
 /** What a command line asks for. */
 export interface Invocation {

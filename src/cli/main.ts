@@ -22,6 +22,7 @@ async function dispatch(args: string[]): Promise<number> {
   if (asksFor(['-v', '--version'], args)) return version();
   if (first === 'testserver') return (await import('./testserver.js')).testServerCommand(rest);
   if (first === 'explain') return (await import('./explain.js')).explainCommand(rest);
+  if (first === 'capacity') return (await import('./capacity.js')).capacityCommand(rest);
   const { loadCommand } = await import('./load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
@@ -32,14 +33,15 @@ function asksFor(flags: string[], args: string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
 }
 
-const TOPICS = ['testserver', 'explain'];
+const TOPICS = ['testserver', 'explain', 'capacity'];
 
 async function help(topic: string | undefined): Promise<number> {
-  const { explainHelpText, flagHelp, helpText, testServerHelpText } = await import('./help.js');
-  if (topic === undefined || topic === 'load') console.log(helpText());
-  else if (topic === 'testserver') console.log(testServerHelpText());
-  else if (topic === 'explain') console.log(explainHelpText());
-  else console.log(flagHelp(topic));
+  const help = await import('./help.js');
+  if (topic === undefined || topic === 'load') console.log(help.helpText());
+  else if (topic === 'testserver') console.log(help.testServerHelpText());
+  else if (topic === 'explain') console.log(help.explainHelpText());
+  else if (topic === 'capacity') console.log(help.capacityHelpText());
+  else console.log(help.flagHelp(topic));
   return EXIT.ok;
 }
 

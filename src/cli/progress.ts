@@ -1,4 +1,4 @@
-import type { ExplainProgress, LoadRun, Snapshot } from '../index.js';
+import type { CapacityProgress, ExplainProgress, LoadRun, Snapshot } from '../index.js';
 import { count, duration, plural, rate, time } from '../report/units.js';
 
 const REDRAW_MS = 200;
@@ -28,7 +28,7 @@ export class StepLine {
     this.#shown = wanted && process.stderr.isTTY === true;
   }
 
-  show({ step, elapsedMs, budgetMs }: ExplainProgress): void {
+  show({ step, elapsedMs, budgetMs }: ExplainProgress | CapacityProgress): void {
     if (!this.#shown) return;
     const { stderr } = process;
     const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;

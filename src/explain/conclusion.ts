@@ -8,7 +8,7 @@ import { type Finding, overlaps } from './verdict.js';
 
 type Concluded = Omit<
   Explanation,
-  'schemaVersion' | 'tool' | 'startedAt' | 'durationMs' | 'interrupted'
+  'schemaVersion' | 'tool' | 'startedAt' | 'durationMs' | 'interrupted' | 'serverEnded'
 >;
 
 /** The explanation that follows from what was found out. */

@@ -225,14 +225,19 @@ export function tellingExperiments(
 ): { experiment: Experiment; worth: number }[] {
   const strong = suspects.filter(({ weight }) => weight >= 0.4);
   return EXPERIMENTS.flatMap((experiment) => {
+    const isFirst = experiment.name === 'connections x2' && facts.model === 'closed';
     if (experiment.obstacle(setting, facts) !== null) return [];
     const worth = Math.max(
       0,
       ...strong.map((suspect) => spread(suspect, experiment.name) * suspect.weight),
     );
+    if (isFirst) return [{ experiment, worth: Math.max(worth, ALWAYS) }];
     return worth > 0.03 ? [{ experiment, worth }] : [];
   }).sort((a, b) => b.worth - a.worth);
 }
+
+/** Whether more requests in flight give more is asked of every closed load. */
+const ALWAYS = 3;
 
 /** How far from "no change" a suspect predicts, as a logarithm. */
 function spread({ predictions }: Suspect, name: ExperimentName): number {

@@ -75,16 +75,16 @@ export async function explain(
       if (attach) await attachTo(subject, hub);
     }
     const facts = inventory(subject.pid, subject.endpoint);
-    const { sample, tookMs, identityBytes } = await sampleOf(subject.options);
+    const sampled = await sampleOf(subject.options);
+    const probe = hub?.processes.some(({ serving }) => serving) ?? false;
     const found = await investigate(subject, {
       setting: {
-        probe: hub !== null && hub.processes.length > 0,
+        probe,
         restart: subject.canRestart,
         moreLoad: facts.sameHost || allowMoreLoad,
       },
-      sample,
-      sampleMs: tookMs,
-      identityBytes,
+      sampled,
+      signal,
       untilMs: begun + budgetMs,
       onStep,
     });
@@ -93,8 +93,9 @@ export async function explain(
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: performance.now() - begun,
-      interrupted: false,
-      ...conclude(found, unseen(facts, hub, command !== undefined)),
+      serverEnded: subject.ended,
+      interrupted: found.interrupted,
+      ...conclude(found, unseen(facts, hub !== null, probe, command !== undefined)),
     };
   } finally {
     await subject.close();
@@ -118,13 +119,13 @@ async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {
 }
 
 /** What cannot be seen, and what would show it. */
-function unseen(facts: Inventory, hub: ProbeHub | null, started: boolean): string[] {
+function unseen(facts: Inventory, wanted: boolean, probe: boolean, started: boolean): string[] {
   const lines = [...facts.cannotSee];
-  if (hub === null) {
+  if (!wanted) {
     lines.push(
       'inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach',
     );
-  } else if (hub.processes.length === 0) {
+  } else if (!probe) {
     lines.push(
       started
         ? 'inside the server: the command started no Node.js process that took the probe'

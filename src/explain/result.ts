@@ -72,6 +72,8 @@ export interface Explanation {
   startedAt: string;
   /** How long it took. */
   durationMs: number;
+  /** How the command's server ended, if it did not last; `null` else. */
+  serverEnded: string | null;
   /** Ended early by the caller. */
   interrupted: boolean;
   /** The run at the user's own setting. */

@@ -19,12 +19,13 @@ function ordered<T>(round: number, kinds: T[]): T[] {
 
 /**
  * Runs the experiments in rounds, one block each and one of the unchanged load, until the rounds or the time are over.
- * A round that is not complete is left out.
+ * What they show is added to `blocks`; a round that is not complete is left out.
  */
 export async function runRounds(
   subject: Subject,
   facts: Facts,
   experiments: Experiment[],
+  blocks: Blocks,
   {
     length,
     rounds,
@@ -43,8 +44,7 @@ export async function runRounds(
     /** Awaited between two rounds. */
     onRound?: () => Promise<void>;
   },
-): Promise<Blocks> {
-  const blocks: Blocks = { base: [], changed: new Map() };
+): Promise<void> {
   const kinds = [null, ...experiments];
   const perRound = kinds.length * (length.settleMs + length.measureMs);
   for (let round = 0; round < rounds; round += 1) {
@@ -63,7 +63,6 @@ export async function runRounds(
       else blocks.changed.set(name, [...(blocks.changed.get(name) ?? []), block]);
     }
   }
-  return blocks;
 }
 
 /** The ratio of a quantity after / before, by pairs of the same round; `null` if it was not seen. */

@@ -24,9 +24,14 @@ export class Subject {
   readonly hub: ProbeHub | null;
   /** Responses that the server has sent in all blocks since it was started. */
   answered = 0;
+  readonly #given: LoadOptions;
   #options: LoadOptions;
   #command: string[] | null;
   #server: ServerProcess | null = null;
+  /** Where the command listens; a new server may do so elsewhere. */
+  #origin: string | null = null;
+  /** Of a load that was made closed. */
+  #connections: number | null = null;
   #pid: number | null = null;
   #endpoint: Endpoint | null = null;
   #outside: OutsideWatch | null = null;
@@ -40,6 +45,7 @@ export class Subject {
     hub: ProbeHub | null,
     signal: AbortSignal,
   ) {
+    this.#given = options;
     this.#options = options;
     this.#command = command;
     this.hub = hub;
@@ -79,7 +85,8 @@ export class Subject {
       if (this.#server === server) this.ended = how;
     });
     const host = server.host.includes(':') ? `[${server.host}]` : server.host;
-    this.#options = aimedAt(this.#options, `http://${host}:${server.port}`);
+    this.#origin = `http://${host}:${server.port}`;
+    this.#aim();
     this.watch(server.pid, { host: server.host, port: server.port });
   }
 
@@ -120,7 +127,6 @@ export class Subject {
     this.#signal.throwIfAborted();
     if (change.probe) await this.#tell(change.probe.on);
     try {
-      await this.hub?.sampledAfter(performance.now(), SAMPLE_PATIENCE_MS);
       const load = {
         ...(change.alone ? alone(this.#options) : this.#options),
         ...change.load,
@@ -153,7 +159,13 @@ export class Subject {
 
   /** From now on the load is closed: so many connections, each answer followed by the next request. */
   saturate(connections: number): void {
-    this.#options = closed(this.#options, connections);
+    this.#connections = connections;
+    this.#aim();
+  }
+
+  #aim(): void {
+    const load = this.#connections === null ? this.#given : closed(this.#given, this.#connections);
+    this.#options = this.#origin === null ? load : aimedAt(load, this.#origin);
   }
 
   outsideBetween(fromMs: number, toMs: number): Observation['outside'] {

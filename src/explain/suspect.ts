@@ -48,8 +48,10 @@ export interface Suspect {
   sentence: string;
   arithmetic: string[];
   evidence: Evidence[];
-  /** The ratio that each experiment would give; nothing changes in those that are not named. */
+  /** The ratio that each experiment would give. */
   predictions: Partial<Record<ExperimentName, Range>>;
+  /** What it says of experiments that are not named: that they change nothing, or nothing. */
+  otherwise: 'unchanged' | 'unknown';
   remedy: Remedy;
 }
 

@@ -82,18 +82,12 @@ function isKin(a: Suspect, b: Suspect): boolean {
   );
 }
 
-/** What a suspect predicts: no change where it says nothing, unless it is a part of a busy loop, of which others are parts too. */
+/** What a suspect predicts of an experiment; `null`: nothing. */
 export function predictionOf(suspect: Suspect, experiment: string): Range | null {
   const said = suspect.predictions[experiment as ExperimentName];
   if (said) return said;
   if (DERIVED.has(experiment)) return null;
-  return isOfLoop(suspect) ? null : UNCHANGED;
-}
-
-function isOfLoop({ limit, within }: Suspect): boolean {
-  return (
-    limit === 'event-loop-cpu' || within === 'event-loop-cpu' || limit === 'event-loop-sync-wait'
-  );
+  return suspect.otherwise === 'unchanged' ? UNCHANGED : null;
 }
 
 /** Seen beside another experiment: who says nothing about them predicts nothing. */

@@ -49,7 +49,8 @@ function openModel(plan: PlanSummary): string[] {
   ];
 }
 
-function connectionMode(plan: PlanSummary): string[] {
+/** What is unusual of the connections; often nothing. */
+export function connectionMode(plan: PlanSummary): string[] {
   const parts = [];
   if (plan.tls === 'full') parts.push('a new connection and a full TLS handshake per request');
   else if (plan.tls === 'resume') {
@@ -59,7 +60,8 @@ function connectionMode(plan: PlanSummary): string[] {
   return parts;
 }
 
-function targets(plan: PlanSummary): string {
+/** The requests: `GET http://127.0.0.1:8080/`, or how many and the first of them. */
+export function targets(plan: PlanSummary): string {
   const shown = plan.targets.slice(0, targetsShown).map((target) => {
     const body = target.bodyBytes > 0 ? ` (${bytes(target.bodyBytes)} body)` : '';
     const weight = plan.order === 'weighted' ? ` (weight ${target.weight ?? 1})` : '';

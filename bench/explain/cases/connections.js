@@ -51,7 +51,7 @@ export const connections = [
     expected: ['connection-churn'],
     partly: [...busyLoop, 'accept-rate'],
     because:
-      'the server ends the connection with each answer: connects are as many as requests, and cost more',
+      'the server ends the connection with each answer: connects are as many as requests, and cost as much again',
     remedy: { change: 'keep-alive', env },
   },
   {

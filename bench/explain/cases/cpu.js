@@ -22,17 +22,17 @@ export const cpu = [
   onCpu(
     'json',
     'CPU of a request 1 to 2 ms, nearly all in JSON.parse and JSON.stringify, X = 1/D',
-    'the text is kept',
+    'the document is kept, and only written',
   ),
   onCpu(
     'hot-function',
-    'CPU of a request above 1 ms, nearly all in one function, X = 1/D',
+    'CPU of a request above 2 ms, three quarters of it in one function, X = 1/D',
     'the word is known',
   ),
   onCpu(
     'template',
-    'CPU of a request near 1 ms, in replacing and joining, X = 1/D',
-    'the page is kept',
+    'CPU of a request near 1 ms, most of it in replacing, X = 1/D',
+    'the cells are escaped beforehand',
   ),
   {
     ...onCpu('middleware', 'CPU of a request some 0.2 ms over thirty middlewares, X = 1/D', ''),
@@ -62,7 +62,7 @@ export const cpu = [
     expected: ['event-loop-blocked', 'event-loop-cpu'],
     partly: ['single-core'],
     because:
-      'every fiftieth request blocks the loop for 100 ms, in which nobody is served: 50 requests in about 102 ms',
+      'every fiftieth request blocks the loop for 100 ms, in which nobody is served: 50 requests in about 150 ms, 49 of them in 1 ms each',
     remedy: { change: 'reports are made beforehand', env },
   },
   {
@@ -257,7 +257,7 @@ export const cpu = [
     expected: ['idle-work'],
     partly: busyLoop,
     because:
-      'an interval of undefined ms scans 20 000 sessions every millisecond: CPU of a third of a core and more when idle',
+      'an interval of undefined ms scans 50 000 sessions every millisecond: CPU of a third of a core and more when idle',
     remedy: { change: 'once a minute', env },
   },
 ];

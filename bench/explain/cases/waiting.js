@@ -58,7 +58,7 @@ export const waiting = [
     flags: closed,
     expected: ['outbound-pool'],
     because:
-      'five sockets / 51 ms = 98/s, the others of 20 wait for one; the dependency takes 50 ms whatever the load',
+      'five sockets / 55 ms = 91/s, the others of 20 wait for one; the dependency takes 50 ms whatever the load',
     remedy: { change: 'maxSockets 20', env },
   },
   {
@@ -66,7 +66,7 @@ export const waiting = [
     flags: closed,
     expected: ['outbound-pool'],
     because:
-      'five connections / 31 ms = 160/s, the others of 20 wait for one; a query takes 30 ms whatever the load',
+      'five connections / 32 ms = 156/s, the others of 20 wait for one; a query takes 30 ms whatever the load',
     remedy: { change: '30 connections', env },
   },
   {
@@ -92,7 +92,7 @@ export const waiting = [
     flags: closed,
     expected: ['saturated-dependency'],
     because:
-      'the dependency does two at a time: 2 / 21 ms = 95/s, and its time grows with the requests that are sent to it',
+      'the dependency does two at a time: 2 / 22 ms = 91/s, and its time grows with the requests that are sent to it',
     remedy: { change: 'a dependency that does six at a time', env },
   },
   {
@@ -100,15 +100,14 @@ export const waiting = [
     flags: closed,
     expected: ['saturated-dependency'],
     because:
-      'the database does three at a time: 3 / 26 ms = 115/s over 20 connections, none of which is waited for',
+      'the database does three at a time: 3 / 27 ms = 111/s over 20 connections, none of which is waited for',
     remedy: { change: 'a database that does nine at a time', env },
   },
   {
     name: 'mutex',
     flags: closed,
     expected: ['serialized'],
-    because:
-      'one at a time for 10 ms and a bit: below 100/s, R grows with the connections, the loop is idle',
+    because: 'one at a time for 11 ms: 90/s, R grows with the connections, the loop is idle',
     remedy: { change: 'no mutex', env },
   },
   {
@@ -117,7 +116,7 @@ export const waiting = [
     expected: ['serialized'],
     partly: ['outbound-pool', 'slow-dependency'],
     because:
-      'one after the other for 16 ms: 60/s; the dependency’s time stays the same, and nothing waits for a socket',
+      'one after the other for 19 ms: 52/s; the dependency’s time stays the same, and nothing waits for a socket',
     remedy: { change: 'no queue', env },
   },
   {

@@ -1,6 +1,6 @@
 // Loaded before a server: writes what clinic doctor would look at to the file MILLRACE_BENCH_SAMPLES, a line of JSON
 // for each second. Like doctor it does not look into the processes of a cluster.
-import { appendFileSync } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
@@ -13,7 +13,7 @@ const stopping = new Set([
   constants.NODE_PERFORMANCE_GC_INCREMENTAL,
 ]);
 
-function sample() {
+function sample(descriptor) {
   let batch = { samples: [], collections: [] };
   let last = performance.now();
   let flushed = last;
@@ -36,7 +36,7 @@ function sample() {
       utilisation: performance.eventLoopUtilization().utilization,
     });
     if (now - flushed >= FLUSH_MS) {
-      appendFileSync(file, `${JSON.stringify(batch)}\n`);
+      writeSync(descriptor, `${JSON.stringify(batch)}\n`);
       batch = { samples: [], collections: [] };
       flushed = now;
     }
@@ -49,6 +49,8 @@ function sample() {
 
 const worker = process.env.NODE_UNIQUE_ID !== undefined;
 if (file && isMainThread) {
-  if (worker) appendFileSync(file, `${JSON.stringify({ cluster: true })}\n`);
-  else sample();
+  // Opened now: later there may be no descriptor left.
+  const descriptor = openSync(file, 'a');
+  if (worker) writeSync(descriptor, `${JSON.stringify({ cluster: true })}\n`);
+  else sample(descriptor);
 }

@@ -1,7 +1,9 @@
-// Looks for the nearest word by edit distance: one function takes nearly all the time.
+// Looks for the nearest word by edit distance, which takes most of the time, and signs the answer.
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const words = Array.from({ length: 1200 }, (_, i) => `${(i * 7919).toString(36)}-${i}`);
+const form = Buffer.alloc(1_000_000, 'x');
 
 function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -17,18 +19,19 @@ function distance(a, b) {
 }
 
 function nearest(wanted) {
-  return words.reduce(
-    (best, word) => {
-      const far = distance(wanted, word);
-      return far < best.far ? { word, far } : best;
-    },
-    { far: Infinity },
-  ).word;
+  let best = { far: Infinity };
+  for (const word of words) {
+    const far = distance(wanted, word);
+    if (far < best.far) best = { word, far };
+  }
+  return best.word;
 }
+
+const sign = (word) => createHash('sha256').update(form).update(word).digest('hex');
 
 const known = process.env.REMEDY === '1' ? nearest('recieve-42') : null;
 
 const server = createServer((_request, response) => {
-  response.end(known ?? nearest('recieve-42'));
+  response.end(sign(known ?? nearest('recieve-42')));
 });
 server.listen(process.env.PORT ?? 0, '127.0.0.1');

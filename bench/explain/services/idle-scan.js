@@ -1,7 +1,7 @@
 // Scans all its sessions in every turn of the loop, for an interval was meant to be read from settings and is undefined. Fastify.
 import fastify from 'fastify';
 
-const sessions = new Map(Array.from({ length: 20_000 }, (_, id) => [id, { id, seen: Date.now() }]));
+const sessions = new Map(Array.from({ length: 50_000 }, (_, id) => [id, { id, seen: Date.now() }]));
 const settings = {};
 
 function expire() {

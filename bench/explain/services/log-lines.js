@@ -1,6 +1,6 @@
 // Tells ten long lines of each request to its standard output.
-import { ftruncateSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { rotate } from '../rotate.js';
 
 const silent = process.env.REMEDY === '1';
 let requests = 0;
@@ -10,8 +10,7 @@ const server = createServer((request, response) => {
   for (let step = 0; step < 10 && !silent; step++) {
     console.log('%s request %d step %d: %j', new Date(), requests, step, request.headers);
   }
-  // As a rotation of logs would.
-  if (requests % 20_000 === 0 && !silent) ftruncateSync(1);
+  if (requests % 20_000 === 0 && !silent) rotate();
   response.end('done\n');
 });
 server.listen(process.env.PORT ?? 0, '127.0.0.1');

@@ -7,13 +7,14 @@ const rows = Array.from({ length: 1000 }, (_, i) => ({
 }));
 const ESCAPES = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
 const escaped = (text) => text.replace(/[<>&"]/g, (char) => ESCAPES[char]);
-const rendered = ({ name, city }) => `<tr><td>${escaped(name)}</td><td>${escaped(city)}</td></tr>`;
+const beforehand = process.env.REMEDY === '1';
+if (beforehand) for (const row of rows) [row.name, row.city] = [row.name, row.city].map(escaped);
+const cell = (text) => `<td>${beforehand ? text : escaped(text)}</td>`;
+const rendered = ({ name, city }) => `<tr>${cell(name)}${cell(city)}</tr>`;
 const page = () => `<table>${rows.map(rendered).join('\n')}</table>`;
-
-const cached = process.env.REMEDY === '1' ? page() : null;
 
 const app = fastify();
 app.get('/', (_request, reply) => {
-  reply.type('text/html').send(cached ?? page());
+  reply.type('text/html').send(page());
 });
 await app.listen({ port: Number(process.env.PORT ?? 0), host: '127.0.0.1' });

@@ -50,6 +50,16 @@ export function timesOf(samplesMs: readonly number[]): Times {
   return { count: sorted.length, values: sorted.map((ms) => ({ ms, count: 1 })) };
 }
 
+/** All times of several distributions. */
+export function mergedTimes(parts: readonly Times[]): Times {
+  const counts = new Map<number, number>();
+  for (const { ms, count } of parts.flatMap(({ values }) => values)) {
+    counts.set(ms, (counts.get(ms) ?? 0) + count);
+  }
+  const values = [...counts].sort(([a], [b]) => a - b).map(([ms, count]) => ({ ms, count }));
+  return { count: parts.reduce((sum, { count }) => sum + count, 0), values };
+}
+
 function expectCookie(bytes: Buffer, header: number, cookie: number): void {
   if (bytes.length < header || bytes.readInt32BE(0) !== cookie) {
     throw new RangeError('not an HdrHistogram of version 2, compressed');

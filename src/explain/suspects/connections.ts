@@ -47,6 +47,7 @@ export const nagleDelayedAck: Judge = (facts) => {
       { what: 'responses in parts', value: part, unit: '1', source: 'load' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.6, high: 2.1 },
       'connections /2': { low: 0.42, high: 0.62 },
@@ -93,6 +94,7 @@ export const manyWrites: Judge = (facts) => {
       { what: 'responses in parts', value: inParts, unit: '1', source: 'load' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'writes corked': freed(Math.min(0.9, part), 0.4, 3) },
     remedy: {
       change:
@@ -147,6 +149,7 @@ export const connectionChurn: Judge = (facts) => {
       { what: 'time to connect', value: connectMs, unit: 'ms', source: 'load' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unknown',
     predictions: { ...(busy && busyLoop(facts)), ...(byClient && { 'keep-alive': gain }) },
     remedy: {
       change: byClient
@@ -184,6 +187,7 @@ export const tlsHandshake: Judge = (facts) => {
       { what: 'time of a handshake', value: tlsMs.mean ?? 0, unit: 'ms', source: 'load' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'tls kept': gain },
     remedy: {
       change: 'keep connections, resume sessions (tickets), or an ECDSA certificate instead of RSA',
@@ -211,6 +215,7 @@ export const fdLimit: Judge = (facts) => {
           source: 'load',
         },
       ],
+      otherwise: 'unknown',
       predictions: {},
       remedy: {
         change: 'ulimit -n higher, for the generator',
@@ -242,6 +247,7 @@ export const fdLimit: Judge = (facts) => {
       `${count(full.fileLimit)} - those of its own = about ${count(Math.max(0, full.fileLimit - 20))} connections at once; asked for ${count(load.plan.connections)}`,
     ],
     evidence: [{ what: 'open files', value: full.openFiles ?? 0, unit: 'files', source: 'proc' }],
+    otherwise: 'unknown',
     predictions: {},
     remedy: {
       change: `a higher limit (ulimit -n, LimitNOFILE): at least ${count(load.plan.connections + 50)}`,
@@ -275,6 +281,7 @@ export const listenBacklog: Judge = (facts) => {
       { what: 'connects dropped', value: overflows, unit: '1/s', source: 'proc' },
       { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
     ],
+    otherwise: 'unknown',
     predictions: {
       ...(facts.base.load.plan.connection === 'close' && {
         'keep-alive': { low: 1.5, high: 1000 },
@@ -298,6 +305,9 @@ export const acceptRate: Judge = (facts) => {
   const seconds = load.durationMs / 1000;
   const opened = load.connections.opened / seconds;
   if (!inside?.loops || !facts.loop) return null;
+  if (load.connections.opened < 3 * load.plan.connections) {
+    return { limit, why: 'connections are kept' };
+  }
   const perLoop = opened / inside.loops;
   const queue = facts.sockets?.listen?.waiting ?? 0;
   if (perLoop < 0.7 || perLoop > 1.5 || queue < 2 || facts.loop.busy < SATURATED) {
@@ -319,6 +329,7 @@ export const acceptRate: Judge = (facts) => {
       { what: 'connections opened', value: opened, unit: '1/s', source: 'load' },
       { what: 'waiting to be accepted', value: queue, unit: 'connections', source: 'sockets' },
     ],
+    otherwise: 'unknown',
     predictions: {
       ...busyLoop(facts),
       ...(load.plan.connection === 'close' && { 'keep-alive': { low: 1.05, high: 10 } }),
@@ -354,6 +365,7 @@ export const headOfLine: Judge = (facts) => {
       { what: 'alone', value: alone, unit: 'ms', source: 'load' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.6, high: 2.15 },
       'depth 1': about(facts.responseMs / alone, 0.3),

@@ -61,6 +61,7 @@ export const tooFewConnections: Judge = (facts) => {
         : []),
     ],
     evidence: loopEvidence(facts),
+    otherwise: 'unchanged',
     predictions: {
       'connections x2': withMore(facts, 2),
       'connections /2': { low: 0.47, high: 0.56 },
@@ -87,8 +88,11 @@ function waitOf(facts: Facts): string {
 }
 
 /** Busy time that the probe adds per request in the experiment, ms: enough to show, little enough to bear. */
-export function injectedMs({ loop }: Facts): number {
-  return Math.min(5, Math.max(0.02, (loop?.cpuMs ?? 0.1) * 0.6));
+export function injectedMs({ loop, throughput }: Facts): number {
+  if (!loop) return 0.05;
+  // Of a busy loop what holds it per request, with a core or without one.
+  const each = loop.busy >= SATURATED ? (loop.busy * 1000) / Math.max(1, throughput) : loop.cpuMs;
+  return Math.min(20, Math.max(0.02, each * 0.6));
 }
 
 /** Throughput after `addedMs` in series with a response time. */
@@ -132,6 +136,7 @@ export const generatorSaturated: Judge = (facts) => {
       { what: 'generator busy', value: generator.busy, unit: '1', source: 'load' },
       { what: 'sockets unread by the generator', value: unread, unit: '1', source: 'sockets' },
     ],
+    otherwise: 'unchanged',
     predictions: { 'two generators': { low: 1.12, high: 2.05 }, 'connections x2': about(1, 0.12) },
     remedy: {
       change: `more threads (-t ${threads * 2}), on cores that the server does not use`,
@@ -166,6 +171,7 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
       `${rate(throughput)} responses a second, of which good: ${rate(goodput)} (goodput)`,
     ],
     evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
+    otherwise: 'unknown',
     predictions: { 'connections x2': UNCHANGED },
     remedy: {
       change: limited

@@ -37,6 +37,7 @@ export const eventLoopCpu: Judge = (facts) => {
       `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)} each, measured ${time(responseMs)}: more connections only wait longer`,
     ],
     evidence: loopEvidence(facts),
+    otherwise: 'unknown',
     predictions: busyLoop(facts),
     remedy: {
       change:
@@ -75,6 +76,7 @@ export const singleCore: Judge = (facts) => {
     sentence: `one process on one core: its thread runs ${share(loop.run)} of the time, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
     arithmetic: [`${most} processes at most: ${most} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
+    otherwise: 'unknown',
     predictions: busyLoop(facts),
     remedy: {
       change: `${most} processes (node:cluster)`,
@@ -112,6 +114,7 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
       unit: '1',
       source: 'proc',
     })),
+    otherwise: 'unknown',
     predictions: {
       'connections x2': { low: 0.9, high: (most / mean) * 1.1 },
     },
@@ -153,6 +156,7 @@ export const eventLoopSyncWait: Judge = (facts) => {
       ...loopEvidence(facts),
       { what: 'loop held without a core', value: loop.waiting, unit: '1', source: 'probe, proc' },
     ],
+    otherwise: 'unknown',
     predictions: busyLoop(facts),
     remedy: {
       change: 'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync)',
@@ -200,6 +204,7 @@ export const eventLoopBlocked: Judge = (facts) => {
         source: 'probe',
       })),
     ],
+    otherwise: 'unknown',
     predictions: saturated ? busyLoop(facts) : {},
     remedy: {
       change: `move ${by ? by.what : 'it'} to a worker thread, or cut it into pieces`,
@@ -226,6 +231,7 @@ export const idleWork: Judge = (facts) => {
     sentence: `work that nobody asked for: without any request the loop uses ${share(idleShare)} of a core.`,
     arithmetic: [`${rate(throughput)} req/s / (1 - ${share(idleShare)}) without it`],
     evidence: [{ what: 'CPU without load', value: idleShare, unit: 'cores', source: 'proc' }],
+    otherwise: 'unknown',
     predictions: loop && loop.busy >= SATURATED ? busyLoop(facts) : {},
     remedy: {
       change: 'find the timer or scan (the profile shows it) and do it less often',

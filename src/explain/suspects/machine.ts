@@ -7,6 +7,12 @@ function starves({ run, queued }: Loop): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
 
+/** A loop without a core gives no more to more requests. */
+const NO_CORE = {
+  'connections x2': { low: 0.5, high: 1.35 },
+  'connections /2': { low: 0.7, high: 1.5 },
+};
+
 export const sharedCores: Judge = ({ base, loop, throughput }) => {
   const limit = 'shared-cores';
   const cpu = base.outside?.cpu;
@@ -28,7 +34,8 @@ export const sharedCores: Judge = ({ base, loop, throughput }) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
       { what: 'generator', value: cpu.self, unit: 'cores', source: 'proc' },
     ],
-    predictions: {},
+    otherwise: 'unknown',
+    predictions: NO_CORE,
     remedy: {
       change: 'separate cores for generator and server (taskset), or another machine for the load',
       predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
@@ -64,7 +71,8 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
       { what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' },
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
-    predictions: {},
+    otherwise: 'unknown',
+    predictions: NO_CORE,
     remedy: {
       change: 'measure on a quiet machine, or stop what else runs there',
       predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
@@ -94,6 +102,7 @@ export const cpuQuota: Judge = ({ base, throughput, loop }) => {
       { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
       { what: 'quota', value: quota.cores, unit: 'cores', source: 'proc' },
     ],
+    otherwise: 'unknown',
     predictions: { 'connections x2': about(1, 0.15) },
     remedy: {
       change: 'a higher quota (cpu.max), or none',
@@ -119,6 +128,7 @@ export const bandwidth: Judge = ({ base }) => {
       `${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`,
     ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
+    otherwise: 'unchanged',
     predictions: { 'connections x2': about(1, 0.1) },
     remedy: {
       change: 'fewer bytes (compression, caching), or a faster link',
@@ -144,6 +154,7 @@ export const packetLoss: Judge = ({ base, responseMs }) => {
       `${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`,
     ],
     evidence: [{ what: 'segments sent again', value: lost, unit: '1', source: 'proc' }],
+    otherwise: 'unknown',
     predictions: {},
     remedy: { change: 'the network between them', predictedThroughput: null, nextLimit: null },
   };
@@ -164,6 +175,7 @@ export const disk: Judge = ({ base }) => {
     sentence: `the disk: some task waits for it ${share(pressure)} of the time.`,
     arithmetic: [`${rate(faults)} accesses a second wait for a page from the disk`],
     evidence: [{ what: 'waiting for the disk', value: pressure, unit: '1', source: 'proc' }],
+    otherwise: 'unknown',
     predictions: { 'connections x2': about(1, 0.15) },
     remedy: {
       change: 'fewer or larger accesses, a cache in memory, a faster disk',

@@ -1,6 +1,7 @@
 import { bytes, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import type { Facts, Loop } from '../facts.js';
 import { freed, type Judge, times } from '../suspect.js';
+import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 
 /** Share of the loop's time from which on collection is a limit of its own. */
@@ -11,6 +12,7 @@ export const gcYoung: Judge = (facts) => {
   const { inside } = facts.base;
   if (!inside || !facts.loop) return null;
   const part = inside.gc.young / Math.max(0.05, facts.loop.busy);
+  if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   if (part < HEAVY)
     return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
   return {
@@ -24,6 +26,7 @@ export const gcYoung: Judge = (facts) => {
     evidence: [
       { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'young generation x4': freed(part, 0.25, 1.15) },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
@@ -40,6 +43,7 @@ export const gcOld: Judge = (facts) => {
   if (!inside || !facts.loop) return null;
   const held = inside.gc.old + inside.gc.other;
   const part = held / Math.max(0.05, facts.loop.busy);
+  if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   const full = inside.heap.usedMb / Math.max(1, inside.heap.limitMb);
   if (part < HEAVY) {
     return { limit, why: `collecting old objects takes ${share(part)} of the loop's time` };
@@ -57,6 +61,7 @@ export const gcOld: Judge = (facts) => {
       { what: 'longest collection', value: inside.gc.longestMs, unit: 'ms', source: 'probe' },
       { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'heap x2': freed(part, 0.2, 1.1) },
     remedy: {
       change:
@@ -68,6 +73,10 @@ export const gcOld: Judge = (facts) => {
     },
   };
 };
+
+function notBusy({ busy }: Loop): string {
+  return `the event loop is only ${share(busy)} busy`;
+}
 
 /** What is left after the garbage is collected, before and after some requests. */
 export interface Retained {
@@ -110,6 +119,7 @@ export function memoryGrowth(retained: Retained | null): Judge {
         { what: 'held after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
         { what: 'held per request', value: each, unit: 'B', source: 'probe' },
       ],
+      otherwise: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
         change: 'find what holds them: two heap snapshots, and compare what has grown',

@@ -29,6 +29,7 @@ export const logging: Judge = (facts) => {
       { what: 'writes per request', value: each, unit: 'per request', source: 'probe' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unknown',
     predictions: { ...busyLoop(facts), 'output muted': freed(part, 0.6, 1.4) },
     remedy: {
       change: 'log less, or through an asynchronous destination (a pipe, a worker thread)',
@@ -74,6 +75,7 @@ export const compression: Judge = (facts) => {
       { what: 'body before compression', value: body, unit: 'B', source: 'http' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unknown',
     predictions: { ...(busy && busyLoop(facts)), 'identity encoding': gain },
     remedy: {
       change: 'compress once and keep the result, a lower level, or let a proxy do it',

@@ -71,6 +71,7 @@ export const threadpool: Judge = (facts) => {
       { what: 'cores used by the pool', value: run, unit: 'cores', source: 'proc' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: {
       ...queued(facts),
       'thread pool x4': predicted,
@@ -137,6 +138,7 @@ export const outboundPool: Judge = (facts) => {
       { what: `connections to ${peer.peer}`, value: peer.most, unit: 'sockets', source: 'sockets' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: queued(facts),
     remedy: {
       change: `a larger pool: connections wanted = requests per second x ${time(each)}`,
@@ -166,6 +168,7 @@ function pooled(facts: Facts, call: OutboundView): Suspect {
       { what: 'sockets', value: most, unit: 'sockets', source: 'probe' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: { ...queued(facts), 'sockets x2': { low: 1.5, high: 2.1 } },
     remedy: {
       change: `maxSockets: ${count(most * 2)} or more (for X req/s: X x ${time(answer * perRequest)})`,
@@ -228,6 +231,7 @@ export const slowDependency: Judge = (facts) => {
       { what: 'mean square / square mean', value: spread, unit: 'ratio', source: 'probe' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.5, high: 2.2 },
       'connections /2': { low: 0.42, high: 0.62 },
@@ -273,6 +277,7 @@ export const saturatedDependency: Judge = (facts) => {
       { what: 'calls in flight', value: call.answering, unit: 'requests', source: 'probe' },
       ...loopEvidence(facts),
     ],
+    otherwise: 'unchanged',
     predictions: { ...queued(facts), 'dependency, connections x2': { low: 1.5, high: 2.6 } },
     remedy: {
       change: `scale ${call.origin}, or call it less (cache, batch); nothing in this service's own code or settings helps`,
@@ -305,6 +310,7 @@ export const serialized: Judge = (facts) => {
       `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)}, measured ${time(responseMs)}`,
     ],
     evidence: loopEvidence(facts),
+    otherwise: 'unchanged',
     predictions: {
       ...queued(facts),
       'thread pool x4': UNCHANGED,

@@ -1,3 +1,4 @@
+import type { LimitId } from '../../explain/limits.js';
 import type { Explanation } from '../../explain/result.js';
 import { planSentence } from '../plan.js';
 import { bar } from '../text/bars.js';
@@ -16,6 +17,7 @@ export function explanationText(explanation: Explanation, options: TextOptions):
       ...list(sheet, planSentence(explanation.load.plan), 2, 'dim'),
       ...options.notes.flatMap((note) => paragraph(sheet, `note: ${note}`, 6)),
     ],
+    earlyEndLines(explanation, sheet),
     verdictLines(explanation, sheet),
     populationLines(explanation, sheet),
     experimentLines(explanation, sheet),
@@ -30,10 +32,20 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     .join('\n\n');
 }
 
+/** What ended it before its time, first of all. */
+function earlyEndLines({ serverEnded, interrupted }: Explanation, sheet: Sheet): string[] {
+  if (serverEnded !== null) {
+    return paragraph(sheet, `! The server ${serverEnded}: what follows was seen before.`, 2, 'bad');
+  }
+  return interrupted
+    ? [sheet.paint('warning', 'Interrupted: what follows was found by then.')]
+    : [];
+}
+
 function verdictLines({ verdict }: Explanation, sheet: Sheet): string[] {
   const { limit, status, sentence, arithmetic, alsoLimiting } = verdict;
   const ink = status === 'confirmed' ? 'good' : status === 'cannot-tell' ? 'warning' : 'strong';
-  const head = limit ? `${STATUS[status].word} (${limit})` : STATUS[status].word;
+  const head = limit ? `${STATUS[status].word}  ${limit}` : STATUS[status].word;
   const also = alsoLimiting.length > 0 ? [`also: ${alsoLimiting.join(', ')}`] : [];
   return [
     sheet.paint(ink, head),
@@ -103,9 +115,36 @@ function remedyLines({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   return [sheet.paint('dim', 'to get more'), ...paragraph(sheet, `  ${change}${gain}${next}`, 4)];
 }
 
-function ruledOutLines({ ruledOut }: Explanation, sheet: Sheet): string[] {
+/** What a reader would suspect first. */
+const USUAL: LimitId[] = [
+  'event-loop-cpu',
+  'event-loop-blocked',
+  'gc-young',
+  'threadpool',
+  'outbound-pool',
+  'saturated-dependency',
+  'nagle-delayed-ack',
+  'too-few-connections',
+  'generator-saturated',
+  'errors',
+];
+const SHOWN_RULED_OUT = 9;
+
+/** Those that an experiment spoke against come first, as they are listed first; then the usual suspects. */
+function ruledOutLines({ ruledOut, experiments }: Explanation, sheet: Sheet): string[] {
   if (ruledOut.length === 0) return [];
-  const lines = ruledOut.map(({ limit, why }) => `${limit} (${why})`);
+  const rank = ({ limit }: Explanation['ruledOut'][number]) => {
+    if (experiments.some(({ excludes }) => excludes.includes(limit))) return -1;
+    const usual = USUAL.indexOf(limit);
+    return usual < 0 ? USUAL.length : usual;
+  };
+  const sorted = [...ruledOut].sort((a, b) => rank(a) - rank(b));
+  const shown = sorted.slice(0, SHOWN_RULED_OUT);
+  const others = sorted.slice(SHOWN_RULED_OUT).map(({ limit }) => limit);
+  const lines = [
+    ...shown.map(({ limit, why }) => `${limit}: ${why}`),
+    ...(others.length > 0 ? [`and ${others.join(', ')}`] : []),
+  ];
   return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => indented(sheet, line))];
 }
 

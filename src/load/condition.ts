@@ -1,7 +1,7 @@
 import { usageError } from '../errors.js';
-import type { Distribution, LoadResult } from '../index.js';
 import { rate, share, time } from '../report/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../units.js';
+import type { Distribution, LoadResult } from './result.js';
 
 /** What a result must hold. */
 export interface Condition {
@@ -9,6 +9,13 @@ export interface Condition {
   text: string;
   /** `null` if it holds, else what was measured, in words. */
   failure(result: LoadResult): string | null;
+  /** What is held against the bound: milliseconds, a number, or a share; `null` without a sample. */
+  measured(result: LoadResult): number | null;
+  /** What it is about: `p99`, `errors`, ... */
+  metric: string;
+  /** Of a percentile of a distribution: which, from 0 to 1, and the time that it is held against. */
+  quantile: number | null;
+  boundMs: number | null;
 }
 
 const SYNTAX = /^(?:(latency|service|connect|tls)\.)?([a-z0-9_.-]+)\s*(<=|>=|<|>)\s*(\S+)$/i;
@@ -40,8 +47,13 @@ export function parseCondition(text: string, given: string): Condition {
   const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
   const measure = measureOf(metric, distribution, bound, given);
   if (!measure) throw usageError(`${given}: '${text}' is not a condition; ${ACCEPTED}`);
+  const { quantile = null, boundMs = null } = measure;
   return {
     text,
+    metric: metric.toLowerCase(),
+    quantile,
+    boundMs,
+    measured: measure.read,
     failure(result) {
       const value = measure.read(result);
       if (value !== null && compare(value, comparison, measure.bound)) return null;
@@ -55,6 +67,8 @@ interface Measure {
   read(result: LoadResult): number | null;
   format(value: number): string;
   bound: number;
+  quantile?: number | null;
+  boundMs?: number;
 }
 
 function measureOf(
@@ -68,7 +82,8 @@ function measureOf(
     if (!hasDurationUnit(bound)) return null;
     const key = DISTRIBUTIONS[(distribution?.toLowerCase() ?? 'latency') as 'latency'];
     const ms = parseDuration(bound, given);
-    return { read: (result) => result[key][point], format: time, bound: ms };
+    const read = (result: LoadResult) => result[key][point];
+    return { read, format: time, bound: ms, boundMs: ms, quantile: quantileOf(point) };
   }
   if (distribution !== undefined) return null;
   if (metric === 'throughput') {
@@ -78,6 +93,12 @@ function measureOf(
   if (metric === 'errors') return countOrShare(failed, bound);
   if (metric === 'timeouts') return countOrShare(({ requests }) => requests.timeouts, bound);
   return null;
+}
+
+/** `p99_9` is 0.999. */
+function quantileOf(point: string): number | null {
+  const [, digits] = /^p([\d_]+)$/.exec(point) ?? [];
+  return digits === undefined ? null : Number(digits.replace('_', '.')) / 100;
 }
 
 function countOrShare(number: (result: LoadResult) => number, bound: string): Measure | null {

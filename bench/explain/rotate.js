@@ -1,0 +1,6 @@
+import { fstatSync, ftruncateSync } from 'node:fs';
+
+/** Empties the standard output if it is a file, as a rotation of logs would. */
+export function rotate() {
+  if (fstatSync(1).isFile()) ftruncateSync(1);
+}

@@ -1,0 +1,269 @@
+import type { Estimate } from '../explain/capacity/fit.js';
+import { decodeTimes } from '../explain/statistics/times.js';
+import type { Condition } from '../load/condition.js';
+import type { LoadResult } from '../load/result.js';
+import { count, rate as perSecond, share, time } from '../report/units.js';
+import type { Budget } from './budget.js';
+import { errorShareOf, latencyOf } from './levels.js';
+import type { RateTrial, Search, SearchEnd } from './result.js';
+import type { Target } from './target.js';
+import { nextRate, thresholdOf } from './threshold.js';
+
+/** Shares of the budget. */
+const shares = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.15, confirm: 0.15 };
+
+const shortestBlockMs = 1000;
+const leastSingleMs = 1000;
+
+/** A block lasts this many times the latency that must not be exceeded: what grows slowly shows. */
+const boundsPerBlock = 40;
+
+/** A percentile needs this many samples beyond it. */
+const leastBeyond = 10;
+
+/** Share of a block before it is measured. */
+const settling = 0.2;
+
+/** Share of the requests that may fail, unless the objective says so. */
+const mostErrors = 0.01;
+
+/** The rate is known well enough. */
+const narrow = 1.05;
+const leastTrials = 8;
+const mostTrials = 60;
+
+/** An objective as the blocks are held against it. */
+export interface Objective {
+  conditions: Condition[];
+  budget: Budget;
+}
+
+/**
+ * The highest rate of the open model at which the objective holds. First one request after the other, which tells whether
+ * any rate can hold it, and flat out, which tells where to begin; then trials of `nextRate`; then a longer block at the
+ * lower end of what was found.
+ */
+export async function searchRate(
+  target: Target,
+  { conditions, budget }: Objective,
+  flatOutConnections: number,
+): Promise<{ search: Search; first: LoadResult }> {
+  const run = new SearchRun(target, conditions, budget);
+  const first = await run.begin(flatOutConnections);
+  await run.narrowDown();
+  await run.confirm();
+  return { search: run.result(), first };
+}
+
+class SearchRun {
+  readonly #target: Target;
+  readonly #conditions: Condition[];
+  readonly #budget: Budget;
+  readonly #trials: RateTrial[] = [];
+  #single: LoadResult | null = null;
+  #startRate = 0;
+  #confirmed: RateTrial | null = null;
+  #ended: SearchEnd | null = null;
+  #reason = '';
+
+  constructor(target: Target, conditions: Condition[], budget: Budget) {
+    this.#target = target;
+    this.#conditions = conditions;
+    this.#budget = budget;
+  }
+
+  /** Warms up, asks one by one, then flat out; the first of these blocks is given back. */
+  async begin(flatOutConnections: number): Promise<LoadResult> {
+    const { ms } = this.#budget;
+    this.#budget.step('warming up');
+    const first = await this.#target.warmUp(Math.min(10, flatOutConnections), shares.warmup * ms);
+    const singleMs = Math.max(leastSingleMs, shares.single * ms);
+    this.#single = await this.#closed('one request after the other', 1, singleMs);
+    if (this.#single === null) return first;
+    const never = neverHolds(this.#single, this.#conditions);
+    if (never !== null) {
+      this.#end('never-holds', never);
+      return first;
+    }
+    const flatOut = await this.#closed('flat out', flatOutConnections, shares.flatOut * ms);
+    if (flatOut === null) return first;
+    const goodput = (result: LoadResult) => (result.requests.ok * 1000) / result.durationMs;
+    this.#startRate = Math.max(0.5 * goodput(flatOut), 0.5 * goodput(this.#single));
+    return first;
+  }
+
+  async #closed(step: string, connections: number, durationMs: number): Promise<LoadResult | null> {
+    this.#budget.step(step);
+    const result = await this.#target.run({ connections, warmupMs: 0, durationMs });
+    if (result === null) this.#endEarly();
+    return result;
+  }
+
+  /** Trials, until the rate is known well enough or the time is over. */
+  async narrowDown(): Promise<void> {
+    let rate = this.#startRate;
+    while (this.#ended === null) {
+      const durationMs = this.#blockMs(rate);
+      if (durationMs > shares.longestBlock * this.#budget.ms) {
+        return this.#end('budget', this.#tooFewSamples(rate, durationMs));
+      }
+      const costMs = durationMs * (1 + settling);
+      if (this.#budget.leftMs < costMs + shares.confirm * this.#budget.ms) {
+        return this.#end('budget', 'the budget was over before the first rate');
+      }
+      const trial = await this.#tryTwice(rate, durationMs);
+      if (trial === null) return;
+      this.#trials.push(trial);
+      const { low, high } = thresholdOf(this.#trials);
+      if (this.#trials.length >= mostTrials) return this.#end('found');
+      if (this.#trials.length >= leastTrials && high / low <= narrow) return this.#end('found');
+      rate = nextRate(this.#trials);
+    }
+  }
+
+  /** A longer block at the lower end of the interval. */
+  async confirm(): Promise<void> {
+    const threshold = this.#threshold();
+    if (threshold === null || this.#target.over) return;
+    const durationMs = Math.min(this.#budget.leftMs / (1 + settling), 10_000);
+    if (durationMs < this.#blockMs(threshold.low)) return;
+    const trial = await this.#try(threshold.low, durationMs);
+    if (trial && !isClients(trial)) this.#confirmed = trial;
+  }
+
+  result(): Search {
+    const threshold = this.#threshold();
+    const single = this.#single?.latencyMs;
+    return {
+      objective: this.#conditions.map(({ text }) => text),
+      rate: threshold,
+      trials: this.#trials,
+      confirmed: this.#confirmed,
+      single: { meanMs: single?.mean ?? null, samples: single?.count ?? 0 },
+      ended: this.#boundByClient() ? 'client-bound' : (this.#ended ?? 'found'),
+      reason: threshold === null ? this.#whyNone() : '',
+    };
+  }
+
+  #whyNone(): string {
+    const [lowest, ...others] = this.#trials.toSorted((a, b) => a.rate - b.rate);
+    if (!lowest) return this.#reason;
+    const tried =
+      others.length > 0 ? 'no rate that was tried held it, the lowest' : 'the only rate tried';
+    return `${tried} ${perSecond(lowest.rate)} per second: ${lowest.failures.join(', ')}`;
+  }
+
+  /** `null` until a rate has held; without one that failed by the server's fault there is no upper end. */
+  #threshold(): Estimate | null {
+    if (!this.#trials.some(({ held }) => held)) return null;
+    const { value, low, high } = thresholdOf(this.#trials);
+    const most = Math.max(...this.#trials.filter(({ held }) => held).map(({ rate }) => rate));
+    if (this.#trials.every(({ held }) => held)) return { value: most, low: most, high: Infinity };
+    return this.#boundByClient() ? { value: low, low, high: Infinity } : { value, low, high };
+  }
+
+  /** Whether most of what failed did so while the generator was the limit. */
+  #boundByClient(): boolean {
+    const failed = this.#trials.filter(({ held }) => !held);
+    return failed.length > 0 && failed.filter(isClients).length > failed.length / 2;
+  }
+
+  /** A block that failed while the generator was the limit is none of the server's, if it is not so again. */
+  async #tryTwice(rate: number, durationMs: number): Promise<RateTrial | null> {
+    const trial = await this.#try(rate, durationMs);
+    return trial && isClients(trial) ? this.#try(rate, durationMs) : trial;
+  }
+
+  async #try(rate: number, durationMs: number): Promise<RateTrial | null> {
+    this.#budget.step(`${perSecond(rate)} requests per second`);
+    const warmupMs = settling * durationMs;
+    const result = await this.#target.run({ rate, warmupMs, durationMs });
+    if (result === null) {
+      this.#endEarly();
+      return null;
+    }
+    const trial = trialOf(result, rate, this.#conditions);
+    // What an overload has left behind must not count against the next block.
+    if (!trial.held) await this.#target.drain();
+    return trial;
+  }
+
+  #blockMs(rate: number): number {
+    const samples = this.#conditions.map(({ quantile }) => leastBeyond / (1 - (quantile ?? 0.9)));
+    const bounds = this.#conditions.map(({ boundMs }) => boundsPerBlock * (boundMs ?? 0));
+    const forSamples = (1000 * Math.max(...samples)) / rate;
+    const longest = (shares.longestBlock * this.#budget.ms) / 2;
+    return Math.max(shortestBlockMs, forSamples, Math.min(longest, Math.max(...bounds)));
+  }
+
+  #tooFewSamples(rate: number, durationMs: number): string {
+    const seconds = Math.ceil(durationMs / shares.longestBlock / 10_000) * 10;
+    const [hardest] = this.#conditions.toSorted((a, b) => (b.quantile ?? 0) - (a.quantile ?? 0));
+    return `${hardest?.text} takes ${count((rate * durationMs) / 1000)} requests a block, at ${perSecond(rate)} per second ${time(durationMs)}: give it --budget ${seconds}s, or a lower percentile`;
+  }
+
+  #end(ended: SearchEnd, reason = ''): void {
+    this.#ended = ended;
+    this.#reason = reason;
+  }
+
+  #endEarly(): void {
+    if (this.#target.ended === null) this.#end('interrupted', 'interrupted');
+    else this.#end('server-ended', `the server ${this.#target.ended}`);
+  }
+}
+
+function isClients({ held, clientBound }: RateTrial): boolean {
+  return clientBound && !held;
+}
+
+function trialOf(result: LoadResult, rate: number, conditions: readonly Condition[]): RateTrial {
+  const failures = failuresOf(result, conditions);
+  return {
+    rate,
+    durationMs: result.durationMs,
+    throughput: result.throughput.mean,
+    latencyMs: latencyOf([result]),
+    samples: result.latencyMs.count,
+    measured: conditions.map((condition) => condition.measured(result)),
+    held: failures.length === 0,
+    failures,
+    clientBound: result.generator.clientBound,
+  };
+}
+
+function failuresOf(result: LoadResult, conditions: readonly Condition[]): string[] {
+  const failures = conditions.flatMap((condition) => {
+    const measured = condition.failure(result);
+    return measured === null ? [] : [`${condition.text}: ${measured}`];
+  });
+  const errors = errorShareOf(result);
+  const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
+  if (!mayFail && errors > mostErrors) failures.push(`${share(errors)} failed`);
+  const behind = result.warnings.find(({ id }) => id === 'rate-not-reached');
+  if (behind) failures.push(`only ${perSecond(result.throughput.mean)}/s completed`);
+  return failures;
+}
+
+/** Why no rate can hold the objective, from requests one after the other; `null` if one may. */
+function neverHolds(single: LoadResult, conditions: readonly Condition[]): string | null {
+  if (single.requests.ok === 0) {
+    const codes = Object.keys(single.statusCodes);
+    const how = codes.length > 0 ? `with status ${codes.join(', ')}` : 'without a response';
+    return single.requests.sent === single.requests.inFlightAtEnd
+      ? `no response came within ${time(single.durationMs)}`
+      : `every request failed, ${how}`;
+  }
+  const times = decodeTimes(single.histograms.latency);
+  for (const { quantile, boundMs, text, failure } of conditions) {
+    if (quantile === null || boundMs === null) continue;
+    const measured = failure(single);
+    const slow = times.values.reduce((n, { ms, count }) => (ms > boundMs ? n + count : n), 0);
+    const allowed = (1 - quantile) * times.count;
+    // More than three standard deviations over what chance gives.
+    if (measured !== null && slow > allowed + 3 * Math.sqrt(quantile * allowed) + 1) {
+      return `not even one request at a time holds ${text}: ${measured}`;
+    }
+  }
+  return null;
+}

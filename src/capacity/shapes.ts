@@ -1,0 +1,23 @@
+import { LOAD_OPTIONS } from '../load/shapes.js';
+import { duration, type Shapes, shape } from '../shape.js';
+import type { CapacityOptions } from './options.js';
+
+const {
+  rate: _rate,
+  stages: _stages,
+  duration: _duration,
+  requests: _requests,
+  warmup: _warmup,
+  pipelining: _pipelining,
+  thinkTime: _thinkTime,
+  ...load
+} = LOAD_OPTIONS;
+
+/** What each option of `capacity()` may be. */
+export const CAPACITY_OPTIONS: Shapes<CapacityOptions> = {
+  ...load,
+  slo: shape("a condition such as 'p99<50ms', or a list of them", (value) =>
+    [value].flat().every((text) => typeof text === 'string'),
+  ),
+  budget: duration,
+};

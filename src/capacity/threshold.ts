@@ -1,0 +1,79 @@
+import type { Estimate } from '../explain/capacity/fit.js';
+
+/** Whether the objective held in a block at a rate. */
+export interface Trial {
+  rate: number;
+  held: boolean;
+}
+
+/** How the chance that a block holds falls with the logarithm of the rate: from a step to a slope of a factor or two. */
+const spreads = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+
+/** A block below the threshold can fail by a stall of the machine; one beyond it holds by chance less often. */
+const failsBelow = 0.05;
+const holdsBeyond = 0.02;
+
+/** Steps of the grid: half a percent of a rate. */
+const step = 0.005;
+
+/** The grid reaches this factor beyond the rates tried. */
+const reach = 5;
+
+/** What is known of the rate up to which the objective holds. */
+export interface Threshold extends Estimate {
+  /** The rate that is this share of the belief from below. */
+  quantile: (share: number) => number;
+}
+
+/**
+ * The rate at which half of the blocks hold, from trials at any rates: a logistic curve of log rate with unknown place and
+ * spread, all equally likely beforehand, and Bayes' rule (as Watson and Pelli's QUEST, 1983, has it). `value` is the median
+ * of the belief, `low` and `high` enclose 95 % of it. Few trials leave it broad, one that contradicts the others widens it.
+ *
+ * Simulated coverage of 12 to 24 trials placed by `nextRate`: 98 % or more with a spread of 0.03 and less, 92 % with 0.1.
+ */
+export function thresholdOf(trials: readonly Trial[]): Threshold {
+  const logs = trials.map(({ rate, held }) => ({ log: Math.log(rate), held }));
+  const low = Math.min(...logs.map(({ log }) => log)) - Math.log(reach);
+  const high = Math.max(...logs.map(({ log }) => log)) + Math.log(reach);
+  const grid = Array.from({ length: Math.ceil((high - low) / step) + 1 }, (_, i) => low + i * step);
+  const belief = grid.map((place) =>
+    spreads.reduce((sum, spread) => sum + likelihood(logs, place, spread), 0),
+  );
+  const all = belief.reduce((sum, weight) => sum + weight, 0);
+  const quantile = (share: number) => {
+    let seen = 0;
+    const index = belief.findIndex((weight) => {
+      seen += weight;
+      return seen >= share * all;
+    });
+    return Math.exp(grid[Math.max(0, index)] ?? high);
+  };
+  return { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975), quantile };
+}
+
+function likelihood(
+  trials: readonly { log: number; held: boolean }[],
+  place: number,
+  spread: number,
+): number {
+  return trials.reduce((product, { log, held }) => {
+    const chance = 1 / (1 + Math.exp((log - place) / spread));
+    const holds = holdsBeyond + (1 - holdsBeyond - failsBelow) * chance;
+    return product * (held ? holds : 1 - holds);
+  }, 1);
+}
+
+/** How much the rate grows or falls while all trials went the same way. */
+const stride = 1.5;
+
+/**
+ * Where to try next: further up while all held, further down while none did, then on both sides of the threshold in turn,
+ * which tells its place and its spread.
+ */
+export function nextRate(trials: readonly Trial[]): number {
+  const rates = trials.map(({ rate }) => rate);
+  if (trials.every(({ held }) => held)) return Math.max(...rates) * stride;
+  if (!trials.some(({ held }) => held)) return Math.min(...rates) / stride;
+  return thresholdOf(trials).quantile(trials.length % 2 === 0 ? 0.3 : 0.7);
+}

@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { usageError } from '../errors.js';
+import { type CapacityResult, type CapacityRun, capacity } from '../index.js';
+import {
+  CAPACITY_FLAGS,
+  CAPACITY_REFUSALS,
+  type CapacityInvocation,
+  newCapacityInvocation,
+} from './capacity-flags.js';
+import { EXIT } from './exit.js';
+import { addUrl } from './flags.js';
+import { onInterrupt } from './interrupt.js';
+import { checkWritable, textOptions } from './output.js';
+import { parseArguments } from './parse.js';
+import { StepLine } from './progress.js';
+
+/** Finds out how much the server that the command line names can take. */
+export async function capacityCommand(args: string[]): Promise<number> {
+  const invocation = readInvocation(args);
+  const { url, targets, targetsFile, command, socketPath } = invocation.options;
+  if ([url, targets, targetsFile, command, socketPath].every((it) => it === undefined)) {
+    throw usageError(
+      "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
+    );
+  }
+  if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
+  if (invocation.output !== undefined) checkWritable(invocation.output);
+  return runAndReport(invocation);
+}
+
+function readInvocation(args: string[]): CapacityInvocation {
+  const invocation = newCapacityInvocation();
+  const parsed = parseArguments(args, CAPACITY_FLAGS, invocation, CAPACITY_REFUSALS);
+  for (const url of parsed.positional) addUrl(invocation, url);
+  if (parsed.command?.length === 0) throw usageError('-- given without a command after it');
+  if (parsed.command) invocation.options.command = parsed.command;
+  return invocation;
+}
+
+async function runAndReport(invocation: CapacityInvocation): Promise<number> {
+  const { options, own, slo, progress } = invocation;
+  const abort = new AbortController();
+  const listenNoLonger = onInterrupt(() => abort.abort());
+  try {
+    const objective = slo.length > 0 ? { slo } : {};
+    const run = capacity({ ...options, ...own, ...objective, signal: abort.signal });
+    const result = await shown(run, progress);
+    await report(result, invocation);
+    return exitCode(result);
+  } catch (error) {
+    if (error !== abort.signal.reason) throw error;
+    console.error('millrace: interrupted before anything was measured');
+    return EXIT.interrupted;
+  } finally {
+    listenNoLonger();
+  }
+}
+
+async function shown(run: CapacityRun, wanted: boolean): Promise<CapacityResult> {
+  const line = new StepLine(wanted);
+  try {
+    for await (const progress of run) line.show(progress);
+    return await run;
+  } finally {
+    line.clear();
+  }
+}
+
+async function report(
+  result: CapacityResult,
+  { json, output, notes }: CapacityInvocation,
+): Promise<void> {
+  const asJson = `${JSON.stringify(result, null, 2)}\n`;
+  if (json) process.stdout.write(asJson);
+  else {
+    const { capacityText } = await import('../report/capacity/text.js');
+    console.log(capacityText(result, textOptions(notes)));
+  }
+  if (output !== undefined) writeFileSync(output, asJson);
+}
+
+function exitCode({ sweep, search }: CapacityResult): number {
+  const ended = sweep?.ended ?? search?.ended;
+  if (ended === 'server-ended') return EXIT.unreachable;
+  if (sweep)
+    return sweep.levels.some(({ errorShare }) => errorShare < 1) ? EXIT.ok : EXIT.unreachable;
+  if (search?.rate) return EXIT.ok;
+  return ended === 'never-holds' ? EXIT.failOn : EXIT.notMeasured;
+}

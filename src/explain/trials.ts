@@ -1,0 +1,351 @@
+import type { LoadResult } from '../load/result.js';
+import {
+  type Change,
+  EXPERIMENTS,
+  type Experiment,
+  type Setting,
+  tellingExperiments,
+} from './experiments.js';
+import { busiest, cpuMsOf, type Facts } from './facts.js';
+import { Growth } from './growth.js';
+import type { Investigated, InvestigationOptions } from './investigation.js';
+import { type Judged, judgeAll } from './judges.js';
+import type { Looked } from './look.js';
+import type { Observation } from './observation.js';
+import { analyseProfile, type CpuProfile } from './profile.js';
+import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
+import { type Blocks, ratioBetween, runRounds } from './rounds.js';
+import { noiseFloor } from './statistics/noise.js';
+import type { BlockLength, Subject } from './subject.js';
+import type { Suspect } from './suspect.js';
+import type { Retained } from './suspects/memory.js';
+import type { Ageing } from './suspects/time.js';
+import { decide, type Finding, keepsUp, predictionOf } from './verdict.js';
+
+const MOST_ROUNDS = 5;
+const LEAST_ROUNDS = 3;
+/** The most live experiments; each adds a block to every round. */
+const MOST_EXPERIMENTS = 4;
+const PROFILE_MS = 2000;
+/** For the first responses of a new server, until its code is compiled. */
+const RESTART_WARMUP_MS = 1200;
+/** For a server to end and another to listen. */
+const RESTART_MS = 1200;
+/** A suspect below this weight is not worth an experiment of its own. */
+const WEAK = 0.45;
+
+/** The experiments on one server, and what they came to. */
+export class Trials {
+  readonly missed: string[];
+  readonly #subject: Subject;
+  readonly #facts: Facts;
+  readonly #retained: Retained | null;
+  readonly #setting: Setting;
+  readonly #untilMs: number;
+  readonly #onStep: (what: string) => void;
+  readonly #length: BlockLength;
+  readonly #history: Ageing[] = [];
+  readonly #experiments: ExperimentResult[] = [];
+  #blocks: Blocks;
+  #judged: Judged;
+  #probeCost: MeasuredRatio | null = null;
+  #hot: HotFunction[] = [];
+
+  constructor(subject: Subject, looked: Looked, options: InvestigationOptions) {
+    const { facts, retained } = looked;
+    this.#subject = subject;
+    this.#facts = facts;
+    this.#retained = retained;
+    this.#setting = options.setting;
+    this.#untilMs = options.untilMs;
+    this.#onStep = options.onStep;
+    this.#length = blockLength(facts.base.load, facts.responseMs);
+    this.#blocks = { base: [facts.base], changed: new Map() };
+    this.#note(facts.base);
+    this.#judged = this.#judge();
+    this.missed = missedFor(facts, this.#judged.suspects, options.setting);
+  }
+
+  /** Experiments on the living server, in rounds. */
+  async live(): Promise<void> {
+    if (this.#isQuiet()) return;
+    const telling = this.#telling(this.#judged.suspects);
+    const reserveMs = this.#restartMs(telling.filter((it) => this.#restarts(it))) + PROFILE_MS;
+    const untilMs = this.#untilMs - reserveMs;
+    const chosen = this.#affordable(
+      telling.filter((it) => !this.#restarts(it)),
+      untilMs,
+    );
+    const growth = new Growth(this.#subject, this.#retained);
+    const grows = this.#judged.suspects.some(({ limit }) => limit === 'memory-growth');
+    const blocks: Blocks = { base: [], changed: new Map() };
+    try {
+      await runRounds(this.#subject, this.#facts, chosen, blocks, {
+        length: this.#length,
+        rounds: MOST_ROUNDS,
+        untilMs,
+        onBlock: (what) => this.#onStep(`trying: ${what}`),
+        onBase: (block) => this.#note(block),
+        ...(grows && { onRound: growth.round }),
+      });
+    } finally {
+      // The rounds that were complete count, whatever ended the others.
+      if (blocks.base.length > 0) this.#blocks = blocks;
+      this.#judged = this.#judge();
+      for (const experiment of chosen) this.#add(experiment, this.#blocks);
+      this.#experiments.push(...this.#derived());
+      const kept = growth.measured();
+      if (kept) {
+        this.#experiments.push(
+          withPredictions(
+            {
+              name: 'memory after rest',
+              metric: 'memory kept per request',
+              change: 'further requests, and a full collection after each round',
+              otherwise: 0,
+              measured: kept,
+            },
+            this.#judged.suspects,
+          ),
+        );
+      }
+    }
+  }
+
+  /** What needs new servers is tried only for what may be the verdict: each costs seconds. */
+  async restarted(): Promise<void> {
+    const { chosen, also } = this.#finding();
+    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
+    for (const experiment of this.#telling(wanted)) {
+      if (!this.#restarts(experiment)) continue;
+      if (performance.now() + this.#restartMs([experiment]) > this.#untilMs) {
+        this.missed.push(`${experiment.name}: no time was left of the budget (--budget)`);
+        continue;
+      }
+      this.#onStep(`trying: ${experiment.name}`);
+      await this.#tryRestarted(experiment);
+    }
+  }
+
+  /** Throughput with the probe's subscriptions against without, if there is time. */
+  async costOfProbe(): Promise<void> {
+    if (!this.#setting.probe || keepsUp(this.#facts)) return;
+    this.#onStep('measuring the cost of the probe');
+    const off: Change = {
+      probe: {
+        on: { name: 'subscribe', given: { on: false } },
+        off: { name: 'subscribe', given: { on: true } },
+      },
+    };
+    const [on, without]: [Observation[], Observation[]] = [[], []];
+    const pairMs = 2 * this.#blockMs();
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      if (performance.now() + pairMs > this.#untilMs - PROFILE_MS) break;
+      const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
+      for (const change of order) {
+        const block = await this.#subject.block(this.#length, change);
+        (change ? without : on).push(block);
+      }
+    }
+    this.#probeCost = ratioBetween(without, on);
+  }
+
+  /** The functions that cost most, where the loop is what limits. */
+  async profile(): Promise<void> {
+    const { base } = this.#facts;
+    const { hub } = this.#subject;
+    const busy = (base.inside?.utilisation ?? busiest(base)?.main.run ?? 0) > 0.5;
+    if (!hub || !busy || !this.#finding().chosen) return;
+    this.#onStep('taking a profile');
+    const profile = hub.command('profile', { ms: PROFILE_MS }).catch(() => []);
+    await this.#subject.block({ settleMs: 0, measureMs: PROFILE_MS });
+    const views = (await profile).map((it) => analyseProfile(it as CpuProfile));
+    const [view] = views.sort((a, b) => b.busyMs - a.busyMs);
+    this.#hot = view?.self ?? [];
+  }
+
+  found(): Omit<Investigated, 'interrupted'> {
+    return {
+      ...this.#judged,
+      facts: this.#facts,
+      finding: this.#finding(),
+      experiments: this.#experiments,
+      noise: this.#noise(),
+      probeCost: this.#probeCost,
+      hot: this.#hot,
+      points: pointsOf(this.#facts, this.#blocks),
+      missed: this.missed,
+    };
+  }
+
+  #judge(): Judged {
+    return judgeAll(this.#facts, { retained: this.#retained, history: this.#history });
+  }
+
+  #finding(): Finding {
+    return decide(this.#facts, this.#judged.suspects, this.#experiments, this.#noise());
+  }
+
+  #noise(): number {
+    return noiseFloor(this.#blocks.base.map(({ throughput }) => throughput));
+  }
+
+  #note(block: Observation): void {
+    const cpuMs = cpuMsOf(block);
+    if (cpuMs !== null) this.#history.push({ requests: this.#subject.answered, cpuMs });
+  }
+
+  /** All is answered in time, and nothing spoils it. */
+  #isQuiet(): boolean {
+    return keepsUp(this.#facts) && this.#judged.suspects.every(({ weight }) => weight < WEAK);
+  }
+
+  #telling(suspects: Suspect[]): Experiment[] {
+    return tellingExperiments(this.#facts, suspects, this.#setting).map(
+      ({ experiment }) => experiment,
+    );
+  }
+
+  #restarts(experiment: Experiment): boolean {
+    return experiment.change(this.#facts, {}).environment !== undefined;
+  }
+
+  #blockMs(): number {
+    return this.#length.settleMs + this.#length.measureMs;
+  }
+
+  /** The first of the experiments, so many that there is time for a few rounds. */
+  #affordable(experiments: Experiment[], untilMs: number): Experiment[] {
+    const blocks = Math.floor((untilMs - performance.now()) / (LEAST_ROUNDS * this.#blockMs()));
+    return experiments.slice(0, Math.min(MOST_EXPERIMENTS, Math.max(1, blocks - 1)));
+  }
+
+  #restartMs(experiments: Experiment[]): number {
+    const each = RESTART_MS + RESTART_WARMUP_MS + this.#blockMs();
+    return Math.min(2, experiments.length) * RESTART_ORDER.length * each;
+  }
+
+  /** Each on a server of its own that has been warmed up, in an order in which what drifts falls on both alike. */
+  async #tryRestarted(experiment: Experiment): Promise<void> {
+    const { environment = {} } = experiment.change(this.#facts, this.#subject.options);
+    const [base, changed]: [Observation[], Observation[]] = [[], []];
+    // A fresh start is compared with the server as it has become.
+    const isAgeing = experiment.name === 'fresh start';
+    if (isAgeing) {
+      for (let block = 0; block < 2; block += 1) {
+        base.push(await this.#subject.block(this.#length));
+      }
+    }
+    for (const kind of isAgeing ? AGEING_ORDER : RESTART_ORDER) {
+      await this.#subject.restart(kind === 'changed' ? environment : {});
+      const warmupMs = isAgeing ? RESTART_WARMUP_MS / 2 : RESTART_WARMUP_MS;
+      await this.#subject.block({ settleMs: 0, measureMs: warmupMs });
+      (kind === 'base' ? base : changed).push(await this.#subject.block(this.#length));
+    }
+    this.#add(experiment, { base, changed: new Map([[experiment.name, changed]]) });
+  }
+
+  #add({ name, describe, metric }: Experiment, { base, changed }: Blocks): void {
+    const measured = ratioBetween(base, changed.get(name) ?? [], metric?.of);
+    if (!measured) return;
+    const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#facts) };
+    this.#experiments.push(
+      withPredictions({ ...result, otherwise: 1, measured }, this.#judged.suspects),
+    );
+  }
+
+  /** What the same blocks tell besides throughput. */
+  #derived(): ExperimentResult[] {
+    const { base, changed } = this.#blocks;
+    const doubled = changed.get('connections x2');
+    if (!doubled) return [];
+    const { suspects } = this.#judged;
+    const first = EXPERIMENTS.find(({ name }) => name === 'connections x2');
+    const change = first?.describe(this.#facts) ?? '';
+    return DERIVED.flatMap(({ name, metric, of }) => {
+      if (!suspects.some(({ predictions }) => name in predictions)) return [];
+      const measured = ratioBetween(base, doubled, of);
+      const result = { name, metric, change, otherwise: 1 };
+      return measured ? [withPredictions({ ...result, measured }, suspects)] : [];
+    });
+  }
+}
+
+const RESTART_ORDER = ['base', 'changed', 'changed', 'base', 'base', 'changed'] as const;
+const AGEING_ORDER = ['changed', 'changed'] as const;
+
+/** Quantities that are compared beside throughput when connections are doubled. */
+const DERIVED: { name: string; metric: string; of(block: Observation): number | null }[] = [
+  {
+    name: 'dependency, connections x2',
+    metric: 'answer time of the dependency',
+    of({ inside }) {
+      const calls = [...(inside?.outbound ?? [])].sort((a, b) => b.answering - a.answering);
+      return calls[0]?.answerMs ?? null;
+    },
+  },
+  {
+    name: 'pool wait, connections x2',
+    metric: 'wait for a thread of the pool',
+    of: ({ inside }) => inside?.poolMs?.mean ?? null,
+  },
+];
+
+/** Long enough for the slow responses, short enough for several rounds. */
+function blockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
+  const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
+  const leastMs = plan.connection === 'close' ? 900 : 750;
+  return {
+    settleMs: Math.min(2500, Math.max(250, responseMs * 2, slowMs)),
+    measureMs: Math.min(5000, Math.max(leastMs, responseMs * 8, slowMs * 2)),
+  };
+}
+
+function withPredictions(
+  result: Omit<ExperimentResult, 'predicted' | 'excludes'>,
+  suspects: Suspect[],
+): ExperimentResult {
+  const predicted: ExperimentResult['predicted'] = {};
+  for (const suspect of suspects) {
+    const range = predictionOf(suspect, result.name);
+    if (range) predicted[suspect.limit] = range;
+  }
+  return { ...result, predicted, excludes: [] };
+}
+
+function pointsOf(facts: Facts, { base, changed }: Blocks): CapacityPoint[] {
+  const groups: Observation[][] = [
+    facts.single ? [facts.single] : [],
+    [facts.base, ...base.filter((block) => block !== facts.base)],
+    ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
+  ];
+  return groups
+    .flatMap((blocks) => {
+      const [first] = blocks;
+      if (!first) return [];
+      const rates = blocks.map(({ throughput }) => throughput);
+      const { plan, latencyMs } = first.load;
+      return [
+        {
+          connections: plan.connections * plan.pipelining,
+          throughput: {
+            low: Math.min(...rates),
+            high: Math.max(...rates),
+            mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
+          },
+          latencyMs: { p50: latencyMs.p50, p99: latencyMs.p99, mean: latencyMs.mean },
+        },
+      ];
+    })
+    .sort((a, b) => a.connections - b.connections);
+}
+
+/** The experiments that would tell more and cannot be made here. */
+function missedFor(facts: Facts, suspects: Suspect[], setting: Setting): string[] {
+  const all: Setting = { probe: true, restart: true, moreLoad: true };
+  const strong = suspects.filter(({ weight }) => weight >= WEAK);
+  return tellingExperiments(facts, strong, all).flatMap(({ experiment, worth }) => {
+    const why = experiment.obstacle(setting, facts);
+    return why !== null && worth > 0.2 ? [`${experiment.name}: ${why}`] : [];
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * Something that changes, for any number of readers. A reader that is slower than the changes misses some: it is always
+ * given the newest, and nothing is kept for it.
+ */
+export class Newest<T> implements AsyncIterable<T> {
+  #newest: T[] = [];
+  #count = 0;
+  #ended = false;
+  #wake: () => void = () => {};
+  #change = this.#nextChange();
+
+  push(value: T): void {
+    this.#newest = [value];
+    this.#count += 1;
+    this.#tell();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#tell();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
+    let seen = this.#count;
+    for (;;) {
+      if (seen < this.#count) {
+        seen = this.#count;
+        yield* this.#newest;
+      } else if (this.#ended) {
+        return;
+      } else {
+        await this.#change;
+      }
+    }
+  }
+
+  #tell(): void {
+    const wake = this.#wake;
+    this.#change = this.#nextChange();
+    wake();
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
