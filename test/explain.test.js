@@ -131,7 +131,10 @@ test('the page and the JSON are written beside the text', limits, async () => {
   assert.match(run.stdout, /LIMIT: /);
   const { verdict, schemaVersion } = JSON.parse(readFileSync(json, 'utf8'));
   assert.equal(schemaVersion, 1);
-  assert.match(readFileSync(html, 'utf8'), new RegExp(`<title>.*${verdict.limit}|${verdict.limit}`));
+  assert.match(
+    readFileSync(html, 'utf8'),
+    new RegExp(`<title>.*${verdict.limit}|${verdict.limit}`),
+  );
 });
 
 describe('what cannot be explained is refused in one line', () => {
@@ -145,7 +148,13 @@ describe('what cannot be explained is refused in one line', () => {
 
   test('no server is named', limits, () => refused(2, /explain needs a server/));
   test('the budget is too small', limits, () =>
-    refused(2, /budget: 5 s given; accepted: 15 s or more/, '--budget', '5s', 'http://127.0.0.1:9/'),
+    refused(
+      2,
+      /budget: 5 s given; accepted: 15 s or more/,
+      '--budget',
+      '5s',
+      'http://127.0.0.1:9/',
+    ),
   );
   test('the length of a load', limits, () =>
     refused(2, /-d is not taken: .*--budget/, '-d', '10s', 'http://127.0.0.1:9/'),

@@ -4,6 +4,7 @@ import { populationOf } from './population.js';
 import type { ExperimentResult, Explanation } from './result.js';
 import type { Suspect } from './suspect.js';
 import { loopEvidence, loopLimit } from './suspects/load.js';
+import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, overlaps } from './verdict.js';
 
 type Concluded = Omit<
@@ -28,7 +29,9 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
       alsoLimiting: finding.also.map(({ limit }) => limit),
     },
     population: populationOf(facts),
-    experiments: found.experiments.map((experiment) => withExclusions(experiment, noise)),
+    experiments: found.experiments.map((experiment) =>
+      withExclusions(experiment, Math.min(MOST_TOLERANCE, noise)),
+    ),
     evidence: chosen ? chosen.evidence : loopEvidence(facts),
     ruledOut: [...finding.excluded, ...acquitted].filter(({ limit }) => !named.has(limit)),
     remedy: chosen ? remedyOf(chosen, finding, found) : null,

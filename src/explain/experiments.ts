@@ -10,6 +10,8 @@ import { poolSize } from './suspects/waiting.js';
 export interface Setting {
   /** The probe is inside the server. */
   probe: boolean;
+  /** The server runs on millrace's own HTTP stack. */
+  nativeStack: boolean;
   /** The server was started by this tool, and can be again. */
   restart: boolean;
   /** The server may be given more load than was asked for. */
@@ -154,7 +156,8 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'writes corked',
     describe: () => 'the parts of a response are collected and written at once',
-    obstacle: needsProbe,
+    obstacle: (setting) =>
+      setting.nativeStack ? 'the native stack writes once per turn anyway' : needsProbe(setting),
     change: () => ({
       probe: {
         on: { name: 'cork', given: { on: true } },

@@ -4,7 +4,7 @@ import type { Facts } from './facts.js';
 import type { Observation } from './observation.js';
 import type { MeasuredRatio } from './result.js';
 import { ratioOf } from './statistics/ratio.js';
-import type { BlockLength, Subject } from './subject.js';
+import { type BlockLength, ProbeFailure, type Subject } from './subject.js';
 
 /** What the blocks of an experiment showed, round by round beside those of the unchanged load. */
 export interface Blocks {
@@ -33,6 +33,7 @@ export async function runRounds(
     onBlock,
     onBase,
     onRound,
+    onFailed,
   }: {
     length: BlockLength;
     rounds: number;
@@ -41,11 +42,14 @@ export async function runRounds(
     onBlock?: (what: string) => void;
     /** Told of each block of the unchanged load. */
     onBase?: (block: Observation) => void;
+    /** Told of an experiment that could not be made, and is left out. */
+    onFailed?: (name: string, why: string) => void;
     /** Awaited between two rounds. */
     onRound?: () => Promise<void>;
   },
 ): Promise<void> {
   const kinds = [null, ...experiments];
+  const failed = new Set<Experiment>();
   const perRound = kinds.length * (length.settleMs + length.measureMs);
   for (let round = 0; round < rounds; round += 1) {
     if (round >= 2 && performance.now() + perRound > untilMs) break;
@@ -53,9 +57,17 @@ export async function runRounds(
     for (const experiment of ordered(round, kinds)) {
       onBlock?.(experiment ? experiment.name : 'as asked for');
       const change = experiment?.change(facts, subject.options as LoadOptions);
-      const block = await subject.block(length, change);
-      if (experiment === null) onBase?.(block);
-      seen.set(experiment?.name ?? null, block);
+      if (experiment && failed.has(experiment)) continue;
+      try {
+        const block = await subject.block(length, change);
+        if (experiment === null) onBase?.(block);
+        seen.set(experiment?.name ?? null, block);
+      } catch (error) {
+        if (!(error instanceof ProbeFailure) || !experiment) throw error;
+        failed.add(experiment);
+        blocks.changed.delete(experiment.name);
+        onFailed?.(experiment.name, error.message);
+      }
     }
     await onRound?.();
     for (const [name, block] of seen) {

@@ -38,8 +38,7 @@ export async function run(
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
-  const onStep = (step: string) =>
-    tell({ step, elapsedMs: performance.now() - begun, budgetMs });
+  const onStep = (step: string) => tell({ step, elapsedMs: performance.now() - begun, budgetMs });
   const draft = await planOf(load as LoadOptions, command ? 'http://localhost' : undefined);
   if (pid !== undefined) {
     const verdict = checkPid(pid);
@@ -62,6 +61,7 @@ export async function run(
     const found = await investigate(subject, {
       setting: {
         probe,
+        nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         restart: subject.canRestart,
         moreLoad: facts.sameHost || allowMoreLoad,
       },

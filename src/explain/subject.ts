@@ -16,6 +16,9 @@ export interface BlockLength {
   measureMs: number;
 }
 
+/** A process could not do what the probe was told: nothing was changed, or not in all of them. */
+export class ProbeFailure extends Error {}
+
 /** A busy loop samples late; what it has not sampled by then is not waited for. */
 const SAMPLE_PATIENCE_MS = 500;
 
@@ -149,12 +152,17 @@ export class Subject {
         sockets: this.#sockets?.between(fromMs, toMs) ?? null,
       };
     } finally {
-      if (change.probe) await this.#tell(change.probe.off);
+      // A process that is gone has nothing to undo.
+      if (change.probe) await this.#tell(change.probe.off).catch(() => {});
     }
   }
 
   async #tell(command: ProbeCommand): Promise<void> {
-    await this.hub?.command(command.name, command.given);
+    try {
+      await this.hub?.command(command.name, command.given);
+    } catch (error) {
+      throw new ProbeFailure((error as Error).message);
+    }
   }
 
   /** From now on the load is closed: so many connections, each answer followed by the next request. */

@@ -31,6 +31,8 @@ const PROFILE_MS = 2000;
 const RESTART_WARMUP_MS = 1200;
 /** For a server to end and another to listen. */
 const RESTART_MS = 1200;
+/** Widens intervals for what lasts longer than a round. */
+export const MOST_TOLERANCE = 0.1;
 /** A suspect below this weight is not worth an experiment of its own. */
 const WEAK = 0.45;
 
@@ -85,6 +87,7 @@ export class Trials {
         rounds: MOST_ROUNDS,
         untilMs,
         onBlock: (what) => this.#onStep(`trying: ${what}`),
+        onFailed: (name, why) => this.missed.push(`${name}: the probe could not: ${why}`),
         onBase: (block) => this.#note(block),
         ...(grows && { onRound: growth.round }),
       });
@@ -183,7 +186,9 @@ export class Trials {
   }
 
   #finding(): Finding {
-    return decide(this.#facts, this.#judged.suspects, this.#experiments, this.#noise());
+    // What swings from block to block is in the intervals already.
+    const tolerance = Math.min(MOST_TOLERANCE, this.#noise());
+    return decide(this.#facts, this.#judged.suspects, this.#experiments, tolerance);
   }
 
   #noise(): number {
@@ -346,7 +351,7 @@ function pointsOf(facts: Facts, { base, changed }: Blocks): CapacityPoint[] {
 
 /** The experiments that would tell more and cannot be made here. */
 function missedFor(facts: Facts, suspects: Suspect[], setting: Setting): string[] {
-  const all: Setting = { probe: true, restart: true, moreLoad: true };
+  const all: Setting = { probe: true, nativeStack: false, restart: true, moreLoad: true };
   const strong = suspects.filter(({ weight }) => weight >= WEAK);
   return tellingExperiments(facts, strong, all).flatMap(({ experiment, worth }) => {
     const why = experiment.obstacle(setting, facts);

@@ -1,7 +1,7 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
 import { cpuMsOf, type Facts, mainDependency, working } from '../facts.js';
 import type { Evidence, Range } from '../result.js';
-import { about, type Judge, type Suspect, UNCHANGED } from '../suspect.js';
+import { about, type Judge, type Suspect } from '../suspect.js';
 
 /** Busy from which on a loop gives no more, by its own account or the system's. */
 export const SATURATED = 0.85;
@@ -172,7 +172,7 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
     ],
     evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
     otherwise: 'unknown',
-    predictions: { 'connections x2': UNCHANGED },
+    predictions: {},
     remedy: {
       change: limited
         ? 'raise the limiter, or load below it: fast refusals are no throughput'

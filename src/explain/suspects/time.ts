@@ -12,9 +12,9 @@ export interface Ageing {
 }
 
 /** Least growth of the cost per request from the first to the last block. */
-const GROWN = 1.2;
+const GROWN = 1.3;
 /** Least share of the pairs of blocks of which the later is dearer, less those of which it is not. */
-const STEADY = 0.6;
+const STEADY = 0.7;
 
 /**
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
@@ -28,7 +28,7 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
     const limit = 'degrades-over-time';
     const [first] = blocks;
     const last = blocks.at(-1);
-    if (!first || !last || blocks.length < 4) return null;
+    if (!first || !last || blocks.length < 5) return null;
     const third = Math.max(1, Math.floor(blocks.length / 3));
     const costs = blocks.map(({ cpuMs }) => cpuMs);
     const [early, late] = [median(costs.slice(0, third)), median(costs.slice(-third))];
@@ -45,7 +45,8 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
     return {
       limit,
       ...(busy && { within: 'event-loop-cpu' as const }),
-      weight: Math.min(0.98, 0.6 + (ratio - 1) / 2),
+      // A machine drifts too, by less.
+      weight: Math.min(0.98, 0.3 + (ratio - 1) / 2),
       sentence: `requests become dearer: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU each within ${rate(last.requests - first.requests)} requests; something grows with each and is gone through by each.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
