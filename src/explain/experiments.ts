@@ -115,16 +115,18 @@ export const EXPERIMENTS: Experiment[] = [
     describe: () => 'connections are kept',
     obstacle: (_, { base }) =>
       base.load.plan.connection === 'close' ? null : 'the client keeps its connections already',
-    change: () => ({ load: { connection: 'keep-alive', tls: 'keep-alive' } }),
+    change: (facts) => ({ load: kept(facts) }),
   },
   {
     name: 'tls kept',
     describe: () => 'connections, and with them TLS sessions, are kept',
     obstacle: (_, { base }) =>
-      base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
-        ? 'the client keeps its connections already'
-        : null,
-    change: () => ({ load: { connection: 'keep-alive', tls: 'keep-alive' } }),
+      base.load.plan.tls === null
+        ? 'there is no TLS'
+        : base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
+          ? 'the client keeps its connections already'
+          : null,
+    change: (facts) => ({ load: kept(facts) }),
   },
   {
     name: 'depth 1',
@@ -207,6 +209,11 @@ export const EXPERIMENTS: Experiment[] = [
     metric: { name: 'CPU per response', of: cpuMsOf },
   },
 ];
+
+/** Connections, and with them TLS sessions, that are kept. */
+function kept({ base }: Facts): LoadOptions {
+  return { connection: 'keep-alive', ...(base.load.plan.tls !== null && { tls: 'keep-alive' }) };
+}
 
 /** The time limit that `slow-dependency` proposes, for the client to try. */
 function deadlineOf(facts: Facts): number {

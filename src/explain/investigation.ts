@@ -52,9 +52,15 @@ export async function investigate(
     await trials.costOfProbe();
     await trials.profile();
   } catch (error) {
-    const ended = error instanceof MillraceError || subject.ended !== null;
+    const ended = isGone(error) || subject.ended !== null;
     if (!ended && error !== signal.reason) throw error;
     if (ended) trials.missed.push(`further experiments: the server ${subject.ended ?? 'is gone'}`);
   }
   return { ...trials.found(), interrupted: signal.aborted };
+}
+
+/** The server does not answer any more, or does not start again. */
+function isGone(error: unknown): boolean {
+  if (!(error instanceof MillraceError)) return false;
+  return error.code === 'ERR_MILLRACE_UNREACHABLE' || error.code === 'ERR_MILLRACE_COMMAND';
 }

@@ -110,7 +110,7 @@ function unseen(facts: Inventory, wanted: boolean, probe: boolean, started: bool
   } else if (!probe) {
     lines.push(
       started
-        ? 'inside the server: the command started no Node.js process that took the probe'
+        ? 'inside the server: the probe saw no request of node:http or node:https'
         : 'inside the server: the probe did not answer',
     );
   }

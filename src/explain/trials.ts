@@ -29,6 +29,7 @@ const MOST_EXPERIMENTS = 4;
 const PROFILE_MS = 2000;
 /** For the first responses of a new server, until its code is compiled. */
 const RESTART_WARMUP_MS = 1200;
+const LEAST_RESERVE_MS = 8000;
 /** For a server to end and another to listen. */
 const RESTART_MS = 1200;
 /** Widens intervals for what lasts longer than a round. */
@@ -72,7 +73,9 @@ export class Trials {
   async live(): Promise<void> {
     if (this.#isQuiet()) return;
     const telling = this.#telling(this.#judged.suspects);
-    const reserveMs = this.#restartMs(telling.filter((it) => this.#restarts(it))) + PROFILE_MS;
+    const known = this.#restartMs(telling.filter((it) => this.#restarts(it)));
+    // What the trials show may ask for a new server, too.
+    const reserveMs = Math.max(known, this.#setting.restart ? LEAST_RESERVE_MS : 0) + PROFILE_MS;
     const untilMs = this.#untilMs - reserveMs;
     const chosen = this.#affordable(
       telling.filter((it) => !this.#restarts(it)),
@@ -227,7 +230,10 @@ export class Trials {
 
   #restartMs(experiments: Experiment[]): number {
     const each = RESTART_MS + RESTART_WARMUP_MS + this.#blockMs();
-    return Math.min(2, experiments.length) * RESTART_ORDER.length * each;
+    const [first] = experiments;
+    if (!first) return 0;
+    const blocks = first.name === 'fresh start' ? AGEING_ORDER.length : RESTART_ORDER.length;
+    return Math.min(2, experiments.length) * blocks * each;
   }
 
   /** Each on a server of its own that has been warmed up, in an order in which what drifts falls on both alike. */

@@ -1,18 +1,26 @@
 import { count, rate, share, time } from '../../report/units.js';
 import { type Facts, working } from '../facts.js';
-import { about, freed, type Judge, type Suspect, times } from '../suspect.js';
+import { freed, type Judge, type Suspect, times } from '../suspect.js';
 import { injectedMs, loopEvidence, loopLimit, SATURATED } from './load.js';
+
+/** What it costs the loop to add work, beside that work: measured, 1 to 3 us and up to a third of it. */
+const INJECTING_MS = 0.002;
 
 /** What every limit of a busy loop shares: more connections give nothing, more work per request costs its time. */
 export function busyLoop(facts: Facts): Suspect['predictions'] {
   const { loop } = facts;
   if (!loop) return {};
   const injected = injectedMs(facts);
-  const busyMs = loop.busy / Math.max(1e-9, facts.throughput / 1000);
+  // What the loop does without being asked is no part of a request.
+  const own = Math.max(0.05, loop.busy - (facts.idleShare ?? 0));
+  const busyMs = own / Math.max(1e-9, facts.throughput / 1000);
   return {
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
     'connections /2': { low: Math.min(0.9, 0.6 / loop.busy), high: 1.15 },
-    'cpu injection': about(busyMs / (busyMs + injected), 0.1),
+    'cpu injection': {
+      low: (0.92 * busyMs) / (busyMs + injected * 1.3 + INJECTING_MS),
+      high: (1.08 * busyMs) / (busyMs + injected * 0.95),
+    },
   };
 }
 
