@@ -9,6 +9,7 @@ const MILLRACE = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url)
 export async function prepareDemo(invocation: Invocation): Promise<string> {
   const port = await freePort();
   const serve = ['testserver', '--processes', '1', '--delay', '50ms', '--port', String(port)];
+  invocation.demo = true;
   invocation.options = {
     connections: 20,
     duration: '5s',
@@ -24,6 +25,7 @@ export const nextSteps = `
 That was a demo. Next, a server of yours:
   npx millrace -c 50 -d 10s http://127.0.0.1:8080/   flat out, 50 connections
   npx millrace -R 500 -d 10s -- node server.js       500 a second; starts and stops it
+  npx millrace explain -- node server.js             why not more? by experiment
   npx millrace --help`;
 
 // Asked for beforehand, as not every system tells where a process listens.

@@ -12,11 +12,21 @@ export interface Invocation {
   strict: boolean;
   failOn: Condition[];
   progress: boolean;
+  /** The target is the demo's. */
+  demo: boolean;
   /** How values were understood that mean something else in another tool. */
   notes: string[];
 }
 
 /** Nothing asked for yet. */
 export function newInvocation(): Invocation {
-  return { options: {}, json: false, strict: false, failOn: [], progress: true, notes: [] };
+  return {
+    options: {},
+    json: false,
+    strict: false,
+    failOn: [],
+    progress: true,
+    demo: false,
+    notes: [],
+  };
 }

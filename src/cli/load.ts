@@ -93,7 +93,10 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
   const { json, output, html } = invocation;
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
-  else console.log([await asText(result, invocation), ...(await why(result))].join('\n\n'));
+  else
+    console.log(
+      [await asText(result, invocation), ...(await why(result, invocation))].join('\n\n'),
+    );
   if (output !== undefined) writeFileSync(output, asJson);
   if (html === undefined) return;
   const { htmlReport } = await import('../report/html.js');
@@ -101,7 +104,7 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
 }
 
 /** The short form of an explanation, where a server was started: it is at hand for the long one. */
-async function why(result: LoadResult): Promise<string[]> {
+async function why(result: LoadResult, { demo }: Invocation): Promise<string[]> {
   const { command, connections, model } = result.plan;
   if (!command) return [];
   const { glance } = await import('../explain/glance.js');
@@ -109,7 +112,9 @@ async function why(result: LoadResult): Promise<string[]> {
   if (!seen) return [];
   const { wrapped } = await import('../report/text.js');
   const load = model === 'closed' ? `-c ${connections}` : `-R ${result.plan.rate}`;
-  const line = `Why not more? ${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)} To be sure: millrace explain ${load} -- ${command.join(' ')}`;
+  const sentence = `${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)}`;
+  const sure = demo ? '' : ` To be sure: millrace explain ${load} -- ${command.join(' ')}`;
+  const line = `Why not more? ${sentence}${sure}`;
   return [wrapped(line, textOptions([]))];
 }
 

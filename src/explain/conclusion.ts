@@ -1,8 +1,9 @@
 import { rate, share, time } from '../report/units.js';
 import type { Investigated } from './investigation.js';
+import type { LimitId } from './limits.js';
 import { populationOf } from './population.js';
-import type { ExperimentResult, Explanation } from './result.js';
-import type { Suspect } from './suspect.js';
+import type { ExperimentResult, Explanation, Range } from './result.js';
+import type { ExperimentName, Suspect } from './suspect.js';
 import { loopEvidence, loopLimit } from './suspects/load.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, overlaps } from './verdict.js';
@@ -76,7 +77,7 @@ function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Expl
   const isLoop = chosen.limit === 'event-loop-cpu' || chosen.within === 'event-loop-cpu';
   const hot = isLoop && top && top.share >= 0.1 ? top : null;
   const then = hot ? found.facts.throughput / (1 - Math.min(0.95, hot.share)) : null;
-  const predicted = remedy.predictedThroughput;
+  const predicted = triedOut(chosen, found) ?? remedy.predictedThroughput;
   return {
     change:
       hot && chosen.limit === 'event-loop-cpu'
@@ -89,6 +90,30 @@ function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Expl
     nextLimit: remedy.nextLimit ?? also[0]?.limit ?? null,
     ...(remedy.settings && { settings: remedy.settings }),
   };
+}
+
+/** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
+const REMEDIED_BY: Partial<Record<LimitId, ExperimentName>> = {
+  'generator-saturated': 'two generators',
+  'gc-young': 'young generation x4',
+  'gc-old': 'heap x2',
+  compression: 'identity encoding',
+  threadpool: 'thread pool x4',
+  'outbound-pool': 'sockets x2',
+  'slow-dependency': 'client deadline',
+  'head-of-line': 'depth 1',
+  'nagle-delayed-ack': 'early acknowledgement',
+  'many-writes': 'writes corked',
+  'connection-churn': 'keep-alive',
+  'tls-handshake': 'tls kept',
+};
+
+/** Throughput after the remedy, if an experiment was that and helped. */
+function triedOut({ limit }: Suspect, { facts, experiments }: Investigated): Range | null {
+  const tried = experiments.find(({ name }) => name === REMEDIED_BY[limit]);
+  if (!tried || tried.measured.ratio < 1.1) return null;
+  const { low, high } = tried.measured;
+  return { low: facts.throughput * Math.max(1, low), high: facts.throughput * high };
 }
 
 function withExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {

@@ -43,6 +43,8 @@ export interface Loop {
   seenInside: boolean;
   /** Busy without a core and not queued for one: it waits for something that is no event. */
   waiting: number;
+  /** Time that the loop is busy per response, with a core or without. */
+  eachMs: number;
   /** CPU time of the loops per response. */
   cpuMs: number;
   /** The same with one request in flight. */
@@ -97,7 +99,7 @@ function loopOf(
     if (utilisation === null) return null;
     const cpuMs = (utilisation * 1000) / Math.max(1, base.throughput);
     const own = { run: utilisation, queued: 0, busy: utilisation, seenInside: true, waiting: 0 };
-    return { ...own, cpuMs, singleCpuMs: null };
+    return { ...own, eachMs: cpuMs, cpuMs, singleCpuMs: null };
   }
   const busy = Math.min(1, utilisation ?? main.run + main.queued);
   return {
@@ -106,6 +108,7 @@ function loopOf(
     busy,
     seenInside: utilisation !== null,
     waiting: utilisation === null ? 0 : Math.max(0, busy - main.run - main.queued),
+    eachMs: eachMsOf(base) ?? 0,
     cpuMs: cpuMsOf(base) ?? 0,
     singleCpuMs: single ? cpuMsOf(single) : null,
   };
@@ -116,6 +119,14 @@ export function cpuMsOf({ throughput, outside }: Observation): number | null {
   if (!outside || throughput === 0) return null;
   const run = outside.processes.reduce((sum, { main }) => sum + main.run, 0);
   return (run * 1000) / throughput;
+}
+
+/** Time that the busiest loop is busy per response, ms; `null` if it is not seen or nothing was answered. */
+export function eachMsOf(block: Observation): number | null {
+  const { throughput, inside } = block;
+  const main = busiest(block)?.main;
+  const busy = inside?.utilisation ?? (main ? main.run + main.queued : null);
+  return busy === null || throughput === 0 ? null : (Math.min(1, busy) * 1000) / throughput;
 }
 
 /** The process of the server whose main thread ran most. */

@@ -31,7 +31,7 @@ export async function runRounds(
     rounds,
     untilMs,
     onBlock,
-    onBase,
+    onSeen,
     onRound,
     onFailed,
   }: {
@@ -40,8 +40,8 @@ export async function runRounds(
     /** On the clock of `performance.now()`. */
     untilMs: number;
     onBlock?: (what: string) => void;
-    /** Told of each block of the unchanged load. */
-    onBase?: (block: Observation) => void;
+    /** Told of each block; `null` is the unchanged load. */
+    onSeen?: (name: string | null, block: Observation) => void;
     /** Told of an experiment that could not be made, and is left out. */
     onFailed?: (name: string, why: string) => void;
     /** Awaited between two rounds. */
@@ -60,7 +60,7 @@ export async function runRounds(
       if (experiment && failed.has(experiment)) continue;
       try {
         const block = await subject.block(length, change);
-        if (experiment === null) onBase?.(block);
+        onSeen?.(experiment?.name ?? null, block);
         seen.set(experiment?.name ?? null, block);
       } catch (error) {
         if (!(error instanceof ProbeFailure) || !experiment) throw error;

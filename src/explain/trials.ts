@@ -6,7 +6,7 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { busiest, cpuMsOf, type Facts } from './facts.js';
+import { busiest, cpuMsOf, eachMsOf, type Facts } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
@@ -15,6 +15,7 @@ import type { Observation } from './observation.js';
 import { analyseProfile, type CpuProfile } from './profile.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
+import { median } from './statistics/median.js';
 import { noiseFloor } from './statistics/noise.js';
 import type { BlockLength, Subject } from './subject.js';
 import type { Suspect } from './suspect.js';
@@ -41,7 +42,7 @@ const WEAK = 0.45;
 export class Trials {
   readonly missed: string[];
   readonly #subject: Subject;
-  readonly #facts: Facts;
+  #facts: Facts;
   readonly #retained: Retained | null;
   readonly #setting: Setting;
   readonly #untilMs: number;
@@ -91,12 +92,15 @@ export class Trials {
         untilMs,
         onBlock: (what) => this.#onStep(`trying: ${what}`),
         onFailed: (name, why) => this.missed.push(`${name}: the probe could not: ${why}`),
-        onBase: (block) => this.#note(block),
+        onSeen: (name, block) => {
+          if (name === null || SAME_COST.has(name)) this.#note(block);
+        },
         ...(grows && { onRound: growth.round }),
       });
     } finally {
       // The rounds that were complete count, whatever ended the others.
       if (blocks.base.length > 0) this.#blocks = blocks;
+      this.#facts = withCostNow(this.#facts, blocks.base);
       this.#judged = this.#judge();
       for (const experiment of chosen) this.#add(experiment, this.#blocks);
       this.#experiments.push(...this.#derived());
@@ -284,6 +288,16 @@ export class Trials {
       return measured ? [withPredictions({ ...result, measured }, suspects)] : [];
     });
   }
+}
+
+/** Experiments in which a request costs the loop what it costs unchanged. */
+const SAME_COST = new Set(['connections x2', 'connections /2']);
+
+/** The facts with what a request costs the loop now: it may have changed since the baseline. */
+function withCostNow(facts: Facts, blocks: Observation[]): Facts {
+  const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
+  if (!facts.loop || costs.length === 0) return facts;
+  return { ...facts, loop: { ...facts.loop, eachMs: median(costs) } };
 }
 
 const RESTART_ORDER = ['base', 'changed', 'changed', 'base', 'base', 'changed'] as const;

@@ -54,7 +54,7 @@ export function decide(
     const status = keepsUp(facts) ? 'no-limit' : 'cannot-tell';
     return { status, chosen: null, also: status === 'no-limit' ? [] : left, excluded };
   }
-  const chosen = causeOf(first, eligible);
+  const chosen = causeOf(first, eligible, experiments, noise);
   const others = eligible.filter((suspect) => suspect !== chosen);
   const rivals = others.filter(
     (suspect) => !isKin(suspect, chosen) && suspect.weight > chosen.weight - CLEAR,
@@ -68,9 +68,24 @@ export function decide(
 }
 
 /** A busy loop is a finding, what keeps it busy a better one. */
-function causeOf(first: Suspect, suspects: Suspect[]): Suspect {
-  const causes = suspects.filter(({ within, weight }) => within === first.limit && weight >= CAUSE);
-  return causes[0] ?? first;
+function causeOf(
+  first: Suspect,
+  suspects: Suspect[],
+  experiments: ExperimentResult[],
+  noise: number,
+): Suspect {
+  const busy =
+    first.within === undefined ? first : suspects.find(({ limit }) => limit === first.within);
+  if (!busy) return first;
+  const causes = suspects.filter((suspect) => {
+    if (suspect.within !== busy.limit || suspect.weight < CAUSE) return false;
+    const own = experiments.filter(
+      ({ name }) => name in suspect.predictions && !OF_BUSY_LOOPS.has(name),
+    );
+    // One whose own experiment was made and showed nothing is at most a part.
+    return own.length === 0 || own.some((experiment) => shows(experiment, suspect, noise));
+  });
+  return causes[0] ?? busy;
 }
 
 /** The one is the cause of the other, or both are causes of the same. */

@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
-import { cpuMsOf, type Facts, mainDependency, working } from '../facts.js';
+import { cpuMsOf, eachMsOf, type Facts, mainDependency, working } from '../facts.js';
 import type { Evidence, Range } from '../result.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 
@@ -88,10 +88,9 @@ function waitOf(facts: Facts): string {
 }
 
 /** Busy time that the probe adds per request in the experiment, ms: enough to show, little enough to bear. */
-export function injectedMs({ loop, throughput }: Facts): number {
-  if (!loop) return 0.05;
-  // Of a busy loop what holds it per request, with a core or without one.
-  const each = loop.busy >= SATURATED ? (loop.busy * 1000) / Math.max(1, throughput) : loop.cpuMs;
+export function injectedMs({ base }: Facts): number {
+  const busy = base.inside?.utilisation ?? 0;
+  const each = (busy >= SATURATED ? eachMsOf(base) : cpuMsOf(base)) ?? 0.1;
   return Math.min(20, Math.max(0.02, each * 0.6));
 }
 

@@ -12,8 +12,8 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
   if (!loop) return {};
   const injected = injectedMs(facts);
   // What the loop does without being asked is no part of a request.
-  const own = Math.max(0.05, loop.busy - (facts.idleShare ?? 0));
-  const busyMs = own / Math.max(1e-9, facts.throughput / 1000);
+  const own = Math.max(0.05, 1 - (facts.idleShare ?? 0) / loop.busy);
+  const busyMs = own * loop.eachMs;
   return {
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
     'connections /2': { low: Math.min(0.9, 0.6 / loop.busy), high: 1.15 },
