@@ -121,12 +121,14 @@ export function cpuMsOf({ throughput, outside }: Observation): number | null {
   return (run * 1000) / throughput;
 }
 
-/** Time that the busiest loop is busy per response, ms; `null` if it is not seen or nothing was answered. */
+/** Time that the loops are busy per response, ms; `null` if it is not seen or nothing was answered. */
 export function eachMsOf(block: Observation): number | null {
   const { throughput, inside } = block;
-  const main = busiest(block)?.main;
-  const busy = inside?.utilisation ?? (main ? main.run + main.queued : null);
-  return busy === null || throughput === 0 ? null : (Math.min(1, busy) * 1000) / throughput;
+  const mains = working(block).map(({ main }) => Math.min(1, main.run + main.queued));
+  const seen = mains.length > 0 ? mains.reduce((sum, busy) => sum + busy, 0) : null;
+  // One loop tells its own busy time best; of several each has a part of the requests.
+  const busy = mains.length > 1 ? seen : (inside?.utilisation ?? seen);
+  return busy === null || throughput === 0 ? null : (busy * 1000) / throughput;
 }
 
 /** The process of the server whose main thread ran most. */
@@ -143,6 +145,15 @@ export function working({ outside }: Observation): ProcessUse[] {
   const processes = outside?.processes ?? [];
   const most = Math.max(...processes.map(({ main }) => main.run));
   return processes.filter(({ main }) => main.run > most / 20);
+}
+
+/** Share of a request's time that goes to opening its connection, where each has one; 0 where they are kept. */
+export function openingShare({ base, responseMs }: Facts): number {
+  const { connections, requests, connectMs, tlsMs } = base.load;
+  const each = connections.opened / Math.max(1, requests.ok + requests.statusErrors);
+  if (each < 0.3) return 0;
+  const opening = (connectMs.mean ?? 0) + (tlsMs.mean ?? 0);
+  return opening / Math.max(0.001, responseMs + opening);
 }
 
 /** The dependency in which the requests spend most of their time. */

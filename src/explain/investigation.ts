@@ -25,7 +25,10 @@ export interface Investigated extends Judged {
 }
 
 export interface InvestigationOptions {
-  setting: Setting;
+  /** What is possible with the server; asked when it has served some requests. */
+  setting: () => Setting;
+  /** It may be given more load than was asked for. */
+  moreLoad: boolean;
   sampled: Sampled;
   /** When to be done, on the clock of `performance.now()`. */
   untilMs: number;
@@ -43,14 +46,14 @@ export async function investigate(
   subject: Subject,
   options: InvestigationOptions,
 ): Promise<Investigated> {
-  const { sampled, signal, onStep } = options;
-  const looked = await look(subject, sampled, onStep);
+  const { sampled, signal } = options;
+  const looked = await look(subject, sampled, options);
   const trials = new Trials(subject, looked, options);
   try {
     await trials.live();
-    await trials.restarted();
-    await trials.costOfProbe();
     await trials.profile();
+    await trials.costOfProbe();
+    await trials.restarted();
   } catch (error) {
     const ended = isGone(error) || subject.ended !== null;
     if (!ended && error !== signal.reason) throw error;

@@ -28,6 +28,8 @@ export interface FullSample extends Omit<Sample, 'type'> {
   longestSyncMs: Record<string, number>;
 }
 
+const COMMAND_PATIENCE_MS = 8000;
+
 /** One process with a probe, from its channel's side here. */
 export class ProbedProcess {
   hello: Hello | null = null;
@@ -67,7 +69,22 @@ export class ProbedProcess {
   command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name]> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      // A loop that is blocked for good answers never.
+      const patienceMs = COMMAND_PATIENCE_MS + ('ms' in given ? Number(given.ms) : 0);
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        reject(new Error(`no answer within ${patienceMs / 1000} s`));
+      }, patienceMs).unref();
+      this.#waiting.set(id, {
+        resolve(value: unknown) {
+          clearTimeout(timer);
+          resolve(value as Answers[Name]);
+        },
+        reject(reason) {
+          clearTimeout(timer);
+          reject(reason);
+        },
+      });
       this.#socket.write(`${JSON.stringify({ id, command: name, arguments: given })}\n`);
     });
   }

@@ -46,7 +46,8 @@ export async function run(
   }
 
   const hub = command || attach ? await openProbeHub() : null;
-  const subject = new Subject(load, command ?? null, hub, signal);
+  const port = command && !draft.toCommand ? (draft.native.origins[0]?.port ?? null) : null;
+  const subject = new Subject(load, command ?? null, hub, signal, port);
   try {
     onStep(command ? 'starting the server' : 'looking at the server');
     if (command) await subject.start();
@@ -57,14 +58,17 @@ export async function run(
     }
     const facts = inventory(subject.pid, subject.endpoint);
     const sampled = await sampleOf(subject.options);
-    const probe = hub?.processes.some(({ serving }) => serving) ?? false;
+    // Known when requests have been served.
+    const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
+    const moreLoad = facts.sameHost || allowMoreLoad;
     const found = await investigate(subject, {
-      setting: {
-        probe,
+      setting: () => ({
+        probe: probe(),
         nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         restart: subject.canRestart,
-        moreLoad: facts.sameHost || allowMoreLoad,
-      },
+        moreLoad,
+      }),
+      moreLoad,
       sampled,
       signal,
       untilMs: begun + budgetMs,
@@ -77,7 +81,7 @@ export async function run(
       durationMs: performance.now() - begun,
       serverEnded: subject.ended,
       interrupted: found.interrupted,
-      ...conclude(found, unseen(facts, hub !== null, probe, command !== undefined)),
+      ...conclude(found, unseen(facts, hub !== null, probe(), command !== undefined)),
     };
   } finally {
     await subject.close();
@@ -103,6 +107,10 @@ async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {
 /** What cannot be seen, and what would show it. */
 function unseen(facts: Inventory, wanted: boolean, probe: boolean, started: boolean): string[] {
   const lines = [...facts.cannotSee];
+  if (facts.isNode === false && !wanted) {
+    lines.push('inside the server: it is not Node.js, only its threads are seen');
+    return lines;
+  }
   if (!wanted) {
     lines.push(
       'inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach',

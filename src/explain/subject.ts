@@ -25,9 +25,12 @@ const SAMPLE_PATIENCE_MS = 500;
 /** The server under study, and how it is loaded and looked at. */
 export class Subject {
   readonly hub: ProbeHub | null;
+  /** How long the server took to start, the last time. */
+  startMs = 0;
   /** Responses that the server has sent in all blocks since it was started. */
   answered = 0;
   readonly #given: LoadOptions;
+  readonly #port: number | null;
   #options: LoadOptions;
   #command: string[] | null;
   #server: ServerProcess | null = null;
@@ -41,13 +44,18 @@ export class Subject {
   #sockets: SocketWatch | null = null;
   readonly #signal: AbortSignal;
 
-  /** @param options the load, without the command, whose server is started by `start` */
+  /**
+   * @param options the load, without the command, whose server is started by `start`
+   * @param port where the command's server is to be waited for; without it wherever it listens
+   */
   constructor(
     options: LoadOptions,
     command: string[] | null,
     hub: ProbeHub | null,
     signal: AbortSignal,
+    port: number | null = null,
   ) {
+    this.#port = port;
     this.#given = options;
     this.#options = options;
     this.#command = command;
@@ -78,11 +86,15 @@ export class Subject {
   /** Starts the command, with more in its environment; the load goes to where it listens. */
   async start(environment: Record<string, string> = {}): Promise<void> {
     if (!this.#command) return;
+    const begun = performance.now();
+    const port = this.#port;
     const server = await startCommand(this.#command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
+      ...(port !== null && { port }),
       signal: this.#signal,
       env: this.#environment(environment),
     });
+    this.startMs = performance.now() - begun;
     this.#server = server;
     server.exited.then((how) => {
       if (this.#server === server) this.ended = how;
@@ -121,18 +133,20 @@ export class Subject {
   /** Looks at the server for some time, without load. */
   async rest(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
     const fromMs = performance.now();
-    await sleep(durationMs, undefined, { signal: this.#signal });
+    await sleep(durationMs, undefined, { signal: this.#signal }).catch(() => {});
+    this.#signal.throwIfAborted();
     return { fromMs, toMs: performance.now() };
   }
 
   /** Runs a block of load with something changed, and gives what it showed. */
   async block({ settleMs, measureMs }: BlockLength, change: Change = {}): Promise<Observation> {
     this.#signal.throwIfAborted();
-    if (change.probe) await this.#tell(change.probe.on);
     try {
+      if (change.probe) await this.#tell(change.probe.on);
+      const wanted = { ...(change.alone ? alone(this.#options) : this.#options), ...change.load };
       const load = {
-        ...(change.alone ? alone(this.#options) : this.#options),
-        ...change.load,
+        ...wanted,
+        ...withinConnections(wanted),
         warmup: settleMs,
         duration: measureMs,
         pid: false as const,
@@ -159,7 +173,10 @@ export class Subject {
 
   async #tell(command: ProbeCommand): Promise<void> {
     try {
-      await this.hub?.command(command.name, command.given);
+      const answers = await this.hub?.command(command.name, command.given);
+      if (command.name === 'maxSockets' && answers?.flat().length === 0) {
+        throw new Error('no agent with a bound was seen');
+      }
     } catch (error) {
       throw new ProbeFailure((error as Error).message);
     }
@@ -194,9 +211,18 @@ export class Subject {
   }
 }
 
-/** The same requests, one at a time. */
+/** The same requests, one at a time; to several hosts one each. */
 function alone(options: LoadOptions): LoadOptions {
-  return closed(options, 1);
+  const hosts = new Set(
+    [options.url ?? []].flat().map((url) => url.split('/').slice(0, 3).join('/')),
+  );
+  return closed(options, Math.max(1, hosts.size));
+}
+
+/** No more threads than connections. */
+function withinConnections({ connections, threads }: LoadOptions): Pick<LoadOptions, 'threads'> {
+  if (connections === undefined || threads === undefined) return {};
+  return Number(threads) > Number(connections) ? { threads: connections } : {};
 }
 
 /** The same requests by so many connections, each answer followed by the next request. */

@@ -1,4 +1,5 @@
 import type { LoadResult } from '../load/result.js';
+import { share, time } from '../report/units.js';
 import {
   type Change,
   EXPERIMENTS,
@@ -31,8 +32,9 @@ const PROFILE_MS = 2000;
 /** For the first responses of a new server, until its code is compiled. */
 const RESTART_WARMUP_MS = 1200;
 const LEAST_RESERVE_MS = 8000;
-/** For a server to end and another to listen. */
-const RESTART_MS = 1200;
+/** For a server to end and another to listen, at the least; and for the end of one alone. */
+const RESTART_MS = 1000;
+const STOP_MS = 500;
 /** Widens intervals for what lasts longer than a round. */
 export const MOST_TOLERANCE = 0.1;
 /** A suspect below this weight is not worth an experiment of its own. */
@@ -60,14 +62,19 @@ export class Trials {
     this.#subject = subject;
     this.#facts = facts;
     this.#retained = retained;
-    this.#setting = options.setting;
+    this.#setting = options.setting();
     this.#untilMs = options.untilMs;
     this.#onStep = options.onStep;
     this.#length = blockLength(facts.base.load, facts.responseMs);
     this.#blocks = { base: [facts.base], changed: new Map() };
     this.#note(facts.base);
     this.#judged = this.#judge();
-    this.missed = missedFor(facts, this.#judged.suspects, options.setting);
+    this.missed = isAnswered(facts)
+      ? []
+      : [
+          `too few responses to reason with: ${completedOf(facts.base.load)} in ${time(facts.base.load.durationMs)} (--budget, --timeout)`,
+        ];
+    this.missed.push(...missedFor(facts, this.#judged.suspects, this.#setting));
   }
 
   /** Experiments on the living server, in rounds. */
@@ -82,6 +89,7 @@ export class Trials {
       telling.filter((it) => !this.#restarts(it)),
       untilMs,
     );
+    if (chosen.length === 0) return;
     const growth = new Growth(this.#subject, this.#retained);
     const grows = this.#judged.suspects.some(({ limit }) => limit === 'memory-growth');
     const blocks: Blocks = { base: [], changed: new Map() };
@@ -149,8 +157,11 @@ export class Trials {
     };
     const [on, without]: [Observation[], Observation[]] = [[], []];
     const pairMs = 2 * this.#blockMs();
+    const { chosen, also } = this.#finding();
+    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
+    const reserveMs = this.#restartMs(this.#telling(wanted).filter((it) => this.#restarts(it)));
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      if (performance.now() + pairMs > this.#untilMs - PROFILE_MS) break;
+      if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
       const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
       for (const change of order) {
         const block = await this.#subject.block(this.#length, change);
@@ -189,6 +200,7 @@ export class Trials {
   }
 
   #judge(): Judged {
+    if (!isAnswered(this.#facts)) return { suspects: [], acquitted: [] };
     return judgeAll(this.#facts, { retained: this.#retained, history: this.#history });
   }
 
@@ -229,11 +241,17 @@ export class Trials {
   /** The first of the experiments, so many that there is time for a few rounds. */
   #affordable(experiments: Experiment[], untilMs: number): Experiment[] {
     const blocks = Math.floor((untilMs - performance.now()) / (LEAST_ROUNDS * this.#blockMs()));
-    return experiments.slice(0, Math.min(MOST_EXPERIMENTS, Math.max(1, blocks - 1)));
+    const few = Math.floor((untilMs - performance.now()) / (2 * this.#blockMs()));
+    const count = Math.min(MOST_EXPERIMENTS, Math.max(few >= 2 ? 1 : 0, blocks - 1));
+    if (count === 0 && experiments.length > 0) {
+      this.missed.push(`experiments: blocks of ${time(this.#blockMs())} leave no time (--budget)`);
+    }
+    return experiments.slice(0, count);
   }
 
   #restartMs(experiments: Experiment[]): number {
-    const each = RESTART_MS + RESTART_WARMUP_MS + this.#blockMs();
+    const startMs = Math.max(RESTART_MS, this.#subject.startMs + STOP_MS);
+    const each = startMs + RESTART_WARMUP_MS + this.#blockMs();
     const [first] = experiments;
     if (!first) return 0;
     const blocks = first.name === 'fresh start' ? AGEING_ORDER.length : RESTART_ORDER.length;
@@ -265,6 +283,11 @@ export class Trials {
   }
 
   #add({ name, describe, metric }: Experiment, { base, changed }: Blocks): void {
+    const failing = errorShareOf(changed.get(name) ?? []);
+    if (failing > errorShareOf(base) + MORE_ERRORS && metric === undefined) {
+      this.missed.push(`${name}: ${share(failing)} of its requests failed`);
+      return;
+    }
     const measured = ratioBetween(base, changed.get(name) ?? [], metric?.of);
     if (!measured) return;
     const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#facts) };
@@ -298,6 +321,31 @@ function withCostNow(facts: Facts, blocks: Observation[]): Facts {
   const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
   if (!facts.loop || costs.length === 0) return facts;
   return { ...facts, loop: { ...facts.loop, eachMs: median(costs) } };
+}
+
+/** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */
+const MORE_ERRORS = 0.05;
+
+function errorShareOf(blocks: Observation[]): number {
+  const [ended, failed] = blocks.reduce(
+    ([all, bad], { load: { requests } }) => {
+      const { ok, statusErrors, transportErrors, timeouts } = requests;
+      const errors = statusErrors + transportErrors + timeouts;
+      return [all + ok + errors, bad + errors];
+    },
+    [0, 0],
+  );
+  return ended === 0 ? 0 : failed / ended;
+}
+
+/** Responses of the block at the load as asked for. */
+function completedOf({ requests }: LoadResult): number {
+  return requests.ok + requests.statusErrors;
+}
+
+/** Enough responses came for means; errors instead of them are an answer too. */
+function isAnswered({ base, errorShare, slots }: Facts): boolean {
+  return errorShare > 0.5 || completedOf(base.load) >= Math.max(5, Math.min(slots, 50));
 }
 
 const RESTART_ORDER = ['base', 'changed', 'changed', 'base', 'base', 'changed'] as const;

@@ -41,10 +41,13 @@ export function decide(
   const excluded = judged.flatMap(({ suspect: { limit }, against }) =>
     against ? [{ limit, why: contradiction(against, limit) }] : [],
   );
+  const isShown = (suspect: Suspect) =>
+    experiments.some((experiment) => shows(experiment, suspect, noise));
+  const rank = (suspect: Suspect) => (GRAVE.has(suspect.limit) ? 2 : isShown(suspect) ? 1 : 0);
   const left = judged
     .filter(({ against, suspect }) => !against && suspect.weight >= CREDIBLE)
     .map(({ suspect }) => suspect)
-    .sort((a, b) => b.weight - a.weight);
+    .sort((a, b) => rank(b) - rank(a) || b.weight - a.weight);
 
   const eligible = keepsUp(facts)
     ? left.filter(({ limit }) => DESPITE_KEEPING_UP.has(limit))
@@ -59,8 +62,7 @@ export function decide(
   const rivals = others.filter(
     (suspect) => !isKin(suspect, chosen) && suspect.weight > chosen.weight - CLEAR,
   );
-  const shown = experiments.some((experiment) => shows(experiment, chosen, noise));
-  const status = shown && rivals.length === 0 ? 'confirmed' : 'likely';
+  const status = isShown(chosen) && rivals.length === 0 ? 'confirmed' : 'likely';
   const also = others.filter(
     (suspect) => rivals.includes(suspect) || isKin(suspect, chosen) || suspect.weight >= 0.5,
   );
@@ -145,6 +147,9 @@ function contradiction({ name, predicted, measured }: ExperimentResult, limit: L
     low === high ? low.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;
   return `${name}: it would give x ${text(said)}, measured x ${measured.ratio.toFixed(2)} [${measured.low.toFixed(2)}, ${measured.high.toFixed(2)}]`;
 }
+
+/** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
+const GRAVE = new Set<LimitId>(['errors', 'fd-limit', 'listen-backlog', 'cpu-quota']);
 
 /** The limits that matter though the service keeps up with the rate. */
 const DESPITE_KEEPING_UP = new Set<LimitId>([

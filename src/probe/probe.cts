@@ -41,14 +41,18 @@ export const connectProbe = quiet((path: string, running: boolean): void => {
     channel.send(hello(true));
     observe(true);
   });
+  // What was changed is undone first, each for itself: the application goes on.
+  const undo = [
+    () => observer.requests.spin(0),
+    () => observer.cork.turn(false),
+    () => observer.clientRequests.restore(),
+    () => observer.fetches.delay(0),
+    () => output.uninstall(),
+    () => unsubscribe(START, serve),
+    () => observe(false),
+  ];
   const end = () => {
-    unsubscribe(START, serve);
-    observe(false);
-    observer.requests.spin(0);
-    observer.cork.turn(false);
-    observer.clientRequests.restore();
-    observer.fetches.delay(0);
-    output.uninstall();
+    for (const step of undo) quiet(step)();
   };
 
   const context: CommandContext = { observe, sample, observer, output };

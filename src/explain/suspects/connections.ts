@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { busiest } from '../facts.js';
+import { busiest, openingShare } from '../facts.js';
 import { about, freed, type Judge, times } from '../suspect.js';
 import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
@@ -172,11 +172,18 @@ export const tlsHandshake: Judge = (facts) => {
   if (plan.tls === null) return { limit, why: 'no TLS' };
   if (each < 0.3) return { limit, why: `${each.toFixed(2)} handshakes per request` };
   const cpuMs = facts.loop?.cpuMs ?? 1;
+  const busy = facts.loop !== null && facts.loop.busy >= SATURATED;
+  const opening = openingShare(facts);
+  if (!busy && opening < 0.15) {
+    return { limit, why: `${share(opening)} of the time of a request goes to its handshake` };
+  }
   const part = { low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs), high: 0.95 };
-  const gain = { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) };
+  const gain = busy
+    ? { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) }
+    : about(1 / (1 - opening), 0.25);
   return {
     limit,
-    ...(facts.loop && facts.loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),
+    ...(busy && { within: 'event-loop-cpu' as const }),
     weight: 0.96,
     sentence: `handshakes of TLS: ${share(each)} of the requests have one; of ${time(cpuMs)} CPU per request most goes to it.`,
     arithmetic: [
@@ -188,7 +195,7 @@ export const tlsHandshake: Judge = (facts) => {
       ...loopEvidence(facts),
     ],
     otherwise: 'unknown',
-    predictions: { ...busyLoop(facts), 'tls kept': gain },
+    predictions: { ...(busy && busyLoop(facts)), 'tls kept': gain },
     remedy: {
       change: 'keep connections, resume sessions (tickets), or an ECDSA certificate instead of RSA',
       predictedThroughput: times(gain, facts.throughput),

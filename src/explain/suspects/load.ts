@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
-import { cpuMsOf, eachMsOf, type Facts, mainDependency, working } from '../facts.js';
+import { cpuMsOf, eachMsOf, type Facts, mainDependency, openingShare, working } from '../facts.js';
 import type { Evidence, Range } from '../result.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 
@@ -38,11 +38,15 @@ export const tooFewConnections: Judge = (facts) => {
       why: `a request takes ${time(responseMs)} among ${plural(slots, 'other')}, alone ${time(singleMs)}: it queues`,
     };
   }
-  const unaccounted = Math.abs(slots - throughput * (responseMs / 1000)) / slots;
+  // A client that thinks between two requests holds its slot meanwhile: N = X (R + Z).
+  const thinkMs = facts.base.load.plan.thinkTimeMs;
+  const cycleMs = responseMs + thinkMs;
+  const unaccounted = Math.abs(slots - throughput * (cycleMs / 1000)) / slots;
+  const thinks = thinkMs > 0 ? ` and thinks ${time(thinkMs)}` : '';
   const most = loopLimit(facts);
   const alone = singleMs ?? responseMs;
   const knee = most
-    ? Math.max(slots, Math.round((most * Math.min(alone, responseMs)) / 1000))
+    ? Math.max(slots, Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000))
     : null;
   // The bound is not reached: queues form before it.
   const reached = most ? { low: 0.7 * most, high: 1.1 * most } : null;
@@ -50,13 +54,13 @@ export const tooFewConnections: Judge = (facts) => {
   return {
     limit,
     weight: stretch <= SAME ? 0.9 : 0.5,
-    sentence: `too few connections: each request waits ${time(responseMs)}${wait}, and only ${count(slots)} can wait at once.`,
+    sentence: `too few connections: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(slots)} can wait at once.`,
     arithmetic: [
-      `${count(slots)} in flight / ${time(responseMs)} = ${rate(slots / (responseMs / 1000))} req/s, measured ${rate(throughput)} (Little's law closes to ${share(unaccounted)})`,
+      `${count(slots)} in flight / ${time(cycleMs)} = ${rate(slots / (cycleMs / 1000))} req/s, measured ${rate(throughput)} (Little's law closes to ${share(unaccounted)})`,
       ...(singleMs ? [`alone a request takes ${time(singleMs)}: it does not queue`] : []),
       ...(knee && most && loop
         ? [
-            `the loop needs ${time(loop.cpuMs)} of CPU per request: ${rate(most)} req/s at most, reached by ${rate(most)}/s x ${time(alone)} = ${count(knee)} connections`,
+            `the loop needs ${time(loop.cpuMs)} of CPU per request: ${rate(most)} req/s at most, reached by ${rate(most)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections`,
           ]
         : []),
     ],
@@ -65,7 +69,9 @@ export const tooFewConnections: Judge = (facts) => {
     predictions: {
       'connections x2': withMore(facts, 2),
       'connections /2': { low: 0.47, high: 0.56 },
-      ...(loop && { 'cpu injection': slowed(responseMs, injectedMs(facts)) }),
+      'keep-alive': about(1 / (1 - openingShare(facts)), 0.15),
+      'tls kept': about(1 / (1 - openingShare(facts)), 0.15),
+      ...(loop && { 'cpu injection': slowed(cycleMs, injectedMs(facts)) }),
     },
     remedy: {
       change: knee
@@ -162,7 +168,7 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
   const limited = (statusCodes['429'] ?? 0) > requests.statusErrors / 2;
   return {
     limit,
-    weight: Math.min(1, 0.6 + errorShare * 2),
+    weight: Math.min(1, 0.4 + errorShare * 3),
     sentence: limited
       ? `a rate limiter: ${share(errorShare)} of the requests are answered by 429; ${rate(goodput)} a second are served.`
       : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} a second are served.`,

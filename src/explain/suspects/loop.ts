@@ -2,6 +2,7 @@ import { count, rate, share, time } from '../../report/units.js';
 import { type Facts, working } from '../facts.js';
 import { freed, type Judge, type Suspect, times } from '../suspect.js';
 import { injectedMs, loopEvidence, loopLimit, SATURATED } from './load.js';
+import { isThrottled } from './machine.js';
 
 /** What it costs the loop to add work, beside that work: measured, 1 to 3 us and up to a third of it. */
 const INJECTING_MS = 0.002;
@@ -16,7 +17,7 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
   const busyMs = own * loop.eachMs;
   return {
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
-    'connections /2': { low: Math.min(0.9, 0.6 / loop.busy), high: 1.15 },
+    'connections /2': { low: loop.busy > 0.95 ? 0.75 : 0.5, high: 1.2 },
     'cpu injection': {
       low: (0.92 * busyMs) / (busyMs + injected * 1.3 + INJECTING_MS),
       high: (1.08 * busyMs) / (busyMs + injected * 0.95),
@@ -148,6 +149,9 @@ export const eventLoopSyncWait: Judge = (facts) => {
   const { loop, throughput } = facts;
   const limit = 'event-loop-sync-wait';
   if (!loop?.seenInside) return null;
+  if (facts.base.outside && isThrottled(facts.base.outside)) {
+    return { limit, why: 'the quota of CPU stops the process' };
+  }
   if (loop.waiting < 0.15 || loop.waiting < 0.25 * loop.busy) {
     return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
   }

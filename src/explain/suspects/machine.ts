@@ -1,11 +1,27 @@
 import { rate, share, time } from '../../report/units.js';
 import type { Loop } from '../facts.js';
+import type { Observation, OutsideView } from '../observation.js';
 import { about, type Judge, times } from '../suspect.js';
 
 /** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
 function starves({ run, queued }: Loop): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
+
+/** Why the machine has cores to give, whatever keeps the server from them; `null` if it has none. */
+function hasFreeCores({ outside }: Observation): string | null {
+  if (!outside) return null;
+  if (isThrottled(outside)) return 'the quota of CPU keeps the server from a core';
+  const { idle } = outside.cpu;
+  return idle > 0.5 ? `${idle.toFixed(2)} cores are idle` : null;
+}
+
+/** Whether a quota stops the server in a good part of its periods. */
+export function isThrottled({ quota }: OutsideView): boolean {
+  return quota !== null && quota.throttledPeriods >= THROTTLED;
+}
+
+const THROTTLED = 0.1;
 
 /** A loop without a core gives no more to more requests. */
 const NO_CORE = {
@@ -17,6 +33,8 @@ export const sharedCores: Judge = ({ base, loop, throughput }) => {
   const limit = 'shared-cores';
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return null;
+  const free = hasFreeCores(base);
+  if (free) return { limit, why: free };
   if (!starves(loop))
     return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
   // Threads of the server itself (a pool, garbage collection) may be what takes the cores.
@@ -50,6 +68,8 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
   const limit = 'noisy-machine';
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return null;
+  const free = hasFreeCores(base);
+  if (free) return { limit, why: free };
   const stolen = cpu.steal > 0.1 * cpu.cores && loop.run > 0.5;
   const others = cpu.others > 0.3 && cpu.others > cpu.self && starves(loop);
   if (!stolen && !others) {
@@ -88,7 +108,7 @@ export const cpuQuota: Judge = ({ base, throughput, loop }) => {
   const quota = base.outside?.quota;
   if (!base.outside) return null;
   if (!quota) return { limit, why: 'no quota of CPU was found' };
-  if (quota.throttledPeriods < 0.1) {
+  if (!isThrottled(base.outside)) {
     return { limit, why: `${share(quota.throttledPeriods)} of the quota's periods were throttled` };
   }
   const cpuMs = (base.outside.cpu.server * 1000) / Math.max(1, throughput);
@@ -144,6 +164,8 @@ export const packetLoss: Judge = ({ base, responseMs }) => {
   const limit = 'packet-loss';
   const network = base.outside?.network;
   if (!network) return null;
+  const local = base.load.plan.addresses.every((address) => /^(127\.|\[?::1|\/)/.test(address));
+  if (local) return { limit, why: 'the load does not leave this machine' };
   const lost = network.retransmitted / Math.max(1, network.sentSegments);
   if (lost < 0.005 || network.retransmitted < 2) {
     return { limit, why: `${share(lost)} of the segments were sent again` };
@@ -168,7 +190,9 @@ export const disk: Judge = ({ base }) => {
   const faults =
     base.outside?.processes.reduce((sum, { majorFaults }) => sum + majorFaults, 0) ?? 0;
   if (pressure === null) return null;
-  if (pressure < 0.3 && faults < 50) {
+  // The pressure is the whole machine's: it has to show in the server, too.
+  const own = faults >= 50 || (base.inside?.poolMs?.mean ?? 0) > 2;
+  if (pressure < 0.3 || !own) {
     return { limit, why: `some task waited for the disk ${share(pressure)} of the time` };
   }
   return {

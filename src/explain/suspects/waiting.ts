@@ -25,6 +25,13 @@ function idleLoop({ loop }: Facts): string | null {
   return null;
 }
 
+/** A thread beside the loop's that is always busy: a worker's, of which nothing more is seen. */
+function busyThread({ base }: Facts): string | null {
+  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const most = Math.max(0, ...others.map(({ run }) => run));
+  return most >= SATURATED ? `a thread beside the event loop is ${share(most)} busy` : null;
+}
+
 /** A response that takes so much longer among others than alone queues for something. */
 const QUEUES = 1.5;
 
@@ -39,16 +46,18 @@ export const threadpool: Judge = (facts) => {
   if (!delay) return null;
   const before = single?.inside?.poolMs?.mean ?? 0;
   const waits = delay.mean - before;
-  if (waits < 2 || waits < 0.1 * facts.responseMs) {
-    return { limit, why: `a job of the thread pool waits ${time(Math.max(0, delay.mean))}` };
-  }
-  const busyLoopNow = idleLoop(facts);
-  if (busyLoopNow) return { limit, why: busyLoopNow };
   const size = poolSize(facts);
   const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
   const pool = others.sort((a, b) => b.run - a.run).slice(0, size);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
   const cores = base.outside?.cpu.cores ?? 1;
+  // Many short jobs one after the other, as of a stream that is compressed, wait little each.
+  const full = run > 0.6 * Math.min(size, cores) && waits > 1;
+  if (!full && (waits < 2 || waits < 0.1 * facts.responseMs)) {
+    return { limit, why: `a job of the thread pool waits ${time(Math.max(0, delay.mean))}` };
+  }
+  const busyLoopNow = idleLoop(facts);
+  if (busyLoopNow) return { limit, why: busyLoopNow };
   const spare = (base.outside?.cpu.idle ?? 0) + run;
   const usesCpu = run > 0.3 * Math.min(size, cores);
   // Jobs that compute are bounded by cores, jobs that wait by the pool alone.
@@ -170,7 +179,10 @@ function pooled(facts: Facts, call: OutboundView): Suspect {
       ...loopEvidence(facts),
     ],
     otherwise: 'unchanged',
-    predictions: { ...queued(facts), 'sockets x2': { low: 1.5, high: 2.1 } },
+    predictions: {
+      ...queued(facts),
+      ...(call.maxSockets !== null && { 'sockets x2': { low: 1.5, high: 2.1 } }),
+    },
     remedy: {
       change: `maxSockets: ${count(most * 2)} or more (for X req/s: X x ${time(answer * perRequest)})`,
       predictedThroughput: {
@@ -291,8 +303,9 @@ export const saturatedDependency: Judge = (facts) => {
 export const serialized: Judge = (facts) => {
   const limit = 'serialized';
   const { singleMs, responseMs, throughput, slots } = facts;
-  if (!singleMs) return null;
-  const busy = idleLoop(facts);
+  // That the loop is idle is known only from inside.
+  if (!singleMs || !facts.loop?.seenInside) return null;
+  const busy = idleLoop(facts) ?? busyThread(facts);
   if (busy) return { limit, why: busy };
   if (!queues(facts)) {
     return {
@@ -311,11 +324,10 @@ export const serialized: Judge = (facts) => {
       `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)}, measured ${time(responseMs)}`,
     ],
     evidence: loopEvidence(facts),
-    otherwise: 'unchanged',
+    otherwise: 'unknown',
     predictions: {
       ...queued(facts),
       'thread pool x4': UNCHANGED,
-      'sockets x2': UNCHANGED,
     },
     remedy: {
       change:
