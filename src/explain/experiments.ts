@@ -201,9 +201,13 @@ export const EXPERIMENTS: Experiment[] = [
   restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({
     NODE_OPTIONS: '--max-semi-space-size=64',
   })),
-  restarted('heap x2', 'started again with twice the heap', ({ base }) => ({
-    NODE_OPTIONS: `--max-old-space-size=${Math.round((base.inside?.heap.limitMb ?? 2000) * 2)}`,
-  })),
+  {
+    ...restarted('heap x2', 'started again with twice the heap', ({ base }) => ({
+      NODE_OPTIONS: `--max-old-space-size=${Math.round((base.inside?.heap.limitMb ?? 2000) * 2)}`,
+    })),
+    tookPlace: ({ inside }, { base }) =>
+      (inside?.heap.limitMb ?? 0) > 1.5 * (base.inside?.heap.limitMb ?? 0),
+  },
   {
     ...restarted('fresh start', 'started again, all else the same', () => ({})),
     metric: { name: 'CPU per response', of: cpuMsOf },

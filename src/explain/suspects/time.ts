@@ -13,8 +13,8 @@ export interface Ageing {
 
 /** Least growth of the cost per request from the first to the last block. */
 const GROWN = 1.3;
-/** Least share of the pairs of blocks of which the later is dearer, less those of which it is not. */
-const STEADY = 0.7;
+/** Least concordance of cost and age, in its own standard deviations if there were none. */
+const STEADY = 2.5;
 
 /**
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
@@ -33,7 +33,7 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
     const costs = blocks.map(({ cpuMs }) => cpuMs);
     const [early, late] = [median(costs.slice(0, third)), median(costs.slice(-third))];
     const ratio = late / Math.max(1e-6, early);
-    if (ratio < GROWN || concordance(costs) < STEADY) {
+    if (ratio < GROWN || concordance(costs) < STEADY * spreadOf(costs.length)) {
       return {
         limit,
         why: `a request costs ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
@@ -68,6 +68,11 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
       },
     };
   };
+}
+
+/** Standard deviation of Kendall's tau over `n` values in random order (Kendall 1938). */
+function spreadOf(n: number): number {
+  return Math.sqrt((2 * (2 * n + 5)) / (9 * n * (n - 1)));
 }
 
 /** Kendall's tau of a series: the pairs that grow less those that fall, as a share of all. */
