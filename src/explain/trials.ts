@@ -7,7 +7,7 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { busiest, cpuMsOf, eachMsOf, type Facts } from './facts.js';
+import { cpuMsOf, eachMsOf, type Facts } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
@@ -83,7 +83,9 @@ export class Trials {
     const telling = this.#telling(this.#judged.suspects);
     const known = this.#restartMs(telling.filter((it) => this.#restarts(it)));
     // What the trials show may ask for a new server, too.
-    const reserveMs = Math.max(known, this.#setting.restart ? LEAST_RESERVE_MS : 0) + PROFILE_MS;
+    const leftMs = this.#untilMs - performance.now();
+    const maybe = this.#setting.restart ? Math.min(LEAST_RESERVE_MS, leftMs / 5) : 0;
+    const reserveMs = Math.max(Math.min(known, leftMs / 2), maybe) + this.#profileMs();
     const untilMs = this.#untilMs - reserveMs;
     const chosen = this.#affordable(
       telling.filter((it) => !this.#restarts(it)),
@@ -130,6 +132,13 @@ export class Trials {
     }
   }
 
+  /** Time for a profile, where there will be one. */
+  #profileMs(): number {
+    const { base, loop } = this.#facts;
+    const busy = base.inside?.utilisation ?? loop?.run ?? 0;
+    return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
+  }
+
   /** What needs new servers is tried only for what may be the verdict: each costs seconds. */
   async restarted(): Promise<void> {
     const { chosen, also } = this.#finding();
@@ -173,10 +182,8 @@ export class Trials {
 
   /** The functions that cost most, where the loop is what limits. */
   async profile(): Promise<void> {
-    const { base } = this.#facts;
     const { hub } = this.#subject;
-    const busy = (base.inside?.utilisation ?? busiest(base)?.main.run ?? 0) > 0.5;
-    if (!hub || !busy || !this.#finding().chosen) return;
+    if (!hub || this.#profileMs() === 0 || !this.#finding().chosen) return;
     this.#onStep('taking a profile');
     const profile = hub.command('profile', { ms: PROFILE_MS }).catch(() => []);
     await this.#subject.block({ settleMs: 0, measureMs: PROFILE_MS });
