@@ -87,7 +87,7 @@ describe('a limit is confirmed by what it predicted', () => {
          const options = { port: ${dependency.address().port}, host: '127.0.0.1', agent };
          http.createServer((q, r) => http.get(options, (a) => a.pipe(r))).listen(0);`,
       );
-      const found = await explain({ command, connections: 12, budget: '25s' });
+      const found = await explain({ command, connections: 12, budget: '45s' });
       assert.equal(found.verdict.limit, 'outbound-pool');
       assert.equal(found.verdict.status, 'confirmed');
       const [stage] = found.population.toSorted((a, b) => b.requests - a.requests);
