@@ -147,7 +147,8 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'output muted',
     describe: () => 'what the server writes to stdout and stderr is dropped',
-    obstacle: needsProbe,
+    // A server that was running already keeps its log.
+    obstacle: (setting) => needsProbe(setting) ?? needsRestart(setting),
     change: () => ({
       probe: {
         on: { name: 'mute', given: { on: true } },
