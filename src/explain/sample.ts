@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
 
@@ -46,6 +47,7 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
   const kept = given.filter(([name]) => !(name.toLowerCase() in added));
   const body = options.body ?? (options.bodyFile ? readFileSync(options.bodyFile) : undefined);
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const security = url.protocol === 'https:' ? securityOf(options) : {};
   return new Promise((resolve) => {
     const nothing = () => resolve(null);
     const sent = request(
@@ -55,7 +57,7 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
         headers: { ...Object.fromEntries(kept), ...added },
         agent: false,
         timeout: PATIENCE_MS,
-        rejectUnauthorized: false,
+        ...security,
         ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
       },
       (response) => {
@@ -74,4 +76,18 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
     sent.on('close', nothing);
     sent.end(body);
   });
+}
+
+/** As the load verifies: the request may carry what only the right server is to see. */
+function securityOf({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
+  rejectUnauthorized: boolean;
+  servername?: string;
+} {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(ca !== undefined && { ca: readFileSync(ca) }),
+    ...(cert !== undefined && { cert: readFileSync(cert) }),
+    ...(key !== undefined && { key: readFileSync(key) }),
+    ...(sni !== undefined && { servername: sni }),
+  };
 }
