@@ -1,3 +1,4 @@
+// One file, though long: every reader is tried on the same kinds of processes, which are made at its top.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -301,6 +302,7 @@ describe('a server from outside', { skip, timeout }, () => {
       import { inventory } from '${dist}inventory.js';
       import { watchOutside } from '${dist}outside.js';
       const watch = watchOutside(${server.pid});
+      // The window that is watched.
       await new Promise((resolve) => setTimeout(resolve, 50));
       const view = watch.between(0, performance.now());
       watch.stop();

@@ -1,4 +1,5 @@
 // The probe inside a server: what it sees of services that show it, what it does when told, and what it leaves alone.
+// One file, though long: all of it drives the one service of fixtures/probe.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

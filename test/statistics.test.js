@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { changePoints } from '../dist/explain/statistics/change-points.js';
-import { mixtureOf, quantileMs, truncatedMeanMs } from '../dist/explain/statistics/mixture.js';
 import { noiseFloor } from '../dist/explain/statistics/noise.js';
-import { findQuanta } from '../dist/explain/statistics/quanta.js';
 import { ratioOf } from '../dist/explain/statistics/ratio.js';
 import { studentQuantile } from '../dist/explain/statistics/student.js';
-import { decodeTimes, timesOf } from '../dist/explain/statistics/times.js';
-import { growth, trend } from '../dist/explain/statistics/trend.js';
+import {
+  decodeTimes,
+  quantileMs,
+  timesOf,
+  truncatedMeanMs,
+} from '../dist/explain/statistics/times.js';
 import { Noise } from './noise.js';
 
 /** Share of the runs for which it holds. */
@@ -114,61 +116,6 @@ describe('noise floor', () => {
   });
 });
 
-describe('trend', () => {
-  const noise = new Noise(3);
-  const series = (values) => values.map((value, t) => ({ t, value }));
-
-  for (const [correlation, least] of [
-    [0, 0.93],
-    [0.5, 0.92],
-    [0.8, 0.88],
-  ]) {
-    test(`the interval covers the slope, correlation of neighbours ${correlation}`, () => {
-      const covered = shareOf(2000, () => {
-        const values = noise.correlated(100, correlation).map((x, t) => x + 0.02 * t);
-        return covers(trend(series(values)), 0.02);
-      });
-      within(least, covered, 0.975, 'coverage');
-    });
-  }
-
-  test('a slope of four deviations over the run is found', () => {
-    const values = noise.correlated(100, 0.3).map((x, t) => 10 + x + 0.04 * t);
-    const { low, slope } = trend(series(values));
-    assert.ok(low > 0);
-    within(0.02, slope, 0.06, 'slope');
-  });
-
-  test('a stall at the end makes none', () => {
-    const values = noise.correlated(100, 0).map((x, t) => (t > 92 ? 500 : x));
-    assert.ok(covers(trend(series(values)), 0));
-  });
-
-  test('a random walk has no growth 95 times of 100', () => {
-    const covered = shareOf(2000, () => {
-      let at = 0;
-      const walk = Array.from({ length: 100 }, () => {
-        at += noise.normal();
-        return at;
-      });
-      return covers(growth(series(walk)), 0);
-    });
-    within(0.93, covered, 0.97, 'coverage');
-  });
-
-  test('a leak under a saw-tooth grows, the saw-tooth alone does not', () => {
-    const tooth = (leak) => series(Array.from({ length: 200 }, (_, t) => (t % 7) * 3 + leak * t));
-    assert.ok(growth(tooth(1)).low > 0);
-    within(0.9, growth(tooth(1)).slope, 1.1, 'slope');
-    assert.ok(covers(growth(tooth(0)), 0));
-  });
-
-  test('fewer than ten points tell nothing', () => {
-    assert.equal(trend(series([1, 2, 3])), null);
-    assert.equal(growth(series([1, 2, 3])), null);
-  });
-});
-
 describe('change points', () => {
   const noise = new Noise(4);
   const stepped = (correlation, height, at = 60) =>
@@ -237,7 +184,12 @@ describe('times of a result', () => {
         ]) {
           within(ms * 0.999, quantileMs(decoded, q), ms * 1.001, `quantile ${q}`);
         }
-        within(summary.mean * 0.999, mixtureOf(decoded).meanMs, summary.mean * 1.001, 'mean');
+        within(
+          summary.mean * 0.999,
+          truncatedMeanMs(decoded, Number.POSITIVE_INFINITY),
+          summary.mean * 1.001,
+          'mean',
+        );
       });
     }
   }
@@ -248,71 +200,8 @@ describe('times of a result', () => {
   });
 });
 
-describe('quanta', () => {
-  const noise = new Noise(5);
-  const named = (found) => found.map(({ cause, bandMs }) => `${cause} ${bandMs.low}`);
-
-  test('a delayed acknowledgement of a part of the requests is found, with its share', () => {
-    const sample = times(
-      1000,
-      () => 0.3 + noise.exponential(0.3) + (noise.uniform() < 0.4 ? 40 : 0),
-    );
-    const found = findQuanta(sample);
-    assert.deepEqual(named(found), ['delayed-ack 38']);
-    within(0.35, found[0].share, 0.45, 'share');
-    assert.ok(found[0].expectedShare < 0.02);
-  });
-
-  test('each timer has its name', () => {
-    for (const [ms, name] of [
-      [204, 'delayed-ack-or-retransmission 195'],
-      [1003, 'syn-retransmission 980'],
-      [3002, 'syn-retransmission 2900'],
-    ]) {
-      assert.deepEqual(named(findQuanta(times(100, () => ms + noise.exponential(1)))), [name]);
-    }
-  });
-
-  test('a broad distribution over the band is none, wherever its height is', () => {
-    for (let mean = 2; mean < 3000; mean *= 1.1) {
-      assert.deepEqual(findQuanta(times(2000, () => noise.exponential(mean))), []);
-      assert.deepEqual(findQuanta(times(2000, () => mean * Math.exp(noise.normal(0.5)))), []);
-      assert.deepEqual(findQuanta(times(2000, () => 2 * mean * noise.uniform())), []);
-    }
-  });
-
-  test('a few times are none, nor is nothing', () => {
-    assert.deepEqual(findQuanta(times(19, () => 42)), []);
-    assert.equal(findQuanta(times(20, () => 42)).length, 1);
-    assert.deepEqual(findQuanta(timesOf([])), []);
-  });
-});
-
-describe('mixture', () => {
+describe('times with a limit', () => {
   const noise = new Noise(6);
-
-  test('the share of the slow ones in requests and in time, and the gap that parts them', () => {
-    const slow = (share) =>
-      times(5000, () => (noise.uniform() < share ? 2000 : 10) + noise.exponential(5));
-    const mixture = mixtureOf(slow(0.1));
-    within(0.08, mixture.slowShare, 0.12, 'share');
-    within(0.9, mixture.slowTimeShare, 0.97, 'share of time');
-    within(0.08, mixture.aboveGap, 0.12, 'above the gap');
-    assert.ok(mixture.gapMs.low < 100 && mixture.gapMs.high >= 2000);
-    within(0.55, mixtureOf(slow(0.6)).aboveGap, 0.65, 'more slow ones than others');
-  });
-
-  test('one group has no gap, be its tail ever so long', () => {
-    for (const make of [
-      () => 5 + noise.exponential(3),
-      () => Math.exp(noise.normal(1.5)),
-      () => 20 + noise.normal(),
-    ]) {
-      assert.equal(mixtureOf(times(5000, make)).gapMs, null);
-    }
-    assert.equal(mixtureOf(times(5000, () => 5 + noise.exponential(3))).slowShare, 0);
-    assert.equal(mixtureOf(timesOf([])), null);
-  });
 
   test('the mean with a limit: the timeouts of a slow dependency', () => {
     const healthy = times(10, (_, index) => (index === 0 ? 10_000 : 100));

@@ -1,7 +1,6 @@
-import { quantileMs } from '../explain/statistics/mixture.js';
 import { mean } from '../explain/statistics/moments.js';
 import { studentQuantile } from '../explain/statistics/student.js';
-import { decodeTimes, mergedTimes } from '../explain/statistics/times.js';
+import { decodeTimes, mergedTimes, quantileMs } from '../explain/statistics/times.js';
 import type { LoadResult } from '../load/result.js';
 import type { CapacityLevel } from './result.js';
 import type { Measured } from './sweep.js';

@@ -60,8 +60,6 @@ export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen
   const { plan, requests } = load;
   const model = plan.model;
   const completed = requests.ok + requests.statusErrors;
-  const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
-  const ended = completed + requests.transportErrors + requests.timeouts;
   return {
     base,
     single,
@@ -71,7 +69,7 @@ export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen
     inFlight: load.meanInFlight,
     throughput: base.throughput,
     goodput: base.throughput * (completed === 0 ? 0 : requests.ok / completed),
-    errorShare: ended === 0 ? 0 : failed / ended,
+    errorShare: errorShareOf([base]),
     responseMs: responseMsOf(base),
     singleMs: single ? responseMsOf(single) : null,
     loop: loopOf(base, single, inside?.utilisation ?? null),
@@ -80,6 +78,19 @@ export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen
     identityBytes,
     deadlineMs: deadlineMs(inside),
   };
+}
+
+/** Share of the requests of some blocks that failed or were answered with an error. */
+export function errorShareOf(blocks: Observation[]): number {
+  const [ended, failed] = blocks.reduce(
+    ([all, bad], { load: { requests } }) => {
+      const { ok, statusErrors, transportErrors, timeouts } = requests;
+      const errors = statusErrors + transportErrors + timeouts;
+      return [all + ok + errors, bad + errors];
+    },
+    [0, 0],
+  );
+  return ended === 0 ? 0 : failed / ended;
 }
 
 /** The mean response time; of a closed load by Little's law, which no request at the block's edges falsifies. */

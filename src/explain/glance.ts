@@ -1,6 +1,8 @@
 import type { LoadResult } from '../load/result.js';
 import { count, rate, share, time } from '../report/units.js';
 import type { LimitId } from './limits.js';
+import { isDelayedAck } from './suspects/connections.js';
+import { SATURATED } from './suspects/load.js';
 
 /** What a load alone tells about its limit: never more than a guess, as nothing was tried. */
 export interface Glance {
@@ -8,9 +10,7 @@ export interface Glance {
   sentence: string;
 }
 
-const BUSY = 0.85;
 const IDLE = 0.6;
-const DELAYED_ACK_MS = { low: 36, high: 48 };
 const ERRORS = 0.01;
 
 /** The likely limit of a run, from what the run itself saw; `null` where it says too little, or said it already. */
@@ -32,7 +32,7 @@ export function glance(result: LoadResult): Glance | null {
     };
   }
   const slots = plan.connections * plan.pipelining;
-  if (busy >= BUSY && main.threads <= 2) {
+  if (busy >= SATURATED && main.threads <= 2) {
     return {
       limit: 'event-loop-cpu',
       sentence: `likely the event loop: its thread is ${share(Math.min(1, busy))} busy (${most}).`,
@@ -41,7 +41,7 @@ export function glance(result: LoadResult): Glance | null {
   if (busy > IDLE) return null;
   const each = (latencyMs.mean ?? 0) / 1000;
   const gap = gapMs.p50 ?? 0;
-  if (gapMs.count > answered / 5 && gap >= DELAYED_ACK_MS.low && gap <= DELAYED_ACK_MS.high) {
+  if (gapMs.count > answered / 5 && isDelayedAck(gap)) {
     return {
       limit: 'nagle-delayed-ack',
       sentence: `likely a timer of TCP: ${time(gap)} lie between the first and the last byte of a response (Nagle's algorithm and a delayed acknowledgement).`,

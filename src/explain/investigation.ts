@@ -27,8 +27,6 @@ export interface Investigated extends Judged {
 export interface InvestigationOptions {
   /** What is possible with the server; asked when it has served some requests. */
   setting: () => Setting;
-  /** It may be given more load than was asked for. */
-  moreLoad: boolean;
   sampled: Sampled;
   /** When to be done, on the clock of `performance.now()`. */
   untilMs: number;

@@ -19,8 +19,9 @@ const IDLE_MS = 600;
 export async function look(
   subject: Subject,
   { sample, tookMs, identityBytes }: Sampled,
-  { moreLoad, untilMs, onStep }: InvestigationOptions,
+  { setting, untilMs, onStep }: InvestigationOptions,
 ): Promise<Looked> {
+  const { moreLoad } = setting();
   /** A length between two bounds, and at most a part of the time that is left. */
   const within = (wantedMs: number, leastMs: number, mostMs: number, part: number) =>
     Math.max(

@@ -49,6 +49,20 @@ export interface Evidence {
   source: string;
 }
 
+/** What to change, and what that gives. */
+export interface Remedy {
+  change: string;
+  /** Completed requests per second after the change; `null` where nothing can be said. */
+  predictedThroughput: Range | null;
+  nextLimit: LimitId | null;
+  /** The change as settings, where it is one of the load's or the process's. */
+  settings?: {
+    connections?: number;
+    environment?: Record<string, string>;
+    timeoutMs?: number;
+  };
+}
+
 /** One function that costs time, from a CPU profile. */
 export interface HotFunction {
   name: string;
@@ -93,18 +107,7 @@ export interface Explanation {
   experiments: ExperimentResult[];
   evidence: Evidence[];
   ruledOut: { limit: LimitId; why: string }[];
-  remedy: {
-    change: string;
-    /** Completed requests per second after the change; `null` where nothing can be said. */
-    predictedThroughput: Range | null;
-    nextLimit: LimitId | null;
-    /** The change as settings, where it is one of the load's or the process's. */
-    settings?: {
-      connections?: number;
-      environment?: Record<string, string>;
-      timeoutMs?: number;
-    };
-  } | null;
+  remedy: Remedy | null;
   /** Functions that cost most, if a profile was taken. */
   hot: HotFunction[];
   /** Throughput at several numbers of connections, as far as measured. */

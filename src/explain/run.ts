@@ -60,15 +60,13 @@ export async function run(
     const sampled = await sampleOf(subject.options);
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
-    const moreLoad = facts.sameHost || allowMoreLoad;
     const found = await investigate(subject, {
       setting: () => ({
         probe: probe(),
         nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         restart: subject.canRestart,
-        moreLoad,
+        moreLoad: facts.sameHost || allowMoreLoad,
       }),
-      moreLoad,
       sampled,
       signal,
       untilMs: begun + budgetMs,

@@ -1,6 +1,6 @@
 import type { Facts } from './facts.js';
 import type { LimitId } from './limits.js';
-import type { Evidence, Range } from './result.js';
+import type { Evidence, Range, Remedy } from './result.js';
 
 /** The experiments, by the name that the result gives them. */
 export type ExperimentName =
@@ -24,19 +24,6 @@ export type ExperimentName =
   | 'memory after rest'
   | 'dependency, connections x2'
   | 'pool wait, connections x2';
-
-/** What to change, and what that gives. */
-export interface Remedy {
-  change: string;
-  predictedThroughput: Range | null;
-  nextLimit: LimitId | null;
-  /** The change as settings of this tool or of the process, where it is one of them. */
-  settings?: {
-    connections?: number;
-    environment?: Record<string, string>;
-    timeoutMs?: number;
-  };
-}
 
 /** A limit whose signature is there. */
 export interface Suspect {

@@ -7,7 +7,7 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { cpuMsOf, eachMsOf, type Facts } from './facts.js';
+import { cpuMsOf, eachMsOf, errorShareOf, type Facts } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
@@ -332,18 +332,6 @@ function withCostNow(facts: Facts, blocks: Observation[]): Facts {
 
 /** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */
 const MORE_ERRORS = 0.05;
-
-function errorShareOf(blocks: Observation[]): number {
-  const [ended, failed] = blocks.reduce(
-    ([all, bad], { load: { requests } }) => {
-      const { ok, statusErrors, transportErrors, timeouts } = requests;
-      const errors = statusErrors + transportErrors + timeouts;
-      return [all + ok + errors, bad + errors];
-    },
-    [0, 0],
-  );
-  return ended === 0 ? 0 : failed / ended;
-}
 
 /** Responses of the block at the load as asked for. */
 function completedOf({ requests }: LoadResult): number {

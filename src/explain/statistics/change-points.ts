@@ -19,7 +19,7 @@ const shortest = 10;
 /**
  * The steps of a series of windows of equal length, in order. The largest sum of deviations from the mean (CUSUM), taken of
  * ranks, so that a stall is one bad window and no more (Pettitt 1979), against what it reaches without a step; windows that
- * resemble their neighbours count for fewer. Then each part again. A series that drifts slowly gives steps too: ask `trend`.
+ * resemble their neighbours count for fewer. Then each part again. A series that drifts slowly gives steps too.
  *
  * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbours correlate by 0.5,
  * 6 % by 0.8.

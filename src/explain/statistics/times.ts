@@ -60,6 +60,24 @@ export function mergedTimes(parts: readonly Times[]): Times {
   return { count: parts.reduce((sum, { count }) => sum + count, 0), values };
 }
 
+/** The time that the share `q` of the times does not exceed; `null` of nothing. */
+export function quantileMs({ count, values }: Times, q: number): number | null {
+  let seen = 0;
+  for (const value of values) {
+    seen += value.count;
+    if (seen >= q * count) return value.ms;
+  }
+  return values.at(-1)?.ms ?? null;
+}
+
+/**
+ * The mean time with a limit: E[min(t, T)]. N connections with a timeout of T give X = N / E[min(r, T)] responses per
+ * second (Little's law). `NaN` of nothing.
+ */
+export function truncatedMeanMs({ count, values }: Times, limitMs: number): number {
+  return values.reduce((sum, { ms, count }) => sum + Math.min(ms, limitMs) * count, 0) / count;
+}
+
 function expectCookie(bytes: Buffer, header: number, cookie: number): void {
   if (bytes.length < header || bytes.readInt32BE(0) !== cookie) {
     throw new RangeError('not an HdrHistogram of version 2, compressed');

@@ -10,7 +10,7 @@ const DELAYED_ACK_MS = [
   [190, 216],
 ] as const;
 
-function ackTimer(gapMs: number): boolean {
+export function isDelayedAck(gapMs: number): boolean {
   return DELAYED_ACK_MS.some(([low, high]) => gapMs >= low && gapMs <= high);
 }
 
@@ -22,7 +22,7 @@ export const nagleDelayedAck: Judge = (facts) => {
   const typical = gapMs.p50 ?? 0;
   const part = gapMs.count / Math.max(1, completed);
   const waited = (typical * part) / Math.max(0.01, facts.responseMs);
-  if (!ackTimer(typical) || waited < 0.2) {
+  if (!isDelayedAck(typical) || waited < 0.2) {
     return {
       limit,
       why: `${time(gapMs.count > 0 ? typical : 0)} lie between the first and the last byte of a response`,

@@ -2,8 +2,7 @@ import { bytes, count, rate, share, time } from '../../report/units.js';
 import { type Facts, mainDependency } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
-import { truncatedMeanMs } from '../statistics/mixture.js';
-import { decodeTimes } from '../statistics/times.js';
+import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect, UNCHANGED } from '../suspect.js';
 import { loopEvidence, loopLimit, SATURATED } from './load.js';
 

@@ -1,4 +1,5 @@
-//! Connections on a scripted transport, at times that the tests set.
+//! Connections on a scripted transport, at times that the tests set. One file, though long: all of it plays
+//! on the transport below.
 
 use std::collections::VecDeque;
 use std::time::Duration;
