@@ -4,12 +4,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { explain } from 'millrace';
+import { selfSignedCertificate } from '../dist/native.js';
 
 const millrace = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const limits = { timeout: 120_000 };
@@ -135,6 +137,22 @@ test('the page and the JSON are written beside the text', limits, async () => {
     readFileSync(html, 'utf8'),
     new RegExp(`<title>.*${verdict.limit}|${verdict.limit}`),
   );
+});
+
+test('nothing is sent to a server whose certificate does not hold', limits, async () => {
+  let requests = 0;
+  const server = createSecureServer(await selfSignedCertificate(['localhost']), (_, response) => {
+    requests += 1;
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `https://localhost:${server.address().port}/`;
+  await assert.rejects(explain({ url, headers: { authorization: 'secret' }, budget: '15s' }), {
+    message: /certificate/,
+  });
+  assert.equal(requests, 0);
+  server.close();
 });
 
 describe('what cannot be explained is refused in one line', () => {

@@ -3,6 +3,7 @@ import type { Investigated } from './investigation.js';
 import type { LimitId } from './limits.js';
 import { populationOf } from './population.js';
 import type { ExperimentResult, Explanation, Range } from './result.js';
+import { changePoints } from './statistics/change-points.js';
 import type { ExperimentName, Suspect } from './suspect.js';
 import { loopEvidence, loopLimit } from './suspects/load.js';
 import { MOST_TOLERANCE } from './trials.js';
@@ -45,7 +46,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     },
     noise,
     probeCost: found.probeCost,
-    cannotSee: [...cannotSee, ...found.missed, ...unsettled(finding, suspects)],
+    cannotSee: [...cannotSee, ...found.missed, ...stepsOf(found), ...unsettled(finding, suspects)],
   };
 }
 
@@ -124,6 +125,17 @@ function withExclusions(experiment: ExperimentResult, noise: number): Experiment
     return predicted !== undefined && !overlaps(experiment.measured, predicted, noise);
   });
   return { ...experiment, excludes };
+}
+
+/** Where throughput went to another level within the load as asked for, and stayed: its means are of neither. */
+function stepsOf({ facts }: Investigated): string[] {
+  const { series, durationMs } = facts.base.load;
+  const windowMs = durationMs / Math.max(1, series.length);
+  const rates = series.map(({ completed }) => (completed * 1000) / windowMs);
+  return changePoints(rates).map(
+    ({ index, before, after }) =>
+      `why throughput went from ${rate(before)} to ${rate(after)} req/s within the baseline, after ${time(index * windowMs)}`,
+  );
 }
 
 /** Suspects that nothing contradicts, though another is the verdict. */
