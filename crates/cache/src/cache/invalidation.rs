@@ -1,0 +1,156 @@
+//! What makes entries leave before their time.
+
+use millrace_http::{Method, field_lines};
+
+use super::{Cache, Then};
+use crate::key::{self, Parts};
+use crate::request::{Fields, Request, seen};
+
+/// Entries to be removed. What is not given is the same for all.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// They came through TLS, or they did not.
+    pub secure: Option<bool>,
+    /// The authority, in any form.
+    pub authority: Option<&'a [u8]>,
+    /// Path and query.
+    pub target: Target<'a>,
+}
+
+/// Path and query of what is to be removed, as they were sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// These.
+    Exact(&'a [u8]),
+    /// All that begin so; all of them if it is empty.
+    Prefix(&'a [u8]),
+}
+
+impl Selection<'_> {
+    fn has(&self, key: &[u8]) -> bool {
+        let parts = Parts::of(key);
+        let authority = |wanted: &[u8]| key::normalize(wanted, parts.secure) == parts.authority;
+        self.secure.is_none_or(|secure| secure == parts.secure)
+            && self.authority.is_none_or(authority)
+            && match self.target {
+                Target::Exact(path) => parts.path() == path,
+                Target::Prefix(start) => parts.path().starts_with(start),
+            }
+    }
+}
+
+impl Cache {
+    /// Removes entries; those who wait for one are looked up again. Gives how many there were. What is on the way from
+    /// the application, and was asked for before, is not stored.
+    pub fn delete(&mut self, selection: &Selection<'_>) -> usize {
+        let has = |(at, key)| selection.has(key).then_some(at);
+        let found: Vec<usize> =
+            self.store.resources().map(|(at, found)| (at, &*found.key)).filter_map(has).collect();
+        found.into_iter().map(|resource| self.invalidate_resource(resource)).sum()
+    }
+
+    /// Removes all entries, and forgets what could not be stored.
+    pub fn clear(&mut self) -> usize {
+        self.marks.clear_all();
+        self.delete(&Selection { secure: None, authority: None, target: Target::Prefix(b"") })
+    }
+
+    /// To be told of every response to a request whose method is not safe: a success makes what is stored for
+    /// its URI out of date, and for those that `Location` and `Content-Location` name on the same origin (RFC 9111,
+    /// section 4.4). Of relative references those are followed that begin with a slash. `lines` are the response's field
+    /// lines. Gives how many entries were removed.
+    pub fn invalidate(&mut self, request: &Request<'_>, status: u16, lines: &[u8]) -> usize {
+        let fields = Fields::read(request.lines);
+        if is_safe(request.method) || !(200..400).contains(&status) || fields.has(seen::HOSTS) {
+            return 0;
+        }
+        let Request { secure, target, .. } = *request;
+        // Of an absolute-form, `Host` says nothing (RFC 9112, section 3.2.2).
+        let (authority, path) = match split_uri(target, secure) {
+            Some((authority, path)) => (authority, path),
+            None => (fields.host.unwrap_or_default(), target),
+        };
+        let authority = key::normalize(authority, secure);
+        let mut count = self.invalidate_path(secure, &authority, path);
+        for (name, value) in field_lines(lines) {
+            if name.eq_ignore_ascii_case(b"location")
+                || name.eq_ignore_ascii_case(b"content-location")
+            {
+                count += self.invalidate_reference(secure, &authority, value);
+            }
+        }
+        count
+    }
+
+    /// What a reference names, if it is of this origin.
+    fn invalidate_reference(&mut self, secure: bool, authority: &[u8], reference: &[u8]) -> usize {
+        let end = reference.iter().position(|&byte| byte == b'#').unwrap_or(reference.len());
+        let reference = &reference[..end];
+        let uri = match reference.strip_prefix(b"//") {
+            Some(rest) => Some(split_authority(rest)),
+            None => split_uri(reference, secure),
+        };
+        match uri {
+            Some((other, path)) if key::normalize(other, secure) == authority => {
+                self.invalidate_path(secure, authority, path)
+            }
+            None if reference.starts_with(b"/") => {
+                self.invalidate_path(secure, authority, reference)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Under both forms of its target.
+    fn invalidate_path(&mut self, secure: bool, authority: &[u8], path: &[u8]) -> usize {
+        // An empty path is "/" (RFC 9110, section 4.2.3).
+        let path = if path.starts_with(b"/") { path } else { &[b"/", path].concat() };
+        let absolute = [key::scheme(secure), authority, path].concat();
+        let mut count = 0;
+        for target in [path, &absolute] {
+            key::write(&mut self.key, secure, authority, target);
+            if let Some(resource) = self.store.find(&self.key) {
+                count += self.invalidate_resource(resource);
+            }
+        }
+        count
+    }
+
+    fn invalidate_resource(&mut self, resource: usize) -> usize {
+        let Some(found) = self.store.resource_mut(resource) else { return 0 };
+        let leads = [std::mem::take(&mut found.flights), std::mem::take(&mut found.loners)];
+        let variants = std::mem::take(&mut found.variants);
+        for index in leads.into_iter().flatten() {
+            let Some(leading) = self.leads.at_mut(index) else { continue };
+            leading.resource = None;
+            if let Some(deadline) = leading.deadline.take() {
+                self.deadlines.remove(&(deadline, index));
+            }
+            let waiters = std::mem::take(&mut leading.waiters);
+            self.wake(waiters, Then::LookUp);
+        }
+        for &id in &variants {
+            self.store.remove(id);
+        }
+        self.store.tidy(resource);
+        self.statistics.invalidations += variants.len() as u64;
+        variants.len()
+    }
+}
+
+/// RFC 9110, section 9.2.1, and the registry of methods.
+fn is_safe(method: Method) -> bool {
+    use Method::{Get, Head, Options, Propfind, Report, Search, Trace};
+    matches!(method, Get | Head | Options | Propfind | Report | Search | Trace)
+}
+
+/// Authority, and path and query, of an absolute URI of this scheme.
+fn split_uri(uri: &[u8], secure: bool) -> Option<(&[u8], &[u8])> {
+    let scheme = key::scheme(secure);
+    let (start, rest) = uri.split_at_checked(scheme.len())?;
+    start.eq_ignore_ascii_case(scheme).then(|| split_authority(rest))
+}
+
+fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
+    rest.split_at(rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len()))
+}

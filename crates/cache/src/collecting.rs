@@ -1,0 +1,190 @@
+//! A response on its way to become an entry.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::date;
+use crate::entry::Entry;
+use crate::policy::Decision;
+use crate::request::Credentials;
+use crate::response::ResponseHead;
+
+/// Fields that belong to one message or one connection (RFC 9111, section 3.1; RFC 9110, section 7.6.1), and
+/// those that are made anew.
+const NOT_KEPT: [&[u8]; 13] = [
+    b"age",
+    b"cache-status",
+    b"connection",
+    b"content-length",
+    b"keep-alive",
+    b"proxy-authenticate",
+    b"proxy-authentication-info",
+    b"proxy-authorization",
+    b"proxy-connection",
+    b"te",
+    b"trailer",
+    b"transfer-encoding",
+    b"upgrade",
+];
+
+/// Fields of a 304 (RFC 9110, section 15.4.5). `Last-Modified` is for a response without a tag.
+const NOT_MODIFIED: [&[u8]; 6] =
+    [b"cache-control", b"content-location", b"date", b"etag", b"expires", b"vary"];
+
+/// A response whose body is being collected.
+#[derive(Debug)]
+pub(crate) struct Collecting {
+    head: Vec<u8>,
+    not_modified: Vec<u8>,
+    body: Vec<u8>,
+    decision: Decision,
+    values: Vec<u8>,
+    /// When the head arrived.
+    arrived: Duration,
+    wall: i64,
+    status: u16,
+    /// What `Content-Length` said.
+    length: Option<u64>,
+    modified: i64,
+}
+
+impl Collecting {
+    pub(crate) fn new(
+        head: &ResponseHead<'_>,
+        decision: Decision,
+        values: Vec<u8>,
+        arrived: Duration,
+        wall: i64,
+    ) -> Self {
+        let dated = head.date.is_some();
+        let nominated = nominated(head);
+        let kept = |name: &[u8]| {
+            let is = |other: &&[u8]| name.eq_ignore_ascii_case(other);
+            !NOT_KEPT.iter().any(is)
+                && !nominated.iter().any(is)
+                && (dated || !name.eq_ignore_ascii_case(b"date"))
+        };
+        let mut own = head.status_line.to_vec();
+        let mut not_modified = b"HTTP/1.1 304 Not Modified\r\n".to_vec();
+        let tagged = head.fields().any(|(name, _)| name.eq_ignore_ascii_case(b"etag"));
+        for line in head.lines.split_inclusive(|&byte| byte == b'\n') {
+            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+            if !kept(name) {
+                continue;
+            }
+            own.extend_from_slice(line);
+            if NOT_MODIFIED.iter().any(|field| name.eq_ignore_ascii_case(field))
+                || !tagged && name.eq_ignore_ascii_case(b"last-modified")
+            {
+                not_modified.extend_from_slice(line);
+            }
+        }
+        if !dated {
+            // RFC 9110, section 6.6.1.
+            let line = format!("Date: {}\r\n", date::render(wall));
+            own.extend_from_slice(line.as_bytes());
+            not_modified.extend_from_slice(line.as_bytes());
+        }
+        let modified = head.last_modified.or(head.date).unwrap_or(wall);
+        let (status, length) = (head.status, head.length);
+        let body = Vec::new();
+        Self {
+            head: own,
+            not_modified,
+            body,
+            decision,
+            values,
+            arrived,
+            wall,
+            status,
+            length,
+            modified,
+        }
+    }
+
+    /// Bytes of the whole response as far as they are known, and with so many more of the body.
+    pub(crate) fn bytes_with(&self, more: usize) -> usize {
+        let body = self.announced().max(self.body.len() + more);
+        (self.head.len() + self.not_modified.len()).saturating_add(body)
+    }
+
+    /// What `Content-Length` said.
+    fn announced(&self) -> usize {
+        self.length.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX))
+    }
+
+    /// What is held.
+    pub(crate) fn held(&self) -> usize {
+        self.head.capacity() + self.not_modified.capacity() + self.body.capacity()
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        if self.body.is_empty() {
+            // A short response comes in one piece, a longer one with its length.
+            self.body.reserve_exact(self.announced().max(bytes.len()));
+        }
+        self.body.extend_from_slice(bytes);
+    }
+
+    /// `None` if the body is not as long as its head says (RFC 9111, section 3.3), or may not be.
+    pub(crate) fn finish(self) -> Option<Entry> {
+        let Self { mut head, not_modified, body, decision, .. } = self;
+        if self.length.is_some_and(|length| length != body.len() as u64) {
+            return None;
+        }
+        if self.status == 204 {
+            // RFC 9110, sections 8.6 and 15.3.5.
+            if !body.is_empty() {
+                return None;
+            }
+        } else {
+            head.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        let tag = tag(&head);
+        let heads = [head.len(), head.len() + not_modified.len()];
+        let fresh_until = self.arrived.saturating_add(decision.fresh);
+        Some(Entry {
+            bytes: [head, not_modified, body].concat().into(),
+            heads,
+            tag,
+            modified: self.modified,
+            stored_wall: self.wall,
+            stored: self.arrived,
+            age: decision.age,
+            fresh_until,
+            usable_until: fresh_until.saturating_add(decision.stale_while_revalidate),
+            early: fresh_until.saturating_sub(decision.fresh / 10),
+            vary: decision.vary,
+            values: self.values.into(),
+            permits: Credentials {
+                authorization: decision.for_authorization,
+                cookie: decision.for_cookie,
+            },
+            status: self.status,
+        })
+    }
+}
+
+/// The fields that `Connection` names.
+fn nominated<'a>(head: &ResponseHead<'a>) -> Vec<&'a [u8]> {
+    head.fields()
+        .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))
+        .flat_map(|(_, value)| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii))
+        .collect()
+}
+
+/// Where the value of the first `ETag` stands.
+fn tag(head: &[u8]) -> Option<Range<usize>> {
+    let mut at = 0;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        if let Some((name, value)) = line.split_at_checked(b"etag:".len())
+            && name.eq_ignore_ascii_case(b"etag:")
+        {
+            let start = at + name.len() + (value.len() - value.trim_ascii_start().len());
+            let length = value.trim_ascii().len();
+            return Some(start..start + length);
+        }
+        at += line.len();
+    }
+    None
+}

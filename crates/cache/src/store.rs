@@ -1,0 +1,256 @@
+//! Where entries are: found by key and variant, ordered by their last use.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slab::Slab;
+
+use crate::entry::Entry;
+use crate::request::Credentials;
+use crate::vary::Vary;
+
+/// The end of the list.
+const NONE: usize = usize::MAX;
+
+/// What is known under one key. It is there as long as it has anything.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    pub(crate) key: Arc<[u8]>,
+    /// The most recent one first.
+    pub(crate) variants: Vec<usize>,
+    /// Leads that others wait for, or may.
+    pub(crate) flights: Vec<usize>,
+    /// Leads that nobody waits for any more.
+    pub(crate) loners: Vec<usize>,
+}
+
+/// An entry and its place in the order of use.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) entry: Arc<Entry>,
+    /// Tells it from others that had its place.
+    pub(crate) serial: u64,
+    /// Nobody is told to renew it before this time.
+    pub(crate) renew_from: Duration,
+    pub(crate) hits: u64,
+    resource: usize,
+    cost: usize,
+    newer: usize,
+    older: usize,
+}
+
+/// All of it. The hash is keyed anew in each process, so that nobody can send targets that collide.
+#[derive(Debug)]
+pub(crate) struct Store {
+    keys: HashMap<Arc<[u8]>, usize, RandomState>,
+    resources: Slab<Resource>,
+    nodes: Slab<Node>,
+    newest: usize,
+    oldest: usize,
+    bytes: usize,
+    serial: u64,
+}
+
+impl Store {
+    pub(crate) fn new() -> Self {
+        Self {
+            keys: HashMap::new(),
+            resources: Slab::new(),
+            nodes: Slab::new(),
+            newest: NONE,
+            oldest: NONE,
+            bytes: 0,
+            serial: 0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A hash for keeping something else about a key.
+    pub(crate) fn hash(&self, key: &[u8], credentials: Credentials) -> u64 {
+        self.keys.hasher().hash_one((key, credentials))
+    }
+
+    pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
+        self.keys.get(key).copied()
+    }
+
+    pub(crate) fn find_or_add(&mut self, key: &[u8]) -> usize {
+        if let Some(resource) = self.find(key) {
+            return resource;
+        }
+        let key: Arc<[u8]> = key.into();
+        let (variants, flights, loners) = (Vec::new(), Vec::new(), Vec::new());
+        let resource = Resource { key: Arc::clone(&key), variants, flights, loners };
+        let resource = self.resources.insert(resource);
+        self.keys.insert(key, resource);
+        resource
+    }
+
+    pub(crate) fn resource(&self, resource: usize) -> Option<&Resource> {
+        self.resources.get(resource)
+    }
+
+    pub(crate) fn resource_mut(&mut self, resource: usize) -> Option<&mut Resource> {
+        self.resources.get_mut(resource)
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = (usize, &Resource)> {
+        self.resources.iter()
+    }
+
+    pub(crate) fn node(&self, id: usize) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    pub(crate) fn node_mut(&mut self, id: usize) -> Option<&mut Node> {
+        self.nodes.get_mut(id)
+    }
+
+    /// What `Vary` the most recent response had: the best guess at what the next one has.
+    pub(crate) fn last_vary(&self, resource: usize) -> Vary {
+        let newest = self.resources.get(resource).and_then(|found| found.variants.first());
+        newest
+            .and_then(|&id| self.nodes.get(id))
+            .map(|node| node.entry.vary.clone())
+            .unwrap_or_default()
+    }
+
+    /// The entry that fits a request with these field lines, usable or not (RFC 9111, section 4.1). One
+    /// without `Vary` fits every request, but comes behind those that fit by their `Vary`, and gives
+    /// way to a more recent one that has some: the resource varies, that response just did not say so.
+    /// `values` is scratch memory.
+    pub(crate) fn select(
+        &self,
+        resource: usize,
+        lines: &[u8],
+        values: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let (mut written, mut plain) = (None, None);
+        for &id in &self.resources.get(resource)?.variants {
+            let entry = &self.nodes.get(id)?.entry;
+            if entry.vary.is_empty() {
+                if written.is_none() {
+                    plain = Some(id);
+                }
+                continue;
+            }
+            if written != Some(&entry.vary) {
+                entry.vary.write_values(lines, values);
+                written = Some(&entry.vary);
+            }
+            if *entry.values == values[..] {
+                return Some(id);
+            }
+        }
+        plain
+    }
+
+    /// Puts an entry in the place of the one that it replaces; gives how many of the others of this resource had to
+    /// leave, as there may be only so many.
+    pub(crate) fn insert(
+        &mut self,
+        resource: usize,
+        entry: Arc<Entry>,
+        max_variants: usize,
+    ) -> usize {
+        let Some(found) = self.resources.get(resource) else { return 0 };
+        let cost = entry.cost() + found.key.len();
+        let same = found.variants.iter().copied().find(|&id| {
+            let known = &self.nodes[id].entry;
+            known.vary == entry.vary && known.values == entry.values
+        });
+        if let Some(same) = same {
+            self.remove(same);
+        }
+        self.serial += 1;
+        let id = self.nodes.insert(Node {
+            entry,
+            serial: self.serial,
+            renew_from: Duration::ZERO,
+            hits: 0,
+            resource,
+            cost,
+            newer: NONE,
+            older: NONE,
+        });
+        self.bytes += cost;
+        self.link(id);
+        let found = &mut self.resources[resource];
+        found.variants.insert(0, id);
+        let mut surplus = found.variants.split_off(max_variants.max(1).min(found.variants.len()));
+        let count = surplus.len();
+        surplus.drain(..).for_each(|id| self.remove(id));
+        count
+    }
+
+    /// Uses an entry.
+    pub(crate) fn touch(&mut self, id: usize) -> &Arc<Entry> {
+        if self.newest != id {
+            self.unlink(id);
+            self.link(id);
+        }
+        let node = &mut self.nodes[id];
+        node.hits += 1;
+        &node.entry
+    }
+
+    /// Removes an entry; its resource stays.
+    pub(crate) fn remove(&mut self, id: usize) {
+        self.unlink(id);
+        let node = self.nodes.remove(id);
+        self.bytes -= node.cost;
+        if let Some(resource) = self.resources.get_mut(node.resource) {
+            resource.variants.retain(|&variant| variant != id);
+        }
+    }
+
+    /// Removes the entry that was used longest ago.
+    pub(crate) fn evict(&mut self) -> bool {
+        let Some(node) = self.nodes.get(self.oldest) else { return false };
+        let resource = node.resource;
+        self.remove(self.oldest);
+        self.tidy(resource);
+        true
+    }
+
+    /// Forgets a resource that has nothing any more.
+    pub(crate) fn tidy(&mut self, resource: usize) {
+        let Some(found) = self.resources.get(resource) else { return };
+        if found.variants.is_empty() && found.flights.is_empty() && found.loners.is_empty() {
+            let Resource { key, .. } = self.resources.remove(resource);
+            self.keys.remove(&key);
+        }
+    }
+
+    /// As the newest.
+    fn link(&mut self, id: usize) {
+        let older = std::mem::replace(&mut self.newest, id);
+        (self.nodes[id].newer, self.nodes[id].older) = (NONE, older);
+        match self.nodes.get_mut(older) {
+            Some(node) => node.newer = id,
+            None => self.oldest = id,
+        }
+    }
+
+    fn unlink(&mut self, id: usize) {
+        let (newer, older) = (self.nodes[id].newer, self.nodes[id].older);
+        match self.nodes.get_mut(newer) {
+            Some(node) => node.older = older,
+            None => self.newest = older,
+        }
+        match self.nodes.get_mut(older) {
+            Some(node) => node.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+}
