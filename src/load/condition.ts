@@ -11,6 +11,8 @@ export interface Condition {
   failure(result: LoadResult): string | null;
   /** What is held against the bound: milliseconds, a number, or a share; `null` without a sample. */
   measured(result: LoadResult): number | null;
+  /** What `measured` is held against. */
+  bound: number;
   /** What it is about: `p99`, `errors`, ... */
   metric: string;
   /** Of a percentile of a distribution: which, from 0 to 1, and the time that it is held against. */
@@ -54,6 +56,7 @@ export function parseCondition(text: string, given: string): Condition {
     quantile,
     boundMs,
     measured: measure.read,
+    bound: measure.bound,
     failure(result) {
       const value = measure.read(result);
       if (value !== null && compare(value, comparison, measure.bound)) return null;

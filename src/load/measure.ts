@@ -78,7 +78,7 @@ export async function measure({
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
     const result = resultOf({ plan, outcome, phases, server, ...why, otherPorts });
     const { ok, statusErrors } = result.requests;
-    const completed = ok + statusErrors + outcome.warmup.completedLater;
+    const completed = ok + statusErrors + result.warmup.completedLater;
     return { result, fromMs: phases.from, toMs: phases.to, completed };
   } catch (error) {
     readServer?.(0, 0);

@@ -32,7 +32,11 @@ export function resultOf(finished: Finished): LoadResult {
     startedAt: phases.startedAt.toISOString(),
     ...measured,
     interrupted,
-    warmup: { durationMs: phases.warmupMs, requests: outcome.warmup.requests },
+    warmup: {
+      durationMs: phases.warmupMs,
+      requests: outcome.warmup.requests,
+      completedLater: outcome.warmup.completedLater,
+    },
     generator: { ...measured.generator, clientBound: reasons.length > 0, reasons },
     ...(server && { server }),
     warnings: [],

@@ -120,7 +120,12 @@ export interface LoadResult {
   /** Ended early by the caller: its signal, Ctrl-C. */
   interrupted: boolean;
   /** Load before the measurement, as long as planned unless the run ended in it. */
-  warmup: { durationMs: number; requests: number };
+  warmup: {
+    durationMs: number;
+    requests: number;
+    /** Responses to them that came in the measurement: part of `throughput` and `series`, and of nothing else. */
+    completedLater: number;
+  };
   /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
   requests: {
     sent: number;

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import type { ServerProcess } from '../process/command.js';
+import type { Endpoint } from '../process/endpoint.js';
 import { checkOptions } from '../shape.js';
 import { DEFAULTS } from './defaults.js';
 import { type Measured, measure } from './measure.js';
@@ -18,15 +19,20 @@ export interface RunSettings {
    * are not kept.
    */
   nudge?: boolean;
+  /** Another server of the same kind: half of the connections go there, with the same requests. */
+  alsoAt?: Endpoint;
 }
 
 /** Carries a run out, its command's server included; rejects as `load()` does. */
 export async function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<Measured> {
   checkOptions(options, LOAD_OPTIONS);
   const { command, signal } = options;
-  const { snapshots = new Snapshots(), nudge = false } = settings;
+  const { snapshots = new Snapshots(), nudge = false, alsoAt } = settings;
   signal?.throwIfAborted();
-  const planFor = async (server?: string) => withNudge(await planOf(options, server), nudge);
+  const planFor = async (server?: string) => {
+    const plan = withNudge(await planOf(options, server), nudge);
+    return alsoAt ? withSecond(plan, alsoAt) : plan;
+  };
   if (!command) return measure({ options, plan: await planFor(), command: null, snapshots });
 
   // What cannot be run is refused before anything is started, though the port may not be known yet.
@@ -47,6 +53,21 @@ export async function runLoad(options: LoadOptions, settings: RunSettings = {}):
 
 function withNudge(plan: Plan, nudge: boolean): Plan {
   return { ...plan, native: { ...plan.native, nudge } };
+}
+
+/** Each request once more for the other server; what it says of its host stays. */
+function withSecond(plan: Plan, { host, port }: Endpoint): Plan {
+  const { origins, requests } = plan.native;
+  const others = origins.map(({ unixPath, ...origin }) => ({ ...origin, host, port }));
+  const shifted = requests.map((it) => ({ ...it, origin: it.origin + origins.length }));
+  return {
+    ...plan,
+    native: {
+      ...plan.native,
+      origins: [...origins, ...others],
+      requests: [...requests, ...shifted],
+    },
+  };
 }
 
 function portOf({ native }: Plan): number {

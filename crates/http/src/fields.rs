@@ -204,8 +204,16 @@ fn equal(word: u64, byte: u8) -> u64 {
 /// The fields of whole lines that a parser of this crate has passed: names, and values without white
 /// space around them.
 pub fn field_lines(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    lines.split(|&byte| byte == b'\n').filter_map(|line| {
-        let colon = memchr::memchr(b':', line)?;
-        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    let mut rest = lines;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            if let Some(colon) = memchr::memchr(b':', line) {
+                return Some((&line[..colon], line[colon + 1..].trim_ascii()));
+            }
+        }
+        None
     })
 }

@@ -45,7 +45,7 @@ fn main() -> Result<(), RunError> {
     };
     let outcome = Run::new(plan).run(&mut |_| ())?;
     let counts = &outcome.total.counts;
-    let rate = counts.completed() as f64 / outcome.duration.as_secs_f64();
+    let rate = counts.arrived() as f64 / outcome.duration.as_secs_f64();
     println!("{rate:.0} requests/s, {} ok, {} failed", counts.ok, counts.failures());
     println!(
         "p50 {:?}, p99 {:?}",

@@ -103,10 +103,17 @@ impl Counts {
             .filter(|(_, count, _)| *count > 0)
     }
 
-    /// Responses, whatever their status.
+    /// Responses to requests of the measurement, whatever their status.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.ok + self.status_errors
+    }
+
+    /// Responses that came within the measurement, also to requests of the warm-up: what throughput is made of. Those to
+    /// its last requests come after its end, those to the warm-up's last ones in their stead.
+    #[must_use]
+    pub fn arrived(&self) -> u64 {
+        self.completed() + self.completed_of_warmup
     }
 
     /// Status errors, transport errors and timeouts.

@@ -48,7 +48,7 @@ impl Series {
             self.open.push_back(OpenWindow::default());
         }
         let window = &mut self.open[at];
-        window.completed += tally.counts.completed();
+        window.completed += tally.counts.arrived();
         window.errors += tally.counts.failures();
         if tally.latency.count() > 0 {
             **window.latency.get_or_insert_default() += &tally.latency;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::{Add, Sub};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A point on a clock: nanoseconds since its origin. 584 years fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +62,15 @@ impl Clock for Monotonic {
     fn now(&self) -> Nanos {
         Nanos::default() + self.origin.elapsed()
     }
+}
+
+/// Seconds since 1970 by the system's wall clock, which may jump: to read dates that others have written, and for nothing
+/// that measures.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+pub fn wall_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
 /// A clock that moves when told to, for tests.

@@ -249,6 +249,13 @@ impl ServerTls {
         })
     }
 
+    /// The name of the server that the client has asked for, and whether it has shown a certificate.
+    #[must_use]
+    pub fn asked(&self) -> (Option<&str>, bool) {
+        let State::Session(session, _) = &self.state else { return (None, false) };
+        (session.server_name(), session.peer_certificates().is_some_and(|shown| !shown.is_empty()))
+    }
+
     /// The client's certificates, its own first.
     #[must_use]
     pub fn certificates(&self) -> Vec<Vec<u8>> {
