@@ -54,6 +54,82 @@ export interface NativeBytes {
   received: number
 }
 
+/** A stored response. */
+export interface NativeCacheEntry {
+  /** Through TLS or not. */
+  secure: boolean
+  /** `Host`. */
+  host: string
+  /** The request-target. */
+  target: string
+  /** The fields that it depends on, as `Vary` has them; empty: none. */
+  vary: string
+  /** Status code. */
+  status: number
+  /** Bytes of the body. */
+  bytes: number
+  /** Seconds. */
+  age: number
+  /** How much longer it is fresh. */
+  freshForMs: number
+  /** How often it was used. */
+  hits: number
+}
+
+/** What is stored, and how much. */
+export interface NativeCacheSettings {
+  /** How long responses are fresh that do not say so; missing: those are not stored. */
+  durationMs?: number
+  /** Bytes of all entries. */
+  maxBytes: number
+  /** Bytes of one. */
+  maxEntryBytes: number
+  /** Variants of one URI. */
+  maxVariants: number
+  /** How long a request waits for the response to another. */
+  maxWaitMs: number
+  /** One request renews an entry before it ends. */
+  earlyRefresh: boolean
+  /** `Cache-Control` of requests is heeded. */
+  obeyRequests: boolean
+  /** Answers have a `Cache-Status`. */
+  tellsHits: boolean
+}
+
+/** What a server's cache has done. Counts since the server was made; from `entries` on as of now. */
+export interface NativeCacheStatistics {
+  /** Requests that were looked up; one that has waited is looked up again. */
+  lookups: number
+  /** Answered from the cache. */
+  hits: number
+  /** Of the hits: with 304. */
+  notModified: number
+  /** Of the hits: with a stale response that is being renewed. */
+  stale: number
+  /** Sent to the application to be stored. */
+  misses: number
+  /** Sent to the application to renew an entry. */
+  refreshes: number
+  /** Requests that waited for the response to another. */
+  waits: number
+  /** Past the cache, by reason. */
+  passes: Record<string, number>
+  /** Responses that were stored. */
+  stores: number
+  /** Responses that were not, by reason. */
+  notStored: Record<string, number>
+  /** Entries that left for want of room. */
+  evictions: number
+  /** Entries that were removed by unsafe methods or by order. */
+  invalidations: number
+  /** Entries. */
+  entries: number
+  /** Their bytes, with what it takes to find them. */
+  bytes: number
+  /** Requests that wait. */
+  waiting: number
+}
+
 /** A certificate with its key, both PEM. */
 export interface NativeCertificate {
   /** The certificate. */
@@ -390,6 +466,18 @@ export interface NativeRequests {
   notSent: NativeNotSent
 }
 
+/** Entries to be removed; what is missing is the same for all. */
+export interface NativeSelection {
+  /** Through TLS or not. */
+  secure?: boolean
+  /** `Host`, in any form. */
+  host?: string
+  /** Path and query. */
+  path?: string
+  /** What path and query begin with. */
+  prefix?: string
+}
+
 /** The limits of a server. */
 export interface NativeSettings {
   /** Bytes of a head. */
@@ -406,6 +494,14 @@ export interface NativeSettings {
   tcpKeepAliveMs: number
   /** How long TLS handshakes may take; missing: no TLS. */
   handshakeMs?: number
+  /** What answers from the cache say about how long a connection stays; missing: nothing. */
+  keepAliveSeconds?: number
+  /** Each request has to be told, since they are counted. */
+  countsRequests: boolean
+  /** Each connection has to be told before anything is answered. */
+  screens: boolean
+  /** The output cache; missing: off. */
+  cache?: NativeCacheSettings
 }
 
 /** Connections that are slower than they have to be. */
@@ -512,6 +608,18 @@ export declare function stackAddServer(settings: NativeSettings): number
 /** Takes a connected socket, whose descriptor is duplicated. */
 export declare function stackAdopt(server: number, fd: number): number
 
+/** Removes entries; gives how many there were. Without a selection: all. */
+export declare function stackCacheDelete(server: number, selection?: NativeSelection | undefined | null): number
+
+/** What is stored, so many entries at most. */
+export declare function stackCacheEntries(server: number, most: number): Array<NativeCacheEntry>
+
+/** How long the response to a request is fresh; `request` counts those of the connection from zero. */
+export declare function stackCacheFor(connection: number, request: number, freshMs: number): void
+
+/** What a server's cache has done; missing: there is no such server. */
+export declare function stackCacheStatistics(server: number): NativeCacheStatistics | null
+
 /** The certificates that a client has shown, its own first. DER. */
 export declare function stackCertificates(connection: number): Array<Buffer>
 
@@ -526,6 +634,9 @@ export declare function stackClose(connection: number, reset: boolean): void
 
 /** Accepts no more. */
 export declare function stackCloseListener(listener: number): void
+
+/** Starts or ends the thread that serves what needs no JavaScript while this thread is busy. */
+export declare function stackCompanion(on: boolean): void
 
 /** Changes a server's limits. */
 export declare function stackConfigure(server: number, settings: NativeSettings): void
@@ -544,6 +655,9 @@ export declare function stackFunctions(): { send(connection: number, length: num
 
 /** Connections on which nothing is under way. */
 export declare function stackIdle(server: number): Array<number>
+
+/** Milliseconds since a connection became idle; missing: it is not. */
+export declare function stackIdleFor(connection: number): number | null
 
 /** Connections whose request takes too long to arrive; 0: no limit. */
 export declare function stackLate(server: number, headMs: number, wholeMs: number): Array<number>

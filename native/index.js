@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCertificates, stackChoose, stackClose, stackCloseListener, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -781,16 +781,22 @@ export { selfSignedCertificate }
 export { stackAddresses }
 export { stackAddServer }
 export { stackAdopt }
+export { stackCacheDelete }
+export { stackCacheEntries }
+export { stackCacheFor }
+export { stackCacheStatistics }
 export { stackCertificates }
 export { stackChoose }
 export { stackClose }
 export { stackCloseListener }
+export { stackCompanion }
 export { stackConfigure }
 export { stackEnd }
 export { stackExport }
 export { stackFatal }
 export { stackFunctions }
 export { stackIdle }
+export { stackIdleFor }
 export { stackLate }
 export { stackListen }
 export { stackPause }

@@ -30,7 +30,6 @@ const NOT_TAKEN: Refusals = {
   poisson: 'arrivals are random already; evenly spaced ones are --even',
   pipelining: 'capacity has one request in flight per connection',
   'think-time': 'capacity has no think time',
-  html: 'the result is printed, or written as JSON by -o FILE',
   strict: 'where the generator was the limit the report says so',
   'fail-on': 'an objective is --slo',
   latency: 'the report of a load shows it',

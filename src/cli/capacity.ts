@@ -24,7 +24,8 @@ export async function capacityCommand(args: string[]): Promise<number> {
     );
   }
   if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
-  if (invocation.output !== undefined) checkWritable(invocation.output);
+  const { output, html } = invocation;
+  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
   return runAndReport(invocation);
 }
 
@@ -68,7 +69,7 @@ async function shown(run: CapacityRun, wanted: boolean): Promise<CapacityResult>
 
 async function report(
   result: CapacityResult,
-  { json, output, notes }: CapacityInvocation,
+  { json, output, html, notes }: CapacityInvocation,
 ): Promise<void> {
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
@@ -77,6 +78,9 @@ async function report(
     console.log(capacityText(result, textOptions(notes)));
   }
   if (output !== undefined) writeFileSync(output, asJson);
+  if (html === undefined) return;
+  const { capacityPage } = await import('../report/capacity/html.js');
+  writeFileSync(html, capacityPage(result));
 }
 
 function exitCode({ sweep, search }: CapacityResult): number {

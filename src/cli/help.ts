@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
+import { CACHE_FLAGS } from './cache.js';
 import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './capacity-flags.js';
 import { EXIT_CODES } from './exit.js';
 import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
@@ -11,6 +12,8 @@ const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can 
 const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
+const CACHE_USAGE = form('millrace cache [PID] [flags]', 'output caches of running processes');
+
 /** The forms of the command line, a line each; for help and reference page. */
 export const USAGE = [
   form('millrace [load] [flags] URL...', 'load a server and measure it'),
@@ -18,6 +21,7 @@ export const USAGE = [
   EXPLAIN_USAGE,
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
+  CACHE_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
 ];
@@ -68,10 +72,15 @@ export function testServerHelpText(): string {
   return [usage([TEST_SERVER_USAGE]), ...TEST_SERVER_FLAGS.map(row)].join('\n');
 }
 
+/** What `millrace cache --help` prints. */
+export function cacheHelpText(): string {
+  return [usage([CACHE_USAGE]), ...CACHE_FLAGS.map(row)].join('\n');
+}
+
 /** All about the flag of that name, with or without dashes. */
 export function flagHelp(given: string): string {
   const own: Flag<never>[] = [...OWN_FLAGS, ...CAPACITY_OWN_FLAGS];
-  const flags: Flag<never>[] = [...LOAD_FLAGS, ...own, ...TEST_SERVER_FLAGS];
+  const flags: Flag<never>[] = [...LOAD_FLAGS, ...own, ...TEST_SERVER_FLAGS, ...CACHE_FLAGS];
   const name = given.replace(/^--?/, '');
   const found = flags.filter((flag) => namesOf(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');

@@ -23,6 +23,7 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'testserver') return (await import('./testserver.js')).testServerCommand(rest);
   if (first === 'explain') return (await import('./explain.js')).explainCommand(rest);
   if (first === 'capacity') return (await import('./capacity.js')).capacityCommand(rest);
+  if (first === 'cache') return (await import('./cache.js')).cacheCommand(rest);
   const { loadCommand } = await import('./load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
@@ -33,7 +34,7 @@ function asksFor(flags: string[], args: string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
 }
 
-const TOPICS = ['testserver', 'explain', 'capacity'];
+const TOPICS = ['testserver', 'explain', 'capacity', 'cache'];
 
 async function help(topic: string | undefined): Promise<number> {
   const help = await import('./help.js');
@@ -41,6 +42,7 @@ async function help(topic: string | undefined): Promise<number> {
   else if (topic === 'testserver') console.log(help.testServerHelpText());
   else if (topic === 'explain') console.log(help.explainHelpText());
   else if (topic === 'capacity') console.log(help.capacityHelpText());
+  else if (topic === 'cache') console.log(help.cacheHelpText());
   else console.log(help.flagHelp(topic));
   return EXIT.ok;
 }

@@ -12,6 +12,7 @@ export const UNSURE = 8;
 export const IDLE = 9;
 export const ACCEPT_FAILED = 10;
 export const RAW = 11;
+export const ANSWERED = 15;
 
 /** Flags of a request. The number of its fields stands above them. */
 export const FLAG_KEEP_ALIVE = 1;
@@ -19,6 +20,7 @@ export const FLAG_HTTP_1_0 = 2;
 export const FLAG_BODY = 4;
 export const FLAG_EXPECT = 8;
 export const FLAG_HOST = 16;
+export const FLAG_STORED = 32;
 export const FIELDS_SHIFT = 8;
 
 /** What is unusual in bytes that the reactor does not judge. */

@@ -1,5 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import http from 'node:http';
+import { setLead } from './cache-duration.js';
 import {
   FIELDS_SHIFT,
   FLAG_BODY,
@@ -7,6 +8,7 @@ import {
   FLAG_HOST,
   FLAG_HTTP_1_0,
   FLAG_KEEP_ALIVE,
+  FLAG_STORED,
 } from './event.js';
 import { setHead } from './head.js';
 import {
@@ -48,6 +50,7 @@ export function begin(
   setHead(request, head, flags >> FIELDS_SHIFT);
   home.requests++;
   home.inFlight++;
+  const number = socket.told++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
   if (socket.timeout > 0) resetTimeout(socket);
   socket.incoming.push(request);
@@ -61,6 +64,10 @@ export function begin(
   response.shouldKeepAlive = keepAlive;
   const keyed = response as unknown as Record<symbol, unknown>;
   keyed[kConnection] = socket;
+  if (home.caches) {
+    if ((flags & FLAG_STORED) !== 0) setLead(response, socket, number);
+    if (home.tellsCache) response.setHeader('Cache-Status', cacheStatus(flags));
+  }
   if (home.uniqueHeaders !== null) keyed[kUniqueHeaders] = home.uniqueHeaders;
   if (started.hasSubscribers) started.publish({ request, response, socket, server });
   if (socket._httpMessage === null) {
@@ -77,6 +84,11 @@ export function begin(
     answer(home, socket, request, response, flags);
   }
   if ((flags & FLAG_BODY) === 0) complete(request);
+}
+
+/** RFC 9211: the cache has forwarded the request. */
+function cacheStatus(flags: number): string {
+  return (flags & FLAG_STORED) !== 0 ? 'millrace; fwd=miss' : 'millrace; fwd=bypass';
 }
 
 function closeReadable(request: Incoming): void {

@@ -22,6 +22,7 @@ export function handOver(
 ): void {
   if (socket.id < 0) return;
   flush();
+  if (home.caches) socket.countQueued();
   if (socket.queued > 0) {
     // What has been sent leaves first.
     socket.afterWrite(() => handOver(home, socket, bytes, reason, made));

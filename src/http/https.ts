@@ -6,18 +6,18 @@
 import type http from 'node:http';
 import https from 'node:https';
 import { packageVersion } from '../load/version.js';
-import type { StackLimits } from './limits.js';
 import { installSecure } from './listen.js';
+import type { StackOptions } from './options.js';
 import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
 
 type Listener = http.RequestListener;
-type Options = https.ServerOptions & Partial<StackLimits>;
+type Options = https.ServerOptions & StackOptions;
 
 /** As `https.Server`, callable with and without `new`. */
 const Server = serverClass<https.Server, https.ServerOptions>(https.Server, installSecure);
 
-/** As `https.createServer`; the options may hold limits of the stack. */
+/** As `https.createServer`; the options may hold those of the stack. */
 function createServer(options?: Options | Listener, listener?: Listener): https.Server {
   return new Server(options, listener);
 }

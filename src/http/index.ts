@@ -5,19 +5,21 @@
  */
 import http from 'node:http';
 import { packageVersion } from '../load/version.js';
+import type { CacheEntry, CacheOptions, CacheSelection, CacheStats, ServerCache } from './cache.js';
 import type { StackLimits } from './limits.js';
 import { install } from './listen.js';
+import type { StackOptions } from './options.js';
 import type { StackStats } from './server.js';
 import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
 
 type Listener = http.RequestListener;
-type Options = http.ServerOptions & Partial<StackLimits>;
+type Options = http.ServerOptions & StackOptions;
 
 /** As `http.Server`, callable with and without `new`. */
 const Server = serverClass<http.Server, http.ServerOptions>(http.Server, install);
 
-/** As `http.createServer`; the options may hold limits of the stack. */
+/** As `http.createServer`; the options may hold those of the stack. */
 function createServer(options?: Options | Listener, listener?: Listener): http.Server {
   return new Server(options, listener);
 }
@@ -43,7 +45,16 @@ function serverFactory(handler: Listener, options: FactoryOptions = {}): http.Se
 }
 
 export * from 'node:http';
-export type { StackLimits, StackStats };
+export type {
+  CacheEntry,
+  CacheOptions,
+  CacheSelection,
+  CacheStats,
+  ServerCache,
+  StackLimits,
+  StackOptions,
+  StackStats,
+};
 export { createServer, Server, serverFactory, slipstream };
 export const millraceVersion: string = packageVersion();
 export default { ...http, createServer, Server, serverFactory, slipstream, millraceVersion };
@@ -52,5 +63,14 @@ declare module 'node:http' {
   interface Server extends StackLimits {
     /** What this server has done so far; `null` if it does not listen natively. */
     stats(): StackStats | null;
+    /** The output cache; empty if it is off. */
+    readonly cache: ServerCache;
+  }
+  interface ServerOptions extends StackOptions {}
+  interface ServerResponse {
+    /**
+     * Seconds for which the output cache keeps this response; 0: it is not stored. To be set before its head is sent.
+     */
+    cacheDuration?: number;
   }
 }

@@ -1,6 +1,8 @@
 import cluster from 'node:cluster';
 import type http from 'node:http';
 import type net from 'node:net';
+import { ServerCache } from './cache.js';
+import { installCacheDuration } from './cache-duration.js';
 import { countRequests } from './hand-over.js';
 import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
@@ -166,7 +168,16 @@ export function install(prototype: object): void {
   target.stats = function () {
     return natives.get(this)?.count() ?? null;
   };
+  const none = new ServerCache(() => -1);
+  Object.defineProperty(prototype, 'cache', {
+    configurable: true,
+    enumerable: false,
+    get(this: http.Server) {
+      return natives.get(this)?.cache ?? none;
+    },
+  });
   if (isOff) return;
+  installCacheDuration();
   installHead();
   installResponse();
   installStoreHeader();

@@ -2,6 +2,7 @@ import { batch } from './batch.js';
 import { fixDate } from './date.js';
 import {
   ACCEPT_FAILED,
+  ANSWERED,
   BODY,
   CLOSED,
   DRAINED,
@@ -17,7 +18,7 @@ import {
 import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
-import { events, functions, input, native, start } from './native.js';
+import { events, input, native, start } from './native.js';
 import { collected, flush, pending, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
@@ -143,7 +144,7 @@ function take(kind: number, id: number, at: number): void {
       break;
     case DRAINED:
       // More may have been sent since.
-      socket.queued = Math.max(0, functions.send(id, 0, 0, false));
+      socket.countQueued();
       socket.home.settle(socket);
       break;
     case UNSURE: {
@@ -157,6 +158,9 @@ function take(kind: number, id: number, at: number): void {
       break;
     case IDLE:
       socket.home.onIdle(socket);
+      break;
+    case ANSWERED:
+      socket.destroySoon();
       break;
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));

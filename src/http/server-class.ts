@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { inherits } from 'node:util';
-import { type StackLimits, takeLimits } from './limits.js';
+import { type StackOptions, takeOptions } from './options.js';
 
 /** `http.Server` or `https.Server` as Node has it: callable with and without `new`. */
 export interface ServerClass<S, O> {
@@ -9,9 +9,9 @@ export interface ServerClass<S, O> {
   readonly prototype: S;
 }
 
-type Options<O> = (O & Partial<StackLimits>) | http.RequestListener;
+type Options<O> = (O & StackOptions) | http.RequestListener;
 
-/** A class of servers like Node's own `base`, on the native stack; its options may hold limits of the stack. */
+/** A class of servers like Node's own `base`, on the native stack; its options may hold those of the stack. */
 export function serverClass<S extends object, O>(
   base: object,
   install: (prototype: object) => void,
@@ -20,7 +20,7 @@ export function serverClass<S extends object, O>(
   function Server(this: S, options?: Options<O>, listener?: http.RequestListener): S {
     if (!(this instanceof Server)) return new made(options, listener);
     construct.call(this, options, listener);
-    takeLimits(this as unknown as http.Server, options);
+    takeOptions(this as unknown as http.Server, options);
     return this;
   }
   const made = Server as unknown as ServerClass<S, O>;

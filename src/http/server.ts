@@ -1,5 +1,8 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
+import { cacheOf, nativeCache, ServerCache } from './cache.js';
+import { wantCompanion } from './companion.js';
+import { offerControl } from './control.js';
 import { Deadlines } from './deadlines.js';
 import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
@@ -39,6 +42,8 @@ export interface StackStats {
     inFlight: number;
     /** So far, on native connections. */
     native: number;
+    /** So far, answered from the output cache. */
+    cached: number;
     /** So far, on connections that were handed over. */
     handedOver: number;
   };
@@ -55,7 +60,7 @@ export interface StackStats {
 /** What is counted as it happens; the rest is known anyway. */
 type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
   connections: Omit<StackStats['connections'], 'open'>;
-  requests: Omit<StackStats['requests'], 'inFlight' | 'native'>;
+  requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached'>;
 };
 
 /** The native side of one `http.Server`. */
@@ -78,6 +83,10 @@ export class NativeServer {
   /** Of the server, when it was last told to the reactor. */
   keepAliveTimeout = -1;
   limits: Readonly<StackLimits>;
+  /** There is an output cache, and its responses say what it did. */
+  caches = false;
+  tellsCache = false;
+  readonly cache = new ServerCache(() => this.id);
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
   readonly messages: MessageClasses;
@@ -86,6 +95,9 @@ export class NativeServer {
   /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
   readonly optimizeEmpty: boolean;
   #settings = '';
+  #screened = false;
+  /** Hits of the caches that went with the server's numbers in the reactor. */
+  #cached = 0;
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
   #unreferenced = new WeakSet<ServerSocket>();
@@ -124,6 +136,9 @@ export class NativeServer {
   retire(): void {
     if (this.id < 0) return;
     servers[this.id] = null;
+    this.#cached = this.#hits();
+    wantCompanion(this, false);
+    offerControl(this, false);
     native.stackRemoveServer(this.id);
     this.id = -1;
     this.#settings = '';
@@ -139,6 +154,12 @@ export class NativeServer {
       keepAliveMs: this.keepAliveMs,
       noDelay: server.noDelay !== false,
       tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
+      ...(positive(server.keepAliveTimeout) && {
+        keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
+      }),
+      countsRequests: positive(server.maxRequestsPerSocket) > 0,
+      screens: this.screens,
+      ...nativeCache(cacheOf(server)),
     };
   }
 
@@ -149,12 +170,24 @@ export class NativeServer {
     return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
   }
 
+  /** The application decides about connections when they have been accepted. */
+  protected get screens(): boolean {
+    const { server } = this;
+    return server.maxConnections != null || server.listenerCount('connection') > 1;
+  }
+
   /** Tells the reactor what the server's properties say now. */
   configure(): void {
     this.limits = limitsOf(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
     this.keepAliveTimeout = this.server.keepAliveTimeout;
+    const cache = cacheOf(this.server);
+    this.caches = cache !== null;
+    this.tellsCache = cache?.status === true;
+    this.#screened = this.screens;
     if (this.id < 0) return;
+    wantCompanion(this, cache?.whileBusy === true);
+    offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
@@ -185,9 +218,19 @@ export class NativeServer {
     return {
       ...stats,
       connections: { open: this.connections.size, ...stats.connections },
-      requests: { inFlight: this.inFlight, native: this.requests, ...stats.requests },
+      requests: {
+        inFlight: this.inFlight,
+        native: this.requests,
+        cached: this.#hits(),
+        ...stats.requests,
+      },
       reasons: { ...stats.reasons },
     };
+  }
+
+  /** Requests answered from the cache, since the server first listened. */
+  #hits(): number {
+    return this.#cached + (this.caches ? (this.cache.stats()?.hits ?? 0) : 0);
   }
 
   #rate(): void {
@@ -237,6 +280,7 @@ export class NativeServer {
 
   open(id: number): ServerSocket | null {
     const { server } = this;
+    if (this.caches && this.screens !== this.#screened) this.configure();
     const socket = this.create(id);
     if (this.#isFull()) {
       native.stackClose(id, false);
@@ -375,11 +419,19 @@ export class NativeServer {
   }
 
   onIdle(socket: ServerSocket): void {
+    // It may have been answered from the cache since.
+    if (this.caches && (native.stackIdleFor(socket.id) ?? 0) < this.keepAliveMs) return;
     // A timeout that was set takes the keep-alive time itself.
     if (socket.timeout === 0) this.onTimeout(socket);
   }
 
   onTimeout(socket: ServerSocket): void {
+    // Answers from the cache are activity, too.
+    const idleMs = this.caches ? native.stackIdleFor(socket.id) : null;
+    if (idleMs !== null && idleMs < socket.timeout) {
+      socket._unrefTimer();
+      return;
+    }
     const request = socket.receiving;
     const requestTimeout = request && !request.complete && request.emit('timeout', socket);
     const responseTimeout = socket._httpMessage?.emit('timeout', socket);

@@ -2,9 +2,9 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
-import { takeLimits } from './limits.js';
 import { install, installSecure } from './listen.js';
 import { isOff } from './off.js';
+import { takeOptions } from './options.js';
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served
@@ -16,8 +16,8 @@ export function slipstream(): void {
   if (isOff || target.millraceVersion !== undefined) return;
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
-  takeLimitsIn(http);
-  takeLimitsIn(https);
+  takeOptionsIn(http);
+  takeOptionsIn(https);
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();
 }
@@ -27,13 +27,13 @@ interface ServerModule {
   createServer(options?: unknown, listener?: unknown): http.Server;
 }
 
-/** Servers of this module may have limits of the stack among their options, however they are made. */
-function takeLimitsIn(module: object): void {
+/** Servers of this module may have settings of the stack among their options, however they are made. */
+function takeOptionsIn(module: object): void {
   const target = module as ServerModule;
   const { createServer } = target;
   target.createServer = function (options, listener) {
     const server = createServer.call(this, options, listener);
-    takeLimits(server, options);
+    takeOptions(server, options);
     return server;
   };
   Object.defineProperty(target.createServer, 'name', { value: 'createServer' });
@@ -41,13 +41,13 @@ function takeLimitsIn(module: object): void {
   target.Server = new Proxy(target.Server, {
     construct(made, args, newTarget) {
       const server: http.Server = Reflect.construct(made, args, newTarget);
-      takeLimits(server, args[0]);
+      takeOptions(server, args[0]);
       return server;
     },
     // Without `new`: it gives a server, or makes one of its receiver, as classes of the old kind want.
     apply(made, receiver, args) {
       const server: http.Server | undefined = Reflect.apply(made as never, receiver, args);
-      takeLimits(server ?? receiver, args[0]);
+      takeOptions(server ?? receiver, args[0]);
       return server;
     },
   });

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
 import type { Incoming, Outgoing } from './internals.js';
-import { native } from './native.js';
+import { functions, native } from './native.js';
 import {
   appendBytes,
   appendText,
@@ -50,6 +50,8 @@ export class ServerSocket {
   outgoing: Outgoing[] = [];
   outgoingData = 0;
   requestsCount = 0;
+  /** Requests that the reactor has told of. */
+  told = 0;
   /** Responses that end with the bytes collected so far. */
   done = 0;
   /** A response whose last byte is among them. */
@@ -275,6 +277,11 @@ export class ServerSocket {
     return false;
   }
 
+  /** Asks the reactor for the bytes that wait, answers from the cache among them. */
+  countQueued(): void {
+    if (this.id >= 0) this.queued = Math.max(0, functions.send(this.id, 0, 0, false));
+  }
+
   /** Calls back when everything written so far has left. */
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
@@ -299,6 +306,7 @@ export class ServerSocket {
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;
     this.writableEnded = true;
+    if (this.home.caches) this.countQueued();
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;

@@ -50,13 +50,14 @@ function onDeadlyTerminate(callback: () => void): void {
 
 function appendStats(path: string): void {
   const connections = { native: 0, handedOver: 0 };
-  const requests = { native: 0, handedOver: 0 };
+  const requests = { native: 0, cached: 0, handedOver: 0 };
   const reasons: Record<string, number> = {};
   for (const server of kept) {
     const stats = server.count();
     connections.native += stats.connections.native;
     connections.handedOver += stats.connections.handedOver;
     requests.native += stats.requests.native;
+    requests.cached += stats.requests.cached;
     requests.handedOver += stats.requests.handedOver;
     for (const [reason, count] of Object.entries(stats.reasons)) {
       reasons[reason] = (reasons[reason] ?? 0) + count;

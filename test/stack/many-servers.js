@@ -26,7 +26,7 @@ async function ask(server) {
 }
 
 function used() {
-  gc();
+  globalThis.gc();
   const { rss, heapUsed } = process.memoryUsage();
   return { rss, heapUsed };
 }

@@ -3,6 +3,7 @@
 
 #![expect(unreachable_pub, reason = "the macro exports these items to JavaScript")]
 
+mod cache;
 mod certificate;
 mod event_loop;
 mod outcome;

@@ -341,7 +341,7 @@ impl NativeOutcome {
         } = outcome;
         let counts = &total.counts;
         let seconds = duration.as_secs_f64();
-        let mean = if seconds > 0.0 { counts.completed() as f64 / seconds } else { 0.0 };
+        let mean = if seconds > 0.0 { counts.arrived() as f64 / seconds } else { 0.0 };
         let lateness = &total.lateness;
         let lateness_ms = (lateness.count() > 0).then(|| NativeLateness {
             p50: lateness.quantile(0.5).map_or(0.0, ms),

@@ -5,13 +5,15 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use millrace_stack::{Batch, Reactor, Settings};
+use millrace_stack::{Batch, Companion, Reactor, Settings, Shared as SharedReactor};
 use napi::bindgen_prelude::{Buffer, Function, Int32Array, Uint8Array};
 use napi::{Env, Error, JsValue, Result, sys};
 use napi_derive::napi;
 
+use crate::cache::NativeCacheSettings;
 use crate::event_loop::{EventLoop, Woken};
 
 /// Batches in a row before Node's loop looks after everything else.
@@ -39,7 +41,8 @@ impl<T> Shared<T> {
 /// The reactor of one JavaScript thread and what connects it with JavaScript.
 struct Stack {
     env: sys::napi_env,
-    reactor: RefCell<Reactor>,
+    reactor: Arc<SharedReactor>,
+    companion: RefCell<Option<Companion>>,
     event_loop: RefCell<Option<EventLoop>>,
     context: sys::napi_async_context,
     receiver: sys::napi_ref,
@@ -68,9 +71,7 @@ impl Woken for Stack {
                 break;
             }
         }
-        if let Ok(mut reactor) = self.reactor.try_borrow_mut() {
-            reactor.wake_again();
-        }
+        self.reactor.with(Reactor::wake_again);
         self.set_timer();
     }
 
@@ -88,8 +89,7 @@ impl Stack {
         // SAFETY: JavaScript does not run during this function.
         let (events, input) = unsafe { (self.events.slice(), self.input.slice()) };
         let mut batch = Batch::new(events, input);
-        let Ok(mut reactor) = self.reactor.try_borrow_mut() else { return (0, false) };
-        let more = reactor.turn(&mut batch).unwrap_or(false);
+        let more = self.reactor.turn(&mut batch).unwrap_or(false);
         (batch.count(), more)
     }
 
@@ -136,15 +136,13 @@ impl Stack {
 
     /// Sets the timer anew if the reactor has a new one, outside of a turn.
     fn check_timer(&self) {
-        let changed = self.reactor.borrow_mut().timers_changed();
-        if changed {
+        if self.reactor.with(Reactor::timers_changed) {
             self.set_timer();
         }
     }
 
     fn set_timer(&self) {
-        let Ok(reactor) = self.reactor.try_borrow() else { return };
-        let next = reactor.next_timer();
+        let next = self.reactor.with(|reactor| reactor.next_timer());
         // One more millisecond: libuv counts whole ones and would come too early.
         let next = next.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX - 1) + 1);
         let before = self.timer.replace(next);
@@ -161,8 +159,13 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     STACK.with_borrow(|stack| {
         let stack =
             stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
-        Ok(f(&mut stack.reactor.borrow_mut()))
+        Ok(stack.reactor.with(f))
     })
+}
+
+/// Milliseconds as a time; `None`: none, or not more than zero of them.
+pub(crate) fn positive(ms: f64) -> Option<Duration> {
+    (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten()
 }
 
 fn duplicate(fd: i32) -> Result<OwnedFd> {
@@ -211,7 +214,8 @@ pub fn stack_start(
     };
     let stack = Rc::new(Stack {
         env: raw,
-        reactor: RefCell::new(reactor),
+        reactor: SharedReactor::new(reactor),
+        companion: RefCell::new(None),
         event_loop: RefCell::new(None),
         context,
         receiver: receiver_reference,
@@ -251,9 +255,27 @@ unsafe extern "C" fn on_cleanup(
     // SAFETY: the pointer given to the hook, see `stack_start`.
     let stack = unsafe { &*stack.cast::<Stack>() };
     STACK.with_borrow_mut(Option::take);
+    stack.companion.take();
     if let Some(event_loop) = stack.event_loop.take() {
         event_loop.close::<Stack>();
     }
+}
+
+/// Starts or ends the thread that serves what needs no JavaScript while this thread is busy.
+#[napi]
+pub fn stack_companion(on: bool) -> Result<()> {
+    STACK.with_borrow(|stack| {
+        let Some(stack) = stack else { return Ok(()) };
+        let companion = &mut *stack.companion.borrow_mut();
+        match (on, companion.is_some()) {
+            (true, false) => {
+                *companion = Some(Companion::start(&stack.reactor).map_err(system_error)?);
+            }
+            (false, true) => *companion = None,
+            _ => {}
+        }
+        Ok(())
+    })
 }
 
 /// The limits of a server.
@@ -273,12 +295,19 @@ pub struct NativeSettings {
     pub tcp_keep_alive_ms: f64,
     /// How long TLS handshakes may take; missing: no TLS.
     pub handshake_ms: Option<f64>,
+    /// What answers from the cache say about how long a connection stays; missing: nothing.
+    pub keep_alive_seconds: Option<u32>,
+    /// Each request has to be told, since they are counted.
+    pub counts_requests: bool,
+    /// Each connection has to be told before anything is answered.
+    pub screens: bool,
+    /// The output cache; missing: off.
+    pub cache: Option<NativeCacheSettings>,
 }
 
 impl From<NativeSettings> for Settings {
     fn from(native: NativeSettings) -> Self {
-        let positive =
-            |ms: f64| (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten();
+        let tells_hits = native.cache.as_ref().is_some_and(|cache| cache.tells_hits);
         let head = millrace_stack::settings::HeadLimits {
             bytes: native.max_header_size as usize,
             fields: native.max_fields as usize,
@@ -289,6 +318,11 @@ impl From<NativeSettings> for Settings {
             keep_alive: positive(native.keep_alive_ms),
             no_delay: native.no_delay,
             tcp_keep_alive: positive(native.tcp_keep_alive_ms),
+            keep_alive_told: native.keep_alive_seconds,
+            cache: native.cache.map(Into::into).unwrap_or_default(),
+            tells_hits,
+            counts_requests: native.counts_requests,
+            screens: native.screens,
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
         }
     }
@@ -316,11 +350,7 @@ pub fn stack_remove_server(server: u32) -> Result<()> {
 /// Changes a server's limits.
 #[napi]
 pub fn stack_configure(server: u32, settings: NativeSettings) -> Result<()> {
-    with(|reactor| {
-        if let Some(present) = reactor.settings(server as usize) {
-            *present = settings.into();
-        }
-    })
+    with(|reactor| reactor.configure(server as usize, settings.into()))
 }
 
 /// Accepts for a server from a listening socket, whose descriptor is duplicated; gives the listener's number.
@@ -474,8 +504,8 @@ pub fn stack_set_keep_alive(connection: u32, on: bool, after_ms: f64) -> Result<
 /// Connections whose request takes too long to arrive; 0: no limit.
 #[napi]
 pub fn stack_late(server: u32, head_ms: f64, whole_ms: f64) -> Result<Vec<u32>> {
-    let limit = |ms: f64| (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten();
-    let late = with(|reactor| reactor.late(server as usize, limit(head_ms), limit(whole_ms)))?;
+    let (head, whole) = (positive(head_ms), positive(whole_ms));
+    let late = with(|reactor| reactor.late(server as usize, head, whole))?;
     Ok(late.into_iter().map(|id| id as u32).collect())
 }
 
@@ -494,6 +524,13 @@ pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
     let (receiving, sending) = with(|reactor| reactor.slow(server as usize, receive, send))?;
     let numbers = |ids: Vec<usize>| ids.into_iter().map(|id| id as u32).collect();
     Ok(NativeSlow { receiving: numbers(receiving), sending: numbers(sending) })
+}
+
+/// Milliseconds since a connection became idle; missing: it is not.
+#[napi]
+pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
+    let idle = with(|reactor| reactor.idle_for(connection as usize))?;
+    Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
 }
 
 /// Connections on which nothing is under way.
@@ -524,7 +561,8 @@ unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> 
         // SAFETY: JavaScript waits for this function.
         let output = unsafe { stack.output.slice() };
         let bytes = &output[..(length as usize).min(output.len())];
-        let sent = stack.reactor.borrow_mut().send(connection as usize, bytes, done, last);
+        let sent =
+            stack.reactor.with(|reactor| reactor.send(connection as usize, bytes, done, last));
         stack.check_timer();
         outcome(sent)
     });
@@ -563,7 +601,8 @@ unsafe extern "C" fn send_bytes(
         // SAFETY: as in `send`.
         let output = unsafe { stack.output.slice() };
         let first = &output[..(first as usize).min(output.len())];
-        let sent = stack.reactor.borrow_mut().send_two(connection as usize, first, bytes, done);
+        let sent =
+            stack.reactor.with(|reactor| reactor.send_two(connection as usize, first, bytes, done));
         stack.check_timer();
         outcome(sent)
     });

@@ -36,6 +36,8 @@ pub enum Kind {
     Secure = 13,
     /// TLS has failed: what kind ([`failed`]), alert, offset and length of a text, 1 if that was in the handshake.
     Failed = 14,
+    /// A connection's last request was answered from the cache: when that has left, the connection is to be closed.
+    Answered = 15,
 }
 
 /// What is unusual.
@@ -64,6 +66,8 @@ pub mod flag {
     pub const EXPECT: i32 = 8;
     /// There is a Host field.
     pub const HOST: i32 = 16;
+    /// The response is to be stored: [`crate::Reactor::cache_for`] may say for how long.
+    pub const STORED: i32 = 32;
 }
 
 /// Flags of a finished handshake. Above them stands which protocol was chosen, counted from one.
@@ -97,12 +101,19 @@ pub struct Batch<'a> {
     pub(crate) bytes: &'a mut [u8],
     count: usize,
     pub(crate) used: usize,
+    /// Nothing may be told.
+    pub(crate) silent: bool,
 }
 
 impl<'a> Batch<'a> {
     /// An empty batch over this memory.
     pub fn new(events: &'a mut [i32], bytes: &'a mut [u8]) -> Self {
-        Self { events, bytes, count: 0, used: 0 }
+        Self { events, bytes, count: 0, used: 0, silent: false }
+    }
+
+    /// One of a turn in which nobody can be told of anything: see [`crate::companion`].
+    pub(crate) fn silent(bytes: &'a mut [u8]) -> Self {
+        Self { events: &mut [], bytes, count: 0, used: 0, silent: true }
     }
 
     /// Events so far.
@@ -111,9 +122,14 @@ impl<'a> Batch<'a> {
         self.count
     }
 
+    /// Events that there may be.
+    pub(crate) fn capacity(&self) -> usize {
+        self.events.len() / EVENT_LENGTH
+    }
+
     /// Events for which there is room.
     pub(crate) fn room(&self) -> usize {
-        self.events.len() / EVENT_LENGTH - self.count
+        if self.silent { usize::MAX } else { self.events.len() / EVENT_LENGTH - self.count }
     }
 
     /// Keeps bytes for an event, as far as there is room; gives where they are.

@@ -1,16 +1,21 @@
-//! One connection.
+//! One connection: what it has received, and where it stands in that.
+
+mod rates;
+mod sending;
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
 use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::caching::{Consulted, Waiting};
 use crate::channel::Channel;
-use crate::settings::{HeadLimits, Settings};
+use crate::following::{Following, Interest};
+use crate::server::Server;
+use crate::settings::HeadLimits;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
@@ -51,12 +56,25 @@ pub(crate) enum Flow {
     Again,
     /// The connection is broken.
     Broken(i32),
+    /// There is something to tell, and nobody to be told.
+    Parked,
+}
+
+/// What has happened in turns in which nobody could be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Untold {
+    pub(crate) opened: bool,
+    pub(crate) drained: bool,
+    pub(crate) answered_last: bool,
+    pub(crate) broken: Option<i32>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) channel: Channel,
     pub(crate) server: usize,
+    /// Tells it from others that had its number.
+    pub(crate) serial: u32,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
@@ -112,12 +130,34 @@ pub(crate) struct Connection {
     pub(crate) gone: bool,
     /// Where in its last batch the bytes end that were told.
     pub(crate) told: usize,
+    /// Requests that were told.
+    pub(crate) requests: u32,
+    /// The caller has not seen the connection, and wants to decide about it first.
+    pub(crate) unseen: bool,
+    /// What is to be told of it waits for a turn in which that can be done.
+    pub(crate) parked: bool,
+    pub(crate) untold: Untold,
+    /// What the next request waits for, and how often it has waited.
+    pub(crate) waiting: Waiting,
+    pub(crate) waits: u8,
+    /// The next request is told, whatever the cache has.
+    pub(crate) passes: bool,
+    /// A request was answered from the cache.
+    pub(crate) answered: bool,
+    /// A request has removed entries.
+    pub(crate) invalidated: bool,
+    /// The responses to what was told, as the cache sees them.
+    pub(crate) following: Option<Box<Following>>,
+    /// TLS: the name that the client asked for, and whether it has shown a certificate.
+    pub(crate) server_name: Option<Box<str>>,
+    pub(crate) certified: bool,
 }
 
 impl Connection {
     pub(crate) fn new(
         channel: Channel,
         server: usize,
+        serial: u32,
         peer: Option<SocketAddr>,
         now: Nanos,
     ) -> Self {
@@ -126,6 +166,7 @@ impl Connection {
             phase: if shaking { Phase::Handshake } else { Phase::Head },
             channel,
             server,
+            serial,
             peer,
             input: Vec::new(),
             parser: HeadParser::default(),
@@ -155,6 +196,18 @@ impl Connection {
             fresh: false,
             gone: false,
             told: 0,
+            requests: 0,
+            unseen: false,
+            parked: false,
+            untold: Untold::default(),
+            waiting: Waiting::Nothing,
+            waits: 0,
+            passes: false,
+            answered: false,
+            invalidated: false,
+            following: None,
+            server_name: None,
+            certified: false,
         }
     }
 
@@ -170,7 +223,7 @@ impl Connection {
     }
 
     fn stalled(&self) -> bool {
-        if self.gone {
+        if self.gone || self.unseen || self.parked || self.waiting != Waiting::Nothing {
             return true;
         }
         match self.phase {
@@ -186,19 +239,42 @@ impl Connection {
         (self.readable || !self.input.is_empty()) && !self.stalled()
     }
 
-    /// Takes what has arrived, as far as the caller's memory and the limits allow.
+    /// Takes what has arrived, as far as the caller's memory and the limits allow, and answers what the cache has.
     pub(crate) fn receive(
         &mut self,
         id: usize,
-        settings: &Settings,
+        server: &mut Server,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> Flow {
+        let flow = self.read_on(id, server, batch, now);
+        if let Flow::Broken(_) = flow {
+            server.answers.clear();
+            return flow;
+        }
+        let last = self.closes && self.in_flight == 0;
+        match self.send_answers(server, last) {
+            Ok(()) => flow,
+            Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
+        }
+    }
+
+    fn read_on(
+        &mut self,
+        id: usize,
+        server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> Flow {
         // Of what is larger, not all would be there at once: the host's parser reads it.
-        let limits = HeadLimits { bytes: settings.head.bytes.min(READ), ..settings.head };
+        let head = server.settings.head;
+        let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
         for _ in 0..READS {
             if self.stalled() {
                 return Flow::Idle;
+            }
+            if batch.silent && !matches!(self.phase, Phase::Head) {
+                return Flow::Parked;
             }
             let kept = self.input.len();
             let room = self.channel.room();
@@ -227,16 +303,30 @@ impl Connection {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.readable = false;
                     }
+                    Err(error) if batch.silent => {
+                        self.untold.broken = Some(error.raw_os_error().unwrap_or(0));
+                        return Flow::Parked;
+                    }
                     Err(error) => return self.broken(id, batch, &error),
                 }
             }
-            let taken = self.take(id, settings.max_pipelined, &limits, batch, (start, end), now);
-            self.told = taken;
+            let before = batch.count();
+            let taken = match self.take(id, server, &limits, batch, (start, end), now) {
+                Ok(taken) => taken,
+                Err(error) => return self.broken(id, batch, &error),
+            };
             if taken < end {
                 self.input.extend_from_slice(&batch.bytes[taken..end]);
             }
-            if batch.used < taken {
-                batch.used = taken;
+            // Where nothing was told, the memory is free for others.
+            if batch.count() > before {
+                self.told = taken;
+                batch.used = batch.used.max(taken);
+            }
+            if batch.silent && (eof || self.parked) {
+                // What was read and the end are found again.
+                self.readable |= eof;
+                return Flow::Parked;
             }
             if eof {
                 let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
@@ -264,12 +354,12 @@ impl Connection {
     fn take(
         &mut self,
         id: usize,
-        max_pipelined: u32,
+        server: &mut Server,
         limits: &HeadLimits,
         batch: &mut Batch<'_>,
         (from, to): (usize, usize),
         now: Nanos,
-    ) -> usize {
+    ) -> io::Result<usize> {
         let mut at = from;
         while at < to && !self.stalled() && batch.room() >= EVENTS {
             match &mut self.phase {
@@ -280,14 +370,37 @@ impl Connection {
                     }
                     match self.parser.parse(&batch.bytes[at..to], limits) {
                         Parsed::Partial => break,
-                        Parsed::Unsure => return self.doubt(id, batch, (at, to), Doubt::Head, 0),
+                        Parsed::Unsure | Parsed::Complete(ReceivedHead { upgrade: true, .. })
+                            if batch.silent =>
+                        {
+                            self.parked = true;
+                        }
+                        Parsed::Unsure => {
+                            return Ok(self.doubt(id, batch, (at, to), Doubt::Head, 0));
+                        }
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return self.doubt(id, batch, (at, to), Doubt::Upgrade, 0);
+                            return Ok(self.doubt(id, batch, (at, to), Doubt::Upgrade, 0));
                         }
                         Parsed::Complete(head) => {
-                            self.request(id, batch, at, &head);
-                            self.full = self.in_flight >= max_pipelined;
-                            at += head.start + head.length;
+                            let start = at + head.start;
+                            let bytes = &batch.bytes[start..start + head.length];
+                            let consulted = match batch.silent {
+                                true => self.consult_beside(server, bytes, &head, now)?,
+                                false => self.consult(id, server, bytes, &head, now)?,
+                            };
+                            match consulted {
+                                Consulted::Tell(interest) => {
+                                    self.request(id, batch, at, &head, interest);
+                                    self.full = self.in_flight >= server.settings.max_pipelined;
+                                }
+                                Consulted::Answered => self.on_answered(id, batch, &head),
+                                Consulted::Later => {
+                                    // It has arrived in time.
+                                    self.head_done = true;
+                                    break;
+                                }
+                            }
+                            at = start + head.length;
                         }
                     }
                 }
@@ -313,18 +426,18 @@ impl Connection {
                     }
                     BodyEvent::Unsure { at: offset } => {
                         let prelude = prelude(decoder);
-                        return self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude);
+                        return Ok(self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude));
                     }
                 },
                 Phase::Closed => {
                     at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
                     if at < to {
-                        return self.doubt(id, batch, (at, to), Doubt::Closed, 0);
+                        return Ok(self.doubt(id, batch, (at, to), Doubt::Closed, 0));
                     }
                 }
                 Phase::Raw => {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
-                    return self.ask(batch, (at, to));
+                    return Ok(self.ask(batch, (at, to)));
                 }
                 Phase::Through => {
                     batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
@@ -333,10 +446,32 @@ impl Connection {
                 Phase::Handshake | Phase::Unsure | Phase::Ended => break,
             }
         }
-        at
+        Ok(at)
     }
 
-    fn request(&mut self, id: usize, batch: &mut Batch<'_>, at: usize, head: &ReceivedHead) {
+    /// A request was answered from the cache.
+    fn on_answered(&mut self, id: usize, batch: &mut Batch<'_>, head: &ReceivedHead) {
+        self.plain = false;
+        self.answered = true;
+        self.closes = !head.keep_alive;
+        if self.closes {
+            if batch.silent {
+                (self.parked, self.untold.answered_last) = (true, true);
+            } else {
+                batch.push(Kind::Answered, id, &[]);
+            }
+        }
+        self.next_head();
+    }
+
+    fn request(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        at: usize,
+        head: &ReceivedHead,
+        interest: Interest,
+    ) {
         let start = at + head.start;
         let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
@@ -345,6 +480,7 @@ impl Connection {
             (has_body, flag::BODY),
             (head.expect, flag::EXPECT),
             (head.host, flag::HOST),
+            (matches!(interest, Interest::Store { .. }), flag::STORED),
         ];
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (target, target_end) = head.target;
@@ -357,6 +493,10 @@ impl Connection {
             id,
             &[offset, length, flags, target, target_end, i32::from(head.method.id())],
         );
+        if let Some(following) = &mut self.following {
+            following.expect(head.method, interest);
+        }
+        self.requests = self.requests.wrapping_add(1);
         self.plain = false;
         self.closes = !head.keep_alive;
         self.in_flight += 1;
@@ -423,129 +563,12 @@ impl Connection {
         self.next_head();
     }
 
-    /// Bytes that were sent and have not left.
-    pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written + self.channel.unsent()
-    }
-
-    /// Sends, and keeps what the system does not take. `last`: our side is about to end, which lets bytes and end
-    /// leave in one segment. `true`: if it does not end after all, [`Self::push`] has to be called.
-    pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
-        let mut taken = 0;
-        if self.output.is_empty() {
-            while taken < bytes.len() {
-                let rest = &bytes[taken..];
-                let written = match last {
-                    true => self.channel.write_last(rest),
-                    false => self.channel.write(rest),
-                };
-                match written {
-                    Ok(0) => break,
-                    Ok(count) => taken += count,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        self.keep(&bytes[taken..]);
-        self.held = last && self.queued() == 0;
-        Ok(self.held)
-    }
-
-    /// Sends what waits for an end that has not come.
-    pub(crate) fn push(&mut self, no_delay: bool) {
-        if std::mem::take(&mut self.held) && !self.ended {
-            self.channel.push(no_delay);
-        }
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.output.is_empty() && !bytes.is_empty() {
-            self.waiting_since = Nanos::default();
-        }
-        self.output.extend_from_slice(bytes);
-    }
-
-    /// Sends bytes from two places in one system call.
-    pub(crate) fn send_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
-        if first.is_empty() || second.is_empty() || !self.output.is_empty() {
-            self.send(first, false)?;
-            self.send(second, false)?;
-            return Ok(());
-        }
-        let taken = match self.channel.write_two(first, second) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(error) => return Err(error),
-        };
-        let rest = &first[taken.min(first.len())..];
-        if rest.is_empty() {
-            self.send(&second[taken - first.len()..], false)?;
-        } else {
-            self.keep(rest);
-            self.keep(second);
-        }
-        Ok(())
-    }
-
-    /// Writes on; `true` if the queue has become empty.
-    pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if self.queued() == 0 {
-            self.channel.flush()?;
-            return Ok(false);
-        }
-        while self.written < self.output.len() {
-            match self.channel.write(&self.output[self.written..]) {
-                Ok(0) => return Ok(false),
-                Ok(count) => {
-                    self.written += count;
-                    self.left += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        self.output = Vec::new();
-        self.written = 0;
-        if !self.channel.flush()? {
-            return Ok(false);
-        }
-        self.waiting_since = Nanos::NEVER;
-        self.left = 0;
-        Ok(true)
-    }
-
-    /// A body arrives at less than `rate` bytes per second, on average since its request began.
-    pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
-        let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
-        reads
-            && self.began != Nanos::NEVER
-            && is_below(rate, self.arrived, now.since(self.began), grace)
-    }
-
-    /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
-    /// that finds bytes waiting.
-    pub(crate) fn sends_slowly(&mut self, rate: f64, grace: Duration, now: Nanos) -> bool {
-        if self.queued() == 0 {
-            return false;
-        }
-        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
-            self.waiting_since = now;
-            self.left = 0;
-        }
-        is_below(rate, self.left, now.since(self.waiting_since), grace)
-    }
-
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
         let (socket, mut bytes) = self.channel.into_parts();
         bytes.extend_from_slice(&self.input);
         (socket, bytes)
     }
-}
-
-fn is_below(rate: f64, bytes: u64, time: Duration, grace: Duration) -> bool {
-    rate > 0.0 && time > grace && (bytes as f64) < rate * time.as_secs_f64()
 }
 
 /// What leads another parser to where this one stands, by a number for JavaScript.

@@ -71,6 +71,10 @@ impl Connection {
         self.readable = true;
         self.began = now;
         self.owes_flush = true;
+        if let Some((name, certified)) = self.tls().map(ServerTls::asked) {
+            let name = name.map(Into::into);
+            (self.server_name, self.certified) = (name, certified);
+        }
         let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
         let details =

@@ -9,7 +9,10 @@
 //! - [`connection`]: one connection: what was read, what is still to be written, where it stands
 //! - `channel`, `handshake`: a connection's bytes, as they are or through TLS
 //! - [`batch`]: events for the caller
-//! - [`settings`]: the limits of one server
+//! - [`settings`]: the limits of one server; `server`: these, and its cache
+//! - `caching`, `following`: which requests the cache answers, and what it learns from the responses to the others
+//!
+//! - [`companion`]: a second thread, for as long as the first is busy
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
 //! to be readable, or for [`Reactor::next_timer`].
@@ -17,13 +20,19 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod caching;
 mod channel;
+pub mod companion;
 mod connection;
+mod following;
 mod handshake;
 pub mod reactor;
+mod server;
 pub mod settings;
 
 pub use batch::Batch;
+pub use companion::{Companion, Shared};
+pub use millrace_cache as cache;
 pub use millrace_net::{secure_context, server_tls};
 pub use reactor::Reactor;
 pub use settings::Settings;

@@ -1,5 +1,8 @@
 //! All listeners and connections of one thread.
 
+mod accepting;
+mod beside;
+mod caching;
 mod handshakes;
 mod inquiry;
 mod sending;
@@ -9,14 +12,16 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use millrace_net::stream::Socket;
-use millrace_net::{Clock, Listener, Monotonic, Nanos, Timers};
+use millrace_net::{Clock, Monotonic, Nanos, Timers};
 use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
+use accepting::Accepting;
+
 use crate::batch::{Batch, Kind};
-use crate::channel::Channel;
-use crate::connection::{Connection, EVENTS, Flow, READ};
+use crate::caching::Waiting;
+use crate::connection::{Connection, EVENTS, Flow};
+use crate::server::Server;
 use crate::settings::Settings;
 
 /// Tokens from here on are listeners.
@@ -24,10 +29,6 @@ const LISTENERS: usize = usize::MAX / 2;
 const WAKER: Token = Token(usize::MAX - 1);
 /// Events taken from the system at once.
 const READY: usize = 256;
-/// Connections accepted before those that exist have their turn.
-const ACCEPTS: usize = 128;
-/// After a lack of descriptors or memory, accepting is tried again this much later.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
@@ -37,13 +38,8 @@ enum Timer {
     Handshakes(usize),
     /// Bytes that wait for an end of their connection.
     Held,
-}
-
-#[derive(Debug)]
-struct Accepting {
-    listener: Listener,
-    server: usize,
-    ready: bool,
+    /// Requests to a server that wait for the response to another.
+    Flights(usize),
 }
 
 /// The sockets of one thread. See the crate's page.
@@ -54,12 +50,18 @@ pub struct Reactor {
     ready: Events,
     clock: Monotonic,
     now: Nanos,
-    servers: Slab<Settings>,
+    servers: Slab<Server>,
     listeners: Slab<Accepting>,
     connections: Slab<Connection>,
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
+    /// Connections that the caller is to see before they are answered.
+    unseen: Vec<usize>,
+    /// Connections of which something is to be told.
+    parked: Vec<usize>,
+    /// Listeners that failed while nobody could be told.
+    refusing: Vec<usize>,
     /// Connections that are not registered yet.
     fresh: Vec<usize>,
     /// Connections that owe the end of a handshake.
@@ -76,6 +78,8 @@ pub struct Reactor {
     removed: Vec<usize>,
     woken: bool,
     timers_changed: bool,
+    /// Connections so far.
+    serial: u32,
 }
 
 impl Reactor {
@@ -95,6 +99,9 @@ impl Reactor {
             connections: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
+            unseen: Vec::new(),
+            parked: Vec::new(),
+            refusing: Vec::new(),
             fresh: Vec::new(),
             owing: Vec::new(),
             watched: Vec::new(),
@@ -104,6 +111,7 @@ impl Reactor {
             removed: Vec::new(),
             woken: false,
             timers_changed: false,
+            serial: 0,
         })
     }
 
@@ -127,7 +135,7 @@ impl Reactor {
 
     /// Adds a server.
     pub fn add_server(&mut self, settings: Settings) -> usize {
-        self.servers.insert(settings)
+        self.servers.insert(Server::new(settings))
     }
 
     /// Removes a server that accepts no more and has no connections. Its number is given anew after this batch.
@@ -137,99 +145,10 @@ impl Reactor {
         self.call_again();
     }
 
-    /// The limits of a server.
-    pub fn settings(&mut self, server: usize) -> Option<&mut Settings> {
-        self.servers.get_mut(server)
-    }
-
-    /// Accepts connections for a server from a socket that listens.
-    pub fn listen(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
-        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
-        let entry = self.listeners.vacant_entry();
-        let id = entry.key();
-        let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
-        // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
-        if settings.no_delay {
-            listener.options().set_tcp_nodelay(true).ok();
-        }
-        entry.insert(Accepting { listener, server, ready: true });
-        // What waits in its queue is told by no new event on some systems.
-        self.again(LISTENERS + id);
-        Ok(id)
-    }
-
-    /// Accepts no more.
-    pub fn close_listener(&mut self, id: usize) {
-        if let Some(mut accepting) = self.listeners.try_remove(id) {
-            // The descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
-            accepting.listener.deregister(self.poll.registry()).ok();
-        }
-    }
-
-    /// Takes a connection that was accepted elsewhere.
-    pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
-        let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server, true)?;
-        self.wake(id);
-        Ok(id)
-    }
-
-    fn add(
-        &mut self,
-        mut socket: Socket,
-        peer: Option<SocketAddr>,
-        server: usize,
-        adopted: bool,
-    ) -> io::Result<usize> {
-        let settings = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
-        if peer.is_some() {
-            let options = socket.options();
-            if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
-                options.set_tcp_nodelay(true)?;
-            }
-            if let Some(after) = settings.tcp_keep_alive {
-                options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
-            }
-        }
-        let entry = self.connections.vacant_entry();
-        let id = entry.key();
-        let fresh = settings.tls.is_none() && !adopted;
-        let channel = match settings.tls {
-            None if fresh => {
-                self.fresh.push(id);
-                Channel::Plain(socket)
-            }
-            None => {
-                socket.register(self.poll.registry(), Token(id))?;
-                Channel::Plain(socket)
-            }
-            Some(limit) => {
-                socket.register(self.poll.registry(), Token(id))?;
-                if !self.watched.contains(&server) {
-                    self.watched.push(server);
-                    self.timers.push(self.now + limit, Timer::Handshakes(server));
-                    self.timers_changed = true;
-                }
-                Channel::tls(socket)
-            }
-        };
-        let connection = entry.insert(Connection::new(channel, server, peer, self.now));
-        connection.fresh = fresh;
-        Ok(id)
-    }
-
-    /// Connections that still live after their first batch are watched from now on. One whose only request
-    /// is answered at once costs no registration.
-    fn watch_fresh(&mut self) {
-        while let Some(id) = self.fresh.pop() {
-            let Some(connection) = self.connections.get_mut(id) else { continue };
-            if std::mem::take(&mut connection.fresh)
-                && let Channel::Plain(socket) = &mut connection.channel
-            {
-                // What has arrived in the meantime is told when the socket is registered. Only a lack of
-                // memory makes that fail; the timers see to such a connection.
-                socket.register(self.poll.registry(), Token(id)).ok();
-            }
+    /// Changes the limits of a server.
+    pub fn configure(&mut self, server: usize, settings: Settings) {
+        if let Some(server) = self.servers.get_mut(server) {
+            server.configure(settings);
         }
     }
 
@@ -239,12 +158,33 @@ impl Reactor {
         self.in_turn = true;
         self.push_held();
         self.watch_fresh();
-        for id in self.gone.drain(..) {
-            self.connections.try_remove(id);
+        self.release_unseen();
+        while let Some(id) = self.gone.pop() {
+            self.remove(id);
         }
-        for id in self.removed.drain(..) {
-            self.servers.try_remove(id);
+        self.drop_removed();
+        self.again.append(&mut self.refusing);
+        self.tell_parked(batch);
+        self.take_events(batch)?;
+        self.on_timers(batch);
+        Ok(!self.again.is_empty() || !self.parked.is_empty())
+    }
+
+    /// Servers that are gone, with what was accepted for them and has not been told.
+    fn drop_removed(&mut self) {
+        while let Some(server) = self.removed.pop() {
+            let of_it = |(id, connection): (usize, &Connection)| {
+                (connection.server == server).then_some(id)
+            };
+            let ids: Vec<usize> = self.connections.iter().filter_map(of_it).collect();
+            for id in ids {
+                self.remove(id);
+            }
+            self.servers.try_remove(server);
         }
+    }
+
+    fn take_events(&mut self, batch: &mut Batch<'_>) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             _ => self.now = self.clock.now(),
@@ -276,10 +216,9 @@ impl Reactor {
             }
         }
         self.ready = ready;
-        // Who has something to say is not idle.
+        // Before the timers: who has something to say is not idle.
         self.go_on(batch);
-        self.on_timers(batch);
-        Ok(!self.again.is_empty())
+        Ok(())
     }
 
     /// Those that go on without an event.
@@ -315,6 +254,7 @@ impl Reactor {
         self.in_turn = false;
         self.push_held();
         self.watch_fresh();
+        self.release_unseen();
         for id in self.owing.drain(..) {
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
             if let Some(connection) = self.connections.get_mut(id)
@@ -323,7 +263,7 @@ impl Reactor {
                 connection.flush().ok();
             }
         }
-        if !self.again.is_empty() || !self.removed.is_empty() {
+        if !self.again.is_empty() || !self.removed.is_empty() || !self.parked.is_empty() {
             self.call_again();
         }
     }
@@ -343,53 +283,23 @@ impl Reactor {
         self.call_again();
     }
 
-    fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
-        for _ in 0..ACCEPTS {
-            let Some(accepting) = self.listeners.get_mut(id) else { return };
-            if !accepting.ready {
-                return;
-            }
-            if batch.room() < EVENTS || batch.bytes.len() < batch.used + READ {
-                break;
-            }
-            let server = accepting.server;
-            match accepting.listener.accept() {
-                Ok((socket, peer)) => {
-                    // A peer that is gone already makes setting options fail: no loss.
-                    if let Ok(connection) = self.add(socket, peer, server, false) {
-                        batch.push(Kind::Open, connection, &[server as i32]);
-                        if self.connections[connection].fresh {
-                            self.receive(connection, batch);
-                        }
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    accepting.ready = false;
-                    return;
-                }
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
-                    ) => {}
-                Err(error) => {
-                    let number = error.raw_os_error().unwrap_or(0);
-                    batch.push(Kind::AcceptFailed, 0, &[number, server as i32]);
-                    self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
-                    return;
-                }
-            }
-        }
-        self.again(LISTENERS + id);
-    }
-
     fn receive(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(settings) = self.servers.get(connection.server) else { return };
-        match connection.receive(id, settings, batch, self.now) {
-            Flow::Idle => {}
+        let Some(server) = self.servers.get_mut(connection.server) else { return };
+        let flow = connection.receive(id, server, batch, self.now);
+        if std::mem::take(&mut connection.invalidated) {
+            let server = connection.server;
+            self.go_on_woken(server);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if std::mem::take(&mut connection.answered) {
+            self.on_answered(id);
+        }
+        match flow {
+            Flow::Idle => self.watch_flight(id),
             Flow::Again => self.again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
+            Flow::Parked => self.park(id),
         }
         if let Some(connection) = self.connections.get_mut(id)
             && std::mem::take(&mut connection.owes_flush)
@@ -408,15 +318,28 @@ impl Reactor {
         match connection.flush() {
             Ok(false) => {}
             Ok(true) => {
-                batch.push(Kind::Drained, id, &[]);
+                if batch.silent {
+                    connection.untold.drained = true;
+                } else {
+                    batch.push(Kind::Drained, id, &[]);
+                }
+                let waits = connection.waiting == Waiting::Room;
+                if waits {
+                    connection.waiting = Waiting::Nothing;
+                }
                 if connection.idle_since != Nanos::NEVER {
                     connection.idle_since = self.now;
                 }
                 if connection.ending {
                     self.end_output(id);
+                } else if waits {
+                    self.again(id);
                 }
             }
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+        }
+        if batch.silent {
+            self.list_untold(id);
         }
     }
 
@@ -430,7 +353,10 @@ impl Reactor {
 
     fn tell_closed(&mut self, id: usize, number: i32, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if !std::mem::replace(&mut connection.gone, true) {
+        if batch.silent {
+            connection.untold.broken = Some(number);
+            self.park(id);
+        } else if !std::mem::replace(&mut connection.gone, true) {
             batch.push(Kind::Closed, id, &[number]);
             self.gone.push(id);
         }
@@ -446,6 +372,7 @@ impl Reactor {
                 Timer::Handshakes(server) => self.on_handshakes(server, batch),
                 // The turn has begun with it.
                 Timer::Held => {}
+                Timer::Flights(server) => self.on_flights(server),
             }
         }
     }
@@ -459,7 +386,8 @@ impl Reactor {
         if !connection.is_idle() || connection.idle_since == Nanos::NEVER {
             return;
         }
-        let Some(limit) = self.servers.get(connection.server).and_then(|s| s.keep_alive) else {
+        let Some(limit) = self.servers.get(connection.server).and_then(|s| s.settings.keep_alive)
+        else {
             return;
         };
         // Who has something to say, or has not taken all of its answer, is not idle.
@@ -529,12 +457,13 @@ impl Reactor {
         if !connection.ended {
             connection.ended = true;
             connection.channel.end();
+            self.end_following(id);
         }
     }
 
     /// Closes a connection at once; nothing more is told of it.
     pub fn close(&mut self, id: usize, reset: bool) {
-        let Some(mut connection) = self.connections.try_remove(id) else { return };
+        let Some(mut connection) = self.remove(id) else { return };
         connection.push(true);
         if reset {
             // Best effort: the connection is closed either way.
@@ -546,14 +475,24 @@ impl Reactor {
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
-        let mut connection = self.connections.try_remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
         self.gone.retain(|&gone| gone != id);
-        let settings = self.servers.get(connection.server);
-        connection.push(settings.is_none_or(|settings| settings.no_delay));
+        let server = self.servers.get(connection.server);
+        connection.push(server.is_none_or(|server| server.settings.no_delay));
         let (fresh, told) = (connection.fresh, connection.told);
         let (socket, input) = connection.into_parts();
         let watched = (!fresh).then(|| self.poll.registry());
         Ok((socket.release(watched)?, told, input))
+    }
+
+    /// Takes a connection out; the cache hears of it.
+    fn remove(&mut self, id: usize) -> Option<Connection> {
+        let mut connection = self.connections.try_remove(id)?;
+        if let Some(server) = self.servers.get_mut(connection.server) {
+            connection.leave_cache(id, server, self.now);
+        }
+        self.go_on_woken(connection.server);
+        Some(connection)
     }
 
     /// Both ends of a connection; `None` where they have no address.

@@ -18,6 +18,16 @@ pub struct Settings {
     pub no_delay: bool,
     /// TCP's own probes, after this much silence.
     pub tcp_keep_alive: Option<Duration>,
+    /// What answers from the cache say about `keep_alive`, in seconds; `None`: nothing.
+    pub keep_alive_told: Option<u32>,
+    /// The output cache.
+    pub cache: millrace_cache::Settings,
+    /// Answers from the cache have a `Cache-Status` (RFC 9211).
+    pub tells_hits: bool,
+    /// The caller counts the requests of each connection, so it has to be told of all of them.
+    pub counts_requests: bool,
+    /// The caller decides about each connection when it has been accepted: before, nothing is answered.
+    pub screens: bool,
     /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
     pub tls: Option<Duration>,
 }
@@ -30,6 +40,11 @@ impl Default for Settings {
             keep_alive: Some(Duration::from_secs(6)),
             no_delay: true,
             tcp_keep_alive: None,
+            keep_alive_told: Some(5),
+            cache: millrace_cache::Settings::default(),
+            tells_hits: false,
+            counts_requests: false,
+            screens: false,
             tls: None,
         }
     }

@@ -11,7 +11,7 @@ use crate::connection::{Connection, EVENTS};
 impl Reactor {
     pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
         self.watched.retain(|&watched| watched != server);
-        let Some(limit) = self.servers.get(server).and_then(|settings| settings.tls) else {
+        let Some(limit) = self.servers.get(server).and_then(|server| server.settings.tls) else {
             return;
         };
         let mut next = Nanos::NEVER;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use millrace_net::{Clock, Nanos};
 
 use super::Reactor;
+use crate::caching::Waiting;
 use crate::connection::Connection;
 
 /// A rate is judged after this much time.
@@ -25,6 +26,7 @@ impl Reactor {
         };
         let late = |connection: &Connection| {
             !connection.shaking
+                && connection.waiting == Waiting::Nothing
                 && (!connection.head_done && over(connection.began, head)
                     || over(connection.began, whole))
         };

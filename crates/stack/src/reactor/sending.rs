@@ -5,6 +5,8 @@ use std::io;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
+use crate::caching::Waiting;
+use crate::server::Server;
 
 impl Reactor {
     /// Sends bytes of responses, of which `done` end with them; `last`: the connection's last bytes, behind which our
@@ -15,6 +17,7 @@ impl Reactor {
         };
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
+        self.follow(id, [bytes, &[]]);
         if done > 0 {
             self.finish(id, done);
         }
@@ -37,6 +40,7 @@ impl Reactor {
         };
         connection.send_two(first, second)?;
         let queued = connection.queued();
+        self.follow(id, [first, second]);
         if done > 0 {
             self.finish(id, done);
         }
@@ -46,25 +50,41 @@ impl Reactor {
     /// `done` responses of a connection are complete.
     pub fn finish(&mut self, id: usize, done: u32) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(settings) = self.servers.get(connection.server) else { return };
+        let Some(Server { settings, .. }) = self.servers.get(connection.server) else { return };
         connection.in_flight = connection.in_flight.saturating_sub(done);
-        if connection.is_idle() {
-            // The last turn may be long ago.
-            connection.idle_since = self.clock.now();
-            if connection.idle_timer == Nanos::NEVER
-                && let Some(limit) = settings.keep_alive
-            {
-                connection.idle_timer = connection.idle_since + limit;
-                self.timers.push(connection.idle_timer, Timer::Idle(id));
-                self.timers_changed = true;
-            }
+        let has_turn = connection.waiting == Waiting::Turn && connection.in_flight == 0;
+        if has_turn {
+            connection.waiting = Waiting::Nothing;
         }
-        let goes_on = connection.full && connection.in_flight <= settings.max_pipelined / 2;
-        if goes_on {
+        let has_room = connection.full && connection.in_flight <= settings.max_pipelined / 2;
+        if has_room {
             connection.full = false;
         }
+        let goes_on = has_turn || has_room;
+        // The last turn may be long ago.
+        let now = self.clock.now();
+        self.settle_following(id);
+        self.rest(id, now);
+        let Some(connection) = self.connections.get_mut(id) else { return };
         if goes_on && connection.can_go_on() {
             self.wake(id);
+        }
+    }
+
+    /// If nothing is under way on a connection, it is idle from now on.
+    pub(super) fn rest(&mut self, id: usize, now: Nanos) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(server) = self.servers.get(connection.server) else { return };
+        if !connection.is_idle() {
+            return;
+        }
+        connection.idle_since = now;
+        if connection.idle_timer == Nanos::NEVER
+            && let Some(limit) = server.settings.keep_alive
+        {
+            connection.idle_timer = now + limit;
+            self.timers.push(connection.idle_timer, Timer::Idle(id));
+            self.timers_changed = true;
         }
     }
 
@@ -72,14 +92,15 @@ impl Reactor {
     pub(super) fn push_held(&mut self) {
         while let Some(id) = self.held.pop() {
             if let Some(connection) = self.connections.get_mut(id) {
-                let no_delay = self.servers.get(connection.server).is_none_or(|s| s.no_delay);
+                let no_delay =
+                    self.servers.get(connection.server).is_none_or(|s| s.settings.no_delay);
                 connection.push(no_delay);
             }
         }
     }
 
     /// The last bytes of a connection wait for its end: until the end of the turn, or a moment.
-    fn hold(&mut self, id: usize) {
+    pub(super) fn hold(&mut self, id: usize) {
         self.held.push(id);
         if !self.in_turn && self.held.len() == 1 {
             self.timers.push(self.now, Timer::Held);

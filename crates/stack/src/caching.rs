@@ -1,0 +1,249 @@
+//! A connection and the output cache: which of its requests need not be told.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use millrace_cache::{Flight, Hit, Lookup, NotStored, Request};
+use millrace_http::{Method, ReceivedHead, RequestFraming};
+use millrace_net::Nanos;
+
+use crate::connection::Connection;
+use crate::following::Interest;
+use crate::server::Server;
+
+/// Bodies from here on are sent from where they are stored.
+const COPY_LIMIT: usize = 8 * 1024;
+/// Answers that wait to leave together.
+const MAX_ANSWERS: usize = 64 * 1024;
+/// Where so much waits for the peer to take it, nothing more is answered.
+const MAX_QUEUED: usize = 256 * 1024;
+
+/// What the request at the start of a connection's bytes waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    #[default]
+    Nothing,
+    /// Its answer is there, and those before it are not complete.
+    Turn,
+    /// The peer has to take what was sent.
+    Room,
+    /// The response to another request may be for it as well.
+    Flight(Flight),
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Consulted {
+    /// The caller is told. The cache wants so much of the response.
+    Tell(Interest),
+    /// It has its answer.
+    Answered,
+    /// It is looked at again when [`Waiting`] is over.
+    Later,
+}
+
+/// The cache counts its times from the clock's origin.
+pub(crate) fn since_origin(now: Nanos) -> Duration {
+    Duration::from_nanos(now.0)
+}
+
+impl Connection {
+    /// What becomes of a request whose head are these bytes.
+    pub(crate) fn consult(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        bytes: &[u8],
+        head: &ReceivedHead,
+        now: Nanos,
+    ) -> io::Result<Consulted> {
+        let waits = std::mem::take(&mut self.waits);
+        let passes = std::mem::take(&mut self.passes) || server.settings.counts_requests;
+        let followed = self.is_followed(server, now);
+        if !followed && !server.caches() {
+            return Ok(Consulted::Tell(Interest::None));
+        }
+        let name = self.server_name.take();
+        let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
+        let consulted = match head.method {
+            Method::Get | Method::Head if passes || !followed => {
+                Ok(Consulted::Tell(Interest::None))
+            }
+            Method::Get | Method::Head => self.look_up(id, server, &request, head.keep_alive, now),
+            _ if !followed => {
+                // Nobody sees how it comes out, so it is taken for a success.
+                server.cache.invalidate(&request, 200, b"");
+                self.invalidated = true;
+                Ok(Consulted::Tell(Interest::None))
+            }
+            _ => Ok(Consulted::Tell(Interest::Invalidate {
+                secure: request.secure,
+                target: request.target.into(),
+                lines: request.lines.into(),
+            })),
+        };
+        self.server_name = name;
+        consulted
+    }
+
+    /// The same where nobody can be told: it has its answer, or is looked at again when the caller is there.
+    pub(crate) fn consult_beside(
+        &mut self,
+        server: &mut Server,
+        bytes: &[u8],
+        head: &ReceivedHead,
+        now: Nanos,
+    ) -> io::Result<Consulted> {
+        let is_free = self.in_flight == 0 && !self.passes && !server.settings.counts_requests;
+        let name = self.server_name.take();
+        let mut answered = false;
+        if is_free && self.is_followed(server, now) && self.queued() <= MAX_QUEUED {
+            let request = self.request_for_cache(bytes, head, name.as_deref(), self.waits);
+            server.set_lines(head.keep_alive);
+            let Server { cache, answers, lines, settings, .. } = server;
+            if let Some(hit) = cache.find_stored(since_origin(now), &request) {
+                self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
+                answered = true;
+            }
+        }
+        self.server_name = name;
+        self.parked |= !answered;
+        Ok(if answered { Consulted::Answered } else { Consulted::Later })
+    }
+
+    fn request_for_cache<'a>(
+        &self,
+        bytes: &'a [u8],
+        head: &ReceivedHead,
+        server_name: Option<&'a str>,
+        waits: u8,
+    ) -> Request<'a> {
+        Request {
+            secure: self.tls().is_some(),
+            method: head.method,
+            target: &bytes[head.target.0..head.target.1],
+            lines: &bytes[head.lines.0..head.lines.1],
+            body: !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0)),
+            certificate: self.certified,
+            server_name: server_name.unwrap_or_default().as_bytes(),
+            waits,
+        }
+    }
+
+    /// Whether the cache sees what becomes of the requests that are told.
+    fn is_followed(&mut self, server: &mut Server, now: Nanos) -> bool {
+        if self.in_flight == 0 {
+            match &mut self.following {
+                // Of responses that are under way, nobody would know where they stand.
+                None if server.caches() => {
+                    self.following = Some(Box::default());
+                }
+                Some(following) if !following.is_between_responses() => {
+                    following.lose(&mut server.cache, since_origin(now), NotStored::Malformed);
+                }
+                _ => {}
+            }
+        }
+        self.following.as_ref().is_some_and(|following| !following.is_lost())
+    }
+
+    fn look_up(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        request: &Request<'_>,
+        keep_alive: bool,
+        now: Nanos,
+    ) -> io::Result<Consulted> {
+        if self.queued() > MAX_QUEUED {
+            return Ok(self.wait(Waiting::Room, request));
+        }
+        if self.in_flight > 0 {
+            // What an application sends beyond the end of a response would be taken for the next one: of a response behind
+            // another, nothing is stored.
+            return Ok(match server.cache.is_stored(since_origin(now), request) {
+                true => self.wait(Waiting::Turn, request),
+                false => Consulted::Tell(Interest::None),
+            });
+        }
+        server.set_lines(keep_alive);
+        let Server { cache, answers, lines, settings, .. } = server;
+        match cache.lookup(since_origin(now), request, self.waiter(id)) {
+            Lookup::Wait(flight) => return Ok(self.wait(Waiting::Flight(flight), request)),
+            Lookup::Hit(hit) => {
+                self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
+            }
+            Lookup::OnlyIfCached => {
+                answers.extend_from_slice(ONLY_IF_CACHED);
+                answers.extend_from_slice(lines);
+                answers.extend_from_slice(b"\r\n");
+            }
+            // It gets what the application says now. Those behind it get that, too.
+            Lookup::Refresh(lead, _) | Lookup::Lead(lead) => {
+                return Ok(Consulted::Tell(Interest::Store { lead, duration: None }));
+            }
+            Lookup::Pass(_) => return Ok(Consulted::Tell(Interest::None)),
+        }
+        Ok(Consulted::Answered)
+    }
+
+    fn wait(&mut self, waiting: Waiting, request: &Request<'_>) -> Consulted {
+        self.waiting = waiting;
+        self.waits = request.waits;
+        Consulted::Later
+    }
+
+    /// Adds an answer to those that leave together, or sends them with it.
+    fn answer(
+        &mut self,
+        hit: &Hit<'_>,
+        tells: bool,
+        now: Duration,
+        lines: &mut Vec<u8>,
+        answers: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        if tells {
+            let fresh = hit.entry.fresh_for(now).as_secs();
+            // RFC 9211. A vector takes all that is written.
+            write!(lines, "Cache-Status: millrace; hit; ttl={fresh}\r\n").ok();
+        }
+        if hit.body().len() < COPY_LIMIT && answers.len() < MAX_ANSWERS {
+            hit.write(lines, answers);
+            return Ok(());
+        }
+        answers.extend_from_slice(hit.head());
+        hit.write_head_end(lines, answers);
+        self.send_two(answers, hit.body())?;
+        answers.clear();
+        Ok(())
+    }
+
+    /// Sends the answers to this connection that wait for that. `last`: our side is about to end.
+    pub(crate) fn send_answers(&mut self, server: &mut Server, last: bool) -> io::Result<()> {
+        if !server.answers.is_empty() {
+            let sent = self.send(&server.answers, last);
+            server.answers.clear();
+            sent?;
+        }
+        Ok(())
+    }
+
+    /// The number by which the cache knows this connection, of all that ever were.
+    pub(crate) fn waiter(&self, id: usize) -> u64 {
+        // In range: a process has far fewer than 2^32 descriptors.
+        id as u64 | u64::from(self.serial) << 32
+    }
+
+    /// The connection is gone, or another's: what the cache expects of it will not come.
+    pub(crate) fn leave_cache(&mut self, id: usize, server: &mut Server, now: Nanos) {
+        if let Waiting::Flight(flight) = std::mem::take(&mut self.waiting) {
+            server.cache.leave(flight, self.waiter(id));
+        }
+        if let Some(following) = &mut self.following {
+            following.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
+        }
+    }
+}
+
+/// RFC 9111, section 5.2.1.7.
+const ONLY_IF_CACHED: &[u8] = b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n";

@@ -1,0 +1,242 @@
+//! The responses of one connection on their way out, told apart again: some are to be stored, and some show that what is
+//! stored is out of date. What leaves is what is stored, however it was written.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use millrace_cache::{Cache, Lead, NotStored, Request, Response};
+use millrace_http::head::{Framing, ResponseHead};
+use millrace_http::response::MAX_HEAD;
+use millrace_http::{BodyDecoder, BodyEvent, HeadLimits, Method, RequestFraming};
+use millrace_net::clock::wall_seconds;
+
+/// Of a trailer section.
+const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
+
+/// What the response to a request is to the cache.
+#[derive(Debug)]
+pub(crate) enum Interest {
+    None,
+    /// It is to be stored.
+    Store {
+        lead: Lead,
+        /// The application's word on how long.
+        duration: Option<Duration>,
+    },
+    /// If it is no error, what is stored under the request's target is out of date.
+    Invalidate {
+        secure: bool,
+        target: Box<[u8]>,
+        lines: Box<[u8]>,
+    },
+}
+
+#[derive(Debug)]
+struct Due {
+    method: Method,
+    interest: Interest,
+}
+
+#[derive(Debug, Default)]
+enum Place {
+    #[default]
+    Head,
+    Body(BodyDecoder),
+    UntilEnd,
+    /// What leaves is no longer understood.
+    Lost,
+}
+
+/// The responses that are due on a connection, and where in the first of them its bytes stand.
+#[derive(Debug, Default)]
+pub(crate) struct Following {
+    due: VecDeque<Due>,
+    place: Place,
+    /// A part of a head, or of a line between chunks.
+    kept: Vec<u8>,
+}
+
+impl Following {
+    /// A request was told.
+    pub(crate) fn expect(&mut self, method: Method, interest: Interest) {
+        if !matches!(self.place, Place::Lost) {
+            self.due.push_back(Due { method, interest });
+        }
+    }
+
+    /// Whether what leaves is still understood.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.place, Place::Lost)
+    }
+
+    /// Whether nothing has left that belongs to no response, as a body that is longer than its head says.
+    pub(crate) fn is_between_responses(&self) -> bool {
+        matches!(self.place, Place::Head) && self.kept.is_empty() && self.due.is_empty()
+    }
+
+    /// The application says how long the response to a request is fresh: the one before so many others that were told.
+    /// Too late once the response's head has left.
+    pub(crate) fn set_duration(&mut self, behind: u32, fresh: Duration) {
+        let at = self.due.len().checked_sub(behind as usize + 1);
+        let due = at.and_then(|at| self.due.get_mut(at));
+        if let Some(Due { interest: Interest::Store { duration, .. }, .. }) = due {
+            *duration = Some(fresh);
+        }
+    }
+
+    /// These bytes leave.
+    pub(crate) fn sent(&mut self, cache: &mut Cache, now: Duration, bytes: &[u8]) {
+        if self.kept.is_empty() {
+            let taken = self.take(cache, now, bytes);
+            self.kept.extend_from_slice(&bytes[taken..]);
+        } else {
+            let mut kept = std::mem::take(&mut self.kept);
+            kept.extend_from_slice(bytes);
+            let taken = self.take(cache, now, &kept);
+            kept.drain(..taken);
+            self.kept = kept;
+        }
+    }
+
+    /// So many responses are under way now: no more can be due, but one whose end is the connection's.
+    pub(crate) fn settle(&mut self, cache: &mut Cache, now: Duration, in_flight: u32) {
+        let open = usize::from(matches!(self.place, Place::UntilEnd));
+        if self.due.len() > in_flight as usize + open {
+            self.lose(cache, now, NotStored::Incomplete);
+        }
+    }
+
+    /// Our side ends behind what was sent.
+    pub(crate) fn ended(&mut self, cache: &mut Cache, now: Duration) {
+        if matches!(self.place, Place::UntilEnd) {
+            self.complete(cache, now);
+        }
+        self.lose(cache, now, NotStored::Aborted);
+    }
+
+    /// Nothing more is followed.
+    pub(crate) fn lose(&mut self, cache: &mut Cache, now: Duration, why: NotStored) {
+        self.place = Place::Lost;
+        self.kept = Vec::new();
+        for due in self.due.drain(..) {
+            if let Interest::Store { lead, .. } = due.interest {
+                cache.abandon(lead, now, why);
+            }
+        }
+    }
+
+    /// Gives how many of the bytes are done with.
+    fn take(&mut self, cache: &mut Cache, now: Duration, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            match &mut self.place {
+                Place::Head => match ResponseHead::parse(rest) {
+                    Ok(Some(head)) => {
+                        self.begin(cache, now, &rest[..head.length], &head);
+                        at += head.length;
+                    }
+                    Ok(None) if rest.len() <= MAX_HEAD => return at,
+                    _ => self.lose(cache, now, NotStored::Malformed),
+                },
+                Place::Body(decoder) => match decoder.next(rest, &LIMITS) {
+                    BodyEvent::Data { start, end } => {
+                        at += end;
+                        // An end without further bytes is found now.
+                        let ends = matches!(decoder.next(&[], &LIMITS), BodyEvent::End { .. });
+                        self.body(cache, now, &rest[start..end]);
+                        if ends {
+                            self.complete(cache, now);
+                        }
+                    }
+                    BodyEvent::More { consumed } => return at + consumed,
+                    BodyEvent::End { consumed, trailers } => {
+                        at += consumed;
+                        if trailers.0 < trailers.1 {
+                            self.give_up(cache, now, NotStored::Trailers);
+                        }
+                        self.complete(cache, now);
+                    }
+                    BodyEvent::Unsure { .. } => self.lose(cache, now, NotStored::Malformed),
+                },
+                Place::UntilEnd => {
+                    self.body(cache, now, rest);
+                    at = bytes.len();
+                }
+                Place::Lost => return bytes.len(),
+            }
+        }
+        at
+    }
+
+    fn begin(&mut self, cache: &mut Cache, now: Duration, bytes: &[u8], head: &ResponseHead) {
+        // An interim response is none (RFC 9110, section 15.2).
+        if (100..200).contains(&head.status) && head.status != 101 {
+            return;
+        }
+        let Some(due) = self.due.front_mut().filter(|_| head.status != 101) else {
+            return self.lose(cache, now, NotStored::Malformed);
+        };
+        match &due.interest {
+            Interest::None => {}
+            &Interest::Store { lead, duration } => {
+                let response = Response { head: bytes, duration };
+                if cache.begin(lead, now, wall_seconds(), &response).is_err() {
+                    due.interest = Interest::None;
+                }
+            }
+            Interest::Invalidate { secure, target, lines } => {
+                let request = Request {
+                    secure: *secure,
+                    method: due.method,
+                    target,
+                    lines,
+                    body: false,
+                    certificate: false,
+                    server_name: b"",
+                    waits: 0,
+                };
+                let status_line =
+                    bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+                cache.invalidate(&request, head.status, &bytes[status_line..]);
+            }
+        }
+        // RFC 9112, section 6.3.
+        let bodiless = due.method == Method::Head || matches!(head.status, 204 | 304);
+        match head.framing {
+            _ if bodiless => self.complete(cache, now),
+            Framing::Length(0) => self.complete(cache, now),
+            Framing::Length(length) => {
+                self.place = Place::Body(BodyDecoder::new(RequestFraming::Length(length)));
+            }
+            Framing::Chunked => self.place = Place::Body(BodyDecoder::new(RequestFraming::Chunked)),
+            Framing::UntilClose => self.place = Place::UntilEnd,
+        }
+    }
+
+    fn body(&mut self, cache: &mut Cache, now: Duration, bytes: &[u8]) {
+        if let Some(due) = self.due.front_mut()
+            && let Interest::Store { lead, .. } = due.interest
+            && cache.append(lead, now, bytes).is_err()
+        {
+            due.interest = Interest::None;
+        }
+    }
+
+    fn give_up(&mut self, cache: &mut Cache, now: Duration, why: NotStored) {
+        if let Some(due) = self.due.front_mut()
+            && let Interest::Store { lead, .. } = due.interest
+        {
+            cache.abandon(lead, now, why);
+            due.interest = Interest::None;
+        }
+    }
+
+    fn complete(&mut self, cache: &mut Cache, now: Duration) {
+        self.place = Place::Head;
+        if let Some(Due { interest: Interest::Store { lead, .. }, .. }) = self.due.pop_front() {
+            // The cache counts why not.
+            cache.finish(lead, now).ok();
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How connections come: from listeners, or from elsewhere.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use millrace_net::Listener;
+use millrace_net::stream::Socket;
+use mio::Token;
+
+use super::{LISTENERS, Reactor, Timer};
+use crate::batch::{Batch, Kind};
+use crate::channel::Channel;
+use crate::connection::{Connection, EVENTS, READ};
+use crate::server::Server;
+
+/// Connections accepted before those that exist have their turn.
+const ACCEPTS: usize = 128;
+/// After a lack of descriptors or memory, accepting is tried again this much later.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(super) struct Accepting {
+    listener: Listener,
+    server: usize,
+    pub(super) ready: bool,
+}
+
+impl Reactor {
+    /// Accepts connections for a server from a socket that listens.
+    pub fn listen(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let Server { settings, .. } = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.listeners.vacant_entry();
+        let id = entry.key();
+        let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
+        // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
+        if settings.no_delay {
+            listener.options().set_tcp_nodelay(true).ok();
+        }
+        entry.insert(Accepting { listener, server, ready: true });
+        // What waits in its queue is told by no new event on some systems.
+        self.again(LISTENERS + id);
+        Ok(id)
+    }
+
+    /// Accepts no more.
+    pub fn close_listener(&mut self, id: usize) {
+        if let Some(mut accepting) = self.listeners.try_remove(id) {
+            // The descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
+            accepting.listener.deregister(self.poll.registry()).ok();
+        }
+    }
+
+    /// Takes a connection that was accepted elsewhere.
+    pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        let (socket, peer) = Socket::from_fd(fd)?;
+        let id = self.add(socket, peer, server, true)?;
+        self.wake(id);
+        Ok(id)
+    }
+
+    fn add(
+        &mut self,
+        mut socket: Socket,
+        peer: Option<SocketAddr>,
+        server: usize,
+        adopted: bool,
+    ) -> io::Result<usize> {
+        let Server { settings, .. } = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
+        if peer.is_some() {
+            let options = socket.options();
+            if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
+                options.set_tcp_nodelay(true)?;
+            }
+            if let Some(after) = settings.tcp_keep_alive {
+                options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
+            }
+        }
+        let entry = self.connections.vacant_entry();
+        let id = entry.key();
+        let fresh = settings.tls.is_none() && !adopted;
+        let channel = match settings.tls {
+            None if fresh => {
+                self.fresh.push(id);
+                Channel::Plain(socket)
+            }
+            None => {
+                socket.register(self.poll.registry(), Token(id))?;
+                Channel::Plain(socket)
+            }
+            Some(limit) => {
+                socket.register(self.poll.registry(), Token(id))?;
+                if !self.watched.contains(&server) {
+                    self.watched.push(server);
+                    self.timers.push(self.now + limit, Timer::Handshakes(server));
+                    self.timers_changed = true;
+                }
+                Channel::tls(socket)
+            }
+        };
+        self.serial = self.serial.wrapping_add(1);
+        let connection = Connection::new(channel, server, self.serial, peer, self.now);
+        let connection = entry.insert(connection);
+        connection.fresh = fresh;
+        connection.unseen = fresh && settings.screens;
+        Ok(id)
+    }
+
+    /// Connections that still live after their first batch are watched from now on. One whose only request
+    /// is answered at once costs no registration.
+    pub(super) fn watch_fresh(&mut self) {
+        while let Some(id) = self.fresh.pop() {
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if std::mem::take(&mut connection.fresh)
+                && let Channel::Plain(socket) = &mut connection.channel
+            {
+                // What has arrived in the meantime is told when the socket is registered. Only a lack of
+                // memory makes that fail; the timers see to such a connection.
+                socket.register(self.poll.registry(), Token(id)).ok();
+            }
+            if connection.unseen && !connection.untold.opened {
+                self.unseen.push(id);
+            }
+        }
+    }
+
+    /// The caller has seen what was told.
+    pub(super) fn release_unseen(&mut self) {
+        while let Some(id) = self.unseen.pop() {
+            if let Some(connection) = self.connections.get_mut(id)
+                && std::mem::take(&mut connection.unseen)
+            {
+                self.again(id);
+            }
+        }
+    }
+
+    pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
+        for _ in 0..ACCEPTS {
+            let Some(accepting) = self.listeners.get_mut(id) else { return };
+            if !accepting.ready {
+                return;
+            }
+            if batch.room() < EVENTS || batch.bytes.len() < batch.used + READ {
+                break;
+            }
+            let server = accepting.server;
+            match accepting.listener.accept() {
+                Ok((socket, peer)) => {
+                    // A peer that is gone already makes setting options fail: no loss.
+                    if let Ok(connection) = self.add(socket, peer, server, false) {
+                        if batch.silent {
+                            self.connections[connection].untold.opened = true;
+                            self.list_untold(connection);
+                        } else {
+                            batch.push(Kind::Open, connection, &[server as i32]);
+                        }
+                        if self.connections[connection].fresh {
+                            self.receive(connection, batch);
+                        }
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    accepting.ready = false;
+                    return;
+                }
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                    ) => {}
+                // The caller finds the same in its next turn.
+                Err(_) if batch.silent => {
+                    self.refusing.push(LISTENERS + id);
+                    return;
+                }
+                Err(error) => {
+                    let number = error.raw_os_error().unwrap_or(0);
+                    batch.push(Kind::AcceptFailed, 0, &[number, server as i32]);
+                    self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
+                    return;
+                }
+            }
+        }
+        self.again(LISTENERS + id);
+    }
+}

@@ -1,0 +1,144 @@
+//! The output caches of the servers: who waits for them, and what they learn.
+
+use std::time::Duration;
+
+use millrace_cache::{Cache, Selection, Then};
+use millrace_net::{Clock as _, Nanos};
+
+use super::{Reactor, Timer};
+use crate::caching::{Waiting, since_origin};
+use crate::connection::Connection;
+use crate::following::Following;
+use crate::server::Server;
+
+impl Reactor {
+    /// The cache of a server.
+    #[must_use]
+    pub fn cache(&self, server: usize) -> Option<&Cache> {
+        self.servers.get(server).map(|server| &server.cache)
+    }
+
+    /// The time as caches know it.
+    #[must_use]
+    pub fn cache_now(&self) -> Duration {
+        since_origin(self.clock.now())
+    }
+
+    /// The application's word on how long the response to a request is fresh, before its head is sent. `request` counts
+    /// from zero the requests that the caller was told of on this connection.
+    pub fn cache_for(&mut self, id: usize, request: u32, fresh: Duration) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if let Some(following) = &mut connection.following {
+            let behind = connection.requests.wrapping_sub(request).wrapping_sub(1);
+            following.set_duration(behind, fresh);
+        }
+    }
+
+    /// Removes entries of a server's cache; gives how many there were. `None`: all of them.
+    pub fn forget(&mut self, server: usize, selection: Option<&Selection<'_>>) -> usize {
+        let Some(Server { cache, .. }) = self.servers.get_mut(server) else { return 0 };
+        let count = match selection {
+            Some(selection) => cache.delete(selection),
+            None => cache.clear(),
+        };
+        self.go_on_woken(server);
+        count
+    }
+
+    /// How long ago a connection became idle.
+    #[must_use]
+    pub fn idle_for(&self, id: usize) -> Option<Duration> {
+        let connection = self.connections.get(id)?;
+        let now = self.clock.now();
+        (connection.idle_since != Nanos::NEVER).then(|| now.since(connection.idle_since))
+    }
+
+    /// These bytes leave on a connection.
+    pub(super) fn follow(&mut self, id: usize, parts: [&[u8]; 2]) {
+        self.with_following(id, |following, cache, now, _| {
+            for bytes in parts {
+                following.sent(cache, now, bytes);
+            }
+        });
+    }
+
+    /// No more responses are due than are under way.
+    pub(super) fn settle_following(&mut self, id: usize) {
+        self.with_following(id, Following::settle);
+    }
+
+    /// Our side of a connection has ended.
+    pub(super) fn end_following(&mut self, id: usize) {
+        self.with_following(id, |following, cache, now, _| following.ended(cache, now));
+    }
+
+    /// Tells what a connection has sent to its server's cache: with the time, and how many requests are with the caller.
+    fn with_following(
+        &mut self,
+        id: usize,
+        action: impl FnOnce(&mut Following, &mut Cache, Duration, u32),
+    ) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(following) = &mut connection.following else { return };
+        let Some(server) = self.servers.get_mut(connection.server) else { return };
+        let now = since_origin(self.clock.now());
+        action(following, &mut server.cache, now, connection.in_flight);
+        let server = connection.server;
+        self.go_on_woken(server);
+    }
+
+    /// A request was answered from the cache.
+    pub(super) fn on_answered(&mut self, id: usize) {
+        self.rest(id, self.now);
+        if self.connections.get(id).is_some_and(Connection::is_held) {
+            self.hold(id);
+        }
+    }
+
+    /// A connection may wait for another's response: not for ever.
+    pub(super) fn watch_flight(&mut self, id: usize) {
+        let Some(connection) = self.connections.get(id) else { return };
+        if !matches!(connection.waiting, Waiting::Flight(_)) {
+            return;
+        }
+        let id = connection.server;
+        let Some(server) = self.servers.get_mut(id) else { return };
+        if let Some(deadline) = server.cache.next_deadline()
+            && !std::mem::replace(&mut server.timed, true)
+        {
+            self.timers.push(Nanos::default() + deadline, Timer::Flights(id));
+            self.timers_changed = true;
+        }
+    }
+
+    pub(super) fn on_flights(&mut self, id: usize) {
+        let Some(server) = self.servers.get_mut(id) else { return };
+        server.cache.expire(since_origin(self.now));
+        let next = server.cache.next_deadline();
+        server.timed = next.is_some();
+        if let Some(deadline) = next {
+            self.timers.push(Nanos::default() + deadline, Timer::Flights(id));
+        }
+        self.go_on_woken(id);
+    }
+
+    /// Lets those go on that have waited for what the cache has now, or will not have.
+    pub(super) fn go_on_woken(&mut self, server: usize) {
+        while let Some(woken) =
+            self.servers.get_mut(server).and_then(|server| server.cache.pop_woken())
+        {
+            // The lower half of the number, see `Connection::waiter`.
+            let id = (woken.waiter & u64::from(u32::MAX)) as usize;
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if connection.waiter(id) != woken.waiter {
+                continue;
+            }
+            connection.waiting = Waiting::Nothing;
+            match woken.then {
+                Then::LookUp => connection.waits = connection.waits.saturating_add(1),
+                Then::Go => connection.passes = true,
+            }
+            self.wake(id);
+        }
+    }
+}

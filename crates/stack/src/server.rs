@@ -1,0 +1,61 @@
+//! One server: its limits, and what it answers by itself.
+
+use millrace_cache::{Cache, Mode};
+
+use crate::settings::Settings;
+
+/// A server as its connections meet it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) cache: Cache,
+    /// Answers to the connection at hand that have not been sent: those to one read leave together.
+    pub(crate) answers: Vec<u8>,
+    /// Scratch: the lines of an answer that are made for it.
+    pub(crate) lines: Vec<u8>,
+    /// The lines of an answer behind which the connection stays.
+    kept: Vec<u8>,
+    /// A timer is set for those who wait for another's response.
+    pub(crate) timed: bool,
+}
+
+/// The line of an answer behind which the connection ends (RFC 9112, section 9.6).
+const CLOSES: &[u8] = b"Connection: close\r\n";
+
+impl Server {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            cache: Cache::new(settings.cache.clone()),
+            kept: kept_lines(&settings),
+            settings,
+            answers: Vec::new(),
+            lines: Vec::new(),
+            timed: false,
+        }
+    }
+
+    pub(crate) fn configure(&mut self, settings: Settings) {
+        self.cache.set_settings(settings.cache.clone());
+        self.kept = kept_lines(&settings);
+        self.settings = settings;
+    }
+
+    /// Takes the lines that each answer has.
+    pub(crate) fn set_lines(&mut self, keep_alive: bool) {
+        self.lines.clear();
+        self.lines.extend_from_slice(if keep_alive { &self.kept } else { CLOSES });
+    }
+
+    /// Whether anything may be answered from the cache.
+    pub(crate) fn caches(&self) -> bool {
+        self.settings.cache.mode != Mode::Off
+    }
+}
+
+fn kept_lines(settings: &Settings) -> Vec<u8> {
+    let mut lines = b"Connection: keep-alive\r\n".to_vec();
+    if let Some(seconds) = settings.keep_alive_told {
+        lines.extend_from_slice(format!("Keep-Alive: timeout={seconds}\r\n").as_bytes());
+    }
+    lines
+}

@@ -1,0 +1,175 @@
+import { readdirSync, rmSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { MillraceError, usageError } from '../errors.js';
+import type { CacheSelection } from '../http/cache.js';
+import {
+  type ControlAnswer,
+  type ControlledServer,
+  type ControlRequest,
+  controlDirectory,
+} from '../http/control-protocol.js';
+import { bytes, count, share, time } from '../report/units.js';
+import { parseCount } from '../units.js';
+import { EXIT } from './exit.js';
+import type { Flag } from './flag.js';
+import { parseArguments } from './parse.js';
+
+const GROUP = 'Cache';
+
+interface CacheCommand {
+  entries?: boolean;
+  clear?: boolean;
+  path?: string;
+  prefix?: string;
+  json?: boolean;
+}
+
+export const CACHE_FLAGS: Flag<CacheCommand>[] = [
+  {
+    name: 'entries',
+    group: GROUP,
+    help: 'what is stored, the most used first',
+    set(command) {
+      command.entries = true;
+    },
+  },
+  {
+    name: 'delete',
+    value: 'PATH',
+    group: GROUP,
+    help: 'remove what is stored for this path, with its query',
+    set(command, value, given) {
+      command.path = aPath(value, given);
+    },
+  },
+  {
+    name: 'delete-prefix',
+    value: 'PATH',
+    group: GROUP,
+    help: 'remove what is stored for all paths that begin so',
+    set(command, value, given) {
+      command.prefix = aPath(value, given);
+    },
+  },
+  {
+    name: 'clear',
+    group: GROUP,
+    help: 'remove everything',
+    set(command) {
+      command.clear = true;
+    },
+  },
+  {
+    name: 'json',
+    group: GROUP,
+    help: 'print JSON',
+    set(command) {
+      command.json = true;
+    },
+  },
+];
+
+function aPath(value: string, given: string): string {
+  if (value.startsWith('/')) return value;
+  throw usageError(`${given}: '${value}' given; accepted: a path, as /news?page=2`);
+}
+
+/** Looks at the output caches of this user's processes, or removes what they hold. */
+export async function cacheCommand(args: string[]): Promise<number> {
+  const command: CacheCommand = {};
+  const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command);
+  const [pid, ...more] = [...positional, ...(rest ?? [])];
+  if (more.length > 0) throw usageError(`cache: '${more[0]}' given; accepted: one process number`);
+  const only = pid === undefined ? null : parseCount(pid, 'cache', { min: 1, max: 2 ** 31 });
+  const answers = await ask(only, requestOf(command));
+  if (only !== null && answers.length === 0) {
+    throw new MillraceError(
+      'ERR_MILLRACE_UNREACHABLE',
+      `no process ${only} of this user has an output cache (millrace cache lists those that have)`,
+    );
+  }
+  console.log(command.json ? JSON.stringify(answers, null, 2) : render(answers));
+  return EXIT.ok;
+}
+
+function requestOf({ entries, clear, path, prefix }: CacheCommand): ControlRequest {
+  const asked = [entries, clear, path, prefix].filter((it) => it !== undefined);
+  if (asked.length > 1) {
+    throw usageError('cache: one of --entries, --delete, --delete-prefix and --clear at a time');
+  }
+  const selection: CacheSelection = {
+    ...(path !== undefined && { path }),
+    ...(prefix !== undefined && { prefix }),
+  };
+  if (path !== undefined || prefix !== undefined) return { do: 'delete', selection };
+  return { do: clear ? 'clear' : entries ? 'entries' : 'show' };
+}
+
+/** What the processes answer; those that are gone do not. */
+async function ask(only: number | null, request: ControlRequest): Promise<ControlAnswer[]> {
+  const directory = controlDirectory();
+  const names = directory === null ? [] : readdirSync(directory);
+  const wanted = names.filter((name) => only === null || name.split('.')[0] === String(only));
+  const answers = await Promise.all(
+    wanted.map((name) => askOne(join(directory ?? '', name), request)),
+  );
+  return answers.filter((answer) => answer !== null).sort((a, b) => a.pid - b.pid);
+}
+
+/** `null`: it is gone, or does not answer. */
+async function askOne(path: string, request: ControlRequest): Promise<ControlAnswer | null> {
+  const socket = net.connect(path);
+  // A process whose event loop is busy answers later, one that is stopped never.
+  socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
+  socket.end(JSON.stringify(request));
+  try {
+    const answer = JSON.parse(await text(socket));
+    return 'servers' in answer ? answer : null;
+  } catch (error) {
+    // A process that was killed leaves its socket behind.
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') rmSync(path, { force: true });
+    return null;
+  }
+}
+
+function render(answers: ControlAnswer[]): string {
+  const rows = answers.flatMap(({ pid, servers }) => servers.map((server) => ({ pid, server })));
+  if (rows.length === 0) return 'No process of this user has an output cache.';
+  return rows.map(({ pid, server }) => renderServer(pid, server)).join('\n');
+}
+
+function renderServer(pid: number, { address, stats, entries, removed }: ControlledServer): string {
+  const lines = [`${pid}  ${address}`];
+  if (removed !== undefined) return `${lines[0]}  ${count(removed)} removed`;
+  if (stats) {
+    const asked = stats.hits + stats.misses;
+    const rate = asked > 0 ? ` (${share(stats.hits / asked)} of what can be stored)` : '';
+    const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
+    lines.push(
+      `  ${count(stats.hits)} hits${rate}, ${count(stats.misses)} misses${waiting}`,
+      `  ${count(stats.entries)} entries, ${bytes(stats.bytes)}, ${count(stats.evictions)} left for want of room`,
+    );
+    const reasons = {
+      ...prefixed('past it', stats.passes),
+      ...prefixed('not stored', stats.notStored),
+    };
+    const told = Object.entries(reasons).map(([why, times]) => `${why} ${count(times)}`);
+    if (told.length > 0) lines.push(`  ${told.join(', ')}`);
+  }
+  for (const entry of entries?.toSorted((a, b) => b.hits - a.hits) ?? []) {
+    const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
+    const vary = entry.vary ? `, by ${entry.vary}` : '';
+    lines.push(
+      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${count(entry.hits)} hits, fresh for ${time(entry.freshForMs)}${vary}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(counts).map(([why, times]) => [`${prefix} (${why})`, times]),
+  );
+}
