@@ -1,9 +1,11 @@
 // Writes docs/reference/cli.md from the tables of flags, docs/reference/limits.md from the catalogue of explain, and the
-// tables of docs/reference/stack.md from the limits and counters of the stack, of the build in dist/:
+// tables of docs/reference/stack.md from the limits, counters and cache of the stack, of the build in dist/:
 //
 //   npm run build:ts && node scripts/reference.js
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+// biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { CACHE_FLAGS } from '../dist/cli/cache.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { CAPACITY_OWN_FLAGS } from '../dist/cli/capacity-flags.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
@@ -16,6 +18,7 @@ import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
 import { USAGE } from '../dist/cli/help.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
+import { CACHE_SETTINGS } from '../dist/http/cache.js';
 import { LIMITS } from '../dist/http/limits.js';
 import { limitsPage } from './limits-page.js';
 
@@ -52,6 +55,7 @@ export function referencePage() {
     ...groups,
     ['millrace capacity', CAPACITY_OWN_FLAGS],
     ['millrace testserver', TEST_SERVER_FLAGS],
+    ['millrace cache', CACHE_FLAGS],
   ].map(([title, flags]) => `## ${title}\n\n${flags.map(entry).join('\n\n')}`);
   return `${[HEAD, ...sections].join('\n')}\n`
     .replace(/\n## /g, '\n\n## ')
@@ -76,6 +80,8 @@ const STACK_PAGE = new URL('../docs/reference/stack.md', import.meta.url);
 export function stackPage() {
   return readFileSync(STACK_PAGE, 'utf8')
     .replace(between('limits'), `$1${limitsTable()}$2`)
+    .replace(between('cache'), `$1${cacheTable()}$2`)
+    .replace(between('cache counters'), `$1${cacheCountersTable()}$2`)
     .replace(between('counters'), `$1${countersTable()}$2`);
 }
 
@@ -89,6 +95,25 @@ function limitsTable() {
     return `| \`${name}\` | ${unit} | ${fallback} | ${least} or more | ${meaning} |\n`;
   });
   return `| Property | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
+
+function cacheTable() {
+  const rows = comments('cache', 'CacheOptions').map(([name, meaning]) => {
+    const { unit, least, fallback } = CACHE_SETTINGS[name];
+    const accepted = least === undefined ? 'true, false' : `${least} or more`;
+    return `| \`${name}\` | ${unit} | ${fallback} | ${accepted} | ${meaning} |\n`;
+  });
+  return `| Option | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
+
+/** The addon's own declarations say what it counts. */
+function cacheCountersTable() {
+  const source = readFileSync(new URL('../native/index.d.ts', import.meta.url), 'utf8');
+  const [, body] = /interface NativeCacheStatistics \{\n([\s\S]*?)\n\}/.exec(source);
+  const rows = [...body.matchAll(/\/\*\* (.*) \*\/\n\s*(\w+):/g)].map(
+    ([, meaning, name]) => `| \`${name}\` | ${meaning} |\n`,
+  );
+  return `| Field | Counts |\n|---|---|\n${rows.join('')}`;
 }
 
 function countersTable() {

@@ -19,10 +19,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { censusOfSockets } from '../dist/explain/census.js';
 import { inventory } from '../dist/explain/inventory.js';
 import { watchOutside } from '../dist/explain/outside.js';
-import { countCores } from '../dist/process/affinity.js';
+import { coresIn } from '../dist/process/affinity.js';
 import { findQuotas, parseCpuStat } from '../dist/process/cgroup.js';
 import { checkPid } from '../dist/process/check-pid.js';
 import { Counter } from '../dist/process/counter.js';
+import { parseIdle, parseMachineCpu } from '../dist/process/machine-cpu.js';
 import { parseColumn } from '../dist/process/tcp-counters.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
@@ -129,6 +130,7 @@ function generator(seed) {
 
 /** A loop that is never idle, and tells on demand what CPU time it has had. */
 const BUSY = `
+  process.on('disconnect', () => process.exit());
   process.send(1);
   process.on('message', () => process.send(process.cpuUsage()));
   setImmediate(function turn() { for (let i = 0; i < 1e6; i++); setImmediate(turn); });`;
@@ -534,7 +536,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     const counting = census({ pid: process.pid, endpoint: { host: '127.0.0.1', port: 1 } });
     const seen = counting.between(-1000, -500);
     assert.deepEqual(
-      { ...seen, outbound: [] },
+      { ...seen, outbound: [], localPorts: 0 },
       {
         looks: 0,
         server: { sockets: 0, least: 0, most: 0, unread: 0, unsent: 0 },
@@ -542,6 +544,7 @@ describe('the census of sockets', { skip, timeout }, () => {
         listen: null,
         outbound: [],
         timeWait: 0,
+        localPorts: 0,
       },
     );
   });
@@ -717,14 +720,28 @@ describe('the inventory', { skip, timeout }, () => {
 
 describe('the tables of the kernel', () => {
   test('lists of cores', () => {
-    for (const [list, count] of [
-      ['0', 1],
-      ['0-3', 4],
-      ['0-3,8', 5],
-      ['1,3,5-6', 4],
+    for (const [list, cores] of [
+      ['0', [0]],
+      ['0-3', [0, 1, 2, 3]],
+      ['0-3,8', [0, 1, 2, 3, 8]],
+      ['1,3,5-6', [1, 3, 5, 6]],
     ]) {
-      assert.equal(countCores(list), count, list);
+      assert.deepEqual(coresIn(list), cores, list);
     }
+  });
+
+  test('idle time of some of the cores', () => {
+    const text = [
+      'cpu  30 0 30 900 100 0 0 0 0 0',
+      'cpu0 10 0 10 300 50 0 0 0 0 0',
+      'cpu1 10 0 10 200 0 0 0 0 0 0',
+      'cpu10 10 0 10 400 50 0 0 0 0 0',
+      'intr 5',
+    ].join('\n');
+    const seconds = (ticks) => (parseMachineCpu(text).idle * ticks) / 1000;
+    assert.equal(parseIdle(text, new Set([0])), seconds(350));
+    assert.equal(parseIdle(text, new Set([0, 10])), seconds(800));
+    assert.equal(parseIdle(text, new Set([7])), 0);
   });
 
   test('counters by protocol and name', () => {

@@ -4,12 +4,16 @@ import { after, before, describe, test } from 'node:test';
 import { explanationPage } from '../dist/report/explain/html.js';
 import { cannotTell, hostile, nagle, tooFewConnections } from './explain/explanations.js';
 import { encodeHistogram } from './explain/histogram.js';
-import { cutOff, skip, startBrowser } from './report/browser.js';
+import { skip, startBrowser } from './report/browser.js';
+import { testFits } from './report/fits.js';
+import {
+  assertHolds,
+  assertRefersToNothing,
+  assertStaysText,
+  boxes,
+} from './report/static-page.js';
 
 const explanations = { tooFewConnections, nagle, cannotTell, hostile };
-
-const embedded = (page) =>
-  JSON.parse(/<script type="application\/json" id="result">(.*?)<\/script>/.exec(page)[1]);
 
 const headings = (page) =>
   [...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, text]) => text.replace('&#39;', "'"));
@@ -17,27 +21,13 @@ const headings = (page) =>
 describe('page', () => {
   for (const [name, make] of Object.entries(explanations)) {
     test(`${name}: runs no script, holds the whole explanation`, () => {
-      const page = explanationPage(make());
-      const [, policy] = /Content-Security-Policy" content="(.*?)"/.exec(page);
-      assert.match(
-        policy.replaceAll('&#39;', "'"),
-        /^default-src 'none'; img-src data:; style-src 'sha256-\S+'; script-src 'none'$/,
-      );
-      assert.equal(page.match(/<script/g).length, 1);
-      assert.doesNotMatch(page, /NaN|undefined|Infinity/);
-      assert.deepEqual(embedded(page), make());
+      assertHolds(explanationPage(make()), make());
     });
   }
 
   test('it refers to nothing', () => {
     for (const make of [tooFewConnections, nagle, cannotTell]) {
-      const references = explanationPage(make()).matchAll(
-        /(?:src|href|action)\s*=\s*["']?([^"'\s>]*)/g,
-      );
-      assert.deepEqual(
-        [...references].map(([, target]) => target),
-        ['data:,'],
-      );
+      assertRefersToNothing(explanationPage(make()));
     }
   });
 
@@ -121,12 +111,7 @@ describe('page', () => {
     }
   });
 
-  test('text from outside stays text', () => {
-    const page = explanationPage(hostile());
-    assert.equal(page.match(/<\/script/g).length, 1);
-    assert.ok(!page.includes('<img'));
-    assert.ok(!page.includes('<!--'));
-  });
+  test('text from outside stays text', () => assertStaysText(explanationPage(hostile())));
 });
 
 describe('page in a browser', { skip }, () => {
@@ -138,37 +123,15 @@ describe('page in a browser', { skip }, () => {
 
   after(() => browser?.close());
 
-  for (const [name, make] of Object.entries(explanations)) {
-    test(`${name}: nothing is loaded, nothing is cut, in any width`, async () => {
-      for (const [width, colorScheme] of [
-        [1400, 'light'],
-        [400, 'dark'],
-      ]) {
-        const { page, complaints } = await browser.open(explanationPage(make()), {
-          width,
-          colorScheme,
-        });
-        assert.equal(await page.evaluate(() => window.attacked), undefined);
-        assert.deepEqual(complaints, []);
-        assert.deepEqual(await cutOff(page), []);
-        await page.close();
-      }
-    });
-  }
-
-  /** The middle of each element, in pixels of the page. */
-  const middles = (page, selector) =>
-    page.locator(selector).evaluateAll((elements) =>
-      elements.map((element) => {
-        const { left, width, top, height } = element.getBoundingClientRect();
-        return { x: left + width / 2, y: top + height / 2 };
-      }),
-    );
+  testFits(
+    Object.entries(explanations).map(([name, make]) => [name, () => explanationPage(make())]),
+    () => browser,
+  );
 
   test('the knee is where the bounds meet, the own point on the mark of the load', async () => {
     const { page } = await browser.open(explanationPage(tooFewConnections()));
-    const [own] = await middles(page, 'circle.point.own');
-    const marks = await middles(page, 'figure:has(.bound) .mark');
+    const [own] = await boxes(page, 'circle.point.own');
+    const marks = await boxes(page, 'figure:has(.bound) .mark');
     assert.ok(Math.abs(marks[0].x - own.x) < 1);
     const bounds = await page.locator('.bound').evaluateAll((lines) =>
       lines.map((line) => {

@@ -5,16 +5,15 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, get } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { attachProbe } from '../dist/explain/attach.js';
 import { openProbeHub } from '../dist/explain/probe.js';
 import { analyseProfile } from '../dist/explain/profile.js';
-import { bucketOf, Histogram, middleOf, quantileOf } from '../dist/probe/histogram.cjs';
-import { routeOf } from '../dist/probe/routes.cjs';
+import { freePort } from '../dist/process/free-port.js';
 
 const SERVICE = fileURLToPath(new URL('fixtures/probe/service.mjs', import.meta.url));
 const STACK = new URL('../dist/http/register.js', import.meta.url).href;
@@ -154,6 +153,44 @@ describe('what it sees', () => {
     });
   });
 
+  test('questions and answers of another protocol', async () => {
+    const sockets = new Set();
+    const server = createTcpServer((socket) => {
+      sockets.add(socket);
+      socket.on('data', () => setTimeout(() => socket.write('answer\n'), 30));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address();
+    try {
+      const view = await observe(`/line?to=${port}`, { connections: 8, requests: 200 });
+      const [call, ...others] = view.outbound;
+      assert.deepEqual(others, []);
+      assert.equal(call.origin, `tcp://127.0.0.1:${port}`);
+      near(call.rate, view.finished, 0.1);
+      assert.ok(call.answerMs >= 29 && call.answerMs < 60, `${call.answerMs} ms`);
+      near(call.answering, (view.finished * 30) / 1000, 0.35);
+      assert.equal(call.failed, 0);
+      assert.equal(sockets.size, 8);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
+
+  test('calls by HTTP are not seen a second time', async () => {
+    await withDependency(async (to) => {
+      for (const kind of ['agent', 'fetch', 'closing']) {
+        const view = await observe(`/${kind}?to=${to}`, { connections: 4, requests: 40 });
+        assert.deepEqual(
+          view.outbound.map(({ origin }) => origin),
+          [to],
+          kind,
+        );
+      }
+    });
+  });
+
   test('calls that fail, of both kinds', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -287,10 +324,22 @@ describe('what it does when told', () => {
           await hub.command('outboundDelay', { ms: 60 });
           const late = await drive(`${path}?to=${to}`, { connections: 2, requests: 10 });
           assert.ok(late.handlerMs >= 78, `${late.handlerMs} ms`);
-          await hub.command('outboundDelay', { ms: 0 });
+          assert.deepEqual(await hub.command('outboundDelay', { ms: 0 }), [10]);
           const free = await drive(`${path}?to=${to}`, { connections: 2, requests: 20 });
           assert.ok(free.handlerMs < late.handlerMs - 20, `${free.handlerMs} ms`);
         }
+      });
+    });
+  });
+
+  test('outboundDelay: what the application has kept of fetch is not delayed, and not counted', async () => {
+    await withDependency(async (to) => {
+      await served({}, async ({ hub, drive }) => {
+        await drive(`/kept?to=${to}`, { connections: 1, requests: 2 });
+        await hub.command('outboundDelay', { ms: 60 });
+        const view = await drive(`/kept?to=${to}`, { connections: 2, requests: 10 });
+        near(view.outbound[0].rate, view.finished, 0.2);
+        assert.deepEqual(await hub.command('outboundDelay', { ms: 0 }), [0]);
       });
     });
   });
@@ -406,6 +455,16 @@ describe('a process that already runs', () => {
     });
   });
 
+  test('has its debugger where it was told to', { skip: notLinux() }, async () => {
+    const port = await freePort();
+    const args = [`--inspect-port=${port}`];
+    await served({ probed: false, args }, async ({ hub, child, drive }) => {
+      await attachProbe(child.pid, hub);
+      await drive('/hello', { connections: 1, requests: 10 });
+      await assert.rejects(request(port, '/json/list'), /ECONNREFUSED/);
+    });
+  });
+
   test('is left alone if it cannot', { skip: notLinux() }, async () => {
     const hub = await openProbeHub();
     const other = spawn('sleep', ['60']);
@@ -423,80 +482,6 @@ describe('a process that already runs', () => {
       other.kill();
       await hub.close();
     }
-  });
-});
-
-describe('its arithmetic', () => {
-  test('buckets and quantiles are true to 5 %', () => {
-    let seed = 7;
-    const random = () => {
-      seed = (seed * 48_271) % 2_147_483_647;
-      return seed / 2_147_483_647;
-    };
-    for (let round = 0; round < 20; round++) {
-      const histogram = new Histogram();
-      const times = Array.from({ length: 500 }, () => 10 ** (random() * 7 - 2.9));
-      for (const ms of times) {
-        assert.ok(Math.abs(middleOf(bucketOf(ms)) / ms - 1) < 0.05, `${ms}`);
-        histogram.add(ms);
-      }
-      times.sort((a, b) => a - b);
-      for (const quantile of [0.01, 0.5, 0.99, 1]) {
-        const exact = times[Math.ceil(quantile * times.length) - 1];
-        near(quantileOf(histogram.read(), quantile), exact, 0.05);
-      }
-    }
-    assert.equal(quantileOf({}, 0.5), null);
-  });
-
-  test('routes without ids', () => {
-    const routes = {
-      '/': '/',
-      '/users/12/posts/007': '/users/:id/posts/:id',
-      '/x/8f14e45fceea167a': '/x/:id',
-      '/x/3f2504e0-4f89-11d3-9a0c-0305e82c3301/y': '/x/:id/y',
-      '/facade/decade': '/facade/decade',
-      '/v2/items': '/v2/items',
-    };
-    for (const [path, route] of Object.entries(routes)) assert.equal(routeOf(path), route);
-  });
-
-  test('a profile: shares, callers, source maps', () => {
-    const file = join(folder, 'bundle.js');
-    // One mapping: line 1, column 0 of the bundle is line 12, column 0 of handler.ts ('AAWA': 0, 0, +11, 0).
-    const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA' };
-    const inline = Buffer.from(JSON.stringify(map)).toString('base64');
-    writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
-    const frame = (functionName, url = '') => ({
-      functionName,
-      url,
-      lineNumber: 0,
-      columnNumber: 0,
-    });
-    const nodes = [
-      { id: 1, callFrame: frame('(root)'), children: [2, 3, 5] },
-      { id: 2, callFrame: frame('(idle)') },
-      { id: 3, callFrame: frame('handler', pathToFileURL(file).href), children: [4, 6] },
-      { id: 4, callFrame: frame('stringify') },
-      { id: 5, callFrame: frame('(garbage collector)') },
-      { id: 6, callFrame: frame('handler', pathToFileURL(file).href) },
-    ];
-    const samples = [2, 3, 4, 4, 6, 2, 5, 2];
-    const timeDeltas = samples.map(() => 1000);
-    const view = analyseProfile({ nodes, samples, timeDeltas });
-    const place = `${join(folder, 'src', 'handler.ts')}:12`;
-    assert.equal(view.busyMs, 5);
-    assert.equal(view.idleMs, 2);
-    assert.deepEqual(view.self, [
-      { name: 'handler', place, share: 0.4 },
-      { name: 'stringify called from handler', place, share: 0.4 },
-      { name: '(garbage collector)', place: '', share: 0.2 },
-    ]);
-    assert.deepEqual(view.inclusive, [{ name: 'handler', place, share: 0.8 }]);
-    assert.deepEqual(view.longTasks, [
-      { ms: 4, within: { name: 'handler', place, share: 1 } },
-      { ms: 1, within: null },
-    ]);
   });
 });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { tellingExperiments } from '../dist/explain/experiments.js';
 import { decide } from '../dist/explain/verdict.js';
+import { factsOfHealthy } from './explain/facts.js';
 
 const CLOSED = { model: 'closed' };
 const NOISE = 0.03;
@@ -127,4 +129,64 @@ test('a rate that is borne has no limit, unless something spoils the responses',
   const blocked = suspect('event-loop-blocked', 0.9, {});
   assert.equal(decide(open([]), [busy, blocked], [], NOISE).chosen, blocked);
   assert.equal(decide(open(['rate-not-reached']), [busy], [], NOISE).chosen, busy);
+});
+
+test('a few errors do not come before what an experiment has shown', () => {
+  const few = suspect('too-few-connections', 0.9, doubled);
+  const runs = [experiment('connections x2', 1.98)];
+  const failing = { ...suspect('errors', 0, {}), otherwise: 'unknown' };
+  const errors = (weight) => decide(CLOSED, [{ ...failing, weight }, few], runs, NOISE);
+  assert.equal(errors(0.46).chosen, few);
+  assert.equal(errors(0.9).chosen.limit, 'errors');
+});
+
+test('what is left of a rival, however weak, keeps the verdict from being confirmed', () => {
+  const few = suspect('too-few-connections', 0.95, doubled);
+  const runs = [experiment('connections x2', 1.98)];
+  const other = { ...suspect('bandwidth', 0.5, {}), otherwise: 'unknown' };
+  assert.equal(decide(CLOSED, [few, other], runs, NOISE).status, 'likely');
+  assert.equal(decide(CLOSED, [few, { ...other, weight: 0.4 }], runs, NOISE).status, 'confirmed');
+});
+
+test('where the busy loop is excluded, so are its causes', () => {
+  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const imbalance = suspect('worker-imbalance', 0.9, {}, 'event-loop-cpu');
+  const found = decide(CLOSED, [loop, imbalance], [experiment('cpu injection', 1)], NOISE);
+  assert.equal(found.status, 'cannot-tell');
+  assert.deepEqual(
+    found.excluded.map(({ limit }) => limit),
+    ['event-loop-cpu', 'worker-imbalance'],
+  );
+  assert.match(found.excluded[1].why, /cpu injection: it would give × 0.60 to 0.70/);
+});
+
+test('a cause whose experiment told nothing stays one if its signature is strong', () => {
+  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const runs = [experiment('cpu injection', 0.65), experiment('young generation x4', 1.5, 0.6)];
+  const gain = { 'young generation x4': { low: 1.3, high: 2 } };
+  const cause = (weight) =>
+    decide(CLOSED, [loop, suspect('gc-young', weight, gain, 'event-loop-cpu')], runs, NOISE).chosen
+      .limit;
+  assert.equal(cause(0.9), 'gc-young');
+  assert.equal(cause(0.65), 'event-loop-cpu');
+});
+
+test('what changes more than one thing excludes nobody who said nothing of it', () => {
+  const few = suspect('too-few-connections', 0.9, doubled);
+  const runs = [experiment('connections x2', 1.98), experiment('unknown path', 8)];
+  assert.equal(decide(CLOSED, [few], runs, NOISE).status, 'confirmed');
+});
+
+test('an experiment that "no change" would fulfil too comes after one that tells', () => {
+  const setting = { probe: true, nativeStack: false, restart: true, moreLoad: true, ownPath: null };
+  const facts = factsOfHealthy();
+  const vague = suspect('serialized', 1, { 'calls delayed': { low: 0.1, high: 1.08 } });
+  const sharp = suspect('outbound-pool', 1, { 'sockets x2': { low: 1.5, high: 2.1 } });
+  const order = tellingExperiments(facts, [vague, sharp], setting).map(
+    ({ experiment }) => experiment.name,
+  );
+  assert.deepEqual(
+    order.filter((name) => name !== 'connections x2'),
+    ['sockets x2', 'calls delayed'],
+  );
 });

@@ -6,12 +6,13 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MillraceError, usageError } from '../errors.js';
+import { listeningSockets } from '../process/listening.js';
 import { readText } from '../process/procfs.js';
 import { CdpClient } from './cdp.js';
 import type { ProbeHub } from './probe.js';
 
 const PROBE = fileURLToPath(new URL('../probe/probe.cjs', import.meta.url));
-/** Where Node opens its debugger on SIGUSR1, unless it was started with another port. */
+/** Where Node opens its debugger on SIGUSR1, unless it was told another port. */
 const PORT = 9229;
 const PATIENCE_MS = 5000;
 const LOOK_MS = 20;
@@ -28,16 +29,17 @@ const SIGUSR1 = 1n << 9n;
 export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
   const fail = (reason: string) => cannotAttach(pid, reason);
   checkTarget(pid, fail);
-  if (await debuggerUrl()) {
+  if (await debuggerUrl(PORT)) {
     throw fail(`port ${PORT}, where its debugger would open, is taken by a debugger`);
   }
+  const before = portsOf(pid);
   try {
     process.kill(pid, 'SIGUSR1');
   } catch (error) {
     throw fail(reasonOf(error));
   }
-  const url = await openedDebugger();
-  if (!url) throw fail(`its debugger does not open on port ${PORT}`);
+  const url = await openedDebugger(pid, before);
+  if (!url) throw fail('its debugger does not open');
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const joined = helloOf(hub, pid, signal);
   // Its failure is only of interest if nothing failed before.
@@ -81,11 +83,11 @@ function reasonOf(error: unknown): string {
   return reasons[code] ?? message;
 }
 
-/** The address of the debugger that listens; `null` if none does. */
-async function debuggerUrl(): Promise<string | null> {
+/** The address of the debugger that listens on a port; `null` if none does. */
+async function debuggerUrl(port: number): Promise<string | null> {
   try {
     const signal = AbortSignal.timeout(LOOK_PATIENCE_MS);
-    const asked = get({ host: '127.0.0.1', port: PORT, path: '/json/list', agent: false, signal });
+    const asked = get({ host: '127.0.0.1', port, path: '/json/list', agent: false, signal });
     const [response] = await once(asked, 'response');
     const [target] = (await json(response)) as { webSocketDebuggerUrl?: string }[];
     return target?.webSocketDebuggerUrl ?? null;
@@ -94,14 +96,21 @@ async function debuggerUrl(): Promise<string | null> {
   }
 }
 
-async function openedDebugger(): Promise<string | null> {
+/** It opens where the process was told to (`--inspect-port`): a port on which it did not listen before. */
+async function openedDebugger(pid: number, before: Set<number>): Promise<string | null> {
   const until = performance.now() + PATIENCE_MS;
   while (performance.now() < until) {
-    const url = await debuggerUrl();
-    if (url) return url;
+    for (const port of portsOf(pid)) {
+      const url = before.has(port) ? null : await debuggerUrl(port);
+      if (url) return url;
+    }
     await sleep(LOOK_MS);
   }
   return null;
+}
+
+function portsOf(pid: number): Set<number> {
+  return new Set(listeningSockets(pid).map(({ port }) => port));
 }
 
 async function helloOf(hub: ProbeHub, pid: number, signal: AbortSignal): Promise<void> {
@@ -115,7 +124,7 @@ async function load(pid: number, url: string, channel: string, signal: AbortSign
   try {
     signal.addEventListener('abort', () => client.close());
     const own = await evaluate(client, 'process.pid');
-    if (own !== pidWithin(pid)) throw new Error(`port ${PORT} belongs to process ${own}`);
+    if (own !== pidWithin(pid)) throw new Error(`its debugger is that of process ${own}`);
     const path = JSON.stringify(channel);
     try {
       const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { localPorts } from '../process/kernel-settings.js';
 import { listenBound } from '../process/listen-bound.js';
 import { networkFolder } from '../process/namespace.js';
 import { hasProcfs } from '../process/procfs.js';
@@ -50,7 +51,12 @@ interface Look {
   waiting: number | null;
   /** By peer. */
   outbound: Map<string, Tally>;
-  timeWait: number;
+}
+
+/** Told even where there are too many sockets to look at. */
+interface TimeWait {
+  atMs: number;
+  sockets: number;
 }
 
 /**
@@ -72,10 +78,12 @@ export function censusOfSockets(
   if (!hasProcfs) return { between: () => null, stop() {} };
   const observer = new Observer(target);
   const looks: Look[] = [];
+  const waits: TimeWait[] = [];
   const ending = new AbortController();
   const run = async () => {
     while (!ending.signal.aborted) {
       const beginMs = ownCpuMs() ?? 0;
+      waits.push({ atMs: performance.now(), sockets: observer.timeWait() });
       const look = observer.look();
       if (look !== null) looks.push(look);
       const costMs = (ownCpuMs() ?? 0) - beginMs;
@@ -93,10 +101,7 @@ export function censusOfSockets(
   }
   return {
     between: (fromMs, toMs) =>
-      summarise(
-        looks.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
-        bound,
-      ),
+      summarise(within(looks, fromMs, toMs), within(waits, fromMs, toMs), bound),
     stop: () => ending.abort(),
   };
 }
@@ -119,6 +124,10 @@ class Observer {
     this.#owners = pid === null ? null : new SocketOwners(pid);
   }
 
+  timeWait(): number {
+    return countSockets(this.#folder).timeWait;
+  }
+
   /** `null` if there are too many sockets. */
   look(): Look | null {
     const look: Look = {
@@ -127,7 +136,6 @@ class Observer {
       client: emptyTally(),
       waiting: null,
       outbound: new Map(),
-      timeWait: countSockets(this.#folder).timeWait,
     };
     const sockets = readSockets(this.#folder);
     const others = this.isHere ? sockets : readSockets(networkFolder(null));
@@ -206,19 +214,25 @@ function count(tally: Tally, { unread, unsent }: TcpSocket): void {
   if (unsent > 0) tally.unsent += 1;
 }
 
-function summarise(looks: Look[], bound: number | null): SocketCensus {
+function within<T extends { atMs: number }>(all: T[], fromMs: number, toMs: number): T[] {
+  return all.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
+}
+
+function summarise(looks: Look[], waits: TimeWait[], bound: number | null): SocketCensus {
   const waiting = looks.flatMap((look) => look.waiting ?? []);
   const peers = new Set(looks.flatMap(({ outbound }) => [...outbound.keys()]));
   const outbound = [...peers].map((peer) => {
     return { peer, ...groupOf(looks.map((look) => look.outbound.get(peer) ?? emptyTally())) };
   });
+  const ports = localPorts();
   return {
     looks: looks.length,
     server: groupOf(looks.map(({ server }) => server)),
     client: groupOf(looks.map(({ client }) => client)),
     listen: waiting.length > 0 ? { waiting: Math.max(...waiting), bound } : null,
     outbound: outbound.sort((a, b) => b.sockets - a.sockets),
-    timeWait: looks.at(-1)?.timeWait ?? 0,
+    timeWait: waits.at(-1)?.sockets ?? 0,
+    localPorts: ports && ports.last - ports.first + 1,
   };
 }
 

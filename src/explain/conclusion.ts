@@ -2,12 +2,12 @@ import { rate, share, time } from '../report/units.js';
 import type { Investigated } from './investigation.js';
 import type { LimitId } from './limits.js';
 import { populationOf } from './population.js';
-import type { ExperimentResult, Explanation, Range } from './result.js';
+import type { ExperimentResult, Explanation, HotFunction, Range } from './result.js';
 import { changePoints } from './statistics/change-points.js';
 import type { ExperimentName, Suspect } from './suspect.js';
-import { loopEvidence, loopLimit } from './suspects/load.js';
+import { loopEvidence, loopLimit, SATURATED, serverLimit } from './suspects/load.js';
 import { MOST_TOLERANCE } from './trials.js';
-import { type Finding, overlaps } from './verdict.js';
+import { type Finding, isKin, overlaps } from './verdict.js';
 
 type Concluded = Omit<
   Explanation,
@@ -19,7 +19,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
   const { facts, finding, suspects, acquitted, noise } = found;
   const { chosen } = finding;
   const singleMs = facts.singleMs;
-  const most = loopLimit(facts);
+  const bearable = serverLimit(facts);
   const named = new Set([chosen, ...finding.also].map((suspect) => suspect?.limit));
   return {
     load: facts.base.load,
@@ -40,13 +40,19 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     hot: found.hot,
     capacity: {
       points: found.points,
-      loopLimit: most,
+      loopLimit: loopLimit(facts),
       singleMs,
-      knee: most !== null && singleMs !== null ? (most * singleMs) / 1000 : null,
+      knee: bearable !== null && singleMs !== null ? (bearable * singleMs) / 1000 : null,
     },
     noise,
     probeCost: found.probeCost,
-    cannotSee: [...cannotSee, ...found.missed, ...stepsOf(found), ...unsettled(finding, suspects)],
+    cannotSee: [
+      ...cannotSee,
+      ...found.missed,
+      ...redirected(found),
+      ...stepsOf(found),
+      ...unsettled(finding, suspects),
+    ],
   };
 }
 
@@ -78,29 +84,77 @@ function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Expl
   const isLoop = chosen.limit === 'event-loop-cpu' || chosen.within === 'event-loop-cpu';
   const hot = isLoop && top && top.share >= 0.1 ? top : null;
   const then = hot ? found.facts.throughput / (1 - Math.min(0.95, hot.share)) : null;
-  const predicted = triedOut(chosen, found) ?? remedy.predictedThroughput;
+  const without =
+    then !== null && chosen.limit === 'event-loop-cpu'
+      ? { low: then * 0.85, high: then * 1.15 }
+      : null;
   return {
-    change:
-      hot && chosen.limit === 'event-loop-cpu'
-        ? `${hot.name} (${hot.place}) takes ${share(hot.share)} of the loop's time: without it ${rate(then ?? 0)} req/s; ${remedy.change}`
-        : remedy.change,
-    predictedThroughput:
-      then !== null && chosen.limit === 'event-loop-cpu'
-        ? { low: then * 0.85, high: then * 1.15 }
-        : predicted,
+    change: `${withFunction(remedy.change, found, hot, then)}${withSecond(chosen, found)}`,
+    predictedThroughput: withoutProbe(
+      ordered(triedOut(chosen, found) ?? without ?? remedy.predictedThroughput),
+      found,
+    ),
     nextLimit: remedy.nextLimit ?? also[0]?.limit ?? null,
     ...(remedy.settings && { settings: remedy.settings }),
   };
 }
 
+/** The most that the probe is taken to hold back. */
+const MOST_OF_PROBE = 0.2;
+
+/** A loop that stays busy has the probe's time for its requests again when the probe is gone. */
+function withoutProbe(range: Range | null, { facts, probeCost }: Investigated): Range | null {
+  const held = 1 - (probeCost?.ratio ?? 1);
+  if (!range || held <= 0 || !facts.loop || facts.loop.busy < SATURATED) return range;
+  const without = (rate: number) =>
+    rate / (1 - Math.min(MOST_OF_PROBE, (held * rate) / facts.throughput));
+  return { low: without(range.low), high: without(range.high) };
+}
+
+/** Two bounds of different kinds may come out the other way round. */
+function ordered(range: Range | null): Range | null {
+  return range && { low: Math.min(range.low, range.high), high: Math.max(range.low, range.high) };
+}
+
+/** The remedy, and the function that it is about. */
+function withFunction(
+  change: string,
+  { culprit, finding }: Investigated,
+  hot: HotFunction | null,
+  then: number | null,
+): string {
+  if (culprit) return `it is ${functionName(culprit)}: ${change}`;
+  if (!hot || finding.chosen?.limit !== 'event-loop-cpu') return change;
+  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time: without it ${rate(then ?? 0)} req/s; ${change}`;
+}
+
+function functionName({ name, place }: HotFunction): string {
+  if (place === '') return name;
+  return name === '(anonymous)' ? `the function at ${place}` : `${name} (${place})`;
+}
+
+/** What a second process showed, where that says what to do. */
+function withSecond({ limit, within }: Suspect, { experiments }: Investigated): string {
+  const tried = experiments.find(({ name }) => name === 'second process');
+  if (!tried) return '';
+  const { ratio, low, high } = tried.measured;
+  const gave = `a second process beside the first gave x ${ratio.toFixed(2)}`;
+  if (limit === 'serialized') {
+    if (low > 1.4) return `; ${gave}: each has its own, so it lies in what the command starts`;
+    return high < 1.4 ? `; ${gave}: it lies outside, in what both call` : '';
+  }
+  return limit === 'event-loop-cpu' || within === 'event-loop-cpu' ? `; ${gave}` : '';
+}
+
 /** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
 const REMEDIED_BY: Partial<Record<LimitId, ExperimentName>> = {
   'generator-saturated': 'two generators',
+  'event-loop-cpu': 'second process',
+  'single-core': 'second process',
   'gc-young': 'young generation x4',
   'gc-old': 'heap x2',
   compression: 'identity encoding',
   threadpool: 'thread pool x4',
-  'outbound-pool': 'sockets x2',
   'slow-dependency': 'client deadline',
   'head-of-line': 'depth 1',
   'nagle-delayed-ack': 'early acknowledgement',
@@ -127,6 +181,15 @@ function withExclusions(experiment: ExperimentResult, noise: number): Experiment
   return { ...experiment, excludes };
 }
 
+/** What is loaded is then the answer that points elsewhere. */
+function redirected({ facts }: Investigated): string[] {
+  const { status, headers } = facts.sample ?? {};
+  if (status === undefined || status < 300 || status >= 400 || status === 304) return [];
+  return [
+    `what is behind the redirect (${status}) to ${headers?.location ?? 'elsewhere'}: load that URL`,
+  ];
+}
+
 /** Where throughput went to another level within the load as asked for, and stayed: its means are of neither. */
 function stepsOf({ facts }: Investigated): string[] {
   const { series, durationMs } = facts.base.load;
@@ -141,9 +204,7 @@ function stepsOf({ facts }: Investigated): string[] {
 /** Suspects that nothing contradicts, though another is the verdict. */
 function unsettled({ status, chosen, also }: Finding, suspects: Suspect[]): string[] {
   if (status !== 'likely' || !chosen) return [];
-  const rivals = also.filter(
-    (suspect) => suspects.includes(suspect) && suspect.within !== chosen.limit,
-  );
+  const rivals = also.filter((suspect) => suspects.includes(suspect) && !isKin(suspect, chosen));
   return rivals.map(
     ({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`,
   );

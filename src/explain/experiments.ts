@@ -1,10 +1,12 @@
 import type { LoadOptions } from '../load/options.js';
 import type { CommandName, Commands } from '../probe/protocol.cjs';
-import { cpuMsOf, type Facts } from './facts.js';
+import { count } from '../report/units.js';
+import { cpuMsOf, type Facts, working } from './facts.js';
 import type { Observation } from './observation.js';
 import type { ExperimentName, Suspect } from './suspect.js';
+import { callDelayMs } from './suspects/calls.js';
 import { injectedMs } from './suspects/load.js';
-import { poolSize } from './suspects/waiting.js';
+import { poolSize } from './suspects/threadpool.js';
 
 /** What is possible with this server and this load. */
 export interface Setting {
@@ -16,6 +18,8 @@ export interface Setting {
   restart: boolean;
   /** The server may be given more load than was asked for. */
   moreLoad: boolean;
+  /** A path on which the server listens: a second one would take it away. */
+  ownPath: string | null;
 }
 
 /** One of the probe's commands with what it takes. */
@@ -26,6 +30,8 @@ export type ProbeCommand = {
 /** One thing that is different in a block. */
 export interface Change {
   load?: LoadOptions;
+  /** All requests ask for this, without content; header fields stay. */
+  url?: string;
   /** One request at a time on one connection, without a schedule. */
   alone?: boolean;
   /** A command to the probe, and the one that undoes it. */
@@ -34,6 +40,8 @@ export interface Change {
   nudge?: boolean;
   /** Environment of a new server. */
   environment?: Record<string, string>;
+  /** The command is started once more, and both servers have the load. */
+  beside?: boolean;
 }
 
 /** One thing to change, and why it tells something. */
@@ -50,6 +58,7 @@ export interface Experiment {
   metric?: { name: string; of(block: Observation): number | null };
 }
 
+const ELSEWHERE = 'the server is on another machine: --allow-more-load permits it';
 const never = () => null;
 const needsProbe = ({ probe }: Setting) => (probe ? null : 'there is no probe inside the server');
 const needsRestart = ({ restart }: Setting) =>
@@ -72,14 +81,13 @@ function restarted(
 export const EXPERIMENTS: Experiment[] = [
   {
     name: 'connections x2',
-    describe: ({ slots }) => `${slots} to ${slots * 2} in flight`,
-    obstacle: ({ moreLoad }) =>
-      moreLoad ? null : 'the server is on another machine: --allow-more-load permits it',
+    describe: ({ slots }) => `${count(slots)} to ${count(slots * 2)} in flight`,
+    obstacle: ({ moreLoad }) => (moreLoad ? null : ELSEWHERE),
     change: ({ base }) => ({ load: { connections: base.load.plan.connections * 2 } }),
   },
   {
     name: 'connections /2',
-    describe: ({ slots }) => `${slots} to ${Math.ceil(slots / 2)} in flight`,
+    describe: ({ slots }) => `${count(slots)} to ${count(Math.ceil(slots / 2))} in flight`,
     obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
     change: ({ base }) => ({ load: { connections: Math.ceil(base.load.plan.connections / 2) } }),
   },
@@ -130,8 +138,11 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'depth 1',
-    describe: ({ slots }) => `${slots} connections with one request each`,
-    obstacle: never,
+    describe: ({ slots }) => `${count(slots)} connections with one request each`,
+    obstacle: ({ moreLoad }, { model }) => {
+      if (model === 'open') return 'the load is a rate';
+      return moreLoad ? null : ELSEWHERE;
+    },
     change: ({ slots }) => ({ load: { connections: slots, pipelining: 1 } }),
   },
   {
@@ -180,6 +191,43 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
+    name: 'calls delayed',
+    describe: (facts) => `each call to another service begins ${callDelayMs(facts)} ms later`,
+    obstacle: (setting, facts) =>
+      needsProbe(setting) ??
+      (facts.model === 'open' ? 'the load is a rate' : null) ??
+      (callDelayMs(facts) === null ? 'there are no calls, or too short ones' : null),
+    change: (facts) => ({
+      probe: {
+        on: { name: 'outboundDelay', given: { ms: callDelayMs(facts) ?? 0 } },
+        off: { name: 'outboundDelay', given: { ms: 0 } },
+      },
+    }),
+  },
+  {
+    name: 'unknown path',
+    describe: () => 'requests for a path that there is not (404)',
+    obstacle: ({ moreLoad }, { unknownPath, model }) => {
+      if (model === 'open') return 'the load is a rate';
+      if (unknownPath === null) return 'every path is answered alike';
+      return moreLoad ? null : ELSEWHERE;
+    },
+    change: ({ unknownPath }) => (unknownPath === null ? {} : { url: unknownPath }),
+    // Errors are what it is to give.
+    metric: { name: 'responses per second', of: ({ throughput }) => throughput },
+  },
+  {
+    name: 'shorter pause',
+    describe: ({ base }) =>
+      `half of the pause between two requests: ${base.load.plan.thinkTimeMs / 2} ms`,
+    obstacle: ({ moreLoad }, { base }) => {
+      if (base.load.plan.thinkTimeMs === 0) return 'there are no pauses';
+      return moreLoad ? null : ELSEWHERE;
+    },
+    change: ({ base }) => ({ load: { thinkTime: base.load.plan.thinkTimeMs / 2 } }),
+    metric: { name: 'share of requests that fail', of: failingOf },
+  },
+  {
     name: 'client deadline',
     describe: (facts) => `the client gives up after its time limit (${deadlineOf(facts)} ms)`,
     obstacle: never,
@@ -199,21 +247,45 @@ export const EXPERIMENTS: Experiment[] = [
     ),
     tookPlace: ({ inside }, facts) => Number(inside?.threadPoolSize) === poolSize(facts) * 4,
   },
-  restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({
-    NODE_OPTIONS: '--max-semi-space-size=64',
-  })),
+  {
+    ...restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({
+      NODE_OPTIONS: '--max-semi-space-size=64',
+    })),
+    tookPlace: ({ inside }) => inside?.maxSemiSpaceMb === 64,
+  },
   {
     ...restarted('heap x2', 'started again with twice the heap', ({ base }) => ({
-      NODE_OPTIONS: `--max-old-space-size=${Math.round((base.inside?.heap.limitMb ?? 2000) * 2)}`,
+      NODE_OPTIONS: `--max-old-space-size=${Math.round(2 * heapLimitMb(base))}`,
     })),
     tookPlace: ({ inside }, { base }) =>
       (inside?.heap.limitMb ?? 0) > 1.5 * (base.inside?.heap.limitMb ?? 0),
+  },
+  {
+    name: 'second process',
+    describe: () => 'the command once more beside the first, each with half of the connections',
+    obstacle: (setting, { base }) =>
+      needsRestart(setting) ??
+      (setting.probe ? null : 'its port is moved by the probe') ??
+      (setting.ownPath ? `the server listens on ${setting.ownPath}, which it would take` : null) ??
+      (working(base).length > 1 ? 'several processes work already' : null) ??
+      (base.load.plan.connections < 2 * base.load.plan.threads ? 'there is one connection' : null),
+    change: () => ({ beside: true }),
   },
   {
     ...restarted('fresh start', 'started again, all else the same', () => ({})),
     metric: { name: 'CPU per response', of: cpuMsOf },
   },
 ];
+
+/** Share of the requests that failed, as if half of one had: a ratio needs a number. */
+function failingOf({ load: { requests } }: Observation): number {
+  return (requests.transportErrors + 0.5) / (requests.sent + 1);
+}
+
+/** Of one process. */
+function heapLimitMb({ inside }: Observation): number {
+  return inside ? inside.heap.limitMb / Math.max(1, inside.processes) : 2000;
+}
 
 /** Connections, and with them TLS sessions, that are kept. */
 function kept({ base }: Facts): LoadOptions {
@@ -262,10 +334,14 @@ export function tellingExperiments(
 /** Whether more requests in flight give more is asked of every closed load. */
 const ALWAYS = 3;
 
-/** How far from "no change" a suspect predicts, as a logarithm. */
+/** How far from "no change" a suspect predicts, as a logarithm: less where it could not be told from "no change". */
 function spread({ predictions }: Suspect, name: ExperimentName): number {
   const predicted = predictions[name];
   if (!predicted) return 0;
   const middle = Math.sqrt(Math.max(1e-6, predicted.low) * predicted.high);
-  return Math.min(2, Math.abs(Math.log(middle)));
+  const told = predicted.low > 1 || predicted.high < 1 ? 1 : UNTOLD;
+  return Math.min(2, told * Math.abs(Math.log(middle)));
 }
+
+/** What a prediction is worth that "no change" would fulfil, too. */
+const UNTOLD = 0.3;

@@ -1,4 +1,11 @@
-import type { Observation, OutboundView, ProcessUse, SocketCensus } from './observation.js';
+import { TCP } from './inside.js';
+import type {
+  Observation,
+  OutboundView,
+  OutsideView,
+  ProcessUse,
+  SocketCensus,
+} from './observation.js';
 import type { Sample } from './sample.js';
 
 /** What is known before an experiment: the numbers that the suspects reason with. Times in ms, rates per second; `null`: not seen. */
@@ -21,11 +28,21 @@ export interface Facts {
   errorShare: number;
   /** Mean and single-request response times. */
   responseMs: number;
+  /** The mean response time as the requests themselves saw it: what Little's law is held against. */
+  latencyMs: number;
   singleMs: number | null;
   loop: Loop | null;
+  /** Share of the loop's busy time in collections, by a profile; `null` without one. */
+  collecting: number | null;
+  /** The same in calls of `node:fs`. */
+  files: number | null;
+  /** Cores and who uses them, over all blocks of the unchanged load so far. */
+  machine: MachineUse | null;
   /** Share of the server's CPU while it had nothing to do, before the load. */
   idleShare: number | null;
   sockets: SocketCensus | null;
+  /** A URL at which the server finds nothing; `null`: it answers every path alike. */
+  unknownPath: string | null;
   /** Bytes of the body without compression; `null` if it was not asked for. */
   identityBytes: number | null;
   /** A time limit for the main dependency that leaves its usual answers alone; `null` without one. */
@@ -51,19 +68,29 @@ export interface Loop {
   singleCpuMs: number | null;
 }
 
+/** Means of several blocks: of the machine's CPU in cores, and of the busiest loop's thread. */
+export interface MachineUse {
+  cpu: OutsideView['cpu'];
+  /** The fewest idle cores of a block. */
+  idleLeast: number;
+  loop: Pick<Loop, 'run' | 'queued'>;
+}
+
 /** What was looked at before the experiments. */
-export type Seen = Pick<Facts, 'base' | 'single' | 'sample' | 'idleShare' | 'identityBytes'>;
+export type Seen = Pick<
+  Facts,
+  'base' | 'single' | 'sample' | 'unknownPath' | 'idleShare' | 'identityBytes'
+>;
 
 /** The facts of a baseline. */
-export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen): Facts {
+export function factsOf(seen: Seen): Facts {
+  const { base, single } = seen;
   const { load, inside, sockets } = base;
   const { plan, requests } = load;
   const model = plan.model;
   const completed = requests.ok + requests.statusErrors;
   return {
-    base,
-    single,
-    sample,
+    ...seen,
     model,
     slots: model === 'closed' ? plan.connections * plan.pipelining : load.meanInFlight,
     inFlight: load.meanInFlight,
@@ -71,11 +98,13 @@ export function factsOf({ base, single, sample, idleShare, identityBytes }: Seen
     goodput: base.throughput * (completed === 0 ? 0 : requests.ok / completed),
     errorShare: errorShareOf([base]),
     responseMs: responseMsOf(base),
-    singleMs: single ? responseMsOf(single) : null,
+    latencyMs: load.latencyMs.mean ?? responseMsOf(base),
+    singleMs: single && single.throughput > 0 ? responseMsOf(single) : null,
     loop: loopOf(base, single, inside?.utilisation ?? null),
-    idleShare,
+    machine: machineOf([base]),
+    collecting: null,
+    files: null,
     sockets,
-    identityBytes,
     deadlineMs: deadlineMs(inside),
   };
 }
@@ -93,11 +122,41 @@ export function errorShareOf(blocks: Observation[]): number {
   return ended === 0 ? 0 : failed / ended;
 }
 
-/** The mean response time; of a closed load by Little's law, which no request at the block's edges falsifies. */
-export function responseMsOf({ load, throughput }: Observation): number {
-  const mean = load.latencyMs.mean ?? 0;
-  if (load.plan.model === 'open' || throughput === 0) return mean;
+/** The mean response time, by Little's law, which no request at the block's edges falsifies; not of a load whose queue grows. */
+export function responseMsOf(block: Observation): number {
+  const { load, throughput } = block;
+  const grows = load.plan.model === 'open' && !bearsRate(block);
+  if (grows || throughput === 0) return load.latencyMs.mean ?? 0;
   return (load.meanInFlight * 1000) / throughput;
+}
+
+/** Neighbours come and go: what they took is told by all blocks together. */
+export function machineOf(blocks: Observation[]): MachineUse | null {
+  const seen = blocks.flatMap((block) => {
+    const main = busiest(block)?.main;
+    return block.outside && main ? [{ cpu: block.outside.cpu, main }] : [];
+  });
+  if (seen.length === 0) return null;
+  const mean = (of: (one: (typeof seen)[number]) => number) =>
+    seen.reduce((sum, one) => sum + of(one), 0) / seen.length;
+  return {
+    cpu: {
+      cores: mean(({ cpu }) => cpu.cores),
+      server: mean(({ cpu }) => cpu.server),
+      self: mean(({ cpu }) => cpu.self),
+      others: mean(({ cpu }) => cpu.others),
+      idle: mean(({ cpu }) => cpu.idle),
+      steal: mean(({ cpu }) => cpu.steal),
+    },
+    idleLeast: Math.min(...seen.map(({ cpu }) => cpu.idle)),
+    loop: { run: mean(({ main }) => main.run), queued: mean(({ main }) => main.queued) },
+  };
+}
+
+/** Whether all of an open load was sent and answered in time. */
+export function bearsRate({ load }: Observation): boolean {
+  const failed = load.warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
+  return !failed && load.requests.sent > 0;
 }
 
 function loopOf(
@@ -118,7 +177,11 @@ function loopOf(
     queued: main.queued,
     busy,
     seenInside: utilisation !== null,
-    waiting: utilisation === null ? 0 : Math.max(0, busy - main.run - main.queued),
+    // Where the kernel does not tell of queues, waiting for a core looks the same.
+    waiting:
+      utilisation === null || !base.outside?.seesQueues
+        ? 0
+        : Math.max(0, busy - main.run - main.queued),
     eachMs: eachMsOf(base) ?? 0,
     cpuMs: cpuMsOf(base) ?? 0,
     singleCpuMs: single ? cpuMsOf(single) : null,
@@ -126,9 +189,10 @@ function loopOf(
 }
 
 /** CPU time of the main threads per response, ms; `null` if it is not seen or nothing was answered. */
-export function cpuMsOf({ throughput, outside }: Observation): number | null {
+export function cpuMsOf(block: Observation): number | null {
+  const { throughput, outside } = block;
   if (!outside || throughput === 0) return null;
-  const run = outside.processes.reduce((sum, { main }) => sum + main.run, 0);
+  const run = serving(block).reduce((sum, { main }) => sum + main.run, 0);
   return (run * 1000) / throughput;
 }
 
@@ -143,17 +207,24 @@ export function eachMsOf(block: Observation): number | null {
 }
 
 /** The process of the server whose main thread ran most. */
-export function busiest({ outside }: Observation): ProcessUse | null {
-  const [first = null, ...others] = outside?.processes ?? [];
+export function busiest(block: Observation): ProcessUse | null {
+  const [first = null, ...others] = serving(block);
   return others.reduce<ProcessUse | null>(
     (most, process) => (most && most.main.run >= process.main.run ? most : process),
     first,
   );
 }
 
-/** Processes that did some of the work: a wrapper that waits for its child is none. */
-export function working({ outside }: Observation): ProcessUse[] {
+/** The processes that serve requests, as the probe tells: one that was started to compute has no loop that matters. Without it all. */
+function serving({ outside, inside }: Observation): ProcessUse[] {
   const processes = outside?.processes ?? [];
+  const known = processes.filter(({ pid }) => inside?.pids.includes(pid));
+  return known.length > 0 ? known : processes;
+}
+
+/** Those of them that did some of the work: a wrapper that waits for its child is none. */
+export function working(block: Observation): ProcessUse[] {
+  const processes = serving(block);
   const most = Math.max(...processes.map(({ main }) => main.run));
   return processes.filter(({ main }) => main.run > most / 20);
 }
@@ -173,12 +244,17 @@ export function mainDependency({ base }: Facts): OutboundView | null {
 }
 
 function dependencyOf(inside: Observation['inside']): OutboundView | null {
-  const calls = inside?.outbound ?? [];
+  const calls = inside?.outbound.filter((call) => !isMonitor(call, inside.finished)) ?? [];
   return calls.reduce<OutboundView | null>(
     (most, call) =>
       most && most.waiting + most.answering >= call.waiting + call.answering ? most : call,
     null,
   );
+}
+
+/** A question that no request asks: of a driver that watches its server, or waits for jobs. */
+function isMonitor({ origin, rate }: OutboundView, finished: number): boolean {
+  return origin.startsWith(TCP) && rate < 0.1 * finished;
 }
 
 /** A time limit that leaves the usual answers alone: three times their median, on a scale of 1, 2, 5. */

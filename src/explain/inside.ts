@@ -7,6 +7,8 @@ import { total, totalByName, type Window, windowOf } from './window.js';
 /** Less than this says nothing. */
 const LEAST_MS = 50;
 const MB = 1e6;
+/** How the name begins of a peer whose protocol is not HTTP. */
+export const TCP = 'tcp://';
 
 /**
  * The processes over a stretch of time. Rates and numbers are sums; shares are means over the processes, `utilisation`
@@ -16,6 +18,7 @@ export function insideView(
   processes: ProbedProcess[],
   fromMs: number,
   toMs: number,
+  workers: number[] = [],
 ): InsideView | null {
   const windows = processes
     .flatMap((process) => windowOf(process, fromMs, toMs) ?? [])
@@ -32,6 +35,8 @@ export function insideView(
   return {
     seconds: ms / 1000,
     processes: windows.length,
+    pids: windows.flatMap(({ process }) => process.hello?.pid ?? []),
+    workers,
     utilisation: Math.max(...each.map(utilisation)),
     loops: of('loops') > 0 ? rate('loops') : null,
     eventsPerLoop: of('loops') > 0 ? of('events') / of('loops') : null,
@@ -65,6 +70,7 @@ export function insideView(
       share: share(of('writeMs')),
     },
     threadPoolSize: windows[0]?.process.hello?.threadPoolSize ?? null,
+    maxSemiSpaceMb: windows[0]?.process.hello?.maxSemiSpaceMb ?? null,
     resources: resourcesOf(windows),
   };
 }
@@ -159,7 +165,10 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
   const view = ([origin, grown]: [string, Counters]): OutboundView[] => {
     const of = (name: string) => grown[name] ?? 0;
     if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
-    const answerMs = mean(of('answerMs'), of('answered'));
+    const median = quantileOf(times[origin] ?? {}, 0.5);
+    // Among unknown questions there may be some that are to wait, as a monitor's for news: the mean would be theirs.
+    const isHttp = !origin.startsWith(TCP);
+    const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
     const square = mean(of('answerSquaredMs'), of('answered'));
     const bounds = windows.flatMap(({ last }) => last.outbound[origin]?.maxSockets ?? []);
     return [
@@ -171,9 +180,9 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
         answering: of('answeringMs') / ms,
         waitMs: mean(of('waitMs'), of('assigned')),
         answerMs,
-        answerP50Ms: quantileOf(times[origin] ?? {}, 0.5),
+        answerP50Ms: median,
         answerP99Ms: quantileOf(times[origin] ?? {}, 0.99),
-        answerSpread: answerMs && square ? square / answerMs ** 2 : null,
+        answerSpread: isHttp && answerMs && square ? square / answerMs ** 2 : null,
         maxSockets: bounds.length > 0 ? Math.max(...bounds) : null,
       },
     ];

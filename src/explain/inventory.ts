@@ -64,7 +64,7 @@ export function inventory(pid: number | null, endpoint: Endpoint | null): Invent
   return {
     sameHost,
     cores: cpus().length,
-    coresAllowed: of(coresAllowed),
+    coresAllowed: of(coresAllowed)?.length ?? null,
     quotaCores: quotas.length > 0 ? Math.min(...quotas.map(({ cores }) => cores)) : null,
     isNode: of(isNode),
     nodeVersion: of(nodeVersion),

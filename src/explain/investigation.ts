@@ -17,6 +17,8 @@ export interface Investigated extends Judged {
   noise: number;
   probeCost: MeasuredRatio | null;
   hot: HotFunction[];
+  /** The function that brings the limit about, if one does. */
+  culprit: HotFunction | null;
   points: CapacityPoint[];
   /** Experiments that would have told more, and why they were not made. */
   missed: string[];

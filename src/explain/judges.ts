@@ -1,13 +1,17 @@
 import type { Facts } from './facts.js';
 import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
 import * as connections from './suspects/connections.js';
+import * as dependency from './suspects/dependency.js';
+import * as failures from './suspects/failures.js';
 import * as load from './suspects/load.js';
 import * as loop from './suspects/loop.js';
 import * as machine from './suspects/machine.js';
 import * as memory from './suspects/memory.js';
+import { outboundPool } from './suspects/outbound-pool.js';
 import * as output from './suspects/output.js';
+import { serialized } from './suspects/serialized.js';
+import { threadpool } from './suspects/threadpool.js';
 import { type Ageing, degradesOverTime } from './suspects/time.js';
-import * as waiting from './suspects/waiting.js';
 
 /** What the facts say of each limit. */
 export interface Judged {
@@ -25,7 +29,9 @@ export interface History {
 /** Every limit for which there is a signature, judged by the facts. */
 export function judgeAll(facts: Facts, { retained, history }: History): Judged {
   const judges: Judge[] = [
-    load.errors,
+    failures.errors,
+    failures.keepAliveRace,
+    failures.ephemeralPorts,
     load.generatorSaturated,
     load.tooFewConnections,
     connections.fdLimit,
@@ -54,11 +60,11 @@ export function judgeAll(facts: Facts, { retained, history }: History): Judged {
     degradesOverTime(history),
     loop.eventLoopCpu,
     loop.singleCore,
-    waiting.outboundPool,
-    waiting.threadpool,
-    waiting.slowDependency,
-    waiting.saturatedDependency,
-    waiting.serialized,
+    outboundPool,
+    threadpool,
+    dependency.slowDependency,
+    dependency.saturatedDependency,
+    serialized,
   ];
   const found = judges.flatMap((judge) => judge(facts) ?? []);
   return {

@@ -1,11 +1,10 @@
-import { type Facts, factsOf, type Seen } from './facts.js';
+import { bearsRate, type Facts, factsOf, type Seen } from './facts.js';
 import { heldBytes } from './growth.js';
 import type { InvestigationOptions } from './investigation.js';
 import type { Observation } from './observation.js';
 import type { Sampled } from './sample.js';
 import type { BlockLength, Subject } from './subject.js';
 import type { Retained } from './suspects/memory.js';
-import { bearsRate } from './verdict.js';
 
 /** What was seen before anything was changed. */
 export interface Looked {
@@ -18,7 +17,7 @@ const IDLE_MS = 600;
 /** Looks at the server without load, with one request at a time, and with the load as asked for. */
 export async function look(
   subject: Subject,
-  { sample, tookMs, identityBytes }: Sampled,
+  { sample, unknownPath, tookMs, identityBytes }: Sampled,
   { setting, untilMs, onStep }: InvestigationOptions,
 ): Promise<Looked> {
   const { moreLoad } = setting();
@@ -46,7 +45,11 @@ export async function look(
   const before = await heldBytes(subject);
   const answered = subject.answered;
   onStep('measuring with the load as asked for');
-  const settleMs = within(estimateMs * 3, 300, 3000, 0.06);
+  // An open load is in balance when as many have ended as began: not before the first answers.
+  const settleMs = Math.max(
+    within(estimateMs * 3, 300, 3000, 0.06),
+    within(estimateMs * 1.3, 300, 8000, 0.15),
+  );
   const measureMs = within(estimateMs * 15, 3000, 8000, 0.2);
   const base = await baseline(subject, { settleMs, measureMs }, moreLoad);
   const after = before === null ? null : await heldBytes(subject);
@@ -57,7 +60,7 @@ export async function look(
   // A server that has just started may be busy with that: the quieter look counts.
   const idleAfter = idleBefore !== null && idleBefore > 0.05 ? await idleShareOf(subject) : null;
   const idleShare = idleAfter === null ? idleBefore : Math.min(idleBefore ?? 1, idleAfter);
-  const seen: Seen = { base, single, sample, idleShare, identityBytes };
+  const seen: Seen = { base, single, sample, unknownPath, idleShare, identityBytes };
   return { facts: factsOf(seen), retained };
 }
 

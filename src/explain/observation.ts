@@ -42,9 +42,12 @@ export interface OutsideView {
      * they may make this too small by their share, others do not.
      */
     others: number;
+    /** Of those cores. */
     idle: number;
     steal: number;
   };
+  /** Whether the kernel tells how long threads wait for a core. */
+  seesQueues: boolean;
   /** Share of time on the run queue of this process's busiest thread. */
   selfQueued: number;
   /**
@@ -80,7 +83,7 @@ export interface SocketGroup {
 
 /** Where bytes wait, by the kernel's table of sockets. */
 export interface SocketCensus {
-  /** None if there are too many sockets (about 20 000): all else is empty then. */
+  /** None if there are too many sockets (about 20 000): all but `timeWait` is empty then. */
   looks: number;
   /** The server's ends of the loaded connections, as far as it has accepted them; empty if it is on another machine. */
   server: SocketGroup;
@@ -92,11 +95,13 @@ export interface SocketCensus {
   outbound: (SocketGroup & { peer: string })[];
   /** Sockets in TIME_WAIT at the last look. */
   timeWait: number;
+  /** Ports that outgoing connections may have; `null`: unknown. */
+  localPorts: number | null;
 }
 
-/** Calls of the server to one other service (http, https, fetch), as the probe saw them. Times are means over the block. */
+/** Calls of the server to one other service, as the probe saw them. Times are means over the block, of other protocols than HTTP the median. */
 export interface OutboundView {
-  /** `http://host:port`. */
+  /** `http://host:port`; `tcp://host:port` where the protocol is another one, of which the time to an answer's first bytes is seen. */
   origin: string;
   /** Calls that ended, per second. */
   rate: number;
@@ -133,6 +138,10 @@ export interface RouteView {
 export interface InsideView {
   seconds: number;
   processes: number;
+  /** Their ids, as they know them. */
+  pids: number[];
+  /** The workers of a cluster, those that have served nothing among them. */
+  workers: number[];
   /** Event loop utilisation of the busiest process. */
   utilisation: number;
   /** Iterations per second, and events per iteration; `null` before Node 20.18. */
@@ -166,6 +175,8 @@ export interface InsideView {
   output: { writes: number; bytes: number; share: number };
   /** UV_THREADPOOL_SIZE as the process was started with it; `null`: the default. */
   threadPoolSize: string | null;
+  /** From `--max-semi-space-size`; `null`: V8's default. */
+  maxSemiSpaceMb: number | null;
   /** Active resources by name (`Timeout`, `FSReqCallback`, `GetAddrInfoReqWrap` ...), mean of the samples. */
   resources: Record<string, number>;
 }

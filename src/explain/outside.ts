@@ -6,6 +6,7 @@ import { MachineWatch } from '../process/machine-watch.js';
 import { ProcessWatch } from '../process/process-watch.js';
 import { hasProcfs } from '../process/procfs.js';
 import { TcpCounters } from '../process/tcp-counters.js';
+import { hasSchedstat } from '../process/thread-times.js';
 import { ThreadWatch, type WatchedThread } from '../process/thread-watch.js';
 import { processTree } from '../process/tree.js';
 import type { OutsideView, ProcessUse, ThreadUse } from './observation.js';
@@ -59,7 +60,8 @@ class Watch {
   readonly #machine = new MachineWatch();
   readonly #tcp: TcpCounters;
   readonly #quota: QuotaWatch;
-  #cores = cpus().length;
+  /** Cores that the server may use. */
+  readonly #cores: Set<number>;
   #stopped = false;
   readonly #firstMs: number;
   #lastMs: number;
@@ -67,6 +69,7 @@ class Watch {
 
   constructor(pid: number) {
     this.#pid = pid;
+    this.#cores = new Set(coresAllowed(pid) ?? cpus().keys());
     this.#tcp = new TcpCounters(pid);
     this.#quota = new QuotaWatch(pid);
     this.read();
@@ -85,7 +88,7 @@ class Watch {
       }
     }
     this.#self.read();
-    this.#machine.read();
+    this.#machine.read(this.#cores);
     this.#tcp.read();
     this.#quota.read();
     this.#lastMs = performance.now();
@@ -100,7 +103,6 @@ class Watch {
       this.#processes.push(watched);
     }
     for (const watched of this.#alive.values()) watched.readDescriptors();
-    this.#cores = coresAllowed(this.#pid) ?? this.#cores;
     this.#lastSlowMs = beginMs;
   }
 
@@ -134,6 +136,7 @@ class Watch {
       seconds: window.seconds,
       processes,
       cpu: this.#cpu(window, processes, own),
+      seesQueues: hasSchedstat,
       selfQueued: busiest?.queued ?? 0,
       quota: this.#quota.use(window.fromMs, window.toMs),
       network: window.rates(this.#tcp.counters),
@@ -149,7 +152,7 @@ class Watch {
     const self = sumOfRun(own);
     const { busy, idle, steal } = window.rates(this.#machine.cpu);
     const others = Math.max(0, busy - server - self);
-    return { cores: this.#cores, server, self, others, idle, steal };
+    return { cores: this.#cores.size, server, self, others, idle, steal };
   }
 }
 

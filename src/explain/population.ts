@@ -19,9 +19,10 @@ export function populationOf(facts: Facts): Stage[] {
 
   const { base, loop, sockets, throughput } = facts;
   const { inside, load } = base;
-  const connecting = facts.model === 'closed' ? Math.max(0, total - facts.inFlight) : 0;
+  const notSent = facts.model === 'closed' ? Math.max(0, total - facts.inFlight) : 0;
   const reopens = load.connections.opened > load.plan.connections * 2;
-  if (reopens) put('connecting', connecting);
+  if (load.plan.thinkTimeMs > 0) put('pausing at the client (think time)', notSent);
+  else if (reopens) put('connecting', notSent);
 
   if (loop) {
     const collecting = inside ? inside.gc.young + inside.gc.old + inside.gc.other : 0;

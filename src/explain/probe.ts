@@ -90,7 +90,12 @@ export async function openProbeHub(): Promise<ProbeHub> {
     get processes() {
       return connected().flatMap(({ hello }) => hello ?? []);
     },
-    between: (fromMs, toMs) => insideView(serving([...all]), fromMs, toMs),
+    between(fromMs, toMs) {
+      const known = connected().flatMap(({ hello }) => hello ?? []);
+      const workers = known.filter(({ clusterRole }) => clusterRole === 'worker');
+      const pids = workers.map(({ pid }) => pid);
+      return insideView(serving([...all]), fromMs, toMs, pids);
+    },
     async sampledAfter(atMs, patienceMs) {
       const late = serving(connected()).filter(({ lastSampleMs }) => lastSampleMs < atMs);
       // For one that goes meanwhile there is nothing to wait for.

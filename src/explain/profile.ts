@@ -38,6 +38,8 @@ export interface ProfileView {
   self: HotFunction[];
   /** The application's functions with most time, what they call included. */
   inclusive: HotFunction[];
+  /** Share of the time in calls of `node:fs`: who waits there would wait in the pool of threads. */
+  files: number;
   /** The longest stretches without a rest. Flat out this is the whole profile. */
   longTasks: LongTask[];
 }
@@ -60,6 +62,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   const tasks: { ms: number; within: Shares }[] = [];
   let task: { ms: number; within: Shares } | null = null;
   let idleMs = 0;
+  let filesMs = 0;
   for (const [index, id] of samples.entries()) {
     // A sample stands for the time to the next one; of the last nothing is known.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
@@ -70,6 +73,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       continue;
     }
     self.add(names.self(node), ms);
+    if (isInFiles(node)) filesMs += ms;
     if (!task) {
       task = { ms: 0, within: new Shares() };
       tasks.push(task);
@@ -87,6 +91,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     idleMs,
     self: self.most(self.total),
     inclusive: inclusive.most(self.total),
+    files: filesMs / Math.max(1, self.total),
     longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
   };
 }
@@ -102,6 +107,13 @@ function treeOf(nodes: ProfileNode[]): Map<number, Node> {
     }
   }
   return tree;
+}
+
+function isInFiles(node: Node): boolean {
+  for (let at: Node | null = node; at; at = at.parent) {
+    if (/^node:(fs|internal\/fs)/.test(at.frame.url)) return true;
+  }
+  return false;
 }
 
 /** From the innermost to the outermost. */

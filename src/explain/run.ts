@@ -5,6 +5,7 @@ import { knownServer } from '../load/server.js';
 import { packageVersion } from '../load/version.js';
 import { checkPid } from '../process/check-pid.js';
 import type { Endpoint } from '../process/endpoint.js';
+import { listeningPaths } from '../process/unix-listeners.js';
 import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
 import { attachProbe } from './attach.js';
@@ -57,7 +58,7 @@ export async function run(
       if (attach) await attachTo(subject, hub);
     }
     const facts = inventory(subject.pid, subject.endpoint);
-    const sampled = await sampleOf(subject.options);
+    const sampled = await sampleOf(subject.options, signal);
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
     const found = await investigate(subject, {
@@ -66,6 +67,7 @@ export async function run(
         nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         restart: subject.canRestart,
         moreLoad: facts.sameHost || allowMoreLoad,
+        ownPath: subject.pid === null ? null : (listeningPaths(subject.pid)[0] ?? null),
       }),
       sampled,
       signal,

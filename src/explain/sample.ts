@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
+import type { NativeHeader } from '../native.js';
 
 /** One response, looked at whole before the load. */
 export interface Sample {
@@ -12,9 +14,13 @@ export interface Sample {
   bodyBytes: number;
 }
 
+const NOT_FOUND = 404;
+
 /** What one request of the load showed. */
 export interface Sampled {
   sample: Sample | null;
+  /** A URL at which the server finds nothing; `null`: it answers every path alike. */
+  unknownPath: string | null;
   /** Until the response was complete, the connection's opening included. */
   tookMs: number | null;
   /** Bytes of the body when no compression is asked for; `null` if there is none anyway. */
@@ -22,30 +28,51 @@ export interface Sampled {
 }
 
 /** Sends the first request of the load once or twice; a server that does not answer gives nothing. */
-export async function sampleOf(options: LoadOptions): Promise<Sampled> {
+export async function sampleOf(options: LoadOptions, signal: AbortSignal): Promise<Sampled> {
+  const take = (load: LoadOptions, added = {}) => takeOne(load, added, signal);
   // The first times are those of code that is being compiled.
-  await take(options, {});
+  if ((await take(options)) === null) {
+    return { sample: null, unknownPath: null, tookMs: null, identityBytes: null };
+  }
   const begun = performance.now();
-  const sample = await take(options, {});
+  const sample = await take(options);
   const tookMs = sample ? performance.now() - begun : null;
   const encoding = sample?.headers['content-encoding'];
   const identity = encoding ? await take(options, { 'accept-encoding': 'identity' }) : null;
   const isPlain = identity !== null && identity.headers['content-encoding'] === undefined;
-  return { sample, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
+  const unknownPath =
+    sample && sample.status !== NOT_FOUND ? await unknownPathOf(options, take) : null;
+  return { sample, unknownPath, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
 }
 
-const PATIENCE_MS = 10_000;
+async function unknownPathOf(
+  options: LoadOptions,
+  take: (options: LoadOptions) => Promise<Sample | null>,
+): Promise<string | null> {
+  const { targets } = (await planOf(options)).summary;
+  const origins = new Set(targets.map(({ url }) => new URL(url).origin));
+  const [origin] = origins;
+  if (!origin || origins.size > 1) return null;
+  const url = `${origin}/no-such-path-${randomBytes(4).toString('hex')}`;
+  const { body, bodyFile, targets: _, targetsFile, ...others } = options;
+  const found = await take({ ...others, url, method: 'GET' });
+  return found?.status === NOT_FOUND ? url : null;
+}
 
-async function take(options: LoadOptions, added: Record<string, string>): Promise<Sample | null> {
-  const { summary } = await planOf(options);
-  const [target] = summary.targets;
-  if (!target || !/^https?:/.test(target.url)) return null;
+/** A response that has not ended by then is none to look at. */
+const PATIENCE_MS = 5000;
+
+async function takeOne(
+  options: LoadOptions,
+  added: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Sample | null> {
+  const { native, summary } = await planOf(options);
+  const [[first], [target]] = [native.requests, summary.targets];
+  if (!first || !target || !/^https?:/.test(target.url)) return null;
   const url = new URL(target.url);
-  const given = Array.isArray(options.headers)
-    ? options.headers
-    : Object.entries(options.headers ?? {});
-  const kept = given.filter(([name]) => !(name.toLowerCase() in added));
-  const body = options.body ?? (options.bodyFile ? readFileSync(options.bodyFile) : undefined);
+  const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
+  const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const security = url.protocol === 'https:' ? securityOf(options) : {};
   return new Promise((resolve) => {
@@ -53,10 +80,10 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
     const sent = request(
       url,
       {
-        method: target.method,
-        headers: { ...Object.fromEntries(kept), ...added },
+        method: first.method,
+        headers: byName(fields),
         agent: false,
-        timeout: PATIENCE_MS,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
         ...security,
         ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
       },
@@ -71,11 +98,20 @@ async function take(options: LoadOptions, added: Record<string, string>): Promis
         });
       },
     );
-    sent.on('timeout', () => sent.destroy());
     sent.on('error', nothing);
     sent.on('close', nothing);
-    sent.end(body);
+    sent.end(first.body);
   });
+}
+
+/** As Node takes them: those that are there once as text, which it expects of Host. */
+function byName(fields: NativeHeader[]): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = {};
+  for (const { name, value } of fields) {
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+  }
+  return values;
 }
 
 /** As the load verifies: the request may carry what only the right server is to see. */

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import type { LoadOptions } from '../load/options.js';
 import { runLoad } from '../load/run.js';
+import type { MovedPorts } from '../probe/moved-ports.cjs';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
+import { freePort } from '../process/free-port.js';
 import { censusOfSockets, type SocketWatch } from './census.js';
 import type { Change, ProbeCommand } from './experiments.js';
+import { TCP } from './inside.js';
 import type { Observation } from './observation.js';
 import { type OutsideWatch, watchOutside } from './outside.js';
 import type { ProbeHub } from './probe.js';
@@ -21,6 +25,9 @@ export class ProbeFailure extends Error {}
 
 /** A busy loop samples late; what it has not sampled by then is not waited for. */
 const SAMPLE_PATIENCE_MS = 500;
+/** Between the first port that a second process opens and the one that is wanted. */
+const SECOND_PATIENCE_MS = 2000;
+const LOOK_MS = 50;
 
 /** The server under study, and how it is loaded and looked at. */
 export class Subject {
@@ -34,6 +41,8 @@ export class Subject {
   #options: LoadOptions;
   #command: string[] | null;
   #server: ServerProcess | null = null;
+  #second: ServerProcess | null = null;
+  #beside: Endpoint | null = null;
   /** Where the command listens; a new server may do so elsewhere. */
   #origin: string | null = null;
   /** Of a load that was made closed. */
@@ -130,6 +139,44 @@ export class Subject {
     await this.start(environment);
   }
 
+  /** Starts the command once more beside the first; blocks with `beside` go to both. */
+  async startBeside(): Promise<void> {
+    // Only a process that runs the same main module listens elsewhere than it asks for.
+    const script = this.hub?.processes.find(({ serving }) => serving)?.argv[1];
+    if (!this.#command || !this.#endpoint) return;
+    if (script === undefined) {
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is not known');
+    }
+    const port = await freePort().catch(() => {
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'no port is free for it');
+    });
+    const moved: MovedPorts = { script, from: this.#endpoint.port, to: port };
+    const second = await startCommand(this.#command, {
+      timeoutMs: DEFAULTS.commandTimeoutMs,
+      signal: this.#signal,
+      env: this.#environment({ MILLRACE_PROBE_MOVED: JSON.stringify(moved) }),
+    });
+    this.#second = second;
+    this.#beside = { host: second.host, port: await this.#portOfSecond(second, port) };
+  }
+
+  /** The port that it was moved to, which may not be the first to be open; where none was asked for, the one it has. */
+  async #portOfSecond(second: ServerProcess, moved: number): Promise<number> {
+    const until = performance.now() + SECOND_PATIENCE_MS;
+    while (second.port !== moved && performance.now() < until) {
+      if ((await second.otherPorts()).includes(moved)) return moved;
+      await this.rest(LOOK_MS);
+    }
+    return second.port;
+  }
+
+  async stopBeside(): Promise<void> {
+    const second = this.#second;
+    this.#second = null;
+    this.#beside = null;
+    await second?.stop();
+  }
+
   /** Looks at the server for some time, without load. */
   async rest(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
     const fromMs = performance.now();
@@ -139,44 +186,55 @@ export class Subject {
   }
 
   /** Runs a block of load with something changed, and gives what it showed. */
-  async block({ settleMs, measureMs }: BlockLength, change: Change = {}): Promise<Observation> {
+  async block(length: BlockLength, change: Change = {}): Promise<Observation> {
     this.#signal.throwIfAborted();
+    if (!change.probe) return this.#load(length, change);
+    const { on, off } = change.probe;
     try {
-      if (change.probe) await this.#tell(change.probe.on);
-      const wanted = { ...(change.alone ? alone(this.#options) : this.#options), ...change.load };
-      const load = {
-        ...wanted,
-        ...withinConnections(wanted),
-        warmup: settleMs,
-        duration: measureMs,
-        pid: false as const,
-        signal: this.#signal,
-      };
-      const { result, fromMs, toMs, completed } = await runLoad(load, {
-        nudge: change.nudge ?? false,
-      });
-      this.#signal.throwIfAborted();
-      this.answered += completed + result.warmup.requests;
-      await this.hub?.sampledAfter(toMs, SAMPLE_PATIENCE_MS);
-      return {
-        load: result,
-        throughput: (completed * 1000) / Math.max(1, toMs - fromMs),
-        outside: this.#outside?.between(fromMs, toMs) ?? null,
-        inside: this.hub?.between(fromMs, toMs) ?? null,
-        sockets: this.#sockets?.between(fromMs, toMs) ?? null,
-      };
-    } finally {
+      const bounds = await this.#tell(on);
+      if (on.name === 'maxSockets' && bounds.flat().length === 0) {
+        throw new ProbeFailure('no agent with a bound was seen');
+      }
+      const seen = await this.#load(length, change);
+      const delayed = await this.#tell(off);
+      if (off.name === 'outboundDelay') checkDelayed(delayed, seen);
+      return seen;
+    } catch (error) {
       // A process that is gone has nothing to undo.
-      if (change.probe) await this.#tell(change.probe.off).catch(() => {});
+      await this.#tell(off).catch(() => {});
+      throw error;
     }
   }
 
-  async #tell(command: ProbeCommand): Promise<void> {
+  async #load({ settleMs, measureMs }: BlockLength, change: Change): Promise<Observation> {
+    const wanted = changed(this.#options, change);
+    const load = {
+      ...wanted,
+      ...withinConnections(wanted),
+      warmup: settleMs,
+      duration: measureMs,
+      pid: false as const,
+      signal: this.#signal,
+    };
+    const { result, fromMs, toMs, completed } = await runLoad(load, {
+      nudge: change.nudge ?? false,
+      ...(change.beside && this.#beside && { alsoAt: this.#beside }),
+    });
+    this.#signal.throwIfAborted();
+    this.answered += completed + result.warmup.requests;
+    await this.hub?.sampledAfter(toMs, SAMPLE_PATIENCE_MS);
+    return {
+      load: result,
+      throughput: (completed * 1000) / Math.max(1, toMs - fromMs),
+      outside: this.#outside?.between(fromMs, toMs) ?? null,
+      inside: this.hub?.between(fromMs, toMs) ?? null,
+      sockets: this.#sockets?.between(fromMs, toMs) ?? null,
+    };
+  }
+
+  async #tell({ name, given }: ProbeCommand): Promise<unknown[]> {
     try {
-      const answers = await this.hub?.command(command.name, command.given);
-      if (command.name === 'maxSockets' && answers?.flat().length === 0) {
-        throw new Error('no agent with a bound was seen');
-      }
+      return (await this.hub?.command(name, given)) ?? [];
     } catch (error) {
       throw new ProbeFailure((error as Error).message);
     }
@@ -207,12 +265,32 @@ export class Subject {
 
   /** Ends all that was started. */
   async close(): Promise<void> {
-    await this.#stopServer();
+    await Promise.all([this.#stopServer(), this.stopBeside()]);
   }
 }
 
+/** What an application has kept of `fetch`, or calls undici by, is seen and not delayed. */
+function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
+  const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
+  const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP)) ?? [];
+  const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
+  if (delayed < calls / 2) throw new ProbeFailure('most of the calls cannot be delayed');
+}
+
+/** The load with what is different about it. */
+function changed(options: LoadOptions, { alone, url, load }: Change): LoadOptions {
+  const asked = alone ? oneAtATime(options) : options;
+  return { ...(url === undefined ? asked : onlyFor(url, asked)), ...load };
+}
+
+/** Requests without content for one URL. */
+function onlyFor(url: string, options: LoadOptions): LoadOptions {
+  const { body, bodyFile, targets, targetsFile, ...others } = options;
+  return { ...others, url, method: 'GET' };
+}
+
 /** The same requests, one at a time; to several hosts one each. */
-function alone(options: LoadOptions): LoadOptions {
+function oneAtATime(options: LoadOptions): LoadOptions {
   const hosts = new Set(
     [options.url ?? []].flat().map((url) => url.split('/').slice(0, 3).join('/')),
   );

@@ -7,13 +7,14 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { cpuMsOf, eachMsOf, errorShareOf, type Facts } from './facts.js';
+import { cpuMsOf, eachMsOf, errorShareOf, type Facts, machineOf } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { Looked } from './look.js';
+import { inOrder, needsServer, serverTrialMs, tryServers } from './new-servers.js';
 import type { Observation } from './observation.js';
-import { analyseProfile, type CpuProfile } from './profile.js';
+import { PROFILE_MS, takeProfiles } from './profiling.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
 import { median } from './statistics/median.js';
@@ -28,13 +29,7 @@ const MOST_ROUNDS = 5;
 const LEAST_ROUNDS = 3;
 /** The most live experiments; each adds a block to every round. */
 const MOST_EXPERIMENTS = 4;
-const PROFILE_MS = 2000;
-/** For the first responses of a new server, until its code is compiled. */
-const RESTART_WARMUP_MS = 1200;
 const LEAST_RESERVE_MS = 8000;
-/** For a server to end and another to listen, at the least; and for the end of one alone. */
-const RESTART_MS = 1000;
-const STOP_MS = 500;
 /** Widens intervals for what lasts longer than a round. */
 export const MOST_TOLERANCE = 0.1;
 /** A suspect below this weight is not worth an experiment of its own. */
@@ -56,6 +51,7 @@ export class Trials {
   #judged: Judged;
   #probeCost: MeasuredRatio | null = null;
   #hot: HotFunction[] = [];
+  #culprit: HotFunction | null = null;
 
   constructor(subject: Subject, looked: Looked, options: InvestigationOptions) {
     const { facts, retained } = looked;
@@ -81,19 +77,22 @@ export class Trials {
   async live(): Promise<void> {
     if (this.#isQuiet()) return;
     const telling = this.#telling(this.#judged.suspects);
-    const known = this.#restartMs(telling.filter((it) => this.#restarts(it)));
-    // What the trials show may ask for a new server, too.
-    const leftMs = this.#untilMs - performance.now();
-    const maybe = this.#setting.restart ? Math.min(LEAST_RESERVE_MS, leftMs / 5) : 0;
-    const reserveMs = Math.max(Math.min(known, leftMs / 2), maybe) + this.#profileMs();
-    const untilMs = this.#untilMs - reserveMs;
-    const chosen = this.#affordable(
-      telling.filter((it) => !this.#restarts(it)),
-      untilMs,
-    );
-    if (chosen.length === 0) return;
+    const isNew = (it: Experiment) => needsServer(it, this.#facts);
+    const reserveMs = this.#reserveMs(telling);
+    // A rate that is served stays the same whatever is changed: throughput tells nothing then.
+    const some = keepsUp(this.#facts) ? [] : telling.filter((it) => !isNew(it));
+    const inTime = this.#affordable(some, this.#untilMs - reserveMs);
+    // Where responses are slow, one experiment now is worth more than a server later.
+    const [chosen, untilMs] =
+      inTime.length > 0
+        ? [inTime, this.#untilMs - reserveMs]
+        : [this.#affordable(some, this.#untilMs), this.#untilMs];
+    if (chosen.length === 0 && some.length > 0) {
+      this.missed.push(`experiments: blocks of ${time(this.#blockMs())} leave no time (--budget)`);
+    }
     const growth = new Growth(this.#subject, this.#retained);
     const grows = this.#judged.suspects.some(({ limit }) => limit === 'memory-growth');
+    if (chosen.length === 0 && !grows) return;
     const blocks: Blocks = { base: [], changed: new Map() };
     try {
       await runRounds(this.#subject, this.#facts, chosen, blocks, {
@@ -109,8 +108,8 @@ export class Trials {
       });
     } finally {
       // The rounds that were complete count, whatever ended the others.
-      if (blocks.base.length > 0) this.#blocks = blocks;
-      this.#facts = withCostNow(this.#facts, blocks.base);
+      if (blocks.base.length > 0) this.#blocks = this.#unlessFailing(blocks);
+      this.#facts = withAllSeen(this.#facts, this.#blocks.base);
       this.#judged = this.#judge();
       for (const experiment of chosen) this.#add(experiment, this.#blocks);
       this.#experiments.push(...this.#derived());
@@ -132,6 +131,30 @@ export class Trials {
     }
   }
 
+  /** Time that is kept for what starts servers, as far as the more telling experiments leave it; the most telling are first. */
+  #reserveMs(telling: Experiment[]): number {
+    const servers = telling.filter((it) => needsServer(it, this.#facts));
+    const [first] = servers;
+    const before = first ? telling.indexOf(first) : telling.length;
+    const leftMs = this.#untilMs - performance.now() - this.#profileMs();
+    const live = 1 + Math.min(MOST_EXPERIMENTS, before);
+    const spareMs = Math.max(0, leftMs - LEAST_ROUNDS * live * this.#blockMs());
+    // What the trials show may ask for a new server, too.
+    const maybe = this.#setting.restart ? LEAST_RESERVE_MS : 0;
+    const wanted = Math.max(Math.min(this.#serversMs(servers), leftMs / 2), maybe);
+    return Math.min(wanted, spareMs) + this.#profileMs();
+  }
+
+  /** Ratios of errors tell nothing of what was before: a window of a rate limiter has run out, a breaker has opened. */
+  #unlessFailing(blocks: Blocks): Blocks {
+    const failing = errorShareOf(blocks.base);
+    if (failing <= this.#facts.errorShare + MORE_ERRORS) return blocks;
+    this.missed.push(
+      `all experiments: meanwhile ${share(failing)} of the requests failed as they were asked for, at first ${share(this.#facts.errorShare)}`,
+    );
+    return { base: [this.#facts.base], changed: new Map() };
+  }
+
   /** Time for a profile, where there will be one. */
   #profileMs(): number {
     const { base, loop } = this.#facts;
@@ -143,14 +166,14 @@ export class Trials {
   async restarted(): Promise<void> {
     const { chosen, also } = this.#finding();
     const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    for (const experiment of this.#telling(wanted)) {
-      if (!this.#restarts(experiment)) continue;
-      if (performance.now() + this.#restartMs([experiment]) > this.#untilMs) {
+    for (const experiment of inOrder(this.#telling(wanted))) {
+      if (!needsServer(experiment, this.#facts)) continue;
+      if (performance.now() + this.#serversMs([experiment]) > this.#untilMs) {
         this.missed.push(`${experiment.name}: no time was left of the budget (--budget)`);
         continue;
       }
       this.#onStep(`trying: ${experiment.name}`);
-      await this.#tryRestarted(experiment);
+      await this.#tryServers(experiment);
     }
   }
 
@@ -168,7 +191,8 @@ export class Trials {
     const pairMs = 2 * this.#blockMs();
     const { chosen, also } = this.#finding();
     const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    const reserveMs = this.#restartMs(this.#telling(wanted).filter((it) => this.#restarts(it)));
+    const later = this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
+    const reserveMs = this.#serversMs(later);
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
       const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
@@ -182,14 +206,14 @@ export class Trials {
 
   /** The functions that cost most, where the loop is what limits. */
   async profile(): Promise<void> {
-    const { hub } = this.#subject;
-    if (!hub || this.#profileMs() === 0 || !this.#finding().chosen) return;
+    const { chosen } = this.#finding();
+    if (!this.#subject.hub || this.#profileMs() === 0 || !chosen) return;
     this.#onStep('taking a profile');
-    const profile = hub.command('profile', { ms: PROFILE_MS }).catch(() => []);
-    await this.#subject.block({ settleMs: 0, measureMs: PROFILE_MS });
-    const views = (await profile).map((it) => analyseProfile(it as CpuProfile));
-    const [view] = views.sort((a, b) => b.busyMs - a.busyMs);
-    this.#hot = view?.self ?? [];
+    const { hot, collecting, files, culprit } = await takeProfiles(this.#subject, chosen.limit);
+    this.#hot = hot;
+    this.#culprit = culprit;
+    this.#facts = { ...this.#facts, collecting, files };
+    this.#judged = this.#judge();
   }
 
   found(): Omit<Investigated, 'interrupted'> {
@@ -201,6 +225,7 @@ export class Trials {
       noise: this.#noise(),
       probeCost: this.#probeCost,
       hot: this.#hot,
+      culprit: this.#culprit,
       points: pointsOf(this.#facts, this.#blocks),
       missed: this.missed,
     };
@@ -237,10 +262,6 @@ export class Trials {
     );
   }
 
-  #restarts(experiment: Experiment): boolean {
-    return experiment.change(this.#facts, {}).environment !== undefined;
-  }
-
   #blockMs(): number {
     return this.#length.settleMs + this.#length.measureMs;
   }
@@ -250,38 +271,24 @@ export class Trials {
     const blocks = Math.floor((untilMs - performance.now()) / (LEAST_ROUNDS * this.#blockMs()));
     const few = Math.floor((untilMs - performance.now()) / (2 * this.#blockMs()));
     const count = Math.min(MOST_EXPERIMENTS, Math.max(few >= 2 ? 1 : 0, blocks - 1));
-    if (count === 0 && experiments.length > 0) {
-      this.missed.push(`experiments: blocks of ${time(this.#blockMs())} leave no time (--budget)`);
-    }
     return experiments.slice(0, count);
   }
 
-  #restartMs(experiments: Experiment[]): number {
-    const startMs = Math.max(RESTART_MS, this.#subject.startMs + STOP_MS);
-    const each = startMs + RESTART_WARMUP_MS + this.#blockMs();
-    const [first] = experiments;
-    if (!first) return 0;
-    const blocks = first.name === 'fresh start' ? AGEING_ORDER.length : RESTART_ORDER.length;
-    return Math.min(2, experiments.length) * blocks * each;
+  /** Time for the first two of the experiments that start servers. */
+  #serversMs(experiments: Experiment[]): number {
+    const each = experiments.map((it) =>
+      serverTrialMs(it, this.#facts, this.#subject, this.#blockMs()),
+    );
+    return each.slice(0, 2).reduce((sum, ms) => sum + ms, 0);
   }
 
-  /** Each on a server of its own that has been warmed up, in an order in which what drifts falls on both alike. */
-  async #tryRestarted(experiment: Experiment): Promise<void> {
-    const { environment = {} } = experiment.change(this.#facts, this.#subject.options);
-    const [base, changed]: [Observation[], Observation[]] = [[], []];
-    // A fresh start is compared with the server as it has become.
-    const isAgeing = experiment.name === 'fresh start';
-    if (isAgeing) {
-      for (let block = 0; block < 2; block += 1) {
-        base.push(await this.#subject.block(this.#length));
-      }
+  async #tryServers(experiment: Experiment): Promise<void> {
+    const tried = await tryServers(experiment, this.#facts, this.#subject, this.#length);
+    if (typeof tried === 'string') {
+      this.missed.push(`${experiment.name}: ${tried}`);
+      return;
     }
-    for (const kind of isAgeing ? AGEING_ORDER : RESTART_ORDER) {
-      await this.#subject.restart(kind === 'changed' ? environment : {});
-      const warmupMs = isAgeing ? RESTART_WARMUP_MS / 2 : RESTART_WARMUP_MS;
-      await this.#subject.block({ settleMs: 0, measureMs: warmupMs });
-      (kind === 'base' ? base : changed).push(await this.#subject.block(this.#length));
-    }
+    const { base, changed } = tried;
     if (changed.some((block) => experiment.tookPlace?.(block, this.#facts) === false)) {
       this.missed.push(`${experiment.name}: the command sets its own environment`);
       return;
@@ -323,11 +330,12 @@ export class Trials {
 /** Experiments in which a request costs the loop what it costs unchanged. */
 const SAME_COST = new Set(['connections x2', 'connections /2']);
 
-/** The facts with what a request costs the loop now: it may have changed since the baseline. */
-function withCostNow(facts: Facts, blocks: Observation[]): Facts {
+/** The facts with what further unchanged blocks showed: what a request costs the loop now, and who used the cores. */
+function withAllSeen(facts: Facts, blocks: Observation[]): Facts {
   const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
   if (!facts.loop || costs.length === 0) return facts;
-  return { ...facts, loop: { ...facts.loop, eachMs: median(costs) } };
+  const machine = machineOf([facts.base, ...blocks]);
+  return { ...facts, machine, loop: { ...facts.loop, eachMs: median(costs) } };
 }
 
 /** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */
@@ -342,9 +350,6 @@ function completedOf({ requests }: LoadResult): number {
 function isAnswered({ base, errorShare, slots }: Facts): boolean {
   return errorShare > 0.5 || completedOf(base.load) >= Math.max(5, Math.min(slots, 50));
 }
-
-const RESTART_ORDER = ['base', 'changed', 'changed', 'base', 'base', 'changed'] as const;
-const AGEING_ORDER = ['changed', 'changed'] as const;
 
 /** Quantities that are compared beside throughput when connections are doubled. */
 const DERIVED: { name: string; metric: string; of(block: Observation): number | null }[] = [
@@ -414,7 +419,13 @@ function pointsOf(facts: Facts, { base, changed }: Blocks): CapacityPoint[] {
 
 /** The experiments that would tell more and cannot be made here. */
 function missedFor(facts: Facts, suspects: Suspect[], setting: Setting): string[] {
-  const all: Setting = { probe: true, nativeStack: false, restart: true, moreLoad: true };
+  const all: Setting = {
+    probe: true,
+    nativeStack: false,
+    restart: true,
+    moreLoad: true,
+    ownPath: null,
+  };
   const strong = suspects.filter(({ weight }) => weight >= WEAK);
   return tellingExperiments(facts, strong, all).flatMap(({ experiment, worth }) => {
     const why = experiment.obstacle(setting, facts);

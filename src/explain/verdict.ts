@@ -1,6 +1,6 @@
-import type { Facts } from './facts.js';
+import { factor, measuredRatio } from '../report/explain/numbers.js';
+import { bearsRate, type Facts } from './facts.js';
 import type { LimitId } from './limits.js';
-import type { Observation } from './observation.js';
 import type { ExperimentResult, Range, Status } from './result.js';
 import { type Acquittal, type ExperimentName, type Suspect, UNCHANGED } from './suspect.js';
 
@@ -18,8 +18,10 @@ export interface Finding {
 const CREDIBLE = 0.45;
 /** Least weight at which the cause of a busy loop is named before the busy loop itself. */
 const CAUSE = 0.6;
-/** A suspect that weighs so much less is no rival for the verdict, though it may be named beside it. */
-const CLEAR = 0.2;
+/** The same, where an experiment of its own would tell and was not made. */
+const UNTRIED = 0.8;
+/** Least weight of a grave limit that comes before what an experiment has shown: a few errors are none. */
+const GRAVE_FROM = 0.7;
 
 /**
  * The verdict on the suspects after the experiments. `confirmed`: an experiment in which this limit predicted a change
@@ -34,18 +36,25 @@ export function decide(
   experiments: ExperimentResult[],
   noise: number,
 ): Finding {
-  const judged = suspects.map((suspect) => ({
-    suspect,
-    against: experiments.find((experiment) => contradicts(experiment, suspect, noise)),
-  }));
-  const excluded = judged.flatMap(({ suspect: { limit }, against }) =>
-    against ? [{ limit, why: contradiction(against, limit) }] : [],
+  const speaksAgainst = (suspect: Suspect) =>
+    experiments.find((experiment) => contradicts(experiment, suspect, noise));
+  const judged = suspects.map((suspect) => {
+    // Where the wider limit is none, this is not its cause.
+    const wider = suspects.filter(({ limit }) => limit === suspect.within);
+    const excludes = [suspect, ...wider].flatMap((one) => {
+      const against = speaksAgainst(one);
+      return against ? [contradiction(against, one)] : [];
+    });
+    return { suspect, excludes };
+  });
+  const excluded = judged.flatMap(({ suspect: { limit }, excludes: [why] }) =>
+    why === undefined ? [] : [{ limit, why }],
   );
   const isShown = (suspect: Suspect) =>
     experiments.some((experiment) => shows(experiment, suspect, noise));
-  const rank = (suspect: Suspect) => (GRAVE.has(suspect.limit) ? 2 : isShown(suspect) ? 1 : 0);
+  const rank = (suspect: Suspect) => (isGrave(suspect) ? 2 : isShown(suspect) ? 1 : 0);
   const left = judged
-    .filter(({ against, suspect }) => !against && suspect.weight >= CREDIBLE)
+    .filter(({ excludes, suspect }) => excludes.length === 0 && suspect.weight >= CREDIBLE)
     .map(({ suspect }) => suspect)
     .sort((a, b) => rank(b) - rank(a) || b.weight - a.weight);
 
@@ -59,14 +68,9 @@ export function decide(
   }
   const chosen = causeOf(first, eligible, experiments, noise);
   const others = eligible.filter((suspect) => suspect !== chosen);
-  const rivals = others.filter(
-    (suspect) => !isKin(suspect, chosen) && suspect.weight > chosen.weight - CLEAR,
-  );
+  const rivals = others.filter((suspect) => !isKin(suspect, chosen));
   const status = isShown(chosen) && rivals.length === 0 ? 'confirmed' : 'likely';
-  const also = others.filter(
-    (suspect) => rivals.includes(suspect) || isKin(suspect, chosen) || suspect.weight >= 0.5,
-  );
-  return { status, chosen, also: also.slice(0, 3), excluded };
+  return { status, chosen, also: others.slice(0, 3), excluded };
 }
 
 /** A busy loop is a finding, what keeps it busy a better one. */
@@ -81,17 +85,30 @@ function causeOf(
   if (!busy) return first;
   const causes = suspects.filter((suspect) => {
     if (suspect.within !== busy.limit || suspect.weight < CAUSE) return false;
-    const own = experiments.filter(
-      ({ name }) => name in suspect.predictions && !OF_BUSY_LOOPS.has(name),
-    );
-    // One whose own experiment was made and showed nothing is at most a part.
-    return own.length === 0 || own.some((experiment) => shows(experiment, suspect, noise));
+    const own = ownPredictions(suspect);
+    const made = experiments.filter(({ name }) => own.has(name));
+    if (made.some((experiment) => shows(experiment, suspect, noise))) return true;
+    // One whose own experiment showed nothing is at most a part, and one that was not told by it may be.
+    const isOpen = made.every(({ name, measured }) => measured.high >= middle(own.get(name)));
+    return isOpen && (own.size === 0 || suspect.weight >= UNTRIED);
   });
   return causes[0] ?? busy;
 }
 
+/** The changes that a cause of a busy loop predicts of experiments of its own. */
+function ownPredictions({ predictions }: Suspect): Map<string, Range> {
+  const changes = Object.entries(predictions).filter(
+    ([name, { low, high }]) => !OF_BUSY_LOOPS.has(name) && (low > 1 || high < 1),
+  );
+  return new Map(changes);
+}
+
+function middle(range: Range | undefined): number {
+  return range ? Math.sqrt(range.low * range.high) : 0;
+}
+
 /** The one is the cause of the other, or both are causes of the same. */
-function isKin(a: Suspect, b: Suspect): boolean {
+export function isKin(a: Suspect, b: Suspect): boolean {
   return (
     a.within === b.limit ||
     b.within === a.limit ||
@@ -103,16 +120,19 @@ function isKin(a: Suspect, b: Suspect): boolean {
 export function predictionOf(suspect: Suspect, experiment: string): Range | null {
   const said = suspect.predictions[experiment as ExperimentName];
   if (said) return said;
-  if (DERIVED.has(experiment)) return null;
+  if (WITHOUT_DEFAULT.has(experiment)) return null;
   return suspect.otherwise === 'unchanged' ? UNCHANGED : null;
 }
 
-/** Seen beside another experiment: who says nothing about them predicts nothing. */
-const DERIVED = new Set([
+/** They change more than one thing, or are no throughput: who says nothing about them predicts nothing. */
+const WITHOUT_DEFAULT = new Set([
   'dependency, connections x2',
   'pool wait, connections x2',
   'memory after rest',
   'fresh start',
+  'unknown path',
+  'client deadline',
+  'shorter pause',
 ]);
 
 function contradicts(experiment: ExperimentResult, suspect: Suspect, noise: number): boolean {
@@ -127,12 +147,23 @@ function shows(experiment: ExperimentResult, suspect: Suspect, noise: number): b
   // That the loop is busy shows nothing of what keeps it busy.
   if (!predicted || (suspect.within === 'event-loop-cpu' && OF_BUSY_LOOPS.has(name))) return false;
   const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
-  const moved = measured.low > otherwise + noise || measured.high < otherwise - noise;
+  // What drifts falls on both of a pair: the interval has most of the noise already.
+  const least = Math.min(noise, LEAST_MOVE);
+  const moved = measured.low > otherwise + least || measured.high < otherwise - least;
   return active && moved && overlaps(measured, predicted, noise);
 }
 
+/** A smaller change shows nothing. */
+const LEAST_MOVE = 0.05;
+
 /** What every busy loop predicts alike, see `busyLoop`. */
-const OF_BUSY_LOOPS = new Set(['connections x2', 'connections /2', 'cpu injection']);
+const OF_BUSY_LOOPS = new Set([
+  'connections x2',
+  'connections /2',
+  'cpu injection',
+  'second process',
+  'calls delayed',
+]);
 
 /** Whether the intervals meet, the measured one widened by the noise. */
 export function overlaps(measured: Range, predicted: Range, noise: number): boolean {
@@ -141,15 +172,24 @@ export function overlaps(measured: Range, predicted: Range, noise: number): bool
   );
 }
 
-function contradiction({ name, predicted, measured }: ExperimentResult, limit: LimitId): string {
-  const said = predicted[limit] ?? UNCHANGED;
-  const text = ({ low, high }: Range) =>
-    low === high ? low.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;
-  return `${name}: it would give x ${text(said)}, measured x ${measured.ratio.toFixed(2)} [${measured.low.toFixed(2)}, ${measured.high.toFixed(2)}]`;
+function contradiction({ name, measured }: ExperimentResult, suspect: Suspect): string {
+  const said = predictionOf(suspect, name) ?? UNCHANGED;
+  return `${name}: it would give ${factor(said)}, measured ${measuredRatio(measured)}`;
 }
 
 /** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
-const GRAVE = new Set<LimitId>(['errors', 'fd-limit', 'listen-backlog', 'cpu-quota']);
+const GRAVE = new Set<LimitId>([
+  'errors',
+  'fd-limit',
+  'listen-backlog',
+  'cpu-quota',
+  'noisy-machine',
+  'shared-cores',
+]);
+
+function isGrave({ limit, weight }: Suspect): boolean {
+  return GRAVE.has(limit) && weight >= GRAVE_FROM;
+}
 
 /** The limits that matter though the service keeps up with the rate. */
 const DESPITE_KEEPING_UP = new Set<LimitId>([
@@ -167,10 +207,4 @@ const DESPITE_KEEPING_UP = new Set<LimitId>([
 /** An open load of which all is answered, and no queue grows. */
 export function keepsUp({ model, base }: Facts): boolean {
   return model === 'open' && bearsRate(base);
-}
-
-/** Whether all of an open load was sent and answered in time. */
-export function bearsRate({ load }: Observation): boolean {
-  const failed = load.warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
-  return !failed && load.requests.sent > 0;
 }

@@ -88,6 +88,8 @@ export class Call {
 /** The outbound calls of a process, by origin. */
 export class Calls {
   readonly #origins = new Map<string, Origin>();
+  /** `host:port` of the origins that are called by HTTP. */
+  readonly #http = new Set<string>();
 
   begin(name: string, maxSockets: number | null): Call {
     const origin = this.#named(name);
@@ -101,7 +103,14 @@ export class Calls {
     if (this.#origins.size >= MOST_ORIGINS && name !== OTHER) return this.#named(OTHER);
     const origin = new Origin();
     this.#origins.set(name, origin);
+    const address = httpAddress(name);
+    if (address !== null) this.#http.add(address);
     return origin;
+  }
+
+  /** Whether `host:port` is called by HTTP. */
+  isHttp(address: string): boolean {
+    return this.#http.has(address);
   }
 
   /** Those that changed since they were last read. */
@@ -116,4 +125,13 @@ export class Calls {
     }
     return changed;
   }
+}
+
+/** `host:port` of an origin of HTTP. */
+function httpAddress(origin: string): string | null {
+  const [, tls, host, port] = /^http(s?):\/\/(.*?)(?::(\d*))?$/.exec(origin) ?? [];
+  if (host === undefined) return null;
+  // An IPv6 address has its brackets in a URL, and may lack them in the options of a request.
+  const bare = host.replace(/^\[|\]$/g, '');
+  return `${bare.includes(':') ? `[${bare}]` : bare}:${port || (tls ? 443 : 80)}`;
 }

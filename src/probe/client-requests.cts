@@ -38,6 +38,7 @@ export class ClientRequests {
   readonly #open = new Map<ClientRequest, Call>();
   #observes = false;
   #delayMs = 0;
+  #delayedCalls = 0;
   #original: AddRequest | null = null;
   #patched: AddRequest | null = null;
 
@@ -62,9 +63,12 @@ export class ClientRequests {
     this.#open.clear();
   }
 
-  /** Lets every call wait so long before it asks for a socket. */
-  delay(ms: number): void {
+  /** Lets every call wait so long before it asks for a socket; how many have, by the last delay. */
+  delay(ms: number): number {
+    const delayed = this.#delayedCalls;
+    this.#delayedCalls = 0;
     this.#delayMs = ms;
+    return delayed;
   }
 
   /** Leaves everything as it was. `Agent` keeps the replacement if somebody else has replaced that. */
@@ -104,7 +108,9 @@ export class ClientRequests {
       if (!this.bounds.holds(agent, request, add)) add();
     };
     const delayMs = this.#delayMs;
-    return delayMs > 0 ? () => void timers.setTimeout(addInTurn, delayMs) : addInTurn;
+    if (delayMs === 0) return addInTurn;
+    this.#delayedCalls++;
+    return () => void timers.setTimeout(addInTurn, delayMs);
   }
 
   readonly #onStart = quiet((message: unknown) => {

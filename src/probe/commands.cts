@@ -40,11 +40,8 @@ const PERFORMERS: Performers = {
     return null;
   },
   maxSockets: ({ observer }, { factor }) => observer.clientRequests.bounds.scale(factor),
-  outboundDelay({ observer }, { ms }) {
-    observer.clientRequests.delay(ms);
-    observer.fetches.delay(ms);
-    return null;
-  },
+  outboundDelay: ({ observer }, { ms }) =>
+    observer.clientRequests.delay(ms) + observer.fetches.delay(ms),
   profile: (_, { ms }) => takeProfile(ms),
   collect: () => collectGarbage(),
 };

@@ -10,6 +10,8 @@ interface Message {
 export class Fetches {
   readonly #calls: Calls;
   readonly #open = new Map<Message['request'], Call>();
+  #delayMs = 0;
+  #delayedCalls = 0;
   #undelayed: typeof fetch | null = null;
   #delayed: typeof fetch | null = null;
   readonly #listeners: [channel: string, listener: (message: unknown) => void][];
@@ -38,19 +40,27 @@ export class Fetches {
     if (!on) this.sweep(() => true);
   }
 
-  /** Lets every `fetch` wait so long before it begins; what the application has kept of `fetch` does not. */
-  delay(ms: number): void {
+  /** Lets every `fetch` wait so long before it begins; what the application has kept of `fetch` does not. How many have, by the last delay. */
+  delay(ms: number): number {
+    const calls = this.#delayedCalls;
+    this.#delayedCalls = 0;
+    this.#delayMs = ms;
     // Asked for only where it is needed: the first look at `fetch` loads it.
     if (this.#undelayed && globalThis.fetch === this.#delayed) globalThis.fetch = this.#undelayed;
     this.#undelayed = null;
-    if (ms === 0) return;
+    if (ms === 0) return calls;
     const undelayed = globalThis.fetch;
     this.#undelayed = undelayed;
+    // Who has wrapped it meanwhile keeps it: without a delay it only passes on.
     this.#delayed = async (...args) => {
-      await new Promise((resolve) => timers.setTimeout(resolve, ms));
+      if (this.#delayMs > 0) {
+        this.#delayedCalls++;
+        await new Promise((resolve) => timers.setTimeout(resolve, this.#delayMs));
+      }
       return undelayed(...args);
     };
     globalThis.fetch = this.#delayed;
+    return calls;
   }
 
   /** Ends those that ended without a word. */

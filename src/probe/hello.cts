@@ -15,14 +15,13 @@ export function hello(serving: boolean): Hello {
     execArgv,
     title,
     clusterRole: cluster.isWorker ? 'worker' : 'primary',
-    threadPoolSize,
+    // Code may set it before the first job, which starts the pool.
+    threadPoolSize: process.env.UV_THREADPOOL_SIZE ?? null,
     maxSemiSpaceMb: maxSemiSpaceMb(),
     stack: millraceVersion ?? null,
     serving,
   };
 }
-
-const threadPoolSize = process.env.UV_THREADPOOL_SIZE ?? null;
 
 function maxSemiSpaceMb(): number | null {
   const flags = [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ');

@@ -3,6 +3,7 @@ import { ClientRequests } from './client-requests.cjs';
 import { now, toMonotonic } from './clock.cjs';
 import { Collections } from './collections.cjs';
 import { Cork } from './cork.cjs';
+import { Exchanges } from './exchanges.cjs';
 import { Fetches } from './fetches.cjs';
 import { levels } from './levels.cjs';
 import { loopAccount } from './loop.cjs';
@@ -24,6 +25,7 @@ export class Observer {
   readonly #stalls: Stalls;
   readonly #calls = new Calls();
   readonly fetches: Fetches;
+  readonly #exchanges: Exchanges;
   readonly cork = new Cork();
   readonly #pool = new Pool();
   #samples = 0;
@@ -34,6 +36,7 @@ export class Observer {
     this.#stalls = new Stalls(this.requests, this.#collections);
     this.clientRequests = new ClientRequests(this.#calls);
     this.fetches = new Fetches(this.#calls);
+    this.#exchanges = new Exchanges(this.#calls);
   }
 
   observe(on: boolean): void {
@@ -44,6 +47,7 @@ export class Observer {
       this.#stalls,
       this.clientRequests,
       this.fetches,
+      this.#exchanges,
     ]) {
       part.observe(on);
     }
@@ -55,6 +59,7 @@ export class Observer {
     this.requests.sweep(at);
     this.clientRequests.sweep();
     this.fetches.sweep();
+    this.#exchanges.sweep();
     const sample: Sample = {
       type: 'sample',
       at: toMonotonic(at),

@@ -15,8 +15,9 @@ const START = 'http.server.request.start';
  * millrace goes, everything is as it was.
  *
  * @param running whether the application already runs, and may have kept the standard streams
+ * @param left called when all is as it was
  */
-export const connectProbe = quiet((path: string, running: boolean): void => {
+export const connectProbe = quiet((path: string, running: boolean, left?: () => void): void => {
   const output = new Output();
   const observer = new Observer(output);
   let timer: NodeJS.Timeout | null = null;
@@ -53,6 +54,7 @@ export const connectProbe = quiet((path: string, running: boolean): void => {
   ];
   const end = () => {
     for (const step of undo) quiet(step)();
+    left?.();
   };
 
   const context: CommandContext = { observe, sample, observer, output };

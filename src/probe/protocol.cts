@@ -10,7 +10,7 @@ export interface Hello {
   execArgv: string[];
   title: string;
   clusterRole: 'primary' | 'worker';
-  /** `UV_THREADPOOL_SIZE` as the process was started with it. */
+  /** `UV_THREADPOOL_SIZE` as it was when the first request came. */
   threadPoolSize: string | null;
   /** From `--max-semi-space-size`; `null`: V8's default. */
   maxSemiSpaceMb: number | null;
@@ -159,7 +159,8 @@ export interface Answers {
   cork: null;
   /** The bounds now in force. */
   maxSockets: number[];
-  outboundDelay: null;
+  /** Calls that waited, since the delay was last set. */
+  outboundDelay: number;
   /** V8's own format. */
   profile: unknown;
   /** Bytes of the heap still in use. */

@@ -15,7 +15,19 @@ export interface MachineCpu {
 /** The first line of `/proc/stat`, see proc_stat(5). */
 export function parseMachineCpu(text: string): MachineCpu | null {
   const line = /^cpu\s+(.+)/.exec(text)?.[1];
-  if (line === undefined) return null;
+  return line === undefined ? null : parseTimes(line);
+}
+
+/** What some of the cores had nothing to do, in seconds of one core; those that are offline have no line. */
+export function parseIdle(text: string, cores: Set<number>): number {
+  const lines = [...text.matchAll(/^cpu(\d+)\s+(.+)/gm)];
+  return lines.reduce(
+    (sum, [, core, line = '']) => sum + (cores.has(Number(core)) ? parseTimes(line).idle : 0),
+    0,
+  );
+}
+
+function parseTimes(line: string): MachineCpu {
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] =
     line.split(' ').map((ticks) => Number(ticks) / ticksPerSecond);
   // Guests are in `user` and `nice` already.

@@ -48,6 +48,7 @@ const common = {
   tool: { name: 'millrace', version: '0.1.0' },
   startedAt: '2026-11-21T20:00:00.000Z',
   durationMs: 58_200,
+  serverEnded: null,
   interrupted: false,
   hot: [],
   cannotSee: [],
@@ -83,6 +84,7 @@ export function tooFewConnections() {
         name: 'connections x2',
         metric: 'throughput',
         change: '20 to 40 in flight',
+        otherwise: 1,
         predicted: {
           'too-few-connections': { low: 1.8, high: 2.1 },
           serialized: { low: 0.85, high: 1.15 },
@@ -95,6 +97,7 @@ export function tooFewConnections() {
         name: 'connections /2',
         metric: 'throughput',
         change: '20 to 10 in flight',
+        otherwise: 1,
         predicted: {
           'too-few-connections': { low: 0.47, high: 0.56 },
           serialized: { low: 0.85, high: 1.12 },
@@ -106,6 +109,7 @@ export function tooFewConnections() {
         name: 'cpu injection',
         metric: 'throughput',
         change: '48 µs of work more per request',
+        otherwise: 1,
         predicted: {
           'too-few-connections': { low: 0.94, high: 1.06 },
           serialized: { low: 0.94, high: 1.04 },
@@ -181,6 +185,7 @@ export function nagle() {
         metric: 'throughput',
         change:
           'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
+        otherwise: 1,
         predicted: {
           'nagle-delayed-ack': { low: 2.4, high: 17 },
           'too-few-connections': { low: 1, high: 1 },
@@ -192,6 +197,7 @@ export function nagle() {
         name: 'keep-alive',
         metric: 'throughput',
         change: 'connections are kept',
+        otherwise: 1,
         predicted: { 'listen-backlog': { low: 1.5, high: 1000 } },
         measured: { ratio: 1.01, low: 0.97, high: 1.05, pairs: 2 },
         excludes: ['listen-backlog'],

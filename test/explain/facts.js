@@ -20,6 +20,7 @@ const outside = {
     },
   ],
   cpu: { cores: 4, server: 0.3, self: 0.2, others: 0.1, idle: 3.4, steal: 0 },
+  seesQueues: true,
   selfQueued: 0,
   quota: { cores: 2, throttledPeriods: 0, throttledShare: 0 },
   network: { listenOverflows: 0, retransmitted: 0, sentSegments: 1000, synRetransmitted: 0 },
@@ -30,6 +31,8 @@ const outside = {
 const inside = {
   seconds: 3,
   processes: 1,
+  pids: [100],
+  workers: [],
   utilisation: 0.3,
   loops: 1000,
   eventsPerLoop: 1,
@@ -51,6 +54,7 @@ const inside = {
   ],
   output: { writes: 0, bytes: 0, share: 0 },
   threadPoolSize: null,
+  maxSemiSpaceMb: null,
   resources: {},
 };
 
@@ -61,6 +65,7 @@ const sockets = {
   listen: { waiting: 0, bound: 511 },
   outbound: [],
   timeWait: 0,
+  localPorts: 28232,
 };
 
 /** Facts of a server that waits 50 ms for a service and is at 30 % of its CPU. */
@@ -71,5 +76,6 @@ export function factsOfHealthy() {
   const base = { load: { ...load, gapMs: none }, throughput: 1000, outside, inside, sockets };
   const single = { ...base, load: { ...base.load, meanInFlight: 1 }, throughput: 20 };
   const sample = { status: 200, headers: { 'content-encoding': 'gzip' }, bodyBytes: 100 };
-  return factsOf({ base, single, sample, idleShare: 0, identityBytes: 300 });
+  const unknownPath = 'http://127.0.0.1:1/none';
+  return factsOf({ base, single, sample, unknownPath, idleShare: 0, identityBytes: 300 });
 }

@@ -199,3 +199,13 @@ timed('throughput is what was completed in the time', async (t) => {
   assertNear(durationMs, 1000, TOOTH, 'duration');
   assertBetween(throughput.mean, 350, 505, 'five connections, one answer after 10 ms each');
 });
+
+timed('what a warm-up asked for and the measurement got counts for throughput', async (t) => {
+  const load = { connections: 10, warmup: 500, duration: 1000 };
+  const { result } = await measure(t, ['delay', 200], load);
+  const { requests, throughput, warmup, durationMs } = result;
+  assertBetween(warmup.completedLater, 5, 10, 'one of each connection');
+  const responses = requests.ok + warmup.completedLater;
+  assertNear(throughput.mean, (1000 * responses) / durationMs, 1e-6 * throughput.mean, 'mean');
+  assertBetween(throughput.mean, 40, 50.5, 'ten connections, one answer after 200 ms each');
+});

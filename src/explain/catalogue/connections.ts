@@ -50,12 +50,13 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     what: 'Each closed connection keeps its local port for a minute. At a few hundred a second to one address all ports are taken.',
     shows:
       'Connects fail with EADDRNOTAVAIL, and tens of thousands of sockets are in TIME_WAIT: on the client, or where the server calls others.',
-    experiment: 'None yet. Keep-alive on that side would end the errors.',
+    experiment:
+      'None: keep-alive on that side would end the errors, and the other side cannot be told to keep them.',
     formula:
       'connections per second = local ports / 60 s; 28,232 ports, the default of Linux, give 470 to one address and port',
     remedy: 'Keep-alive: an agent that uses its connections again.',
-    told: 'not told apart yet',
-    note: 'The failed connects are named as errors; the ports are not counted yet.',
+    told: 'by its signature',
+    note: 'Ports are counted over all addresses: a server that calls several may have more connections than ports.',
   },
   'listen-backlog': {
     title: 'The queue of new connections is full',
@@ -114,10 +115,10 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     title: 'Connections closed just when they are used',
     what: 'The server ends idle connections after keepAliveTimeout (5 s by default) at the moment when a client sends its next request.',
     shows: 'Resets on connections that were idle for about that time, at low rates only.',
-    experiment: 'None yet. Pauses just below and just above the timeout would show it.',
+    experiment: "'shorter pause': with half of the pause between two requests nearly none fails.",
     formula: 'resets appear where the pause reaches keepAliveTimeout',
     remedy: "A timeout of the client that is below the server's.",
-    told: 'not told apart yet',
-    note: 'A load for explain has no such pauses; resets are named as errors.',
+    told: 'by experiment',
+    note: 'It takes a load with pauses (--think-time), or a low rate.',
   },
 });

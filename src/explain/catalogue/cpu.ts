@@ -101,11 +101,12 @@ export const CPU = inGroup('CPU', {
     title: 'One process on one core',
     what: 'One process uses one core for its JavaScript, and others are idle.',
     shows: 'One main thread runs all of the time, and there are idle cores.',
-    experiment: 'None of its own: more processes are not started.',
+    experiment:
+      "'second process' starts the command once more beside the first, each with half of the connections: nearly twice the throughput, as far as there are cores.",
     formula: 'most = processes x throughput of one, until the next limit',
     remedy: 'More processes: node:cluster, or copies behind a proxy.',
-    told: 'by its signature',
-    note: 'It weighs less than event-loop-cpu, which is the verdict then and tells of the idle cores in its remedy.',
+    told: 'by experiment',
+    note: 'It weighs less than event-loop-cpu, which is the verdict then, and what the second process gave stands in its remedy. The experiment needs a server that millrace started.',
   },
   'worker-imbalance': {
     title: 'Workers are not equally busy',

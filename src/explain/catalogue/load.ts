@@ -8,7 +8,7 @@ export const LOAD = inGroup('load', {
     shows:
       'The event loop is far from busy, and a request takes hardly longer among the others than alone. Requests in flight divided by the response time give the throughput that was measured.',
     experiment:
-      "'connections x2' gives twice the throughput at the same response time, as far as the event loop allows; 'connections /2' gives half. A busy loop would give x 1 and twice the response time.",
+      "'connections x2' gives twice the throughput at the same response time, as far as the event loop allows; 'connections /2' gives half. A busy loop would give x 1 and twice the response time. 'calls delayed' lets calls to other services begin later: throughput falls as the response time grows.",
     formula:
       'throughput = requests in flight / response time; connections worth having = response time alone / CPU time per request',
     remedy:
@@ -22,7 +22,7 @@ export const LOAD = inGroup('load', {
     shows:
       "The generator's busiest thread is busy nearly all of the time, with a core of its own, and the server's loop is not. Its sockets hold bytes that it has not read yet, those of the server hold none.",
     experiment:
-      "'two generators' spreads the same connections over twice the threads: throughput rises, up to x 2. 'connections x2' gives nothing.",
+      "'two generators' spreads the same connections over twice the threads: throughput rises, up to x 2. 'connections x2' gives nothing. For an 'unknown path', whose answer costs the server little, it is as slow.",
     formula: 'most of the generator = its threads / its CPU time per request',
     remedy: 'More threads for the generator (-t), on cores that the server does not use.',
     told: 'by experiment',

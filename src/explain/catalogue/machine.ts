@@ -36,12 +36,14 @@ export const MACHINE = inGroup('machine', {
   bandwidth: {
     title: 'The network link is full',
     what: 'The bytes of the responses fill the link.',
-    shows: 'The busiest network interface carries nearly its speed.',
-    experiment: "None of its own. 'connections x2' gives nothing.",
+    shows:
+      'The busiest network interface carries nearly its speed; or most connections hold bytes that the server has sent and a client that reads at once has not got.',
+    experiment:
+      "None of its own. 'connections x2' gives nothing, and the short answers for an 'unknown path' come faster.",
     formula: 'throughput = speed of the link / bytes per response',
     remedy: 'Fewer bytes (compression, caching), or a faster link.',
     told: 'by its signature',
-    note: 'Not seen where the interface does not tell its speed.',
+    note: 'The bytes on the way are seen where the server is on this machine.',
   },
   'packet-loss': {
     title: 'Lost packets',

@@ -20,17 +20,18 @@ export const WAITING = inGroup('waiting inside', {
     what: 'Calls to a service or database share a bounded number of connections, and wait for a free one.',
     shows:
       'The loop is idle, and calls wait for a socket; or, of a client that the probe does not know, the number of connections to a peer stays the same while requests queue.',
-    experiment: "'sockets x2' doubles maxSockets of the agents: throughput rises, up to x 2.",
+    experiment:
+      "'sockets x2' doubles maxSockets of the agents: throughput rises, up to x 2. A 'second process' has a pool of its own.",
     formula: 'most = connections / answer time of the service',
     remedy: 'A larger pool: connections = wanted requests per second x answer time.',
     told: 'by experiment',
-    note: 'Pools that are no agent of node:http (databases) are told by the constant number of their connections alone.',
+    note: 'Pools that are no agent of node:http (databases) are told by the constant number of their connections, all of which wait for an answer.',
   },
   'slow-dependency': {
     title: 'A slow service without a time limit',
     what: 'Most calls to a service are fast, a few take very long, and those few hold most of the requests in flight.',
     shows:
-      'The mean response time is far above the median, or the answer times of the service have a heavy tail; most requests in flight wait for it.',
+      'The mean response time is far above the median, or the answer times of the service have a heavy tail; most requests in flight wait for it. At a rate that is served: those that wait hold much memory.',
     experiment:
       "'client deadline' lets the client give up after a time that usual answers keep: more requests end per second, as predicted from the distribution.",
     formula: 'throughput = requests in flight / mean of min(response time, time limit)',
@@ -48,7 +49,7 @@ export const WAITING = inGroup('waiting inside', {
     formula: 'most of the service = calls in flight / its answer time',
     remedy: 'Scale that service, or call it less: cache, batch.',
     told: 'by experiment',
-    note: 'Needs the probe inside the server.',
+    note: 'Needs the probe inside the server. Of protocols other than HTTP it sees the time to the first bytes of an answer.',
   },
   serialized: {
     title: 'One at a time inside',
@@ -56,7 +57,7 @@ export const WAITING = inGroup('waiting inside', {
     shows:
       'The loop is idle, throughput times the response time alone is about one, and no pool or service explains the queue.',
     experiment:
-      "None of its own: 'connections x2', 'thread pool x4' and 'sockets x2' change nothing, and that is all there is.",
+      "None of its own: 'connections x2', 'thread pool x4' and 'sockets x2' change nothing. With a 'second process' throughput doubles if it lies in what the command starts, and stays if it lies outside.",
     formula: 'admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what lets one in after the other.',
     told: 'by its signature',

@@ -1,6 +1,7 @@
 import { count, rate, share, time } from '../../report/units.js';
 import { busiest, openingShare } from '../facts.js';
 import { about, freed, type Judge, times } from '../suspect.js';
+import { slowedByDelay } from './calls.js';
 import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 
@@ -35,11 +36,13 @@ export const nagleDelayedAck: Judge = (facts) => {
   const then = Math.min((facts.slots * 1000) / without, roof);
   return {
     limit,
-    weight: 0.99,
+    // Parts that come late by themselves look the same where the experiment cannot be made.
+    weight:
+      load.plan.connection === 'close' && !((facts.sockets?.server.unsent ?? 0) > 0.3) ? 0.6 : 0.99,
     sentence: `a timer of TCP: ${time(typical)} of ${time(facts.responseMs)} lie between the first and the last byte; the server holds its second part back (Nagle) until the first is acknowledged, which the client delays.`,
     arithmetic: [
       `${share(part)} of the responses come in parts, ${time(typical)} apart: the delayed acknowledgement of ${typical > 100 ? 200 : 40} ms`,
-      `${count(facts.slots)} / ${time(facts.responseMs)} = ${rate((facts.slots * 1000) / facts.responseMs)} req/s, measured ${rate(facts.throughput)}`,
+      `${count(facts.slots)} / ${time(facts.latencyMs)} = ${rate((facts.slots * 1000) / facts.latencyMs)} req/s, measured ${rate(facts.throughput)}`,
       ...(single ? [`alone a request takes ${time(single)}: it is no queue`] : []),
     ],
     evidence: [
@@ -56,6 +59,7 @@ export const nagleDelayedAck: Judge = (facts) => {
         low: Math.max(1.3, (0.3 * then) / facts.throughput),
         high: (facts.slots * 1000) / 0.05 / facts.throughput,
       },
+      ...slowedByDelay(facts),
     },
     remedy: {
       change:
@@ -75,7 +79,9 @@ export const manyWrites: Judge = (facts) => {
   if (!calls || !facts.loop) return null;
   const each = calls.writes / Math.max(1, facts.throughput);
   const logged = (facts.base.inside?.output.writes ?? 0) / Math.max(1, facts.throughput);
-  const toSockets = each - logged;
+  // Questions to databases and calls to others are written to sockets, too.
+  const asked = (facts.base.inside?.outbound ?? []).reduce((sum, call) => sum + call.rate, 0);
+  const toSockets = each - logged - asked / Math.max(1, facts.throughput);
   const part = ((toSockets - 1) * WRITE_MS) / Math.max(1e-6, facts.loop.cpuMs);
   const inParts = facts.base.load.gapMs.count / Math.max(1, facts.base.load.requests.ok);
   if (toSockets < 1.6 || facts.loop.busy < SATURATED || part < 0.12) {
@@ -139,7 +145,7 @@ export const connectionChurn: Judge = (facts) => {
     limit,
     ...(busy && { within: 'event-loop-cpu' as const }),
     weight: 0.93,
-    sentence: `connections: each request has one of its own${byClient ? '' : ', as the server ends them'}; to open, accept and close it takes part of ${time(cpuMs)} per request.`,
+    sentence: `connections: each request has one of its own${byClient ? '' : ', as the server ends them'}; ${busy ? `to open, accept and close it takes part of ${time(cpuMs)} per request` : `to open it takes ${time(connectMs)} of ${time(facts.responseMs + connectMs)}`}.`,
     arithmetic: [
       `${count(connections.opened)} connections for ${count(completed)} requests`,
       `a connection costs the loop ${time(CONNECTION_MS.low)} to ${time(CONNECTION_MS.high)} of ${time(cpuMs)}`,
@@ -150,7 +156,11 @@ export const connectionChurn: Judge = (facts) => {
       ...loopEvidence(facts),
     ],
     otherwise: 'unknown',
-    predictions: { ...(busy && busyLoop(facts)), ...(byClient && { 'keep-alive': gain }) },
+    predictions: {
+      ...(busy && busyLoop(facts)),
+      ...(byClient && { 'keep-alive': gain }),
+      'unknown path': { low: 0.85, high: 1 / Math.max(0.05, least) },
+    },
     remedy: {
       change: byClient
         ? 'keep-alive: clients (proxies, agents) that use a connection again'
@@ -177,7 +187,13 @@ export const tlsHandshake: Judge = (facts) => {
   if (!busy && opening < 0.15) {
     return { limit, why: `${share(opening)} of the time of a request goes to its handshake` };
   }
-  const part = { low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs), high: 0.95 };
+  if (busy && (each * HANDSHAKE_MS.high) / cpuMs < 0.12) {
+    return { limit, why: `a handshake is little beside ${time(cpuMs)} of CPU per request` };
+  }
+  const part = {
+    low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs),
+    high: Math.min(0.95, (each * HANDSHAKE_MS.high) / cpuMs),
+  };
   const gain = busy
     ? { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) }
     : about(1 / (1 - opening), 0.25);
@@ -185,7 +201,7 @@ export const tlsHandshake: Judge = (facts) => {
     limit,
     ...(busy && { within: 'event-loop-cpu' as const }),
     weight: 0.96,
-    sentence: `handshakes of TLS: ${share(each)} of the requests have one; of ${time(cpuMs)} CPU per request most goes to it.`,
+    sentence: `handshakes of TLS: ${share(each)} of the requests have one; they are part of ${time(cpuMs)} of CPU per request.`,
     arithmetic: [
       `${count(connections.tlsFull)} full and ${count(connections.tlsResumed)} resumed handshakes for ${count(completed)} requests, ${time(tlsMs.mean ?? 0)} each`,
     ],
@@ -195,7 +211,11 @@ export const tlsHandshake: Judge = (facts) => {
       ...loopEvidence(facts),
     ],
     otherwise: 'unknown',
-    predictions: { ...(busy && busyLoop(facts)), 'tls kept': gain },
+    predictions: {
+      ...(busy && busyLoop(facts)),
+      'tls kept': gain,
+      'unknown path': { low: 0.85, high: 1 / part.low },
+    },
     remedy: {
       change: 'keep connections, resume sessions (tickets), or an ECDSA certificate instead of RSA',
       predictedThroughput: times(gain, facts.throughput),
@@ -374,8 +394,10 @@ export const headOfLine: Judge = (facts) => {
     ],
     otherwise: 'unchanged',
     predictions: {
-      'connections x2': { low: 1.6, high: 2.15 },
+      // Which requests share a connection changes with their number.
+      'connections x2': { low: 1.5, high: 2.7 },
       'depth 1': about(facts.responseMs / alone, 0.3),
+      ...slowedByDelay(facts),
     },
     remedy: {
       change: `depth 1 on ${count(facts.slots)} connections, or HTTP/2`,

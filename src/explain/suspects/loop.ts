@@ -1,32 +1,53 @@
 import { count, rate, share, time } from '../../report/units.js';
 import { type Facts, working } from '../facts.js';
-import { freed, type Judge, type Suspect, times } from '../suspect.js';
-import { injectedMs, loopEvidence, loopLimit, SATURATED } from './load.js';
+import type { Range } from '../result.js';
+import { about, freed, type Judge, type Suspect, times } from '../suspect.js';
+import { delayAbsorbed } from './calls.js';
+import { injectedMs, loopEvidence, loopLimit, SATURATED, warmLimit } from './load.js';
 import { isThrottled } from './machine.js';
+import { poolSize } from './threadpool.js';
 
 /** What it costs the loop to add work, beside that work: measured, 1 to 3 us and up to a third of it. */
 const INJECTING_MS = 0.002;
 
 /** What every limit of a busy loop shares: more connections give nothing, more work per request costs its time. */
 export function busyLoop(facts: Facts): Suspect['predictions'] {
-  const { loop } = facts;
+  const { loop, slots, singleMs, throughput } = facts;
   if (!loop) return {};
+  // Half of the requests may be too few to keep it busy: N / 2 / R of a single one.
+  const half = singleMs ? (slots * 500) / singleMs / throughput : 0.6;
   const injected = injectedMs(facts);
-  // What the loop does without being asked is no part of a request.
+  // What the loop does without being asked is no part of a request: it stays as it is, or gives way.
   const own = Math.max(0.05, 1 - (facts.idleShare ?? 0) / loop.busy);
   const busyMs = own * loop.eachMs;
   return {
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
-    'connections /2': { low: loop.busy > 0.95 ? 0.75 : 0.5, high: 1.2 },
+    'connections /2': {
+      low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
+      high: 1.2,
+    },
     'cpu injection': {
       low: (0.92 * busyMs) / (busyMs + injected * 1.3 + INJECTING_MS),
-      high: (1.08 * busyMs) / (busyMs + injected * 0.95),
+      high: (1.08 * loop.eachMs) / (loop.eachMs + injected * 0.95),
     },
+    ...secondProcess(facts),
+    ...delayAbsorbed(facts),
+  };
+}
+
+/** A second loop does as much again, as far as there are cores for it, the generator and all others. */
+function secondProcess({ base }: Facts): Suspect['predictions'] {
+  const cpu = base.outside?.cpu;
+  if (!cpu || working(base).length > 1) return {};
+  const gain = Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, cpu.server + cpu.self));
+  // What both share besides the cores may give less.
+  return {
+    'second process': { low: Math.min(1.05, 0.75 * gain), high: Math.max(1.1, 1.08 * gain) },
   };
 }
 
 export const eventLoopCpu: Judge = (facts) => {
-  const { loop, throughput, slots, responseMs } = facts;
+  const { loop, throughput, slots } = facts;
   const limit = 'event-loop-cpu';
   if (!loop) return null;
   const running = loop.run + loop.queued;
@@ -43,7 +64,7 @@ export const eventLoopCpu: Judge = (facts) => {
     sentence: `the event loop: ${loops > 1 ? `${loops} of them are` : 'it is'} ${share(loop.busy)} busy, and each request costs ${time(loop.cpuMs)} of CPU time.`,
     arithmetic: [
       `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}`,
-      `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)} each, measured ${time(responseMs)}: more connections only wait longer`,
+      `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)} each, measured ${time(facts.latencyMs)}: more connections only wait longer`,
     ],
     evidence: loopEvidence(facts),
     otherwise: 'unknown',
@@ -97,7 +118,7 @@ export const singleCore: Judge = (facts) => {
 
 export const workerImbalance: Judge = ({ base, throughput }) => {
   const limit = 'worker-imbalance';
-  const processes = serving(base);
+  const processes = workers(base);
   if (!base.outside) return null;
   if (processes.length < 2) return { limit, why: 'one process serves' };
   const runs = processes.map(({ main }) => main.run);
@@ -136,9 +157,14 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
   };
 };
 
-/** Node processes of the tree that may serve: a cluster's primary accepts and hands over, and works little. */
-function serving(base: Facts['base']) {
+/** Without a probe: of the Node processes of the tree those that may serve; a cluster's primary accepts and hands over, and works little. */
+function workers(base: Facts['base']) {
   const processes = base.outside?.processes ?? [];
+  const { inside } = base;
+  if (inside) {
+    const known = new Set([...inside.pids, ...inside.workers]);
+    return processes.filter(({ pid }) => known.has(pid));
+  }
   const grown = processes.filter(({ others }) => others.length >= 4);
   if (grown.length < 3) return working(base);
   const primary = grown.reduce((least, it) => (it.pid < least.pid ? it : least));
@@ -152,6 +178,7 @@ export const eventLoopSyncWait: Judge = (facts) => {
   if (facts.base.outside && isThrottled(facts.base.outside)) {
     return { limit, why: 'the quota of CPU stops the process' };
   }
+  if (!facts.base.outside?.seesQueues) return null;
   if (loop.waiting < 0.15 || loop.waiting < 0.25 * loop.busy) {
     return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
   }
@@ -172,11 +199,34 @@ export const eventLoopSyncWait: Judge = (facts) => {
     predictions: busyLoop(facts),
     remedy: {
       change: 'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync)',
-      predictedThroughput: times(freed(part, 0.5, 1), throughput * Math.min(1, 1 / loop.busy)),
+      predictedThroughput: withoutWaiting(facts, part),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+/**
+ * Throughput if the waiting leaves the loop: bounded by its CPU and by the requests in flight, and what waits in calls of
+ * `node:fs` by the pool of threads, where it goes then.
+ */
+function withoutWaiting(facts: Facts, part: number): Range {
+  const { loop, slots, throughput, files } = facts;
+  const eachMs = Math.max(0.001, loop?.eachMs ?? 0);
+  const cold = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  const inFlight = (slots * 1000) / eachMs;
+  const byPool = (poolSize(facts) * 1000) / (eachMs * part);
+  const most = Math.max(throughput, Math.min(warmLimit(facts) ?? cold, inFlight));
+  if (files === null)
+    return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
+  if (files > 0.5 * part) return about(Math.max(throughput, Math.min(most, byPool)), 0.1);
+  return { low: Math.max(throughput, 0.9 * Math.min(cold, inFlight)), high: most };
+}
+
+/** What is measured of a block begins when it has begun, and leaves out what is shorter than blocks are. */
+const SEEN_OF_BLOCKS = { low: 0.95, high: 1.03 };
+
+/** What the probe says of a block that no request made. */
+const OF_NO_REQUEST = 'not a request';
 
 export const eventLoopBlocked: Judge = (facts) => {
   const { base, loop, throughput, responseMs } = facts;
@@ -201,7 +251,7 @@ export const eventLoopBlocked: Judge = (facts) => {
     limit,
     weight: Math.min(1, 0.5 + stalls.share),
     ...(saturated && { within: 'event-loop-cpu' as const }),
-    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what}` : ''}.`,
+    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what === OF_NO_REQUEST ? 'by no request, so a timer or another event' : by.what}` : ''}.`,
     arithmetic: [
       `all ${count(facts.slots)} requests stand still meanwhile; one that comes at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
       `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,
@@ -219,9 +269,9 @@ export const eventLoopBlocked: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: saturated ? busyLoop(facts) : {},
     remedy: {
-      change: `move ${by ? by.what : 'it'} to a worker thread, or cut it into pieces`,
+      change: `move ${by && by.what !== OF_NO_REQUEST ? by.what : 'it'} to a worker thread, or cut it into pieces`,
       predictedThroughput: saturated
-        ? times(freed(part, 0.7, 1.1), throughput)
+        ? times(freed(part, SEEN_OF_BLOCKS.low, SEEN_OF_BLOCKS.high), throughput)
         : {
             low: throughput,
             high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
@@ -236,6 +286,9 @@ export const idleWork: Judge = (facts) => {
   const limit = 'idle-work';
   if (idleShare === null) return null;
   if (idleShare < 0.1) return { limit, why: `without load it used ${share(idleShare)} of a core` };
+  if (loop && loop.busy < SATURATED) {
+    return { limit, why: `the event loop is only ${share(loop.busy)} busy` };
+  }
   return {
     limit,
     ...(loop && loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),

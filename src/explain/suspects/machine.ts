@@ -1,39 +1,44 @@
-import { rate, share, time } from '../../report/units.js';
-import type { Loop } from '../facts.js';
-import type { Observation, OutsideView } from '../observation.js';
-import { about, type Judge, times } from '../suspect.js';
+import { bytes, rate, share, time } from '../../report/units.js';
+import type { Facts, MachineUse } from '../facts.js';
+import type { OutsideView } from '../observation.js';
+import { about, type Judge, type Suspect, times } from '../suspect.js';
+import { loopLimit } from './load.js';
 
 /** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
-function starves({ run, queued }: Loop): boolean {
+function starves({ run, queued }: MachineUse['loop']): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
 
 /** Why the machine has cores to give, whatever keeps the server from them; `null` if it has none. */
-function hasFreeCores({ outside }: Observation): string | null {
-  if (!outside) return null;
-  if (isThrottled(outside)) return 'the quota of CPU keeps the server from a core';
-  const { idle } = outside.cpu;
+function hasFreeCores({ base }: Facts, idle: number): string | null {
+  if (base.outside && isThrottled(base.outside)) {
+    return 'the quota of CPU keeps the server from a core';
+  }
   return idle > 0.5 ? `${idle.toFixed(2)} cores are idle` : null;
 }
 
 /** Whether a quota stops the server in a good part of its periods. */
 export function isThrottled({ quota }: OutsideView): boolean {
-  return quota !== null && quota.throttledPeriods >= THROTTLED;
+  return quota !== null && quota.throttledPeriods >= THROTTLED && quota.throttledShare >= STOPPED;
 }
 
+/** Periods in which it is stopped, and time: a moment at the end of each is no limit. */
 const THROTTLED = 0.1;
+const STOPPED = 0.05;
 
 /** A loop without a core gives no more to more requests. */
 const NO_CORE = {
   'connections x2': { low: 0.5, high: 1.35 },
   'connections /2': { low: 0.7, high: 1.5 },
+  'second process': { low: 0.5, high: 1.35 },
 };
 
-export const sharedCores: Judge = ({ base, loop, throughput }) => {
+export const sharedCores: Judge = (facts) => {
   const limit = 'shared-cores';
-  const cpu = base.outside?.cpu;
-  if (!cpu || !loop) return null;
-  const free = hasFreeCores(base);
+  const { machine, throughput } = facts;
+  if (!machine) return null;
+  const { cpu, loop } = machine;
+  const free = hasFreeCores(facts, cpu.idle);
   if (free) return { limit, why: free };
   if (!starves(loop))
     return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
@@ -64,11 +69,13 @@ export const sharedCores: Judge = ({ base, loop, throughput }) => {
   };
 };
 
-export const noisyMachine: Judge = ({ base, loop, throughput }) => {
+export const noisyMachine: Judge = (facts) => {
   const limit = 'noisy-machine';
-  const cpu = base.outside?.cpu;
-  if (!cpu || !loop) return null;
-  const free = hasFreeCores(base);
+  const { machine, throughput } = facts;
+  if (!machine) return null;
+  const { cpu, loop } = machine;
+  // Neighbours that come and go leave idle cores when they are gone.
+  const free = hasFreeCores(facts, machine.idleLeast);
   if (free) return { limit, why: free };
   const stolen = cpu.steal > 0.1 * cpu.cores && loop.run > 0.5;
   const others = cpu.others > 0.3 && cpu.others > cpu.self && starves(loop);
@@ -96,15 +103,17 @@ export const noisyMachine: Judge = ({ base, loop, throughput }) => {
     otherwise: 'unknown',
     predictions: NO_CORE,
     remedy: {
-      change: 'measure on a quiet machine, or stop what else runs there',
+      change:
+        'measure on a quiet machine, or stop what else runs there; where that is a part of the service (a database), give it cores of its own',
       predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-export const cpuQuota: Judge = ({ base, throughput, loop }) => {
+export const cpuQuota: Judge = (facts) => {
   const limit = 'cpu-quota';
+  const { base, throughput } = facts;
   const quota = base.outside?.quota;
   if (!base.outside) return null;
   if (!quota) return { limit, why: 'no quota of CPU was found' };
@@ -130,16 +139,22 @@ export const cpuQuota: Judge = ({ base, throughput, loop }) => {
       change: 'a higher quota (cpu.max), or none',
       predictedThroughput: {
         low: throughput * 1.1,
-        high: loop ? 1000 / loop.cpuMs : throughput * 10,
+        high: loopLimit(facts) ?? throughput * 10,
       },
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-export const bandwidth: Judge = ({ base }) => {
+/** Bytes of a response from which on its way may take longer than its making. */
+const LONG_BYTES = 8192;
+
+export const bandwidth: Judge = (facts) => {
   const limit = 'bandwidth';
+  const { base } = facts;
   const link = base.outside?.linkShare ?? null;
+  const full = inTransit(facts);
+  if (full && (link === null || link < 0.85)) return full;
   if (link === null) return null;
   if (link < 0.85) return { limit, why: `the busiest link carries ${share(link)} of its speed` };
   return {
@@ -159,6 +174,40 @@ export const bandwidth: Judge = ({ base }) => {
     },
   };
 };
+
+/** Most of the connections hold bytes that the server has sent and the client, which reads at once, has not got: they are on the way. */
+function inTransit({ base, loop, sockets, slots }: Facts): Suspect | null {
+  const { bytes: moved, durationMs, requests, plan } = base.load;
+  const each = moved.received / Math.max(1, requests.ok + requests.statusErrors);
+  if (!sockets || sockets.looks < 3 || each < LONG_BYTES || slots < 2) return null;
+  const waits = sockets.server.unsent > 0.6 && sockets.client.unread < 0.2;
+  if (!waits || (loop && loop.busy > 0.7) || base.load.generator.busy > 0.7) return null;
+  const perSecond = (moved.received * 1000) / durationMs;
+  return {
+    limit: 'bandwidth',
+    weight: 0.85,
+    sentence: `the network: ${share(sockets.server.unsent)} of the connections hold bytes that were sent and have not arrived; ${bytes(perSecond)} a second come through.`,
+    arithmetic: [
+      `${bytes(perSecond)} a second / ${bytes(each)} per response = ${rate(perSecond / each)} responses a second`,
+      `the client reads at once: only ${share(sockets.client.unread)} of its connections hold bytes that it has not read`,
+    ],
+    evidence: [
+      { what: 'sent and not arrived', value: sockets.server.unsent, unit: '1', source: 'sockets' },
+      { what: 'bytes per response', value: each, unit: 'B', source: 'load' },
+    ],
+    otherwise: 'unchanged',
+    predictions: {
+      'connections x2': about(1, 0.12),
+      'connections /2': { low: plan.connections > 3 ? 0.7 : 0.45, high: 1.1 },
+      'unknown path': { low: 1.3, high: 1000 },
+    },
+    remedy: {
+      change: 'fewer bytes (compression, caching), or a faster link',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+}
 
 export const packetLoss: Judge = ({ base, responseMs }) => {
   const limit = 'packet-loss';

@@ -42,7 +42,9 @@ export const gcOld: Judge = (facts) => {
   const { inside } = facts.base;
   if (!inside || !facts.loop) return null;
   const held = inside.gc.old + inside.gc.other;
-  const part = held / Math.max(0.05, facts.loop.busy);
+  const young = inside.gc.young / Math.max(0.05, facts.loop.busy);
+  // The entries of collections leave out what is marked little by little; a profile sees all of it.
+  const part = Math.max(held / Math.max(0.05, facts.loop.busy), (facts.collecting ?? 0) - young);
   if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   const full = inside.heap.usedMb / Math.max(1, inside.heap.limitMb);
   if (part < HEAVY) {
@@ -57,7 +59,7 @@ export const gcOld: Judge = (facts) => {
       `without any: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - part))} req/s at most`,
     ],
     evidence: [
-      { what: 'collecting old objects', value: held, unit: '1', source: 'probe' },
+      { what: 'collecting old objects', value: part, unit: '1', source: 'probe, profile' },
       { what: 'longest collection', value: inside.gc.longestMs, unit: 'ms', source: 'probe' },
       { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
     ],
@@ -110,7 +112,7 @@ export function memoryGrowth(retained: Retained | null): Judge {
     return {
       limit,
       weight: soon ? 0.97 : 0.45,
-      sentence: `memory: ${bytes(each)} of each request stay for good; at ${rate(facts.throughput)} req/s the heap is full in ${time(seconds * 1000)}.`,
+      sentence: `memory: ${bytes(each)} of each request stay, longer than was looked on; if it goes on at ${rate(facts.throughput)} req/s the heap is full in ${time(seconds * 1000)}.`,
       arithmetic: [
         `${bytes(grown)} more after a full collection / ${retained.requests} requests = ${bytes(each)} each`,
         `${bytes(room)} left / (${bytes(each)} x ${rate(facts.throughput)}/s) = ${time(seconds * 1000)}`,
@@ -122,7 +124,8 @@ export function memoryGrowth(retained: Retained | null): Judge {
       otherwise: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
-        change: 'find what holds them: two heap snapshots, and compare what has grown',
+        change:
+          'find what holds them: two heap snapshots, and compare what has grown; a cache whose entries live for minutes looks the same until they end',
         predictedThroughput: { low: facts.throughput * 0.95, high: facts.throughput * 1.3 },
         nextLimit: null,
       },

@@ -13,12 +13,12 @@ export const logging: Judge = (facts) => {
   if (!inside || !facts.loop) return null;
   const part = inside.output.share / Math.max(0.05, facts.loop.busy);
   const each = inside.output.writes / Math.max(1, facts.throughput);
-  if (part < 0.06 || each < 0.2) {
+  if (part < 0.06 || each < 0.2 || facts.loop.busy < SATURATED) {
     return { limit, why: `writing output takes ${share(part)} of the loop's time` };
   }
   return {
     limit,
-    ...(facts.loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),
+    within: 'event-loop-cpu',
     weight: Math.min(0.95, 0.5 + part * 1.2),
     sentence: `logging: ${each.toFixed(1)} writes of ${bytes(inside.output.bytes / Math.max(1, inside.output.writes))} per request take ${share(part)} of the loop's time, before formatting them is counted.`,
     arithmetic: [
@@ -66,7 +66,7 @@ export const compression: Judge = (facts) => {
     limit,
     ...(busy && { within: 'event-loop-cpu' as const }),
     weight: Math.min(0.94, 0.6 + part.low),
-    sentence: `compression: each response of ${bytes(body)} is compressed (${encoding}) to ${bytes(facts.sample.bodyBytes)}, anew each time.`,
+    sentence: `compression: each response of ${bytes(body)} is compressed (${encoding}) to ${bytes(facts.sample.bodyBytes)}.`,
     arithmetic: [
       `${bytes(body)} at the speed of zlib: ${time(cost.low)} to ${time(cost.high)} of ${time(cpuMs)} CPU per request`,
     ],

@@ -1,0 +1,112 @@
+import { MillraceError } from '../errors.js';
+import type { Change, Experiment } from './experiments.js';
+import type { Facts } from './facts.js';
+import type { Observation } from './observation.js';
+import type { BlockLength, Subject } from './subject.js';
+
+/** For the first responses of a new server, until its code is compiled. */
+const WARMUP_MS = 1200;
+/** For a server to end and another to listen, at the least; and for the end of one alone. */
+const RESTART_MS = 1000;
+const STOP_MS = 500;
+
+/** What drifts falls on both alike, and the last server is one as it was. */
+const IN_TURN = ['changed', 'base', 'base', 'changed', 'changed', 'base'] as const;
+const FRESH_STARTS = ['changed', 'changed'] as const;
+
+/** Blocks in pairs, before and after. */
+export interface Paired {
+  base: Observation[];
+  changed: Observation[];
+}
+
+/** Whether an experiment starts a server. */
+export function needsServer(experiment: Experiment, facts: Facts): boolean {
+  const { environment, beside } = experiment.change(facts, {});
+  return environment !== undefined || beside === true;
+}
+
+/** What needs the first server comes before what ends it. */
+export function inOrder(experiments: Experiment[]): Experiment[] {
+  const place = ({ name }: Experiment) => ORDER.indexOf(name);
+  return experiments.toSorted((a, b) => place(b) - place(a));
+}
+
+/** From the last to the first; others come after them. */
+const ORDER: string[] = ['second process', 'fresh start'];
+
+/** How long such an experiment takes. */
+export function serverTrialMs(
+  experiment: Experiment,
+  facts: Facts,
+  subject: Subject,
+  blockMs: number,
+): number {
+  const startMs = Math.max(RESTART_MS, subject.startMs + STOP_MS);
+  if (experiment.change(facts, {}).beside) {
+    return startMs + WARMUP_MS + IN_TURN.length * blockMs;
+  }
+  const servers = isAgeing(experiment) ? FRESH_STARTS.length : IN_TURN.length;
+  return servers * (startMs + WARMUP_MS + blockMs);
+}
+
+/** Makes an experiment that starts servers; in words why it cannot be made. */
+export function tryServers(
+  experiment: Experiment,
+  facts: Facts,
+  subject: Subject,
+  length: BlockLength,
+): Promise<Paired | string> {
+  const change = experiment.change(facts, subject.options);
+  if (change.beside) return tryBeside(subject, length, change);
+  return tryRestarted(subject, length, change.environment ?? {}, isAgeing(experiment));
+}
+
+/** A fresh start is compared with the server as it has become. */
+function isAgeing({ name }: Experiment): boolean {
+  return name === 'fresh start';
+}
+
+/** Each block on a server of its own that has been warmed up. */
+async function tryRestarted(
+  subject: Subject,
+  length: BlockLength,
+  environment: Record<string, string>,
+  ageing: boolean,
+): Promise<Paired> {
+  const paired: Paired = { base: [], changed: [] };
+  if (ageing) {
+    for (const _ of FRESH_STARTS) paired.base.push(await subject.block(length));
+  }
+  for (const kind of ageing ? FRESH_STARTS : IN_TURN) {
+    await subject.restart(kind === 'changed' ? environment : {});
+    await subject.block({ settleMs: 0, measureMs: ageing ? WARMUP_MS / 2 : WARMUP_MS });
+    paired[kind].push(await subject.block(length));
+  }
+  return paired;
+}
+
+/** It does not start, or cannot be reached where it listens. */
+const OF_THE_SECOND = new Set<string>(['ERR_MILLRACE_COMMAND', 'ERR_MILLRACE_UNREACHABLE']);
+
+/** Blocks that go to the first server alone, and to both. */
+async function tryBeside(
+  subject: Subject,
+  length: BlockLength,
+  change: Change,
+): Promise<Paired | string> {
+  const paired: Paired = { base: [], changed: [] };
+  try {
+    await subject.startBeside();
+    await subject.block({ settleMs: 0, measureMs: WARMUP_MS }, change);
+    for (const kind of IN_TURN) {
+      paired[kind].push(await subject.block(length, kind === 'changed' ? change : {}));
+    }
+  } catch (error) {
+    if (error instanceof MillraceError && OF_THE_SECOND.has(error.code)) return error.message;
+    throw error;
+  } finally {
+    await subject.stopBeside();
+  }
+  return paired;
+}

@@ -1,0 +1,202 @@
+import { bytes, count, rate, share, time } from '../../report/units.js';
+import { type Facts, mainDependency } from '../facts.js';
+import type { OutboundView } from '../observation.js';
+import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
+import { about, type Judge, type Suspect } from '../suspect.js';
+import { slowedByDelay } from './calls.js';
+import { loopEvidence, loopLimit } from './load.js';
+import { idleLoop, portOf, QUEUES, queued } from './queue.js';
+
+/** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */
+const HEAVY_TAIL = 3;
+
+export const slowDependency: Judge = (facts) => {
+  const limit = 'slow-dependency';
+  const busy = idleLoop(facts);
+  const { latencyMs } = facts.base.load;
+  const median = latencyMs.p50 ?? 0;
+  const mean = latencyMs.mean ?? 0;
+  const call = mainDependency(facts);
+  const holds = call ? call.answering / Math.max(0.1, facts.inFlight) : 0;
+  const tail = mean / Math.max(0.01, median);
+  const spread = call?.answerSpread ?? 1;
+  const slow = call?.answerP99Ms ?? 0;
+  if (busy) return { limit, why: busy };
+  if (call && holds < 0.4) {
+    return { limit, why: `${share(holds)} of the requests in flight wait for ${call.origin}` };
+  }
+  const isRare = slow >= RARE * (call?.answerP50Ms ?? median);
+  if ((tail < 1.6 && spread < HEAVY_TAIL) || !isRare || !isWithinRoute(facts)) {
+    const held = call && heldWhileWaiting(facts, call);
+    if (held) return held;
+    return {
+      limit,
+      why: isRare
+        ? `the mean response time is ${tail.toFixed(2)} x the median: no few slow ones of one route`
+        : `${call?.origin ?? 'what is called'} answers in ${time(call?.answerP50Ms ?? median)}, in ${time(slow)} at p99: no few slow ones`,
+    };
+  }
+  if (!call) return null;
+  const usual = call.answerP50Ms ?? median;
+  const deadline = facts.deadlineMs ?? usual * 3;
+  const capped = truncatedMeanMs(decodeTimes(facts.base.load.histograms.latency), deadline);
+  const roof = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  const then = Math.min((facts.slots * 1000) / capped, roof);
+  const memory = facts.base.outside?.processes[0]?.rssMb;
+  return {
+    limit,
+    weight: 0.93,
+    sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(facts.slots)} requests.`,
+    arithmetic: [
+      `${count(facts.slots)} in flight / mean ${time(mean)} = ${rate((facts.slots * 1000) / mean)} req/s, measured ${rate(facts.throughput)}`,
+      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(then)} req/s${then === roof ? ' (the loop is the limit then)' : ''}`,
+      ...savedLine(facts, capped, memory),
+    ],
+    evidence: [
+      { what: 'answer time, median', value: usual, unit: 'ms', source: 'probe' },
+      { what: 'answer time, p99', value: slow, unit: 'ms', source: 'probe' },
+      { what: 'mean square / square mean', value: spread, unit: 'ratio', source: 'probe' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: {
+      'connections x2': { low: 1.5, high: 2.2 },
+      'connections /2': { low: 0.42, high: 0.62 },
+      'cpu injection': { low: 0.94, high: 1.04 },
+      'client deadline': about(then / facts.throughput, 0.2),
+      ...slowedByDelay(facts),
+    },
+    remedy: {
+      change: `a time limit of ${time(deadline)} on calls to ${call.origin} (and an answer for those that run into it)`,
+      predictedThroughput: about(then, 0.15),
+      nextLimit: then === roof ? 'event-loop-cpu' : 'too-few-connections',
+      settings: { timeoutMs: deadline },
+    },
+  };
+};
+
+/** What the limit saves at the same rate; nothing to say where nearly all are in flight as before. */
+function savedLine({ throughput, inFlight }: Facts, cappedMs: number, rssMb = 0): string[] {
+  const then = (throughput * cappedMs) / 1000;
+  if (then > 0.9 * inFlight) return [];
+  const memory = rssMb > 0 ? `, with their part of ${bytes(rssMb * 1e6)}` : '';
+  return [
+    `at today's ${rate(throughput)} req/s that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
+  ];
+}
+
+/** How far the slow answers are from the usual ones: less is a mix. */
+const RARE = 3;
+
+/** Whether requests of one kind take so different times: what is slow by its nature needs no limit. */
+function isWithinRoute({ base }: Facts): boolean {
+  const routes = [...(base.inside?.routes ?? [])].sort(
+    (a, b) => b.rate * b.handlerMs - a.rate * a.handlerMs,
+  );
+  const [heaviest] = routes;
+  return !heaviest || heaviest.handlerMs >= 1.6 * heaviest.handlerP50Ms;
+}
+
+/** Memory that waiting requests hold from which on it is worth a word, MB. */
+const MUCH_MB = 150;
+
+/** At a rate that is served nothing is too slow, but those that wait hold memory. */
+function heldWhileWaiting(
+  facts: Facts,
+  { origin, answering, answerMs }: OutboundView,
+): Suspect | null {
+  const { base, single, inFlight, model, throughput } = facts;
+  if (model !== 'open' || !single || !answerMs || answering < 0.8 * inFlight) return null;
+  const heldMb = rssMb(base) - rssMb(single);
+  if (heldMb < MUCH_MB || inFlight < 20) return null;
+  const eachMb = heldMb / inFlight;
+  const limitMs = answerMs / 3;
+  return {
+    limit: 'slow-dependency',
+    weight: 0.9,
+    sentence: `a slow dependency without a time limit: ${origin} answers in ${time(answerMs)}, and the ${count(inFlight)} requests that wait for it hold ${bytes(heldMb * 1e6)}.`,
+    arithmetic: [
+      `${rate(throughput)} req/s x ${time(facts.responseMs)} = ${count((throughput * facts.responseMs) / 1000)} in flight, measured ${count(inFlight)}`,
+      `${bytes(rssMb(base) * 1e6)} of memory, with a single request ${bytes(rssMb(single) * 1e6)}: ${bytes(eachMb * 1e6)} for each in flight`,
+      `with a limit of ${time(limitMs)}: ${count((throughput * limitMs) / 1000)} in flight, ${bytes(((heldMb * limitMs) / facts.responseMs) * 1e6)}`,
+    ],
+    evidence: [
+      { what: 'waiting for it', value: answering, unit: 'requests', source: 'probe' },
+      { what: 'memory for each in flight', value: eachMb, unit: 'MB', source: 'proc' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unknown',
+    predictions: {},
+    remedy: {
+      change: `a time limit on calls to ${origin}, as short as its users' patience, and less that is held while it is waited for`,
+      predictedThroughput: about(throughput, 0.05),
+      nextLimit: null,
+    },
+  };
+}
+
+function rssMb({ outside }: Facts['base']): number {
+  return outside?.processes.reduce((sum, process) => sum + process.rssMb, 0) ?? 0;
+}
+
+export const saturatedDependency: Judge = (facts) => {
+  const limit = 'saturated-dependency';
+  const busy = idleLoop(facts);
+  if (busy) return { limit, why: busy };
+  const call = mainDependency(facts);
+  if (!call)
+    return facts.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
+  const alone = facts.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
+  const [now, before] = [usualMs(call), usualMs(alone)];
+  const holds = call.answering / Math.max(0.1, facts.inFlight);
+  const full = holds >= 0.4 || call.waiting >= 0.4 * facts.inFlight || fillsItsPool(facts, call);
+  if (before === 0 || now < QUEUES * before || !full) {
+    return {
+      limit,
+      why: `${call.origin} answers in ${time(now)}, to a single request in ${time(before)}`,
+    };
+  }
+  const most = call.rate;
+  return {
+    limit,
+    weight: 0.94,
+    sentence: `a saturated dependency, not this service: ${call.origin} answers ${rate(most)} calls a second at most; its answers take ${time(now)}, alone ${time(before)}.`,
+    arithmetic: [
+      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(most)} calls a second, with ${time(before)} each it serves ${((most * before) / 1000).toFixed(1)} at a time`,
+    ],
+    evidence: [
+      { what: 'answer time', value: now, unit: 'ms', source: 'probe' },
+      { what: 'answer time of a single call', value: before, unit: 'ms', source: 'probe' },
+      { what: 'calls in flight', value: call.answering, unit: 'requests', source: 'probe' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: {
+      ...queued(facts),
+      // Behind a pool it has as many calls at a time as before.
+      ...(holds >= 0.4 &&
+        call.waiting < 0.1 * facts.inFlight &&
+        !fillsItsPool(facts, call) && {
+          'dependency, connections x2': { low: 1.5, high: 2.6 },
+        }),
+      // The command may start one for each of its processes.
+      'second process': { low: 0.85, high: 2.15 },
+    },
+    remedy: {
+      change: `scale ${call.origin}, or call it less (cache, batch); nothing in this service's own code or settings helps`,
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};
+
+/** A few slow answers, which a single request may not meet, move the mean and not the median. */
+function usualMs(call: OutboundView | undefined): number {
+  return call?.answerP50Ms ?? call?.answerMs ?? 0;
+}
+
+/** All connections to it wait for an answer. */
+function fillsItsPool({ sockets }: Facts, { origin, answering }: OutboundView): boolean {
+  const peer = sockets?.outbound.find((one) => portOf(one.peer) === portOf(origin));
+  return peer !== undefined && peer.most >= 2 && answering >= 0.7 * peer.most;
+}

@@ -1,0 +1,153 @@
+import { count, rate, share, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import type { Judge } from '../suspect.js';
+
+/** Share of failures from which on they are a limit. */
+const FAILING = 0.01;
+
+export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
+  const limit = 'errors';
+  const { requests, statusCodes, errors } = base.load;
+  if (errorShare < FAILING) return { limit, why: `${share(errorShare)} of the requests failed` };
+  const codes = Object.entries(statusCodes)
+    .filter(([code]) => Number(code) >= 400)
+    .sort(([, a], [, b]) => b - a);
+  const kinds = [
+    ...codes.map(([code, number]) => `status ${code} (${count(number)})`),
+    ...errors.map(({ kind, count: number }) => `${kind} (${count(number)})`),
+  ];
+  const limited = (statusCodes['429'] ?? 0) > requests.statusErrors / 2;
+  return {
+    limit,
+    weight: Math.min(1, 0.4 + errorShare * 3),
+    sentence: limited
+      ? `a rate limiter: ${share(errorShare)} of the requests are answered by 429; ${rate(goodput)} a second are served.`
+      : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} a second are served.`,
+    arithmetic: [
+      `${rate(throughput)} responses a second, of which good: ${rate(goodput)} (goodput)`,
+    ],
+    evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
+    otherwise: 'unknown',
+    predictions: {},
+    remedy: {
+      change: limited
+        ? 'raise the limiter, or load below it: fast refusals are no throughput'
+        : 'mend what fails first: errors are faster or slower than the work they replace',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};
+
+/** How a connection ends that the server closed while a request was on its way. */
+const CLOSED = new Set(['reset', 'closed-early']);
+
+/** A server ends an idle connection so much later than it says, at most: Node waits a second longer. */
+const GRACE_MS = 1500;
+
+export const keepAliveRace: Judge = (facts) => {
+  const limit = 'keep-alive-race';
+  const { errors, plan, requests } = facts.base.load;
+  const closed = errors.filter(({ kind }) => CLOSED.has(kind));
+  const failed = closed.reduce((sum, { count: number }) => sum + number, 0);
+  const part = failed / Math.max(1, requests.sent);
+  if (part < FAILING)
+    return { limit, why: `${share(part)} of the requests met a closed connection` };
+  const pauseMs = pauseOf(facts);
+  const saidMs = keepAliveMs(facts);
+  if (pauseMs === null) {
+    return { limit, why: 'a connection is used again at once, and not idle before' };
+  }
+  if (saidMs !== null && (pauseMs < 0.8 * saidMs || pauseMs > saidMs + GRACE_MS)) {
+    return {
+      limit,
+      why: `connections are idle for ${time(pauseMs)}, and kept for ${time(saidMs)}`,
+    };
+  }
+  return {
+    limit,
+    within: 'errors',
+    weight: saidMs === null ? 0.6 : 0.95,
+    sentence: `connections are closed just when they are used: ${share(part)} of the requests meet that, after ${time(pauseMs)} without one${saidMs === null ? '' : `; the server keeps idle connections for ${time(saidMs)}`}.`,
+    arithmetic: [
+      `${count(failed)} of ${count(requests.sent)} requests were reset or not answered; on a connection that is new, or used sooner, none would be`,
+    ],
+    evidence: [
+      { what: 'requests on a closed connection', value: part, unit: '1', source: 'load' },
+      { what: 'pause of a connection', value: pauseMs, unit: 'ms', source: 'load' },
+      ...(saidMs === null
+        ? []
+        : [{ what: 'Keep-Alive: timeout', value: saidMs, unit: 'ms', source: 'http' }]),
+    ],
+    otherwise: 'unknown',
+    predictions: { ...(plan.thinkTimeMs > 0 && { 'shorter pause': { low: 0, high: 0.4 } }) },
+    remedy: {
+      change:
+        'a longer keepAliveTimeout on the server, or clients that give idle connections up before it does',
+      predictedThroughput: {
+        low: facts.throughput,
+        high: facts.throughput / (1 - Math.min(0.9, part)),
+      },
+      nextLimit: null,
+    },
+  };
+};
+
+/** How long a connection is idle between two requests, ms; `null` if it is not. */
+function pauseOf({ base, model }: Facts): number | null {
+  const { plan } = base.load;
+  if (plan.thinkTimeMs > 0) return plan.thinkTimeMs;
+  const openedMs = base.load.durationMs;
+  if (model === 'closed' || base.load.connections.reused === 0) return null;
+  return (openedMs * plan.initialConnections) / base.load.connections.reused;
+}
+
+/** What the server says of how long it keeps an idle connection. */
+function keepAliveMs({ sample }: Facts): number | null {
+  const said = /timeout=(\d+)/.exec(String(sample?.headers['keep-alive'] ?? ''));
+  return said ? Number(said[1]) * 1000 : null;
+}
+
+/** Of the local ports, in TIME_WAIT: the others are in use, or left over. */
+const ALL_TAKEN = 0.8;
+
+export const ephemeralPorts: Judge = ({ sockets, base, errorShare, throughput }) => {
+  const limit = 'ephemeral-ports';
+  if (!sockets || sockets.localPorts === null) return null;
+  const taken = sockets.timeWait / Math.max(1, sockets.localPorts);
+  const { connections, statusCodes } = base.load;
+  const refused = Object.entries(statusCodes).some(([code, n]) => Number(code) >= 500 && n > 0);
+  const fails = connections.failed > 0 || (refused && errorShare >= FAILING);
+  if (taken < ALL_TAKEN || !fails) {
+    return {
+      limit,
+      why: `${count(sockets.timeWait)} of ${count(sockets.localPorts)} local ports wait for the end of a connection`,
+    };
+  }
+  const perSecond = sockets.localPorts / TIME_WAIT_S;
+  return {
+    limit,
+    within: 'errors',
+    weight: 0.95,
+    sentence: `no local ports are left: ${count(sockets.timeWait)} of ${count(sockets.localPorts)} belong to connections that were closed within the last minute, and further ones fail.`,
+    arithmetic: [
+      `${count(sockets.localPorts)} ports / ${TIME_WAIT_S} s = ${rate(perSecond)} new connections a second to one address, for ever; ${rate(throughput)} responses a second were asked for`,
+    ],
+    evidence: [
+      { what: 'ports in TIME_WAIT', value: sockets.timeWait, unit: 'ports', source: 'sockets' },
+      { what: 'local ports', value: sockets.localPorts, unit: 'ports', source: 'proc' },
+      { what: 'requests that failed', value: errorShare, unit: '1', source: 'load' },
+    ],
+    otherwise: 'unknown',
+    predictions: {},
+    remedy: {
+      change:
+        "keep-alive where the connections are opened: an agent or a pool that uses them again (the server's calls to others count, too)",
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};
+
+/** Linux keeps the port of a closed connection for so long. */
+const TIME_WAIT_S = 60;

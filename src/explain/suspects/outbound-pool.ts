@@ -1,0 +1,141 @@
+import { count, plural, rate, share, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import { TCP } from '../inside.js';
+import type { OutboundView } from '../observation.js';
+import type { Range } from '../result.js';
+import { about, type Judge, type Suspect } from '../suspect.js';
+import { loopEvidence, loopLimit } from './load.js';
+import { hasSlowed, idleLoop, portOf, queued, queues } from './queue.js';
+
+/** Each process has a pool of its own, and its dependency may bear as much again. */
+const OWN_POOL: Range = { low: 0.95, high: 2.15 };
+
+export const outboundPool: Judge = (facts) => {
+  const limit = 'outbound-pool';
+  const { base, throughput } = facts;
+  const busy = idleLoop(facts);
+  const call = base.inside?.outbound.reduce<OutboundView | null>(
+    (most, it) => (most && most.waiting >= it.waiting ? most : it),
+    null,
+  );
+  if (call && call.waiting > Math.max(0.5, 0.15 * facts.inFlight)) {
+    if (busy) return { limit, why: busy };
+    return pooled(facts, call);
+  }
+  // Clients that the probe does not know (databases): connections whose number stays while all else waits.
+  const [peer] = [...(facts.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
+  const fixed = peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * facts.slots;
+  const known = base.inside?.outbound.some(
+    ({ origin, rate }) => !origin.startsWith(TCP) && rate > 0.2 * throughput,
+  );
+  if (!fixed || busy || !queues(facts) || known) {
+    return {
+      limit,
+      why: call
+        ? `calls wait ${time(call.waitMs ?? 0)} for a socket`
+        : 'no bounded number of outbound connections was seen',
+    };
+  }
+  const asked = base.inside?.outbound.find(({ origin }) => portOf(origin) === portOf(peer.peer));
+  if (base.inside && !asked) {
+    return { limit, why: `nothing is asked on the ${peer.most} connections to ${peer.peer}` };
+  }
+  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const beside = others.reduce((sum, { run }) => sum + run, 0);
+  if (!base.inside && beside > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
+    return { limit, why: `threads beside the event loop use ${beside.toFixed(1)} cores` };
+  }
+  // One that waits for no answer may be lent nonetheless: within a transaction, or while rows come.
+  if (asked && asked.answering < 0.7 * peer.most) return null;
+  return connectionPool(facts, peer, asked ?? null);
+};
+
+/** A pool of a client that the probe does not know: a fixed number of connections, all in use. */
+function connectionPool(
+  facts: Facts,
+  { peer, most }: { peer: string; most: number },
+  asked: OutboundView | null,
+): Suspect {
+  const { throughput } = facts;
+  const each = (most * 1000) / throughput;
+  const inUse = asked ? Math.min(1, asked.answering / most) : null;
+  return {
+    limit: 'outbound-pool',
+    weight: asked === null ? 0.5 : hasSlowed(facts, asked) ? 0.6 : 0.9,
+    sentence: `a pool of ${plural(most, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(facts.inFlight)} requests wait.`,
+    arithmetic: [
+      `${count(most)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request`,
+      ...(asked?.answerMs
+        ? [
+            `an answer takes ${time(asked.answerMs)}, ${(asked.rate / throughput).toFixed(1)} per request`,
+          ]
+        : []),
+    ],
+    evidence: [
+      { what: `connections to ${peer}`, value: most, unit: 'sockets', source: 'sockets' },
+      ...(inUse === null
+        ? []
+        : [{ what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' }]),
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: { ...queued(facts), 'second process': OWN_POOL },
+    remedy: {
+      change: `a larger pool, as ${count(enlarged(facts, most))} (connections wanted = requests per second x ${time(each)})`,
+      predictedThroughput: withPool(facts, (throughput * enlarged(facts, most)) / most),
+      nextLimit: 'saturated-dependency',
+    },
+  };
+}
+
+function pooled(facts: Facts, call: OutboundView): Suspect {
+  const answer = call.answerMs ?? 0;
+  const most = call.maxSockets ?? Math.round(call.answering);
+  const capacity = answer > 0 ? (most * 1000) / answer : facts.throughput;
+  const perRequest = Math.max(0.01, call.rate / facts.throughput);
+  return {
+    limit: 'outbound-pool',
+    weight: hasSlowed(facts, call) ? 0.6 : 0.95,
+    sentence: `the pool of ${plural(most, 'socket')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a socket, and then ${time(answer)} for the answer.`,
+    arithmetic: [
+      `${plural(most, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(facts.throughput)}`,
+      `${call.waiting.toFixed(1)} of ${count(facts.inFlight)} requests in flight wait for a socket`,
+    ],
+    evidence: [
+      { what: 'wait for a socket', value: call.waitMs ?? 0, unit: 'ms', source: 'probe' },
+      { what: 'answer time', value: answer, unit: 'ms', source: 'probe' },
+      { what: 'sockets', value: most, unit: 'sockets', source: 'probe' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: {
+      ...queued(facts),
+      ...(call.maxSockets !== null && { 'sockets x2': doubled(facts.slots / most) }),
+      'second process': OWN_POOL,
+    },
+    remedy: {
+      change: `maxSockets: ${count(enlarged(facts, most))} (for X req/s: X x ${time(answer * perRequest)})`,
+      predictedThroughput: withPool(
+        facts,
+        answer > 0 ? (enlarged(facts, most) * 1000) / answer / perRequest : 2 * facts.throughput,
+      ),
+      nextLimit: 'saturated-dependency',
+    },
+  };
+}
+
+/** What twice as many sockets give, where the requests in flight could use `most` times as many. */
+function doubled(most: number): Range {
+  return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, most))), high: 2.1 };
+}
+
+/** A pool for all requests in flight, but no more than is to be foretold. */
+function enlarged({ slots }: Facts, most: number): number {
+  return Math.min(Math.max(Math.ceil(slots), 2 * most), 4 * most);
+}
+
+/** Throughput with a pool that can do so much: then the requests in flight or the loop bound it. */
+function withPool(facts: Facts, byPool: number): Range {
+  const alone = facts.singleMs ? (facts.slots * 1000) / facts.singleMs : byPool;
+  return about(Math.min(byPool, alone, loopLimit(facts) ?? byPool), 0.12);
+}

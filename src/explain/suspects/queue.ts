@@ -1,0 +1,44 @@
+import { share } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import type { OutboundView } from '../observation.js';
+import type { Suspect } from '../suspect.js';
+import { delayAbsorbed } from './calls.js';
+import { SATURATED } from './load.js';
+
+/** What every limit behind an idle loop shares: more requests only queue, work on the loop costs nothing. */
+export function queued(facts: Facts): Suspect['predictions'] {
+  const alone = facts.singleMs ?? facts.responseMs;
+  // What can be served at once: below it fewer requests mean less throughput.
+  const permits = (facts.throughput * alone) / 1000;
+  const half = Math.min(1, facts.slots / 2 / Math.max(permits, 0.5));
+  return {
+    'connections x2': { low: 0.85, high: 1.15 },
+    'connections /2': { low: half * 0.85, high: 1.12 },
+    'cpu injection': { low: 0.94, high: 1.04 },
+    ...delayAbsorbed(facts),
+  };
+}
+
+/** Why it is not the loop's place to wait, if it is busy itself; `null` if it is not. */
+export function idleLoop({ loop }: Facts): string | null {
+  if (loop && loop.busy >= SATURATED) return `the event loop itself is ${share(loop.busy)} busy`;
+  return null;
+}
+
+/** A response that takes so much longer among others than alone queues for something. */
+export const QUEUES = 1.5;
+
+export function queues({ singleMs, responseMs }: Facts): boolean {
+  return singleMs === null || responseMs > QUEUES * singleMs;
+}
+
+/** `5432` of `tcp://db:5432`. */
+export function portOf(address: string): string {
+  return address.slice(address.lastIndexOf(':') + 1);
+}
+
+/** Answers take longer than to a single request: more calls at once will not give more. */
+export function hasSlowed({ single }: Facts, { origin, answerP50Ms }: OutboundView): boolean {
+  const alone = single?.inside?.outbound.find((one) => one.origin === origin)?.answerP50Ms;
+  return Boolean(alone && answerP50Ms && answerP50Ms > QUEUES * alone);
+}

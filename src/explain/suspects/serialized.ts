@@ -1,0 +1,53 @@
+import { count, rate, share, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import type { Judge } from '../suspect.js';
+import { delayHeld } from './calls.js';
+import { loopEvidence, SATURATED } from './load.js';
+import { idleLoop, queued, queues } from './queue.js';
+
+/** A thread beside the loop's that is always busy: a worker's, of which nothing more is seen. */
+function busyThread({ base }: Facts): string | null {
+  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const most = Math.max(0, ...others.map(({ run }) => run));
+  return most >= SATURATED ? `a thread beside the event loop is ${share(most)} busy` : null;
+}
+
+export const serialized: Judge = (facts) => {
+  const limit = 'serialized';
+  const { singleMs, responseMs, throughput, slots } = facts;
+  // That the loop is idle is known only from inside.
+  if (!singleMs || !facts.loop?.seenInside) return null;
+  const busy = idleLoop(facts) ?? busyThread(facts);
+  if (busy) return { limit, why: busy };
+  if (!queues(facts)) {
+    return {
+      limit,
+      why: `a request takes ${time(responseMs)}, alone ${time(singleMs)}: it does not queue`,
+    };
+  }
+  const permits = (throughput * singleMs) / 1000;
+  return {
+    limit,
+    // By elimination: what explains the queue by its place weighs more.
+    weight: permits < 2.5 ? 0.7 : 0.55,
+    sentence: `something admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time, in the service or behind it: the loop is idle, and ${count(Math.max(0, slots - permits))} of ${count(slots)} wait.`,
+    arithmetic: [
+      `${rate(throughput)} req/s x ${time(singleMs)} alone = ${permits.toFixed(2)} at a time`,
+      `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)}, measured ${time(facts.latencyMs)}`,
+    ],
+    evidence: loopEvidence(facts),
+    otherwise: 'unchanged',
+    predictions: {
+      ...queued(facts),
+      ...delayHeld(facts),
+      // Twice as much if it is inside the process, the same if it is behind it.
+      'second process': { low: 0.85, high: 2.15 },
+    },
+    remedy: {
+      change:
+        'search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};

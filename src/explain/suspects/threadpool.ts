@@ -1,0 +1,91 @@
+import { plural, rate, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import type { Range } from '../result.js';
+import type { Judge } from '../suspect.js';
+import { loopEvidence, loopLimit, SATURATED } from './load.js';
+import { idleLoop, queued } from './queue.js';
+
+export const threadpool: Judge = (facts) => {
+  const limit = 'threadpool';
+  const { base, single } = facts;
+  const delay = base.inside?.poolMs;
+  if (!delay) return null;
+  const before = single?.inside?.poolMs?.mean ?? 0;
+  const waits = delay.mean - before;
+  const size = poolSize(facts);
+  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const pool = others.sort((a, b) => b.run - a.run).slice(0, size);
+  const run = pool.reduce((sum, thread) => sum + thread.run, 0);
+  const cores = base.outside?.cpu.cores ?? 1;
+  // Many short jobs one after the other, as of a stream that is compressed, wait little each.
+  const full = run > 0.6 * Math.min(size, cores) && waits > 1;
+  const busyThreads = pool.filter((thread) => thread.run > 0.5 * (pool[0]?.run ?? 0));
+  if (busyThreads.length < Math.min(size, pool.length) && (pool[0]?.run ?? 0) >= SATURATED) {
+    return {
+      limit,
+      why: `${plural(busyThreads.length, 'thread')} beside the event loop always busy: fewer than the pool has`,
+    };
+  }
+  if (!full && (waits < 2 || waits < 0.1 * facts.responseMs)) {
+    return { limit, why: `a job of the thread pool waits ${time(Math.max(0, delay.mean))}` };
+  }
+  const busyLoopNow = idleLoop(facts);
+  if (busyLoopNow) return { limit, why: busyLoopNow };
+  const spare = (base.outside?.cpu.idle ?? 0) + run;
+  const usesCpu = run > 0.3 * Math.min(size, cores);
+  // Jobs that compute are bounded by cores, jobs that wait by the pool alone.
+  const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
+  const predicted: Range = usesCpu
+    ? { low: 0.85, high: Math.max(1.15, gain * 1.15) }
+    : { low: Math.min(1.5, Math.max(1.15, (0.9 * facts.slots) / size)), high: 4.3 };
+  return {
+    limit,
+    weight: 0.92,
+    sentence: `the thread pool: ${size === 1 ? 'its one thread is' : `its ${size} threads are`} taken, a job waits ${time(delay.mean)} for one${usesCpu ? `; they compute, with ${run.toFixed(1)} cores` : '; they wait, not compute'}.`,
+    arithmetic: [
+      `${plural(size, 'thread')} / ${rate(facts.throughput)} req/s = ${time((size * 1000) / facts.throughput)} of a thread per request`,
+      usesCpu
+        ? `they use ${run.toFixed(2)} of ${cores} cores: a bigger pool gives ${gain < 1.15 ? 'nothing, the cores are what lacks' : `x ${gain.toFixed(1)} at most`}`
+        : 'a bigger pool lets more of them wait at once',
+    ],
+    evidence: [
+      { what: 'wait for a thread of the pool', value: delay.mean, unit: 'ms', source: 'probe' },
+      { what: 'cores used by the pool', value: run, unit: 'cores', source: 'proc' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: {
+      ...queued(facts),
+      'thread pool x4': predicted,
+      'second process': { low: 0.85, high: usesCpu ? Math.max(1.15, gain * 1.15) : 2.15 },
+      'pool wait, connections x2': { low: 1.5, high: 2.8 },
+    },
+    remedy: {
+      change:
+        usesCpu && gain < 1.15
+          ? 'fewer or cheaper jobs (a lower cost factor, a cache), or more cores; a bigger pool will not help'
+          : `UV_THREADPOOL_SIZE=${size * 4}`,
+      // What cheaper jobs give depends on how cheap they are.
+      predictedThroughput:
+        usesCpu && gain < 1.15
+          ? null
+          : {
+              low: facts.throughput * (usesCpu ? 0.9 : 1.5),
+              high: Math.min(
+                facts.throughput * gain * 1.05,
+                loopLimit(facts) ?? Number.POSITIVE_INFINITY,
+              ),
+            },
+      nextLimit: usesCpu ? null : 'event-loop-cpu',
+      settings: { environment: { UV_THREADPOOL_SIZE: String(size * 4) } },
+    },
+  };
+};
+
+/** libuv's default size of the pool. */
+const DEFAULT_POOL = 4;
+
+/** Threads of libuv's pool, as the process was started. */
+export function poolSize({ base }: Facts): number {
+  return Number(base.inside?.threadPoolSize ?? DEFAULT_POOL);
+}

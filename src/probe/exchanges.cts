@@ -1,0 +1,114 @@
+import { Socket } from 'node:net';
+import type { Call, Calls } from './calls.cjs';
+import { quiet } from './clock.cjs';
+
+type Write = (this: Socket, ...given: unknown[]) => void;
+type Push = (this: Socket, chunk: unknown, encoding?: BufferEncoding) => boolean;
+
+/** What Node's own `net.js` calls for each write, and for each chunk that was read. */
+interface Prototype {
+  _writeGeneric?: Write;
+  push: Push;
+}
+
+interface Internals {
+  /** Of a connection that was accepted. */
+  server?: unknown;
+  /** The name that was connected to, if it was none of an address. */
+  _host?: string | null;
+}
+
+const prototype = Socket.prototype as unknown as Prototype;
+
+/**
+ * Questions and answers on the connections that the process has opened, whatever their protocol (databases, caches,
+ * queues): a question begins with a write where none is open, and its answer with the next bytes. On a connection that
+ * carries several at once it is the first that counts. Those of HTTP are seen by their own means, and left out.
+ */
+export class Exchanges {
+  readonly #calls: Calls;
+  readonly #open = new Map<Socket, Call>();
+  readonly #names = new WeakMap<Socket, string>();
+  #restore: (() => void) | null = null;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  observe(on: boolean): void {
+    if (on === (this.#restore !== null)) return;
+    if (on) {
+      this.#restore = this.#patch();
+      return;
+    }
+    this.#restore?.();
+    this.#restore = null;
+    for (const call of this.#open.values()) call.ended(true);
+    this.#open.clear();
+  }
+
+  /** Ends those whose connection has gone. */
+  sweep(): void {
+    for (const socket of this.#open.keys()) if (socket.destroyed) this.#end(socket, true);
+  }
+
+  #patch(): () => void {
+    const write = prototype._writeGeneric;
+    const { push } = prototype;
+    // Where Node has no such method any more, nothing is seen.
+    if (!write) return () => {};
+    const [asked, answered] = [quiet(this.#asked), quiet(this.#answered)];
+    const open = this.#open;
+    const seenWrite: Write = function (...given) {
+      if (!(this as Internals).server) asked(this);
+      return write.apply(this, given);
+    };
+    const seenPush: Push = function (chunk, encoding) {
+      if (open.has(this)) answered(this, chunk);
+      return push.call(this, chunk, encoding);
+    };
+    const inherited = !Object.hasOwn(prototype, 'push');
+    prototype._writeGeneric = seenWrite;
+    prototype.push = seenPush;
+    return () => {
+      // What somebody else has put over it keeps calling it.
+      if (prototype._writeGeneric === seenWrite) prototype._writeGeneric = write;
+      if (prototype.push !== seenPush) return;
+      if (inherited) Reflect.deleteProperty(prototype, 'push');
+      else prototype.push = push;
+    };
+  }
+
+  readonly #asked = (socket: Socket): void => {
+    if (this.#restore === null || this.#open.has(socket)) return;
+    const name = this.#nameOf(socket);
+    if (name === '' || this.#calls.isHttp(name)) return;
+    const call = this.#calls.begin(`tcp://${name}`, null);
+    call.sent();
+    this.#open.set(socket, call);
+  };
+
+  readonly #answered = (socket: Socket, chunk: unknown): void => this.#end(socket, chunk === null);
+
+  /** `host:port`; empty for what has no address, as the probe's own connection. */
+  #nameOf(socket: Socket): string {
+    const known = this.#names.get(socket);
+    if (known !== undefined) return known;
+    const { remoteAddress, remotePort } = socket;
+    // Not connected yet: what it has to say is sent when it is.
+    if (remoteAddress === undefined && socket.connecting) return '';
+    const host = (socket as Internals)._host ?? remoteAddress;
+    const name = host === undefined ? '' : `${bracketed(host)}:${remotePort}`;
+    this.#names.set(socket, name);
+    return name;
+  }
+
+  #end(socket: Socket, failed: boolean): void {
+    this.#open.get(socket)?.ended(failed);
+    this.#open.delete(socket);
+  }
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,108 @@
+// What is computed of what a probe sees: buckets, routes, profiles.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { analyseProfile } from '../dist/explain/profile.js';
+import { bucketOf, Histogram, middleOf, quantileOf } from '../dist/probe/histogram.cjs';
+import { routeOf } from '../dist/probe/routes.cjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-arithmetic-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the arithmetic of the probe', () => {
+  test('buckets and quantiles are true to 5 %', () => {
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    for (let round = 0; round < 20; round++) {
+      const histogram = new Histogram();
+      const times = Array.from({ length: 500 }, () => 10 ** (random() * 7 - 2.9));
+      for (const ms of times) {
+        assert.ok(Math.abs(middleOf(bucketOf(ms)) / ms - 1) < 0.05, `${ms}`);
+        histogram.add(ms);
+      }
+      times.sort((a, b) => a - b);
+      for (const quantile of [0.01, 0.5, 0.99, 1]) {
+        const exact = times[Math.ceil(quantile * times.length) - 1];
+        const found = quantileOf(histogram.read(), quantile);
+        assert.ok(Math.abs(found / exact - 1) < 0.05, `${found}`);
+      }
+    }
+    assert.equal(quantileOf({}, 0.5), null);
+  });
+
+  test('routes without ids', () => {
+    const routes = {
+      '/': '/',
+      '/users/12/posts/007': '/users/:id/posts/:id',
+      '/x/8f14e45fceea167a': '/x/:id',
+      '/x/3f2504e0-4f89-11d3-9a0c-0305e82c3301/y': '/x/:id/y',
+      '/facade/decade': '/facade/decade',
+      '/v2/items': '/v2/items',
+    };
+    for (const [path, route] of Object.entries(routes)) assert.equal(routeOf(path), route);
+  });
+
+  test('a profile: shares, callers, source maps', () => {
+    const file = join(folder, 'bundle.js');
+    // One mapping: line 1, column 0 of the bundle is line 12, column 0 of handler.ts ('AAWA': 0, 0, +11, 0).
+    const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA' };
+    const inline = Buffer.from(JSON.stringify(map)).toString('base64');
+    writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
+    const frame = (functionName, url = '') => ({
+      functionName,
+      url,
+      lineNumber: 0,
+      columnNumber: 0,
+    });
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2, 3, 5] },
+      { id: 2, callFrame: frame('(idle)') },
+      { id: 3, callFrame: frame('handler', pathToFileURL(file).href), children: [4, 6] },
+      { id: 4, callFrame: frame('stringify') },
+      { id: 5, callFrame: frame('(garbage collector)') },
+      { id: 6, callFrame: frame('handler', pathToFileURL(file).href) },
+    ];
+    const samples = [2, 3, 4, 4, 6, 2, 5, 2];
+    const timeDeltas = samples.map(() => 1000);
+    const view = analyseProfile({ nodes, samples, timeDeltas });
+    const place = `${join(folder, 'src', 'handler.ts')}:12`;
+    assert.equal(view.busyMs, 5);
+    assert.equal(view.idleMs, 2);
+    assert.deepEqual(view.self, [
+      { name: 'handler', place, share: 0.4 },
+      { name: 'stringify called from handler', place, share: 0.4 },
+      { name: '(garbage collector)', place: '', share: 0.2 },
+    ]);
+    assert.deepEqual(view.inclusive, [{ name: 'handler', place, share: 0.8 }]);
+    assert.deepEqual(view.longTasks, [
+      { ms: 4, within: { name: 'handler', place, share: 1 } },
+      { ms: 1, within: null },
+    ]);
+  });
+
+  test('a profile: time in calls of node:fs, whoever makes them', () => {
+    const frame = (functionName, url = '') => ({
+      functionName,
+      url,
+      lineNumber: 0,
+      columnNumber: 0,
+    });
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2, 3] },
+      { id: 2, callFrame: frame('(idle)') },
+      { id: 3, callFrame: frame('handler', 'file:///app.js'), children: [4, 6] },
+      { id: 4, callFrame: frame('writeSync', 'node:fs'), children: [5] },
+      { id: 5, callFrame: frame('writeBuffer') },
+      { id: 6, callFrame: frame('execSync', 'node:child_process') },
+    ];
+    const samples = [3, 4, 5, 5, 6, 2, 2];
+    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    assert.equal(view.files, 0.6);
+  });
+});

@@ -1,0 +1,83 @@
+// What an explanation says of what was found out.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { conclude } from '../dist/explain/conclusion.js';
+import { EXPERIMENTS } from '../dist/explain/experiments.js';
+import { factsOfHealthy } from './explain/facts.js';
+
+const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 }, nextLimit: null };
+
+/** The conclusion on one suspect. */
+function concluded({
+  limit,
+  experiments = [],
+  culprit = null,
+  hot = [],
+  facts = factsOfHealthy(),
+  probeCost = null,
+}) {
+  const chosen = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence: [], remedy };
+  const finding = { status: 'likely', chosen, also: [], excluded: [] };
+  const found = { suspects: [chosen], acquitted: [], points: [], missed: [], noise: 0.03 };
+  const all = { ...found, facts, finding, experiments, culprit, hot, probeCost };
+  return conclude(all, []);
+}
+
+function second(ratio) {
+  const measured = { ratio, low: ratio * 0.97, high: ratio * 1.03, pairs: 3 };
+  return [{ name: 'second process', metric: 'throughput', predicted: {}, otherwise: 1, measured }];
+}
+
+describe('the remedy', () => {
+  test('the ends of what it gives are in their order', () => {
+    const { predictedThroughput } = concluded({ limit: 'serialized' }).remedy;
+    assert.deepEqual(predictedThroughput, { low: 10, high: 20 });
+  });
+
+  test('of a loop that stays busy does without the time of the probe', () => {
+    const probeCost = { ratio: 0.9, low: 0.88, high: 0.92, pairs: 3 };
+    const facts = factsOfHealthy();
+    const of = (busy) => {
+      Object.assign(facts.loop, { busy });
+      return concluded({ limit: 'logging', facts, probeCost }).remedy.predictedThroughput;
+    };
+    assert.deepEqual(of(0.5), { low: 10, high: 20 });
+    // 1000/s with a tenth of the time for the probe: 0.1 ms each.
+    const { low, high } = of(1);
+    assert.ok(Math.abs(low - 1 / (1 / 10 - 0.0001)) < 1e-9 && high > 20, `${low} ${high}`);
+  });
+
+  test('names the function that brings the limit about', () => {
+    const culprit = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
+    const { change } = concluded({ limit: 'event-loop-blocked', culprit }).remedy;
+    assert.equal(change, 'it is the function at app.js:7: do less');
+  });
+
+  test('of a queue says where a second process places it', () => {
+    const of = (ratio) => concluded({ limit: 'serialized', experiments: second(ratio) }).remedy;
+    assert.match(of(1.98).change, /x 1.98: each has its own/);
+    assert.match(of(1.01).change, /x 1.01: it lies outside/);
+    assert.equal(of(1.4).change, 'do less');
+  });
+
+  test('of a busy loop is what a second process gave', () => {
+    const found = concluded({ limit: 'event-loop-cpu', experiments: second(1.8) });
+    assert.equal(Math.round(found.remedy.predictedThroughput.low), Math.round(1000 * 1.8 * 0.97));
+  });
+});
+
+test('a redirect is what was loaded', () => {
+  const facts = factsOfHealthy();
+  facts.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
+  const { cannotSee } = concluded({ limit: 'errors', facts });
+  assert.ok(
+    cannotSee.includes('what is behind the redirect (301) to https://host/: load that URL'),
+  );
+});
+
+test('no second process where it would take what the first one listens on', () => {
+  const setting = { probe: true, restart: true, moreLoad: true, nativeStack: false };
+  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
+  assert.equal(obstacle({ ...setting, ownPath: null }, factsOfHealthy()), null);
+  assert.match(obstacle({ ...setting, ownPath: '/run/app.sock' }, factsOfHealthy()), /app.sock/);
+});

@@ -1,0 +1,318 @@
+// What the judges say of facts: healthy ones with one thing changed.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { factsOf, machineOf } from '../dist/explain/facts.js';
+import { judgeAll } from '../dist/explain/judges.js';
+import { factsOfHealthy } from './explain/facts.js';
+
+/** What is said of a limit, where facts differ from the healthy ones by what `change` does to them. */
+function judged(limit, change) {
+  const facts = structuredClone(factsOfHealthy());
+  const changed = change(facts) ?? facts;
+  const { suspects, acquitted } = judgeAll(changed, { retained: null, history: [] });
+  const suspect = suspects.find((one) => one.limit === limit);
+  const why = acquitted.find((one) => one.limit === limit)?.why;
+  return { suspect, why };
+}
+
+test('of a healthy server nothing is suspected but that it could do more', () => {
+  const { suspects } = judgeAll(factsOfHealthy(), { retained: null, history: [] });
+  assert.deepEqual(
+    suspects.map(({ limit }) => limit),
+    ['too-few-connections'],
+  );
+});
+
+describe('keep-alive-race', () => {
+  const race = (facts, { pauseMs, said, failed }) => {
+    facts.base.load.plan.thinkTimeMs = pauseMs;
+    facts.base.load.errors = [{ kind: 'reset', count: failed, example: null }];
+    facts.base.load.requests.sent = 1000;
+    facts.errorShare = failed / 1000;
+    facts.sample.headers['keep-alive'] = said;
+  };
+
+  test('requests that meet the end of an idle connection', () => {
+    const { suspect } = judged('keep-alive-race', (facts) =>
+      race(facts, { pauseMs: 5500, said: 'timeout=5', failed: 100 }),
+    );
+    assert.equal(suspect.within, 'errors');
+    assert.ok(suspect.predictions['shorter pause'].high < 1);
+    assert.match(suspect.sentence, /keeps idle connections for 5.00 s/);
+  });
+
+  test('pauses that are much shorter are not to blame', () => {
+    const { suspect, why } = judged('keep-alive-race', (facts) =>
+      race(facts, { pauseMs: 1000, said: 'timeout=5', failed: 100 }),
+    );
+    assert.equal(suspect, undefined);
+    assert.match(why, /idle for 1.00 s, and kept for 5.00 s/);
+  });
+
+  test('without failures there is none', () => {
+    const { suspect } = judged('keep-alive-race', (facts) =>
+      race(facts, { pauseMs: 5500, said: 'timeout=5', failed: 1 }),
+    );
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('ephemeral-ports', () => {
+  test('all ports wait for the end of a connection, and requests fail', () => {
+    const { suspect } = judged('ephemeral-ports', (facts) => {
+      facts.sockets.timeWait = 28_000;
+      facts.errorShare = 0.2;
+      facts.base.load.statusCodes = { 200: 800, 502: 200 };
+    });
+    assert.equal(suspect.within, 'errors');
+    assert.match(suspect.arithmetic[0], /28,232 ports \/ 60 s = 471/);
+  });
+
+  test('as long as nothing fails, or only by status 404, it is no limit', () => {
+    for (const errorShare of [0, 0.2]) {
+      const { suspect } = judged('ephemeral-ports', (facts) => {
+        facts.sockets.timeWait = 28_000;
+        facts.errorShare = errorShare;
+        facts.base.load.statusCodes = { 200: 800, 404: 200 };
+      });
+      assert.equal(suspect, undefined);
+    }
+  });
+});
+
+describe('bandwidth', () => {
+  const onTheWay = (facts, { unsent, bytesEach }) => {
+    facts.sockets.server.unsent = unsent;
+    const { requests, bytes } = facts.base.load;
+    bytes.received = bytesEach * (requests.ok + requests.statusErrors);
+    facts.base.load.generator.busy = 0.1;
+  };
+
+  test('bytes that were sent and have not arrived, on most connections', () => {
+    const { suspect } = judged('bandwidth', (facts) =>
+      onTheWay(facts, { unsent: 0.95, bytesEach: 200_000 }),
+    );
+    assert.match(suspect.sentence, /95 % of the connections hold bytes/);
+  });
+
+  test('short responses, or a client that does not read, are something else', () => {
+    const short = judged('bandwidth', (facts) => onTheWay(facts, { unsent: 0.95, bytesEach: 500 }));
+    assert.equal(short.suspect, undefined);
+    const unread = judged('bandwidth', (facts) => {
+      onTheWay(facts, { unsent: 0.95, bytesEach: 200_000 });
+      facts.sockets.client.unread = 0.9;
+    });
+    assert.equal(unread.suspect, undefined);
+  });
+});
+
+describe('slow-dependency', () => {
+  const waiting = (facts, rssMb) => {
+    facts.model = 'open';
+    facts.inFlight = 300;
+    facts.base.inside.outbound[0].answering = 295;
+    facts.base.inside.outbound[0].answerMs = 3000;
+    facts.base.outside.processes[0].rssMb = rssMb;
+    facts.single.outside = { processes: [{ rssMb: 80 }] };
+    Object.assign(facts.base.load.latencyMs, { mean: 3000, p50: 3000 });
+  };
+
+  test('at a rate that is served, the memory that waiting requests hold', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 680));
+    assert.match(suspect.sentence, /300 requests that wait for it hold 600 MB/);
+  });
+
+  test('requests that hold little may wait', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 100));
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('what waits or blocks in the loop', () => {
+  /** 100 requests a second, each of which holds the loop for 10 ms, 9 of them without a core. */
+  const waiting = (files) =>
+    judged('event-loop-sync-wait', (facts) => {
+      Object.assign(facts, { throughput: 100, files });
+      facts.base.throughput = 100;
+      Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
+      Object.assign(facts.loop, { busy: 1, run: 0.1, queued: 0, waiting: 0.9, eachMs: 10 });
+    }).suspect.remedy.predictedThroughput;
+
+  test('in files, it will wait in the pool of threads', () => {
+    // Four threads, 9 ms each.
+    const { low, high } = waiting(0.9);
+    assert.ok(low < 444 && 444 < high && high < 1.3 * low, `${low} ${high}`);
+  });
+
+  test('elsewhere, it will wait nowhere: the loop is the bound, and warmer than it was', () => {
+    const { low, high } = waiting(0);
+    assert.ok(low > 800 && high > 1500, `${low} ${high}`);
+  });
+
+  test('without a profile, it may be either', () => {
+    const { low, high } = waiting(null);
+    assert.ok(low < 444 && high > 1500, `${low} ${high}`);
+  });
+
+  test('without blocks, all of their time is for requests', () => {
+    const { suspect } = judged('event-loop-blocked', (facts) => {
+      facts.base.inside.stalls = { share: 0.6, count: 5, longestMs: 90, residualMs: 30, by: [] };
+      Object.assign(facts.loop, { busy: 1, run: 1 });
+    });
+    const { low, high } = suspect.remedy.predictedThroughput;
+    assert.ok(low < 2500 && 2500 < high && high < 1.4 * low, `${low} ${high}`);
+  });
+});
+
+describe('outbound-pool of an unknown client', () => {
+  const pool = (facts, answering) => {
+    const peer = { peer: '10.0.0.5:5432', sockets: 5, least: 5, most: 5, unread: 0, unsent: 0 };
+    facts.sockets.outbound = [peer];
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
+    facts.responseMs = 200;
+  };
+
+  test('all its connections wait for an answer', () => {
+    const { suspect } = judged('outbound-pool', (facts) => pool(facts, 4.9));
+    assert.match(suspect.sentence, /98 % of them waiting/);
+  });
+
+  test('where some wait for none it cannot be told: they may be lent', () => {
+    const { suspect, why } = judged('outbound-pool', (facts) => pool(facts, 2));
+    assert.equal(suspect, undefined);
+    assert.equal(why, undefined);
+  });
+
+  test('connections on which nothing is asked are no pool', () => {
+    const { why } = judged('outbound-pool', (facts) => {
+      pool(facts, 5);
+      facts.base.inside.outbound = [];
+    });
+    assert.match(why, /nothing is asked on the 5 connections/);
+  });
+});
+
+describe('slow-dependency by its tail', () => {
+  const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
+  const tail = (facts, { routes, p50, p99 }) => {
+    Object.assign(facts.base.load.latencyMs, { mean: 30, p50: 2 });
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, answerP50Ms: p50, answerP99Ms: p99, answerSpread: 8 }];
+    facts.base.inside.routes = routes;
+  };
+
+  test('few answers of one route that take far longer than the others', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
+    );
+    assert.match(suspect.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+  });
+
+  test('a mix of fast and slow routes is none', () => {
+    const { suspect, why } = judged('slow-dependency', (facts) =>
+      tail(facts, {
+        routes: [
+          { ...route, rate: 700, handlerMs: 2.1, handlerP50Ms: 2 },
+          { ...route, route: 'GET /report', rate: 300, handlerMs: 101, handlerP50Ms: 100 },
+        ],
+        p50: 2,
+        p99: 100,
+      }),
+    );
+    assert.equal(suspect, undefined);
+    assert.match(why, /no few slow ones of one route/);
+  });
+
+  test('answers that hardly differ make no tail, whatever the requests do', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
+    );
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('saturated-dependency', () => {
+  const slower = (facts, waiting) => {
+    const [call] = facts.base.inside.outbound;
+    const outbound = [{ ...call, answerMs: 100, answerP50Ms: 100, waiting }];
+    facts.single.inside = {
+      ...facts.single.inside,
+      outbound: [{ ...call, answerMs: 10, answerP50Ms: 10 }],
+    };
+    facts.base.inside = { ...facts.base.inside, outbound };
+  };
+
+  test('its answers take longer with more connections', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 0));
+    assert.ok(suspect.predictions['dependency, connections x2'].low > 1);
+  });
+
+  test('not so behind a pool, which lets no more calls through', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 30));
+    assert.equal(suspect.predictions['dependency, connections x2'], undefined);
+  });
+});
+
+describe('too-few-connections', () => {
+  const knee = (change) =>
+    judged('too-few-connections', change).suspect.remedy.settings?.connections;
+
+  test('no more are proposed than all that was seen can bear', () => {
+    assert.ok(knee(() => {}) > 100, 'the loop alone');
+    const cores = knee((facts) => {
+      facts.base.outside.cpu.server = 3;
+    });
+    assert.ok(cores <= 70, `all threads: ${cores}`);
+    const pool = knee((facts) => {
+      facts.base.inside.outbound[0].maxSockets = 60;
+    });
+    assert.ok(pool <= 70, `sockets: ${pool}`);
+  });
+
+  test('what a driver asks for itself is not what the requests wait for', () => {
+    const { suspect } = judged('too-few-connections', (facts) => {
+      const [call] = facts.base.inside.outbound;
+      const monitor = { ...call, origin: 'tcp://db:27017', rate: 0.1, answering: 48 };
+      facts.base.inside.outbound = [monitor];
+      facts.base.inside.resources = { Timeout: 50 };
+    });
+    assert.match(suspect.sentence, /for a timer/);
+  });
+});
+
+describe('processes that serve nothing', () => {
+  test('one that computes for the server is no loop of it', () => {
+    const { suspect } = judged('worker-imbalance', (facts) => {
+      const [process] = facts.base.outside.processes;
+      const main = { ...process.main, pid: 101, tid: 101, run: 0.97 };
+      facts.base.outside.processes.push({ ...process, pid: 101, main });
+      const { base, single, sample, unknownPath, idleShare, identityBytes } = facts;
+      const changed = factsOf({ base, single, sample, unknownPath, idleShare, identityBytes });
+      assert.equal(changed.loop.run, 0.3);
+      return changed;
+    });
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('noisy-machine', () => {
+  const crowded = { cores: 2, server: 0.6, self: 0.1, others: 1.2, idle: 0.1, steal: 0 };
+
+  test('neighbours that come and go are seen over all blocks', () => {
+    const { suspect } = judged('noisy-machine', (facts) => {
+      const [process] = facts.base.outside.processes;
+      const starved = {
+        ...facts.base,
+        outside: {
+          ...facts.base.outside,
+          cpu: crowded,
+          processes: [{ ...process, main: { ...process.main, run: 0.55, queued: 0.45 } }],
+        },
+      };
+      const quiet = factsOf(facts);
+      return { ...quiet, machine: machineOf([facts.base, starved, starved, starved]) };
+    });
+    assert.match(suspect.sentence, /other processes use 0.9/);
+  });
+});
