@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { capacity } from 'millrace';
@@ -12,12 +14,16 @@ import { searchRate } from '../dist/capacity/search.js';
 import { sweepConnections } from '../dist/capacity/sweep.js';
 import { nextRate, thresholdOf } from '../dist/capacity/threshold.js';
 import { parseCondition } from '../dist/load/condition.js';
+import { capacityPage } from '../dist/report/capacity/html.js';
 import { capacityText } from '../dist/report/capacity/text.js';
 import { Noise } from './noise.js';
+import { asJson, isCapacityResult, isSearch, isSweep } from './schemas.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const service = fileURLToPath(new URL('capacity/one-at-a-time.js', import.meta.url));
 const noise = new Noise(11);
+const assertFits = (isOne, value) =>
+  assert.ok(isOne(asJson(value)), JSON.stringify(isOne.errors, null, 2));
 const near = (share, value, truth, what) =>
   assert.ok(Math.abs(value / truth - 1) <= share, `${what}: ${value} instead of ${truth}`);
 
@@ -131,6 +137,7 @@ describe('sweep of a simulated server', () => {
       result(throughput(connections), changes(connections, self)),
     );
     const measured = await sweepConnections(target, budget(), most);
+    assertFits(isSweep, measured.sweep);
     return { ...measured.sweep, target };
   };
 
@@ -211,6 +218,7 @@ describe('search with a simulated server', () => {
   const search = async (block) => {
     const target = new Simulated(block);
     const measured = await searchRate(target, { conditions, budget: budget() }, 64);
+    assertFits(isSearch, measured.search);
     return { ...measured.search, target };
   };
 
@@ -273,15 +281,20 @@ describe('real servers', () => {
     return { child, output, ended };
   };
   const started = ['--', process.execPath, service];
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-capacity-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   test('throughput over connections: a delay of 20 ms, and 4 ms one after the other', async () => {
-    const { ended } = millrace(['--json', '--budget', '16s', ...started], {
+    const page = join(folder, 'page.html');
+    const { ended } = millrace(['--json', '--html', page, '--budget', '16s', ...started], {
       DELAY: '20',
       SERVICE: '4',
     });
     const { code, stdout, stderr } = await ended;
     assert.equal(code, 0, stderr);
     const report = JSON.parse(stdout);
+    assertFits(isCapacityResult, report);
+    assert.equal(readFileSync(page, 'utf8'), capacityPage(report));
     assert.equal(report.schemaVersion, 1);
     assert.equal(report.search, null);
     const { levels, best } = report.sweep;
@@ -317,7 +330,9 @@ describe('real servers', () => {
     });
     const { code, stdout, stderr } = await ended;
     assert.equal(code, 0, stderr);
-    const { search } = JSON.parse(stdout);
+    const report = JSON.parse(stdout);
+    assertFits(isCapacityResult, report);
+    const { search } = report;
     near(0.2, search.rate.value, low, 'rate');
     assert.deepEqual(search.objective, ['p90<100ms']);
     assert.ok(search.trials.some(({ held }) => held) && search.trials.some(({ held }) => !held));
@@ -403,7 +418,9 @@ describe('real servers', () => {
     });
     const { code, stdout } = await ended;
     assert.equal(code, 3);
-    const { sweep } = JSON.parse(stdout);
+    const report = JSON.parse(stdout);
+    assertFits(isCapacityResult, report);
+    const { sweep } = report;
     assert.equal(sweep.ended, 'server-ended');
     assert.deepEqual(
       sweep.levels.map(({ connections }) => connections),
@@ -455,6 +472,7 @@ describe('real servers', () => {
       onRequest = () => {};
       assert.equal(code, 0, stderr);
       const report = JSON.parse(stdout);
+      assertFits(isCapacityResult, report);
       assert.equal(report.interrupted, true);
       assert.equal(report.sweep.ended, 'interrupted');
       assert.ok(report.sweep.levels.length >= 1);
@@ -469,7 +487,9 @@ describe('real servers', () => {
         assert.ok(elapsedMs >= 0 && budgetMs === 20_000);
         if (/requests per second/.test(step)) abort.abort();
       }
-      const { interrupted, search } = await run;
+      const result = await run;
+      assertFits(isCapacityResult, result);
+      const { interrupted, search } = result;
       assert.equal(interrupted, true);
       assert.equal(search.ended, 'interrupted');
       assert.ok(steps.includes('one request after the other'), steps.join());
@@ -489,13 +509,10 @@ describe('real servers', () => {
     [['-n', '5', 'h'], /^millrace: -n is not taken: .* --budget 60s$/],
     [['-R', '100', 'h'], /^millrace: -R is not taken: rates are what capacity looks for/],
     [['--stage', '1s:5', 'h'], /^millrace: --stage is not taken: /],
-    [['--html', 'x', 'h'], /^millrace: --html is not taken: /],
+    [['--html', '-', 'h'], /^millrace: --html: '-' given; accepted: the name of a file$/],
+    [['--html', '/no/such/x', 'h'], /^millrace: '\/no\/such\/x' cannot be written: /],
     [['--fail-on', 'p99<1s', 'h'], /^millrace: --fail-on is not taken: an objective is --slo$/],
     [['-c', '0', 'h'], /^millrace: -c: '0' given/],
-    [
-      ['-b', '@-', 'h'],
-      /standard input given, and capacity reads it for every block; accepted: a file/,
-    ],
     [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
     [['--'], /-- given without a command after it/],
   ];

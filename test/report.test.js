@@ -18,7 +18,7 @@ import {
   time,
 } from '../dist/report/units.js';
 import { cutOff, skip, startBrowser } from './report/browser.js';
-import { fitsPublished, isResult } from './result-schema.js';
+import { fitsPublished, isResult } from './schemas.js';
 
 const fixtures = new URL('./fixtures/', import.meta.url);
 const names = readdirSync(fixtures)

@@ -5,6 +5,9 @@ import type { LoadResult } from '../load/result.js';
 import type { CapacityLevel } from './result.js';
 import type { Measured } from './sweep.js';
 
+/** Share of failed requests from which on a level says nothing about throughput. */
+export const tooManyErrors = 0.05;
+
 /** A percentile is told if at least this many samples lie beyond it. */
 const leastBeyond = 10;
 
@@ -31,6 +34,11 @@ export function levelsOf(measured: Measured): CapacityLevel[] {
     clientBound,
     serverCpu: cpuOf(results),
   }));
+}
+
+/** Levels that tell of the server. */
+export function usable(levels: readonly CapacityLevel[]): CapacityLevel[] {
+  return levels.filter((level) => !level.clientBound && level.errorShare <= tooManyErrors);
 }
 
 /**

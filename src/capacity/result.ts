@@ -15,7 +15,7 @@ export interface CapacityLevel extends CapacityPoint {
   serverCpu: number | null;
 }
 
-/** The curve through the levels; rates per second. Intervals are of 95 %. */
+/** The curve through the levels; rates per second. Intervals are of 95 %, up to Infinity (`null` in JSON) where the levels tell nothing. */
 export interface CapacityCurve {
   curve: CurveName;
   /** Mean response time with a single request in flight. */
@@ -27,7 +27,7 @@ export interface CapacityCurve {
   peak: Estimate | null;
   /** Standard deviation of a block around the curve, as a share. */
   scatter: number;
-  /** What a block gives, up to twice the largest level. */
+  /** What a block gives, at the levels and between them, up to twice the largest. */
   points: { connections: number; throughput: Estimate }[];
 }
 

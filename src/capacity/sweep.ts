@@ -4,8 +4,8 @@ import { DEFAULTS } from '../load/defaults.js';
 import type { LoadResult } from '../load/result.js';
 import { plural } from '../report/units.js';
 import type { Budget } from './budget.js';
-import { errorShareOf, levelsOf, throughputOf } from './levels.js';
-import type { CapacityCurve, CapacityLevel, Sweep, SweepEnd } from './result.js';
+import { errorShareOf, levelsOf, throughputOf, tooManyErrors, usable } from './levels.js';
+import type { CapacityCurve, Sweep, SweepEnd } from './result.js';
 import type { Target } from './target.js';
 
 /** Blocks of one level. */
@@ -16,9 +16,6 @@ const levelsPastKnee = 3;
 
 /** A level is past the knee if it has this many times the connections that Little's law gives for it. */
 const clearlyPast = 1.4;
-
-/** Share of failed requests from which on a level says nothing about throughput. */
-const tooManyErrors = 0.05;
 
 /** The blocks that a budget is cut into: eleven levels of three. */
 const blocksPerBudget = 33;
@@ -32,6 +29,9 @@ const responsesPerBlock = 30;
 
 /** Share of a block before it is measured. */
 const settling = 0.25;
+
+/** Points of the curve; a bend between two of them is then cut by less than a line is thick. */
+const placesPerDoubling = 8;
 
 /** The blocks at each number of connections, in the order in which they ran. */
 export type Measured = Map<number, LoadResult[]>;
@@ -133,11 +133,6 @@ function levelsUpTo(most: number): number[] {
   return [...new Set([...powers, most])];
 }
 
-/** Levels that tell of the server. */
-function usable(levels: CapacityLevel[]): CapacityLevel[] {
-  return levels.filter((level) => !level.clientBound && level.errorShare <= tooManyErrors);
-}
-
 function endOf(target: Target): SweepEnd | null {
   if (target.ended !== null) return 'server-ended';
   return target.interrupted ? 'interrupted' : null;
@@ -160,11 +155,22 @@ function curveOf(levels: Sweep['levels']): CapacityCurve | null {
   );
   if (!model) return null;
   const { curve, singleMs, maxThroughput, knee, peak, scatter, reach } = model;
-  const points = [...levels.map((level) => level.connections), reach].flatMap((connections) => {
+  const measured = levels.map((level) => level.connections);
+  const points = placesOf(measured, reach).flatMap((connections) => {
     const throughput = model.predict(connections);
     return throughput ? [{ connections, throughput }] : [];
   });
   return { curve, singleMs, maxThroughput, knee, peak, scatter, points };
+}
+
+/** The levels, and so many numbers of connections between them and up to `reach` that a line through them is the curve. */
+function placesOf(measured: readonly number[], reach: number): number[] {
+  const least = Math.min(...measured);
+  const steps = Math.ceil(placesPerDoubling * Math.log2(reach / least));
+  const between = Array.from({ length: steps + 1 }, (_, step) =>
+    Math.min(reach, Math.round(least * 2 ** (step / placesPerDoubling))),
+  );
+  return [...new Set([...measured, ...between])].sort((a, b) => a - b);
 }
 
 /** Fisher and Yates. */

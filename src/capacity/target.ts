@@ -1,4 +1,4 @@
-import { MillraceError, usageError } from '../errors.js';
+import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
@@ -43,12 +43,7 @@ export class Target {
 
   /** Refuses what cannot be run, and starts the command if there is one. */
   async start(): Promise<void> {
-    const { command, bodyFile, targetsFile, signal } = this.#options;
-    if (bodyFile === '-' || targetsFile === '-') {
-      throw usageError(
-        'standard input given, and capacity reads it for every block; accepted: a file',
-      );
-    }
+    const { command, signal } = this.#options;
     signal?.throwIfAborted();
     signal?.addEventListener('abort', () => this.#abort.abort(signal.reason), { once: true });
     if (!command) {

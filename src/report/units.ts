@@ -75,7 +75,7 @@ export function share(fraction: number): string {
   if (percent === 0) return '0 %';
   if (percent < 0.001) return '< 0.001 %';
   // What is not all of it is never called all of it.
-  if (percent > 99 && percent < 100) return `${Number(Math.min(percent, 99.999).toFixed(3))} %`;
+  if (percent > 99 && percent < 100) return `${Number(Math.min(percent, 99.9).toFixed(1))} %`;
   if (percent >= 9.95) return `${Math.round(percent)} %`;
   return `${trimmed(Number(percent.toPrecision(percent < 0.01 ? 1 : 2)))} %`;
 }

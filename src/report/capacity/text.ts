@@ -1,10 +1,9 @@
 import type { CapacityResult } from '../../capacity/result.js';
-import { connectionMode, targets } from '../plan.js';
 import { painter } from '../text/paint.js';
 import { list, paragraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { duration, plural } from '../units.js';
 import { searchLines } from './search.js';
+import { settings } from './settings.js';
 import { sweepLines } from './sweep.js';
 
 /** The report of a capacity run as text, without a line break at its end. */
@@ -24,17 +23,4 @@ export function capacityText(result: CapacityResult, options: TextOptions): stri
     .filter((block) => block.length > 0)
     .map((block) => block.join('\n'))
     .join('\n\n');
-}
-
-/** How the settings were understood, in one sentence. */
-function settings({ plan, search, durationMs, interrupted }: CapacityResult): string {
-  const seconds = duration(Math.round(durationMs / 1000) * 1000) || '1 s';
-  const parts = [
-    search ? `capacity for ${search.objective.join(' and ')}` : 'capacity over connections',
-    plural(plan.threads, 'thread'),
-    interrupted ? `interrupted after ${seconds}` : seconds,
-    ...connectionMode(plan),
-    targets(plan),
-  ];
-  return parts.join(', ');
 }

@@ -22,7 +22,7 @@ export function explanationPage(explanation: Explanation): string {
     title: 'Explanation',
     summary: planSentence(load.plan),
     origin: `${originOf(tool, startedAt)} · took ${took}`,
-    style: 'explain.css',
+    styles: ['verdict.css', 'chart.css', 'explain.css'],
     main: [
       verdictBlock(explanation),
       headline(load),

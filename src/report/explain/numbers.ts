@@ -12,8 +12,12 @@ export function throughputRange({ low, high }: Range): string {
   return high / Math.max(low, 1e-9) < 1.02 ? rate(high) : `${rate(low)} to ${rate(high)}`;
 }
 
+/** A larger end of a prediction is none. */
+const MOST_FACTOR = 50;
+
 /** A predicted ratio: `× 2.00`, `× 1.80 to 2.10`. */
 export function factor({ low, high }: Range): string {
+  if (high > MOST_FACTOR) return `× ${low.toFixed(2)} or more`;
   return high - low < 0.02 ? `× ${low.toFixed(2)}` : `× ${low.toFixed(2)} to ${high.toFixed(2)}`;
 }
 

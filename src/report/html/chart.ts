@@ -9,6 +9,8 @@ export interface Chart {
   title: string;
   /** What is drawn. */
   caption: string;
+  /** What its marks stand for, where there are several kinds. */
+  legend?: Markup;
   /** The chart in a sentence, for those who do not see it. */
   summary: string;
   x: Axis;
@@ -31,10 +33,10 @@ export interface Mark {
   color: 'first' | 'muted';
 }
 
-const height = 264;
+export const height = 264;
 /** Labels of marks stand above the area, the second one in a row of its own. */
-const top = 40;
-const bottom = 236;
+export const top = 40;
+export const bottom = 236;
 
 /** The place of a value from the top, in pixels. */
 export function up(scale: Scale, value: number): number {
@@ -42,10 +44,10 @@ export function up(scale: Scale, value: number): number {
 }
 
 export function chartFigure(chart: Chart): Markup {
-  const { title, caption, summary, x, y, content, marks } = chart;
+  const { title, caption, legend = null, summary, x, y, content, marks } = chart;
   const levels = y.ticks.map((tick) => ({ label: y.label(tick), at: up(y.scale, tick) }));
   return html`<figure class="plot">
-<figcaption><h3>${title}</h3><p>${caption}</p></figcaption>
+<figcaption><h3>${title}</h3><p>${caption}</p>${legend}</figcaption>
 <div class="chart" role="img" aria-label="${summary}">
 <svg class="levels" height="${height}">${levels.map(({ label, at }) => html`<text x="100%" y="${at + 4}" text-anchor="end">${label}</text>`)}</svg>
 <svg class="area" height="${height}">

@@ -3,6 +3,7 @@ import { sameDistribution, statistics } from '../distribution.js';
 import { length, schedule } from '../plan.js';
 import { bytes, cores, count, duration, share, time } from '../units.js';
 import type { Child, Markup } from './markup.js';
+import { connectionSettings, settingsTable, targetSettings } from './settings.js';
 import { table, textTable } from './tables.js';
 
 /** Latency and service time, and connecting where it was measured. */
@@ -110,14 +111,9 @@ export function serverTable({ server }: LoadResult): Markup | null {
 
 /** The effective settings. */
 export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
-  const settings: [string, Child][] = [
+  return settingsTable([
     ['model', plan.model],
-    ...plan.targets.map((target): [string, Child] => [
-      plan.order === 'weighted' ? `target, weight ${target.weight ?? 1}` : 'target',
-      `${target.method} ${target.url}${target.bodyBytes > 0 ? `, body ${bytes(target.bodyBytes)}` : ''}`,
-    ]),
-    ['addresses', plan.addresses.join(', ')],
-    ['command', plan.command === null ? null : plan.command.join(' ')],
+    ...targetSettings(plan),
     ['schedule', plan.model === 'open' ? schedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],
@@ -126,21 +122,8 @@ export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | n
     ['pending at most', plan.maxPending === null ? null : count(plan.maxPending)],
     ['length', length(plan)],
     ['measured', `${time(durationMs)} after ${time(setupMs)} of set-up`],
-    ['connection', plan.connection],
-    ['TLS', plan.tls],
-    ['certificate', certificate(plan.verifyCertificate)],
-    [
-      'time limits',
-      `request ${duration(plan.timeoutMs)}, connect ${duration(plan.connectTimeoutMs)}`,
-    ],
-  ];
-  const rows = settings.filter(([, value]) => value !== null);
-  return textTable('Settings in effect', [], rows);
-}
-
-function certificate(verified: boolean | null): string | null {
-  if (verified === null) return null;
-  return verified ? 'verified' : 'not verified';
+    ...connectionSettings(plan),
+  ]);
 }
 
 function counted([name, number]: [string, number]): Child[] {

@@ -13,19 +13,25 @@ export interface Page {
   main: Child;
   /** The plots whose figures stand in `main`. */
   plots?: Plot[];
-  /** A style sheet of assets/ beside page.css. */
-  style?: string;
+  /** Style sheets of assets/ after page.css. */
+  styles?: string[];
   /** The result that the page shows, for programs: the JSON of the element `result`. */
   result: unknown;
 }
 
 /** The page as a document. */
-export function page({ title, summary, origin, main, plots = [], style, result }: Page): string {
+export function page({
+  title,
+  summary,
+  origin,
+  main,
+  plots = [],
+  styles = [],
+  result,
+}: Page): string {
   const script = plots.length > 0 ? pageScript() : null;
   const charts = script === null ? [] : ['uPlot.min.css'];
-  const css = [...charts, 'page.css', ...(style === undefined ? [] : [style])]
-    .map(asset)
-    .join('\n');
+  const css = [...charts, 'page.css', ...styles].map(asset).join('\n');
   const scripts = script === null ? `'none'` : `'${digest(script)}'`;
   const policy = `default-src 'none'; img-src data:; style-src '${digest(css)}'; script-src ${scripts}`;
   return html`<!doctype html>

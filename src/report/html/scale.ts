@@ -11,6 +11,13 @@ export function logScale(low: number, high: number): Scale {
   return scale(low, high, (value) => (value > 0 ? Math.log(value / low) / length : 0));
 }
 
+/** A logarithmic scale around values, with room beside the outermost, as a ratio; what is not positive is left out. */
+export function scaleAround(values: number[], room: number): Scale {
+  const known = values.filter((value) => value > 0 && Number.isFinite(value));
+  const [least, most] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [1, 1];
+  return logScale(least / room, most * room);
+}
+
 /** A linear scale from 0. */
 export function linearScale(high: number): Scale {
   return scale(0, high, (value) => value / high);
@@ -22,9 +29,9 @@ function scale(low: number, high: number, share: (value: number) => number): Sca
   return { low, high, at };
 }
 
-/** 1, 10, 100, ... within a scale, with 2 and 5 between them where there are few. */
+/** 1, 10, 100, ... within a scale, with 2 and 5 and more between them where there are few. */
 export function decades({ low, high }: Scale): number[] {
-  const rungs = high / low > 300 ? [1] : [1, 2, 5];
+  const rungs = high / low > 300 ? [1] : high / low > 10 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
   const ticks = [];
   for (let decade = Math.floor(Math.log10(low)); 10 ** decade <= high; decade += 1) {
     ticks.push(...rungs.map((rung) => Number(`${rung}e${decade}`)));

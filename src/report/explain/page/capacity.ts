@@ -1,7 +1,9 @@
 import type { CapacityPoint, Explanation } from '../../../explain/result.js';
+import { flatBound, risingBound } from '../../html/bounds.js';
 import { chartFigure, type Mark, up } from '../../html/chart.js';
+import { dot, spread } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
-import { decades, logScale, type Scale } from '../../html/scale.js';
+import { decades, type Scale, scaleAround } from '../../html/scale.js';
 import { table } from '../../html/tables.js';
 import { count, rate, time } from '../../units.js';
 
@@ -19,8 +21,8 @@ export function capacityFigure({ capacity, load }: Explanation): Markup | null {
   if (own !== null) marks.push({ x: own, label: `your ${count(own)}`, color: 'first' });
   if (knee !== null) marks.push({ x: knee, label: `knee ${count(knee)}`, color: 'muted' });
   const bounds = [
-    loopLimit === null ? null : loopBound(y, loopLimit),
-    singleMs === null ? null : singleBound(x, y, singleMs),
+    loopLimit === null ? null : flatBound(y, loopLimit),
+    singleMs === null ? null : risingBound(x, y, 1000 / singleMs),
   ];
   return html`${chartFigure({
     title: 'Throughput over connections',
@@ -43,13 +45,7 @@ function scales({ points, loopLimit, knee }: Explanation['capacity']): { x: Scal
   if (knee !== null) across.push(knee);
   const rates = points.flatMap(({ throughput: { low, high } }) => [low, high]);
   if (loopLimit !== null) rates.push(loopLimit);
-  return { x: around(across), y: around(rates) };
-}
-
-function around(values: number[]): Scale {
-  const known = values.filter((value) => value > 0 && Number.isFinite(value));
-  const [least, most] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [1, 1];
-  return logScale(least / room, most * room);
+  return { x: scaleAround(across, room), y: scaleAround(rates, room) };
 }
 
 function captionOf({ loopLimit, singleMs }: Explanation['capacity']): string {
@@ -59,20 +55,6 @@ function captionOf({ loopLimit, singleMs }: Explanation['capacity']): string {
   ].filter((text) => text !== '');
   const dashed = bounds.length > 0 ? ` Dashed, the bounds: ${bounds.join('; ')}.` : '';
   return `Responses per second with N requests in flight; the bars are the range of the blocks.${dashed} Logarithmic scales.`;
-}
-
-function loopBound(y: Scale, loopLimit: number): Markup {
-  const at = up(y, loopLimit);
-  return html`<line class="bound" x1="0" x2="100%" y1="${at}" y2="${at}"/>`;
-}
-
-/** X = N / R0 as far as it is within the scales: a straight line, as both are logarithmic. */
-function singleBound(x: Scale, y: Scale, singleMs: number): Markup | null {
-  const rateAt = (requests: number) => (requests * 1000) / singleMs;
-  const from = Math.max(x.low, (y.low * singleMs) / 1000);
-  const to = Math.min(x.high, (y.high * singleMs) / 1000);
-  if (from >= to) return null;
-  return html`<line class="bound" x1="${x.at(from)}%" x2="${x.at(to)}%" y1="${up(y, rateAt(from))}" y2="${up(y, rateAt(to))}"/>`;
 }
 
 /** The lines from one point to the next. */
@@ -87,8 +69,8 @@ function connections(points: CapacityPoint[], x: Scale, y: Scale): Markup[] {
 function measured(point: CapacityPoint, x: Scale, y: Scale, isOwn: boolean): Markup {
   const { low, high, mean } = point.throughput;
   const at = x.at(point.connections);
-  return html`<line class="spread" x1="${at}%" x2="${at}%" y1="${up(y, low)}" y2="${up(y, high)}"/>
-<circle class="${isOwn ? 'point own' : 'point'}" cx="${at}%" cy="${up(y, mean)}" r="${isOwn ? 6 : 4}"><title>${count(point.connections)}: ${rate(mean)} req/s</title></circle>
+  const title = `${count(point.connections)}: ${rate(mean)} req/s`;
+  return html`${spread(at, up(y, low), up(y, high))}${dot(`${at}%`, up(y, mean), { kind: isOwn ? 'own' : null, title, large: isOwn })}
 `;
 }
 

@@ -1,0 +1,48 @@
+import type { Search } from '../../capacity/result.js';
+import { duration, rate, time } from '../units.js';
+import { type Answer, between, hasEnd } from './answer.js';
+import { measuredValue } from './measured.js';
+
+/** The highest rate that holds the objective, and the longer block that confirms it. */
+export function searchAnswer(search: Search): Answer {
+  return { sentence: sentence(search), grounds: confirmation(search), doubts: ended(search) };
+}
+
+function sentence({ objective, rate: found, reason }: Search): string {
+  const what = objective.join(' and ');
+  if (!found) return `${what}: no rate found: ${reason}.`;
+  const { value, low, high } = found;
+  if (!hasEnd(high)) return `${what} holds up to ${rate(low)} req/s at least.`;
+  return `${what} holds up to ${rate(value)} req/s (${between(found)}).`;
+}
+
+function confirmation({ confirmed, single, objective }: Search): string[] {
+  const lines = [];
+  if (confirmed) {
+    const { rate: at, durationMs, measured, held, failures } = confirmed;
+    const values = measured.map((value, index) => measuredValue(value, objective[index]));
+    const how = held ? `held it: ${values.join(', ')}` : `did not hold it: ${failures.join(', ')}`;
+    lines.push(`${rate(at)} req/s for ${duration(Math.round(durationMs / 100) * 100)} ${how}.`);
+  }
+  if (single.meanMs !== null) {
+    lines.push(`One request at a time takes ${time(single.meanMs)} on average.`);
+  }
+  return lines;
+}
+
+function ended({ ended, rate: found, reason }: Search): string[] {
+  switch (ended) {
+    case 'client-bound':
+      return [
+        'CLIENT-BOUND: beyond that the load generator was the limit. More threads (-t), or another machine for it.',
+      ];
+    case 'server-ended':
+      return [reason === '' ? 'The server ended, or could no longer be reached.' : `${reason}.`];
+    case 'interrupted':
+      return ['Interrupted: what was measured until then.'];
+    case 'budget':
+      return found ? ['The time was over; a longer --budget makes the interval narrower.'] : [];
+    default:
+      return [];
+  }
+}
