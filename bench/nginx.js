@@ -8,12 +8,13 @@ import { end, start } from './processes.js';
 
 /**
  * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;
- * without `resume` no session is resumed, so that every handshake is a full one.
+ * without `resume` no session is resumed, so that every handshake is a full one. With `cached` the answer
+ * comes from `proxy_cache`, in front of another server of the same nginx.
  */
-export async function startNginx({ cores, directory, tls, resume }) {
+export async function startNginx({ cores, directory, tls, resume, cached }) {
   const [port, statusPort] = await freePorts(2);
   const config = join(directory, 'nginx.conf');
-  writeFileSync(config, configuration({ directory, port, statusPort, tls, resume }));
+  writeFileSync(config, configuration({ directory, port, statusPort, tls, resume, cached }));
   const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
   child.stderr.pipe(process.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -50,7 +51,7 @@ export async function startNginx({ cores, directory, tls, resume }) {
   };
 }
 
-function configuration({ directory, port, statusPort, tls, resume }) {
+function configuration({ directory, port, statusPort, tls, resume, cached }) {
   const secure = `
     ssl_certificate ${tls?.cert};
     ssl_certificate_key ${tls?.key};
@@ -59,8 +60,15 @@ function configuration({ directory, port, statusPort, tls, resume }) {
     ssl_ecdh_curve X25519;
     ssl_session_cache off;
     ssl_session_tickets ${resume ? 'on' : 'off'};`;
+  const hello = 'return 200 "hello world\\n";';
+  const answer = cached
+    ? `proxy_pass http://127.0.0.1:${statusPort}/hello; proxy_cache answers; proxy_cache_valid 200 1h;`
+    : hello;
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  // Started as root, its worker would be somebody who may not write there.
+  const user = cached && process.getuid() === 0 ? 'user root;' : '';
   return `
+${user}
 daemon off;
 worker_processes 1;
 worker_rlimit_nofile 20000;
@@ -69,17 +77,19 @@ error_log stderr crit;
 events { worker_connections 16384; }
 http {
   ${paths.map((path) => `${path}_temp_path ${join(directory, path)};`).join('\n  ')}
+  ${cached ? `proxy_cache_path ${join(directory, 'cache')} keys_zone=answers:1m;` : ''}
   access_log off;
   default_type text/plain;
   keepalive_requests 1000000000;
   keepalive_timeout 1h;
   server {
     listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''};${tls ? secure : ''}
-    location / { return 200 "hello world\\n"; }
+    location / { ${answer} }
   }
   server {
     listen 127.0.0.1:${statusPort};
     location / { stub_status; }
+    location /hello { ${hello} }
   }
 }
 `;

@@ -7,6 +7,7 @@ const metrics = {
   requestsPerCpuSecond: 'requests per second of CPU',
   cpuUsPerRequest: 'CPU per request',
   p95Ms: 'p95 of the latency',
+  p99Ms: 'p99 of the latency',
   bytesEach: 'memory per connection',
 };
 

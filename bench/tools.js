@@ -64,6 +64,7 @@ export const tools = {
         errors,
         errorKinds: result.errors.map(({ kind, count }) => `${kind} ${count}`),
         p95Ms: latencyMs.p95,
+        p99Ms: latencyMs.p99,
         latenessUs: generator.latenessMs && generator.latenessMs.p99 * 1000,
         generatorBusy: generator.busy,
         starved: generator.starved,

@@ -29,6 +29,8 @@ export const cases = [...shape, ...cpu, ...waiting, ...connections].map((one) =>
 
 /** Limits without a service here, and why. */
 export const notMade = {
+  'disk, by fsync':
+    'on the machine of the results fsync returns at once; slow files are in write-pool and write-sync',
   'slow-reader': 'millrace reads as fast as it can, and has no flag to read slowly',
   'packet-loss': 'takes netem, which many kernels lack',
 };

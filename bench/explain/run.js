@@ -1,12 +1,12 @@
 // The suite `explain`: `millrace explain` on services whose limit is known; see BENCHMARKING.md.
 //
-//   npm run bench -- explain [--case NAME]... [--repeat 3] [--budget 60s] [--list]
-import { mkdtempSync, rmSync } from 'node:fs';
+//   npm run bench -- explain [--case NAME]... [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from '../bare.js';
-import { machine } from '../machine.js';
+import { machine, machineName } from '../machine.js';
 import { Results } from '../results.js';
 import { frameworkVersions } from '../stack/runtimes.js';
 import { cases, notMade } from './cases.js';
@@ -26,6 +26,7 @@ function options(args) {
     case: { type: 'string', multiple: true },
     repeat: { type: 'string', default: '3' },
     budget: { type: 'string', default: '60s' },
+    add: { type: 'string', multiple: true, default: [] },
     list: { type: 'boolean', default: false },
   };
   let values;
@@ -35,11 +36,20 @@ function options(args) {
     usage(error.message);
   }
   const repeat = Number(values.repeat);
-  if (!Number.isInteger(repeat) || repeat < 1)
-    usage(`--repeat ${values.repeat}: a whole number from 1`);
+  // With results of earlier runs none may be wanted.
+  const least = values.add.length > 0 ? 0 : 1;
+  if (!Number.isInteger(repeat) || repeat < least)
+    usage(`--repeat ${values.repeat}: a whole number from ${least}`);
   const budget = /^(\d+)s?$/.exec(values.budget);
   if (!budget) usage(`--budget ${values.budget}: seconds, like 60s`);
-  return { repeat, budgetSeconds: Number(budget[1]), chosen: values.case ?? [], list: values.list };
+  const earlier = values.add.map(earlierRun);
+  return {
+    repeat,
+    budgetSeconds: Number(budget[1]),
+    chosen: values.case ?? [],
+    list: values.list,
+    earlier,
+  };
 }
 
 function chosenCases(names) {
@@ -58,21 +68,47 @@ function list(benches) {
   for (const [limit, why] of Object.entries(notMade)) console.log(`not made: ${limit}: ${why}`);
 }
 
+/** What an earlier run has left in its folder. */
+function earlierRun(folder) {
+  let run;
+  try {
+    run = JSON.parse(readFileSync(join(folder, 'raw.json'), 'utf8'));
+  } catch (error) {
+    usage(`--add ${folder}: ${error.message}; a folder of results`);
+  }
+  const here = machineName(machine());
+  if (run.suite !== 'explain' || machineName(run.machine) !== here)
+    usage(
+      `--add ${folder}: results of ${run.suite} on ${machineName(run.machine)}; explain on ${here}`,
+    );
+  return run;
+}
+
 /** Runs a case so often as asked for; `{ bench, trials }` or `{ bench, skipped }`. */
 async function runCase(bench, context) {
   const skipped = lacking(bench.surroundings ?? {});
   if (skipped) return { bench, skipped };
-  const trials = [];
+  const trials = context.earlier.flatMap(({ cases }) => cases[bench.name]?.trials ?? []);
   for (let number = 1; number <= context.repeat; number++) {
     context.progress(`${bench.name} ${number}/${context.repeat}`);
     trials.push(await trial(bench, context));
   }
-  return { bench, trials };
+  return trials.length > 0 ? { bench, trials } : { bench, skipped: 'not run yet' };
+}
+
+/** The cases in the folder's name, as long as they are few. */
+function folderName(chosen) {
+  return chosen.length > 3 ? `explain-${chosen.length}-cases` : ['explain', ...chosen].join('-');
+}
+
+/** An earlier run, whose trials are among the results. */
+function before({ runs, machine: { commit, loadAverage } }) {
+  return `Before, at commit ${commit} and load average ${loadAverage.toFixed(2)}: ${runs}`;
 }
 
 /** Runs the suite with the arguments behind its name. */
 export async function main(args) {
-  const { repeat, budgetSeconds, chosen, list: listed } = options(args);
+  const { repeat, budgetSeconds, chosen, list: listed, earlier } = options(args);
   const benches = chosenCases(chosen);
   if (listed) return list(benches);
   if (benches.some(({ service }) => service === 'bare')) buildNative();
@@ -80,12 +116,15 @@ export async function main(args) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
-  const context = { cli: ownCli, repeat, budgetSeconds, directory, progress };
-  const written = new Results(['explain', ...chosen].join('-'), {
+  const context = { cli: ownCli, repeat, budgetSeconds, directory, progress, earlier };
+  const written = new Results(folderName(chosen), {
     suite: 'explain',
     machine: machine(),
     versions: frameworkVersions(),
-    runs: `Each case ${repeat} times, explain with ${budgetSeconds} s`,
+    runs: [
+      `Each case ${repeat} times, explain with ${budgetSeconds} s`,
+      ...earlier.map(before),
+    ].join('. '),
     reading: 'What the words mean is in BENCHMARKING.md, "Explain".',
   });
   const results = [];

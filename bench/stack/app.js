@@ -13,12 +13,12 @@ const END_LIMIT_MS = 5_000;
  * Starts the application `app` with the words `argv` before it; `tls` is a certificate's pair of files. `stop()` gives
  * `{ served }`: what Millrace says of who served what, or null.
  */
-export async function startApp({ argv, app, cores, directory, tls }) {
+export async function startApp({ argv, app, cores, directory, tls, env: own }) {
   const statsFile = join(directory, 'stats');
   rmSync(statsFile, { force: true });
   const path = fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
   const files = tls ? [tls.cert, tls.key] : [];
-  const env = { ...process.env, NODE_ENV: 'production', MILLRACE_STATS_FILE: statsFile };
+  const env = { ...process.env, ...own, NODE_ENV: 'production', MILLRACE_STATS_FILE: statsFile };
   const child = start([...argv, path, ...files], cores, { env });
   const stderr = collect(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -66,12 +66,15 @@ async function exitWithin(child, limitMs) {
   clearTimeout(timer);
 }
 
-/** The sum of the lines that the processes of a server left: `{ native, handedOver, reasons }`, of requests. */
+/**
+ * The sum of the lines that the processes of a server left: `{ native, handedOver, reasons }`, of requests; those that the
+ * cache answered are native.
+ */
 export function served(text) {
   const sum = { native: 0, handedOver: 0, reasons: {} };
   for (const line of text.split('\n').filter(Boolean)) {
     const { requests, reasons = {} } = JSON.parse(line);
-    sum.native += requests.native;
+    sum.native += requests.native + (requests.cached ?? 0);
     sum.handedOver += requests.handedOver;
     for (const [why, count] of Object.entries(reasons)) {
       sum.reasons[why] = (sum.reasons[why] ?? 0) + count;

@@ -36,6 +36,14 @@ const tls = [
   columns: mode === 'keep-alive' ? [] : ['resumed'],
 }));
 
+/** The output cache beside the peers that answer without an application. */
+const cached = { ...serving, tools: ['node', 'millrace', 'cached', 'nginx', 'proxy_cache'] };
+const cachedBars = (factor) => [
+  { row: 'cached', than: 'node', atLeast: factor },
+  { row: 'cached', than: 'nginx', atLeast: 1 },
+  { row: 'cached', than: 'proxy_cache', atLeast: 1 },
+];
+
 export const stack = [
   {
     ...withNginx,
@@ -98,6 +106,28 @@ export const stack = [
   },
   ...frameworks,
   ...tls,
+  {
+    ...cached,
+    name: 'cache',
+    question: 'The hello world out of the output cache, on 50 connections that stay?',
+    load: { app: 'hello', connections: 50 },
+    bars: cachedBars(4),
+  },
+  {
+    ...cached,
+    name: 'cache-pipelining-16',
+    question: 'The same with 16 requests in flight on each connection?',
+    load: { app: 'hello', connections: 50, pipelining: 16 },
+    bars: cachedBars(13),
+  },
+  {
+    ...serving,
+    name: 'cache-busy',
+    question: 'Latency of hits at 1000 a second, while the event loop computes for 500 ms at once?',
+    load: { app: 'busy', connections: 50, rate: 1000, poisson: true, seconds: 5 },
+    tools: ['node', 'millrace', 'cached'],
+    bars: [{ row: 'cached', than: 'node', metric: 'p99Ms', atMost: 0.01 }],
+  },
   {
     name: 'idle',
     kind: 'idle',

@@ -21,8 +21,19 @@ export function findRuntimes({ node = process.execPath, register }) {
       version: register ? `${version} with ${basename(register)}` : 'of this checkout',
       server: app(node, '--import', register ?? ownRegister),
     },
+    cached: version && {
+      version: 'millrace with its output cache on',
+      server: (load) => ({
+        ...app(node, '--import', register ?? ownRegister)(load),
+        env: { MILLRACE_CACHE_DURATION: '3600' },
+      }),
+    },
     bun: bun && { version: versionOf(bun), server: app(bun) },
     nginx: onPath('nginx') && { version: nginxVersion(), server: nginx },
+    proxy_cache: onPath('nginx') && {
+      version: `nginx ${nginxVersion()}`,
+      server: (load) => ({ ...nginx(load), cached: true }),
+    },
   };
   return new Map(Object.entries(runtimes).filter(([, found]) => found));
 }

@@ -63,6 +63,7 @@ export function summarize(bench, { runs, failures, rate }) {
   const columns = [
     ...compared('requests/s', 'requestsPerSecond', count),
     ...compared('p95 ms', 'p95Ms', (ms) => ms.toPrecision(3)),
+    ['p99 ms', (own) => median(own.map((one) => one.p99Ms)).toPrecision(3)],
     ...compared('CPU µs/request', 'cpuUsPerRequest', (us) => us.toPrecision(3)),
     ['server busy', (own) => share(median(own.map((one) => one.serverBusy)))],
     ['client busy', (own) => share(median(own.map((one) => one.generatorBusy)))],

@@ -45,15 +45,6 @@ export const waiting = [
     remedy: { change: '16 threads', env: { UV_THREADPOOL_SIZE: '16' } },
   },
   {
-    name: 'journal',
-    flags: closed,
-    expected: ['disk'],
-    partly: ['threadpool', 'serialized'],
-    because:
-      'each answer waits until its record is on the disk; without that there are some three times as many',
-    remedy: { change: 'no fsync', env },
-  },
-  {
     name: 'agent',
     flags: closed,
     expected: ['outbound-pool'],

@@ -29,9 +29,7 @@ function nearest(wanted) {
 
 const sign = (word) => createHash('sha256').update(form).update(word).digest('hex');
 
-const known = process.env.REMEDY === '1' ? nearest('recieve-42') : null;
-
 const server = createServer((_request, response) => {
-  response.end(sign(known ?? nearest('recieve-42')));
+  response.end(sign(nearest('recieve-42')));
 });
 server.listen(process.env.PORT ?? 0, '127.0.0.1');

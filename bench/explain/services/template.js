@@ -7,9 +7,7 @@ const rows = Array.from({ length: 1000 }, (_, i) => ({
 }));
 const ESCAPES = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
 const escaped = (text) => text.replace(/[<>&"]/g, (char) => ESCAPES[char]);
-const beforehand = process.env.REMEDY === '1';
-if (beforehand) for (const row of rows) [row.name, row.city] = [row.name, row.city].map(escaped);
-const cell = (text) => `<td>${beforehand ? text : escaped(text)}</td>`;
+const cell = (text) => `<td>${escaped(text)}</td>`;
 const rendered = ({ name, city }) => `<tr>${cell(name)}${cell(city)}</tr>`;
 const page = () => `<table>${rows.map(rendered).join('\n')}</table>`;
 
