@@ -16,7 +16,7 @@ const before = GENERATED.map(contents);
 const failed = [];
 
 await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
-await check('Biome', tool('biome'), ['ci', '--colors=off']);
+await check('Biome', tool('biome'), ['ci', '--error-on-warnings', '--colors=off']);
 await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 await check('build', node, ['scripts/build.js']);
 await check('reference pages', node, ['scripts/reference.js']);
