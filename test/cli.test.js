@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { ownerOfPort } from '../dist/process/listening.js';
 import { referencePage, stackPage } from '../scripts/reference.js';
-import { isResult } from './result-schema.js';
+import { isResult } from './schemas.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
