@@ -282,6 +282,18 @@ export interface NativeIdentity {
   key: Uint8Array
 }
 
+/** What came of joining. */
+export interface NativeJoined {
+  /** For [`stack_share`] or [`stack_abandon`], one of which has to follow. */
+  ticket: number
+  /** What to listen with, now the caller's; missing: nobody shares the address yet. */
+  fd?: number
+  /** Why it failed: the system's name for that; the rest is missing then. */
+  code?: string
+  /** The same in words. */
+  message?: string
+}
+
 /** The generator's own lateness. */
 export interface NativeLateness {
   /** Median. */
@@ -422,6 +434,20 @@ export interface NativePlan {
   seed: number
 }
 
+/** A URL prefix, taken apart. */
+export interface NativePrefix {
+  /** What is wrong with it; the rest is missing then. */
+  error?: string
+  /** As it is known to others. */
+  text: string
+  /** https. */
+  secure: boolean
+  /** Where to listen; missing: everywhere. */
+  address?: string
+  /** Port. */
+  port: number
+}
+
 /** A connection that was given away. */
 export interface NativeReleased {
   /** Its descriptor, now the caller's. */
@@ -502,6 +528,14 @@ export interface NativeSettings {
   screens: boolean
   /** The output cache; missing: off. */
   cache?: NativeCacheSettings
+}
+
+/** What became of what was not for a server that shares its port. */
+export interface NativeSharing {
+  /** Connections that were given to others. */
+  moved: number
+  /** Requests that nobody has. */
+  unowned: number
 }
 
 /** Connections that are slower than they have to be. */
@@ -599,6 +633,9 @@ export interface NativeWorker {
 /** A self-signed certificate for these host names and addresses (ECDSA P-256), made on the spot. */
 export declare function selfSignedCertificate(names: Array<string>): NativeCertificate
 
+/** Leaves what was joined and not shared. */
+export declare function stackAbandon(ticket: number): void
+
 /** Both ends of a connection. */
 export declare function stackAddresses(connection: number): NativeAddresses
 
@@ -659,14 +696,23 @@ export declare function stackIdle(server: number): Array<number>
 /** Milliseconds since a connection became idle; missing: it is not. */
 export declare function stackIdleFor(connection: number): number | null
 
+/** Joins those who share the address of a prefix, who meet in this directory. */
+export declare function stackJoin(base: string, prefix: string): Promise<NativeJoined>
+
 /** Connections whose request takes too long to arrive; 0: no limit. */
 export declare function stackLate(server: number, headMs: number, wholeMs: number): Array<number>
 
 /** Accepts for a server from a listening socket, whose descriptor is duplicated; gives the listener's number. */
 export declare function stackListen(server: number, fd: number): number
 
+/** Whether a request belongs to a server that shares its port. */
+export declare function stackOwns(server: number, target: Uint8Array, host: Uint8Array): boolean
+
 /** Stops or resumes reading. */
 export declare function stackPause(connection: number, paused: boolean): void
+
+/** Takes a URL prefix apart. */
+export declare function stackPrefix(text: string): NativePrefix
 
 /** Takes an upgrade for an ordinary request. */
 export declare function stackProceed(connection: number): void
@@ -695,6 +741,12 @@ export declare function stackSetKeepAlive(connection: number, on: boolean, after
 /** TCP's own settings; no effect where the socket is not TCP. */
 export declare function stackSetNoDelay(connection: number, on: boolean): void
 
+/** Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated. */
+export declare function stackShare(server: number, ticket: number, fd: number): void
+
+/** What became of what was not for a server. */
+export declare function stackSharing(server: number): NativeSharing
+
 /** Connections that send, or take, fewer bytes per second than this; 0: no limit. */
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow
 
@@ -706,3 +758,6 @@ export declare function stackStart(events: Int32Array, input: Uint8Array, output
 
 /** Receives requests, after an end of the handshake that was told alone. */
 export declare function stackStartRequests(connection: number): void
+
+/** Gives a server's prefix back. */
+export declare function stackUnshare(server: number): void

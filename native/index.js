@@ -773,11 +773,12 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackLate, stackListen, stackPause, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackSlow, stackStart, stackStartRequests } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackJoin, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
 export { selfSignedCertificate }
+export { stackAbandon }
 export { stackAddresses }
 export { stackAddServer }
 export { stackAdopt }
@@ -797,9 +798,12 @@ export { stackFatal }
 export { stackFunctions }
 export { stackIdle }
 export { stackIdleFor }
+export { stackJoin }
 export { stackLate }
 export { stackListen }
+export { stackOwns }
 export { stackPause }
+export { stackPrefix }
 export { stackProceed }
 export { stackProceedBehind }
 export { stackProceedRaw }
@@ -809,7 +813,10 @@ export { stackRelease }
 export { stackRemoveServer }
 export { stackSetKeepAlive }
 export { stackSetNoDelay }
+export { stackShare }
+export { stackSharing }
 export { stackSlow }
 export { stackStart }
 export { stackStartRequests }
+export { stackUnshare }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -6,6 +6,7 @@ import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
 import { flush } from './output.js';
 import type { HttpServer, NativeServer } from './server.js';
+import { MISDIRECTED, owns } from './sharing.js';
 import type { ServerSocket } from './socket.js';
 
 /**
@@ -94,24 +95,36 @@ export function countingFrom(server: HttpServer, requests: number): HttpServer {
 }
 
 interface Parser {
-  onIncoming: ((request: unknown, keepAlive: boolean) => number) | null;
+  onIncoming: ((request: http.IncomingMessage, keepAlive: boolean) => number) | null;
 }
 
 interface OrdinarySocket extends net.Socket {
   _server: net.Server;
   server: net.Server;
   parser: Parser | null;
+  _httpMessage?: object | null;
 }
 
-/** Counts the requests that Node's parser finds on this socket. */
-export function countRequests(home: NativeServer, socket: object): void {
-  const { parser } = socket as { parser: Parser | null };
+/** Counts the requests that Node's parser finds on this socket, and keeps away those of others. */
+export function countRequests(home: NativeServer, socket: net.Socket): void {
+  const { parser } = socket as OrdinarySocket;
   const onIncoming = parser?.onIncoming;
   if (!parser || !onIncoming) return;
   parser.onIncoming = (request, keepAlive) => {
+    if (home.isShared && !owns(home.id, request)) {
+      misdirected(socket as OrdinarySocket);
+      return 0;
+    }
     home.stats.requests.handedOver++;
     return onIncoming(request, keepAlive);
   };
+}
+
+/** Such a connection cannot move on: its client is to make another. */
+function misdirected(socket: OrdinarySocket): void {
+  // In the place of another response it would be that one.
+  if (socket._httpMessage) socket.destroy();
+  else socket.end(MISDIRECTED, () => socket.destroy());
 }
 
 /** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */

@@ -16,6 +16,7 @@ import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
 import { type HttpServer, NativeServer, type StackStats } from './server.js';
+import { isPrefix, listenShared, takeTicket } from './sharing.js';
 import { ServerSocket } from './socket.js';
 import { keepForStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
@@ -37,11 +38,13 @@ class ListeningHandle {
   #listener: number;
   #referenced = true;
 
-  constructor(home: NativeServer, handle: TcpHandle) {
+  /** `ticket`: of the shared address that the server is to have a part of. */
+  constructor(home: NativeServer, handle: TcpHandle, ticket?: number) {
     this.fd = handle.fd;
     this.#home = home;
     this.#name = {};
     handle.getsockname?.(this.#name);
+    if (ticket !== undefined) home.share(ticket, handle.fd);
     this.#listener = native.stackListen(home.id, handle.fd);
     reference(1);
     handle.close();
@@ -54,6 +57,7 @@ class ListeningHandle {
     if (this.#listener >= 0) {
       native.stackCloseListener(this.#listener);
       this.#listener = -1;
+      this.#home.unshare();
       if (this.#referenced) reference(-1);
       this.#home.unwatch();
     }
@@ -82,12 +86,14 @@ interface AcceptingHandle extends TcpHandle {
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
+  const ticket = handle ? takeTicket(server) : undefined;
   if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
   startReactor();
   const home = natives.get(server) ?? adopt(server);
   home.start();
-  if (cluster.isPrimary && handle.constructor.name === 'TCP' && handle.fd >= 0) {
-    server._handle = new ListeningHandle(home, handle);
+  const isOwn = cluster.isPrimary || ticket !== undefined;
+  if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
+    server._handle = new ListeningHandle(home, handle, ticket);
     if (server._unref) server.unref();
   } else {
     acceptFrom(home, handle);
@@ -134,8 +140,14 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
 
 /** What only Node's own code knows. */
 function isNodes(server: HttpServer): boolean {
-  if (server.insecureHTTPParser || server.blockList) return true;
-  return server.httpValidation === 'insecure' || server.httpValidation === 'relaxed';
+  return nodesOption(server) !== null;
+}
+
+function nodesOption(server: HttpServer): string | null {
+  if (server.insecureHTTPParser) return 'insecureHTTPParser';
+  if (server.blockList) return 'blockList';
+  const { httpValidation } = server;
+  return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
 }
 
 /** In place of Node's own listener: native connections need nothing, others go the usual way. */
@@ -156,6 +168,7 @@ const kInstalled = Symbol('millrace.installed');
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
+    listen(this: HttpServer, ...args: unknown[]): HttpServer;
     _emitCloseIfDrained(this: HttpServer): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
@@ -176,6 +189,14 @@ export function install(prototype: object): void {
       return natives.get(this)?.cache ?? none;
     },
   });
+  const { listen } = target;
+  target.listen = function (...args) {
+    if (!isPrefix(args)) return listen.apply(this, args);
+    const option = nodesOption(this);
+    const impediment = option && `the option ${option} is served by Node's own stack`;
+    listenShared(this, args, isSecure(this), impediment);
+    return this;
+  };
   if (isOff) return;
   installCacheDuration();
   installHead();

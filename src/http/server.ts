@@ -36,6 +36,8 @@ export interface StackStats {
     native: number;
     /** So far, served by Node's own code. */
     handedOver: number;
+    /** So far, given to whom their requests belong, where the port is shared. */
+    moved: number;
   };
   requests: {
     /** Now: begun and not yet answered to the end, on native connections. */
@@ -46,6 +48,8 @@ export interface StackStats {
     cached: number;
     /** So far, on connections that were handed over. */
     handedOver: number;
+    /** So far, answered 404 or 503 since nobody has their URL, where the port is shared. */
+    unowned: number;
   };
   /** Connections handed over, by reason. */
   reasons: Record<string, number>;
@@ -59,8 +63,8 @@ export interface StackStats {
 
 /** What is counted as it happens; the rest is known anyway. */
 type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
-  connections: Omit<StackStats['connections'], 'open'>;
-  requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached'>;
+  connections: Omit<StackStats['connections'], 'open' | 'moved'>;
+  requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
 };
 
 /** The native side of one `http.Server`. */
@@ -96,8 +100,11 @@ export class NativeServer {
   readonly optimizeEmpty: boolean;
   #settings = '';
   #screened = false;
-  /** Hits of the caches that went with the server's numbers in the reactor. */
+  /** What went with the server's earlier numbers in the reactor. */
   #cached = 0;
+  #shared = { moved: 0, unowned: 0 };
+  /** It shares its port with others, and so has a part of its requests only. */
+  isShared = false;
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
   #unreferenced = new WeakSet<ServerSocket>();
@@ -137,6 +144,8 @@ export class NativeServer {
     if (this.id < 0) return;
     servers[this.id] = null;
     this.#cached = this.#hits();
+    this.#shared = this.#sharing();
+    this.isShared = false;
     wantCompanion(this, false);
     offerControl(this, false);
     native.stackRemoveServer(this.id);
@@ -186,7 +195,8 @@ export class NativeServer {
     this.tellsCache = cache?.status === true;
     this.#screened = this.screens;
     if (this.id < 0) return;
-    wantCompanion(this, cache?.whileBusy === true);
+    // Others' connections go on to them, however busy this process is.
+    wantCompanion(this, this.isShared || cache?.whileBusy === true);
     offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
@@ -215,14 +225,16 @@ export class NativeServer {
   /** What `server.stats()` gives. */
   count(): StackStats {
     const { stats } = this;
+    const { moved, unowned } = this.#sharing();
     return {
       ...stats,
-      connections: { open: this.connections.size, ...stats.connections },
+      connections: { open: this.connections.size, ...stats.connections, moved },
       requests: {
         inFlight: this.inFlight,
         native: this.requests,
         cached: this.#hits(),
         ...stats.requests,
+        unowned,
       },
       reasons: { ...stats.reasons },
     };
@@ -231,6 +243,25 @@ export class NativeServer {
   /** Requests answered from the cache, since the server first listened. */
   #hits(): number {
     return this.#cached + (this.caches ? (this.cache.stats()?.hits ?? 0) : 0);
+  }
+
+  #sharing(): { moved: number; unowned: number } {
+    const { moved, unowned } = this.#shared;
+    if (!this.isShared) return { moved, unowned };
+    const now = native.stackSharing(this.id);
+    return { moved: moved + now.moved, unowned: unowned + now.unowned };
+  }
+
+  /** Joins those who share a port; `ticket` is of `stackJoin`, `fd` what they listen with. */
+  share(ticket: number, fd: number): void {
+    native.stackShare(this.id, ticket, fd);
+    this.isShared = true;
+    this.configure();
+  }
+
+  /** Others may have its prefix; what it has begun it ends. */
+  unshare(): void {
+    if (this.isShared) native.stackUnshare(this.id);
   }
 
   #rate(): void {
@@ -267,7 +298,7 @@ export class NativeServer {
     const whole = positive(this.server.requestTimeout);
     if (!head && !whole) return;
     for (const id of native.stackLate(this.id, head, whole)) {
-      const socket = sockets[id];
+      const socket = sockets[id] ?? this.open(id);
       if (socket) this.onError(socket, requestTimeoutError());
     }
   }

@@ -89,13 +89,18 @@ impl Socket {
         }
     }
 
-    /// Leaves the loop in which it is registered, and gives the descriptor away.
+    /// Leaves the loop in which it is registered.
+    pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => registry.deregister(stream),
+            Self::Unix(stream) => registry.deregister(stream),
+        }
+    }
+
+    /// The same, and gives the descriptor away.
     pub fn release(mut self, registry: Option<&Registry>) -> io::Result<OwnedFd> {
         if let Some(registry) = registry {
-            match &mut self {
-                Self::Tcp(stream) => registry.deregister(stream)?,
-                Self::Unix(stream) => registry.deregister(stream)?,
-            }
+            self.deregister(registry)?;
         }
         Ok(match self {
             Self::Tcp(stream) => stream.into(),

@@ -10,4 +10,5 @@ mod outcome;
 mod plan;
 mod run;
 mod secure;
+mod sharing;
 mod stack;

@@ -168,7 +168,7 @@ pub(crate) fn positive(ms: f64) -> Option<Duration> {
     (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten()
 }
 
-fn duplicate(fd: i32) -> Result<OwnedFd> {
+pub(crate) fn duplicate(fd: i32) -> Result<OwnedFd> {
     if fd < 0 {
         return Err(Error::from_reason(format!("{fd} is not a descriptor")));
     }
@@ -177,7 +177,7 @@ fn duplicate(fd: i32) -> Result<OwnedFd> {
     borrowed.try_clone_to_owned().map_err(system_error)
 }
 
-fn system_error(error: std::io::Error) -> Error {
+pub(crate) fn system_error(error: std::io::Error) -> Error {
     Error::from_reason(error.to_string())
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Waiting {
     Room,
     /// The response to another request may be for it as well.
     Flight(Flight),
+    /// It is another process's, and what came before is not answered and sent.
+    Owner,
 }
 
 /// What becomes of a request.

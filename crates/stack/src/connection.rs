@@ -1,5 +1,6 @@
 //! One connection: what it has received, and where it stands in that.
 
+mod owner;
 mod rates;
 mod sending;
 
@@ -10,12 +11,15 @@ use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, Re
 use millrace_net::Nanos;
 use millrace_net::stream::Socket;
 
+use owner::Found;
+
 use crate::batch::{Batch, Doubt, Kind, flag};
 use crate::caching::{Consulted, Waiting};
 use crate::channel::Channel;
 use crate::following::{Following, Interest};
 use crate::server::Server;
 use crate::settings::HeadLimits;
+use crate::sharing::Owner;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
@@ -25,8 +29,8 @@ const READS: usize = 4;
 const MAX_NAME: usize = 256;
 /// A request's flags have the number of its fields above them.
 const FIELDS_SHIFT: usize = 8;
-/// Events of one request at most, beside its body's: a head, its end, the end of the stream.
-pub(crate) const EVENTS: usize = 4;
+/// Events of one request at most, beside its body's: its connection, a head, its end, the end of the stream.
+pub(crate) const EVENTS: usize = 5;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +62,8 @@ pub(crate) enum Flow {
     Broken(i32),
     /// There is something to tell, and nobody to be told.
     Parked,
+    /// The next request is another's: see [`Connection::leaving`].
+    Leaves,
 }
 
 /// What has happened in turns in which nobody could be told.
@@ -151,6 +157,16 @@ pub(crate) struct Connection {
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
     pub(crate) server_name: Option<Box<str>>,
     pub(crate) certified: bool,
+    /// The caller has not been told of it: its first request may be another's.
+    pub(crate) unopened: bool,
+    /// Whom the next request belongs to, as soon as the connection can go there.
+    pub(crate) leaving: Option<Owner>,
+    /// It has gone there; what is left is to be forgotten.
+    pub(crate) moved: bool,
+    /// It is where it belongs, so it is not given to others of the same prefix.
+    pub(crate) placed: bool,
+    /// How often it was given on since its last response.
+    pub(crate) hops: u8,
 }
 
 impl Connection {
@@ -208,6 +224,11 @@ impl Connection {
             following: None,
             server_name: None,
             certified: false,
+            unopened: false,
+            leaving: None,
+            moved: false,
+            placed: false,
+            hops: 0,
         }
     }
 
@@ -223,7 +244,8 @@ impl Connection {
     }
 
     fn stalled(&self) -> bool {
-        if self.gone || self.unseen || self.parked || self.waiting != Waiting::Nothing {
+        let is_elsewhere = self.gone || self.leaving.is_some();
+        if is_elsewhere || self.unseen || self.parked || self.waiting != Waiting::Nothing {
             return true;
         }
         match self.phase {
@@ -254,6 +276,11 @@ impl Connection {
         }
         let last = self.closes && self.in_flight == 0;
         match self.send_answers(server, last) {
+            // What kept it here has just left.
+            Ok(()) if self.waiting == Waiting::Owner && self.is_quiet(server) => {
+                self.waiting = Waiting::Nothing;
+                Flow::Again
+            }
             Ok(()) => flow,
             Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
         }
@@ -323,6 +350,9 @@ impl Connection {
                 self.told = taken;
                 batch.used = batch.used.max(taken);
             }
+            if self.leaving.is_some() {
+                return Flow::Leaves;
+            }
             if batch.silent && (eof || self.parked) {
                 // What was read and the end are found again.
                 self.readable |= eof;
@@ -339,6 +369,7 @@ impl Connection {
                     }
                 } else {
                     self.phase = Phase::Ended;
+                    self.open(id, batch);
                     batch.push(Kind::Eof, id, &[i32::from(middle)]);
                 }
                 return Flow::Idle;
@@ -368,7 +399,28 @@ impl Connection {
                         self.began = now;
                         self.arrived = (to - at) as u64;
                     }
-                    match self.parser.parse(&batch.bytes[at..to], limits) {
+                    let parsed = self.parser.parse(&batch.bytes[at..to], limits);
+                    if let Parsed::Complete(head) = &parsed
+                        && server.routes.is_some()
+                    {
+                        let start = at + head.start;
+                        match self.find_owner(
+                            server,
+                            &batch.bytes[start..start + head.length],
+                            head,
+                        ) {
+                            Found::Here => {}
+                            Found::Elsewhere => break,
+                            Found::Nobody { gone } => {
+                                if !self.decline(id, server, batch, head, gone) {
+                                    break;
+                                }
+                                at = start + head.length;
+                                continue;
+                            }
+                        }
+                    }
+                    match parsed {
                         Parsed::Partial => break,
                         Parsed::Unsure | Parsed::Complete(ReceivedHead { upgrade: true, .. })
                             if batch.silent =>
@@ -451,17 +503,31 @@ impl Connection {
 
     /// A request was answered from the cache.
     fn on_answered(&mut self, id: usize, batch: &mut Batch<'_>, head: &ReceivedHead) {
+        self.after_answer(id, batch, head.keep_alive);
+        self.next_head();
+    }
+
+    /// The connection has an answer that the caller knows nothing of.
+    pub(crate) fn after_answer(&mut self, id: usize, batch: &mut Batch<'_>, keep_alive: bool) {
         self.plain = false;
         self.answered = true;
-        self.closes = !head.keep_alive;
+        self.closes = !keep_alive;
         if self.closes {
             if batch.silent {
                 (self.parked, self.untold.answered_last) = (true, true);
             } else {
+                self.open(id, batch);
                 batch.push(Kind::Answered, id, &[]);
             }
         }
-        self.next_head();
+    }
+
+    /// Tells the caller of the connection, if it does not know it.
+    pub(crate) fn open(&mut self, id: usize, batch: &mut Batch<'_>) {
+        if !batch.silent && std::mem::take(&mut self.unopened) {
+            // In range: a handful of servers.
+            batch.push(Kind::Open, id, &[self.server as i32]);
+        }
     }
 
     fn request(
@@ -472,6 +538,7 @@ impl Connection {
         head: &ReceivedHead,
         interest: Interest,
     ) {
+        self.open(id, batch);
         let start = at + head.start;
         let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
@@ -515,7 +582,7 @@ impl Connection {
         self.next_head();
     }
 
-    fn next_head(&mut self) {
+    pub(crate) fn next_head(&mut self) {
         self.phase = if self.closes { Phase::Closed } else { Phase::Head };
         self.began = Nanos::NEVER;
         self.head_done = false;
@@ -529,6 +596,7 @@ impl Connection {
         doubt: Doubt,
         prelude: i32,
     ) -> usize {
+        self.open(id, batch);
         batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
         self.ask(batch, (at, to))
     }

@@ -11,7 +11,7 @@
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `caching`, `following`: which requests the cache answers, and what it learns from the responses to the others
-//!
+//! - [`sharing`]: one port for several processes
 //! - [`companion`]: a second thread, for as long as the first is busy
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
@@ -29,6 +29,7 @@ mod handshake;
 pub mod reactor;
 mod server;
 pub mod settings;
+pub mod sharing;
 
 pub use batch::Batch;
 pub use companion::{Companion, Shared};

@@ -6,6 +6,7 @@ mod caching;
 mod handshakes;
 mod inquiry;
 mod sending;
+mod sharing;
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use accepting::Accepting;
+use sharing::Sharing;
 
 use crate::batch::{Batch, Kind};
 use crate::caching::Waiting;
@@ -26,6 +28,10 @@ use crate::settings::Settings;
 
 /// Tokens from here on are listeners.
 const LISTENERS: usize = usize::MAX / 2;
+/// Tokens from here on are links to those who share a port.
+const LINKS: usize = LISTENERS + (usize::MAX >> 3);
+/// Tokens from here on are where those come to that join them.
+const DOORS: usize = LINKS + (usize::MAX >> 3);
 const WAKER: Token = Token(usize::MAX - 1);
 /// Events taken from the system at once.
 const READY: usize = 256;
@@ -80,6 +86,7 @@ pub struct Reactor {
     timers_changed: bool,
     /// Connections so far.
     serial: u32,
+    sharing: Sharing,
 }
 
 impl Reactor {
@@ -112,6 +119,7 @@ impl Reactor {
             woken: false,
             timers_changed: false,
             serial: 0,
+            sharing: Sharing::new(),
         })
     }
 
@@ -180,6 +188,7 @@ impl Reactor {
             for id in ids {
                 self.remove(id);
             }
+            self.drop_member(server);
             self.servers.try_remove(server);
         }
     }
@@ -194,6 +203,10 @@ impl Reactor {
         for event in &ready {
             let token = event.token().0;
             if event.token() == WAKER {
+                continue;
+            }
+            if token >= LINKS {
+                self.again(token);
                 continue;
             }
             if token >= LISTENERS {
@@ -225,7 +238,11 @@ impl Reactor {
     fn go_on(&mut self, batch: &mut Batch<'_>) {
         let again = std::mem::take(&mut self.again);
         for &id in &again {
-            if id >= LISTENERS {
+            if id >= DOORS {
+                self.on_door(id - DOORS);
+            } else if id >= LINKS {
+                self.on_link(id - LINKS);
+            } else if id >= LISTENERS {
                 self.accept(id - LISTENERS, batch);
             } else if let Some(connection) = self.connections.get_mut(id) {
                 connection.listed = false;
@@ -300,6 +317,7 @@ impl Reactor {
             Flow::Again => self.again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
             Flow::Parked => self.park(id),
+            Flow::Leaves => return self.leave(id, batch),
         }
         if let Some(connection) = self.connections.get_mut(id)
             && std::mem::take(&mut connection.owes_flush)
@@ -323,7 +341,7 @@ impl Reactor {
                 } else {
                     batch.push(Kind::Drained, id, &[]);
                 }
-                let waits = connection.waiting == Waiting::Room;
+                let waits = matches!(connection.waiting, Waiting::Room | Waiting::Owner);
                 if waits {
                     connection.waiting = Waiting::Nothing;
                 }
@@ -357,6 +375,10 @@ impl Reactor {
             connection.untold.broken = Some(number);
             self.park(id);
         } else if !std::mem::replace(&mut connection.gone, true) {
+            if connection.unopened {
+                self.gone.push(id);
+                return;
+            }
             batch.push(Kind::Closed, id, &[number]);
             self.gone.push(id);
         }
@@ -395,6 +417,7 @@ impl Reactor {
         let since = if waits { self.now } else { connection.idle_since };
         let at = since + limit;
         if at <= self.now {
+            connection.open(id, batch);
             batch.push(Kind::Idle, id, &[]);
         } else {
             connection.idle_timer = at;
@@ -446,6 +469,9 @@ impl Reactor {
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.moved {
+            return;
+        }
         connection.ending = true;
         if connection.queued() == 0 {
             self.end_output(id);
@@ -464,12 +490,15 @@ impl Reactor {
     /// Closes a connection at once; nothing more is told of it.
     pub fn close(&mut self, id: usize, reset: bool) {
         let Some(mut connection) = self.remove(id) else { return };
+        self.gone.retain(|&gone| gone != id);
+        if connection.moved {
+            return;
+        }
         connection.push(true);
         if reset {
             // Best effort: the connection is closed either way.
             connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
         }
-        self.gone.retain(|&gone| gone != id);
     }
 
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that

@@ -3,6 +3,7 @@
 use millrace_cache::{Cache, Mode};
 
 use crate::settings::Settings;
+use crate::sharing::Routes;
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -17,6 +18,12 @@ pub(crate) struct Server {
     kept: Vec<u8>,
     /// A timer is set for those who wait for another's response.
     pub(crate) timed: bool,
+    /// Who has which requests, where the port is shared.
+    pub(crate) routes: Option<Routes>,
+    /// Connections that were given to others.
+    pub(crate) moved: u64,
+    /// Requests that were answered since nobody has them.
+    pub(crate) unowned: u64,
 }
 
 /// The line of an answer behind which the connection ends (RFC 9112, section 9.6).
@@ -31,6 +38,9 @@ impl Server {
             answers: Vec::new(),
             lines: Vec::new(),
             timed: false,
+            routes: None,
+            moved: 0,
+            unowned: 0,
         }
     }
 

@@ -60,14 +60,15 @@ impl Reactor {
         Ok(id)
     }
 
-    fn add(
+    pub(super) fn add(
         &mut self,
         mut socket: Socket,
         peer: Option<SocketAddr>,
         server: usize,
         adopted: bool,
     ) -> io::Result<usize> {
-        let Server { settings, .. } = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
+        let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
+        let settings = &server_of.settings;
         if peer.is_some() {
             let options = socket.options();
             if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
@@ -77,6 +78,7 @@ impl Reactor {
                 options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
             }
         }
+        let is_shared = server_of.routes.is_some();
         let entry = self.connections.vacant_entry();
         let id = entry.key();
         let fresh = settings.tls.is_none() && !adopted;
@@ -104,6 +106,7 @@ impl Reactor {
         let connection = entry.insert(connection);
         connection.fresh = fresh;
         connection.unseen = fresh && settings.screens;
+        connection.unopened = fresh && is_shared && !settings.screens;
         Ok(id)
     }
 
@@ -150,7 +153,9 @@ impl Reactor {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
                     if let Ok(connection) = self.add(socket, peer, server, false) {
-                        if batch.silent {
+                        if self.connections[connection].unopened {
+                            // Told with the first of its requests that is for this server.
+                        } else if batch.silent {
                             self.connections[connection].untold.opened = true;
                             self.list_untold(connection);
                         } else {

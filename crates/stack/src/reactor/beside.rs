@@ -57,6 +57,7 @@ impl Reactor {
                 batch.push(Kind::Drained, id, &[]);
             }
             if untold.answered_last {
+                connection.open(id, batch);
                 batch.push(Kind::Answered, id, &[]);
             }
             match untold.broken {

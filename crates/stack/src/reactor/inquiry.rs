@@ -12,10 +12,10 @@ use crate::connection::Connection;
 const RATE_GRACE: Duration = Duration::from_secs(5);
 
 impl Reactor {
-    /// Connections of a server whose request has taken too long to arrive.
+    /// Connections of a server whose request has taken too long to arrive; the caller knows of all of these from now on.
     #[must_use]
     pub fn late(
-        &self,
+        &mut self,
         server: usize,
         head: Option<Duration>,
         whole: Option<Duration>,
@@ -30,8 +30,13 @@ impl Reactor {
                 && (!connection.head_done && over(connection.began, head)
                     || over(connection.began, whole))
         };
-        let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| late(connection)).map(|(id, _)| id).collect()
+        let all = self.connections.iter_mut().filter(|(_, c)| c.server == server);
+        let mut ids = Vec::new();
+        for (id, connection) in all.filter(|(_, connection)| late(connection)) {
+            connection.unopened = false;
+            ids.push(id);
+        }
+        ids
     }
 
     /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.

@@ -52,7 +52,8 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(Server { settings, .. }) = self.servers.get(connection.server) else { return };
         connection.in_flight = connection.in_flight.saturating_sub(done);
-        let has_turn = connection.waiting == Waiting::Turn && connection.in_flight == 0;
+        let waits = matches!(connection.waiting, Waiting::Turn | Waiting::Owner);
+        let has_turn = waits && connection.in_flight == 0;
         if has_turn {
             connection.waiting = Waiting::Nothing;
         }

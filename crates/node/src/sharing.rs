@@ -1,0 +1,159 @@
+//! Ports that processes share: how they are joined, off the JavaScript thread.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::fd::{IntoRawFd as _, OwnedFd};
+use std::path::PathBuf;
+
+use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
+use millrace_stack::sharing::prefix::UrlPrefix;
+use napi::bindgen_prelude::{AsyncTask, Uint8Array};
+use napi::{Env, Error, Result, Task};
+use napi_derive::napi;
+
+use crate::stack::{duplicate, system_error, with};
+
+thread_local! {
+    /// What was joined and is not shared yet, by ticket.
+    static JOINED: RefCell<HashMap<u32, Joined>> = RefCell::new(HashMap::new());
+}
+
+/// A URL prefix, taken apart.
+#[napi(object)]
+pub struct NativePrefix {
+    /// What is wrong with it; the rest is missing then.
+    pub error: Option<String>,
+    /// As it is known to others.
+    pub text: String,
+    /// https.
+    pub secure: bool,
+    /// Where to listen; missing: everywhere.
+    pub address: Option<String>,
+    /// Port.
+    pub port: u32,
+}
+
+/// Takes a URL prefix apart.
+#[napi]
+pub fn stack_prefix(text: String) -> NativePrefix {
+    match UrlPrefix::parse(&text) {
+        Ok(prefix) => NativePrefix {
+            error: None,
+            text: prefix.to_string(),
+            secure: prefix.is_secure(),
+            address: prefix.address().map(|address| address.to_string()),
+            port: prefix.port().into(),
+        },
+        Err(error) => NativePrefix {
+            error: Some(error.to_string()),
+            text,
+            secure: false,
+            address: None,
+            port: 0,
+        },
+    }
+}
+
+/// What came of joining.
+#[napi(object)]
+pub struct NativeJoined {
+    /// For [`stack_share`] or [`stack_abandon`], one of which has to follow.
+    pub ticket: u32,
+    /// What to listen with, now the caller's; missing: nobody shares the address yet.
+    pub fd: Option<i32>,
+    /// Why it failed: the system's name for that; the rest is missing then.
+    pub code: Option<String>,
+    /// The same in words.
+    pub message: Option<String>,
+}
+
+/// Joins those who share an address.
+pub struct Joining {
+    base: PathBuf,
+    prefix: UrlPrefix,
+    own: ReactorId,
+}
+
+impl Task for Joining {
+    type Output = std::result::Result<Joined, JoinError>;
+    type JsValue = NativeJoined;
+
+    fn compute(&mut self) -> Result<Self::Output> {
+        Ok(join(&self.base, self.prefix.clone(), self.own))
+    }
+
+    fn resolve(&mut self, _: Env, joined: Self::Output) -> Result<Self::JsValue> {
+        let mut joined = match joined {
+            Ok(joined) => joined,
+            Err(error) => {
+                let (code, message) = (Some(error.code().into()), Some(error.to_string()));
+                return Ok(NativeJoined { ticket: 0, fd: None, code, message });
+            }
+        };
+        let listener = match joined.take_listener() {
+            None => with(|reactor| reactor.shared_listener(joined.prefix()))?
+                .transpose()
+                .map_err(system_error)?,
+            listener => listener,
+        };
+        let ticket = JOINED.with_borrow_mut(|all| {
+            let ticket = (1..).find(|ticket| !all.contains_key(ticket)).unwrap_or_default();
+            all.insert(ticket, joined);
+            ticket
+        });
+        let fd = listener.map(OwnedFd::into_raw_fd);
+        Ok(NativeJoined { ticket, fd, code: None, message: None })
+    }
+}
+
+/// Joins those who share the address of a prefix, who meet in this directory.
+#[napi(ts_return_type = "Promise<NativeJoined>")]
+pub fn stack_join(base: String, prefix: String) -> Result<AsyncTask<Joining>> {
+    let prefix =
+        UrlPrefix::parse(&prefix).map_err(|error| Error::from_reason(error.to_string()))?;
+    let own = with(|reactor| reactor.id())?;
+    Ok(AsyncTask::new(Joining { base: base.into(), prefix, own }))
+}
+
+/// Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated.
+#[napi]
+pub fn stack_share(server: u32, ticket: u32, fd: i32) -> Result<()> {
+    let joined = JOINED.with_borrow_mut(|all| all.remove(&ticket));
+    let joined = joined.ok_or_else(|| Error::from_reason("nothing was joined"))?;
+    let listener = duplicate(fd)?;
+    with(|reactor| reactor.share(server as usize, joined, listener))?.map_err(system_error)
+}
+
+/// Leaves what was joined and not shared.
+#[napi]
+pub fn stack_abandon(ticket: u32) {
+    JOINED.with_borrow_mut(|all| all.remove(&ticket));
+}
+
+/// Gives a server's prefix back.
+#[napi]
+pub fn stack_unshare(server: u32) -> Result<()> {
+    with(|reactor| reactor.unshare(server as usize))
+}
+
+/// Whether a request belongs to a server that shares its port.
+#[napi]
+pub fn stack_owns(server: u32, target: Uint8Array, host: Uint8Array) -> Result<bool> {
+    with(|reactor| reactor.owns(server as usize, &target, &host))
+}
+
+/// What became of what was not for a server that shares its port.
+#[napi(object)]
+pub struct NativeSharing {
+    /// Connections that were given to others.
+    pub moved: f64,
+    /// Requests that nobody has.
+    pub unowned: f64,
+}
+
+/// What became of what was not for a server.
+#[napi]
+pub fn stack_sharing(server: u32) -> Result<NativeSharing> {
+    let (moved, unowned) = with(|reactor| reactor.shared(server as usize))?;
+    Ok(NativeSharing { moved: moved as f64, unowned: unowned as f64 })
+}

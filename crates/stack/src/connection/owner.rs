@@ -1,0 +1,141 @@
+//! Whom a connection's next request belongs to, where the port is shared.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use millrace_http::{BodyDecoder, Method, ReceivedHead, RequestFraming, field_lines};
+use mio::Registry;
+
+use super::{Connection, Phase};
+use crate::batch::Batch;
+use crate::caching::Waiting;
+use crate::channel::Channel;
+use crate::server::Server;
+use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It is this server's.
+    Here,
+    /// It is another's: the connection leaves, or waits until it can.
+    Elsewhere,
+    /// Nobody has it; `gone`: any more.
+    Nobody { gone: bool },
+}
+
+impl Connection {
+    /// Whom the request with this head belongs to.
+    pub(super) fn find_owner(
+        &mut self,
+        server: &mut Server,
+        bytes: &[u8],
+        head: &ReceivedHead,
+    ) -> Found {
+        let is_quiet = self.is_quiet(server);
+        let Some(routes) = &mut server.routes else { return Found::Here };
+        let mut fields = field_lines(&bytes[head.lines.0..head.lines.1]);
+        let host = fields.find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
+        let host = host.map_or(&b""[..], |(_, value)| value);
+        let (host, path) = host_and_path(&bytes[head.target.0..head.target.1], host);
+        let here = Owner::Server(self.server);
+        let place = match self.hops > MAX_HOPS {
+            // Those who gave it on do not agree whose it is.
+            true => Place::Gone,
+            false => routes.place(host, path, self.server, self.placed),
+        };
+        match place {
+            Place::To(owner) if owner == here => {
+                (self.placed, self.hops) = (true, 0);
+                Found::Here
+            }
+            Place::To(owner) if is_quiet => {
+                self.leaving = Some(owner);
+                Found::Elsewhere
+            }
+            // Its answer has its turn.
+            Place::Gone | Place::Nowhere if self.in_flight == 0 => {
+                Found::Nobody { gone: place == Place::Gone }
+            }
+            _ => {
+                self.waiting = Waiting::Owner;
+                Found::Elsewhere
+            }
+        }
+    }
+
+    /// All that was asked is answered, and has left.
+    pub(super) fn is_quiet(&self, server: &Server) -> bool {
+        self.in_flight == 0 && self.queued() == 0 && server.answers.is_empty()
+    }
+
+    /// Answers a request that nobody has. `false`: it has to wait for the caller.
+    pub(super) fn decline(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        batch: &mut Batch<'_>,
+        head: &ReceivedHead,
+        gone: bool,
+    ) -> bool {
+        let body = match head.framing {
+            RequestFraming::None | RequestFraming::Length(0) => None,
+            framing => Some(framing),
+        };
+        if batch.silent && body.is_some() {
+            self.parked = true;
+            return false;
+        }
+        // Whether a body follows that was not asked for yet, nobody knows (RFC 9110, section 10.1.1).
+        let keep_alive = head.keep_alive && !(head.expect && body.is_some());
+        let (line, text) = if gone { GONE } else { NOWHERE };
+        server.set_lines(keep_alive);
+        server.unowned += 1;
+        let Server { answers, lines, .. } = server;
+        for part in
+            [line, TYPE, lines, format!("Content-Length: {}\r\n\r\n", text.len()).as_bytes()]
+        {
+            answers.extend_from_slice(part);
+        }
+        if head.method != Method::Head {
+            answers.extend_from_slice(text);
+        }
+        self.after_answer(id, batch, keep_alive);
+        match body {
+            Some(framing) if keep_alive => {
+                // The caller hears of a body of no request, and lets it pass.
+                self.open(id, batch);
+                self.head_done = true;
+                self.phase = Phase::Body(BodyDecoder::new(framing));
+            }
+            _ => self.next_head(),
+        }
+        true
+    }
+
+    /// What another has received of it, if anything, comes first.
+    pub(crate) fn take_in(&mut self, bytes: Vec<u8>, hops: u8, placed: bool) {
+        self.input = bytes;
+        (self.hops, self.placed, self.unopened) = (hops, placed, true);
+    }
+
+    /// Gives the socket away, and what was read of it and not taken; what stays is to be forgotten.
+    pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
+        let Channel::Plain(socket) = &mut self.channel else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let given = socket.options().try_clone()?;
+        if !std::mem::take(&mut self.fresh) {
+            socket.deregister(registry)?;
+        }
+        self.moved = true;
+        Ok((given.into(), std::mem::take(&mut self.input)))
+    }
+}
+
+/// Whoever had the prefix has ended without giving it back.
+const GONE: (&[u8], &[u8]) =
+    (b"HTTP/1.1 503 Service Unavailable\r\n", b"The process that serves this URL is gone.\n");
+const NOWHERE: (&[u8], &[u8]) =
+    (b"HTTP/1.1 404 Not Found\r\n", b"No process serves this URL here.\n");
+const TYPE: &[u8] = b"Content-Type: text/plain\r\n";

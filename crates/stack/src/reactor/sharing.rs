@@ -1,0 +1,408 @@
+//! Ports that are shared with other processes: see [`crate::sharing`].
+
+use std::borrow::Cow;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use millrace_net::stream::Socket;
+use mio::{Interest, Token};
+use slab::Slab;
+
+use super::{DOORS, LINKS, Reactor};
+use crate::batch::Batch;
+use crate::sharing::joining::{Joined, ReactorId};
+use crate::sharing::{
+    Given, Ground, MAX_HOPS, Member, Message, Owner, Peer, Place, Taking, UrlPrefix, VERSION,
+    host_and_path,
+};
+
+/// Reads of one link before everything else has its turn.
+const READS: usize = 4;
+
+/// The shared addresses of one reactor.
+#[derive(Debug)]
+pub(super) struct Sharing {
+    id: ReactorId,
+    grounds: Slab<Ground>,
+    peers: Slab<Peer>,
+}
+
+/// What a peer has said.
+enum Said {
+    Hello { secure: bool },
+    Welcome { prefixes: Vec<UrlPrefix>, gone: Vec<(UrlPrefix, u32)> },
+    Added(UrlPrefix),
+    Removed(UrlPrefix),
+    Connection { serial: u32, taking: Taking },
+    Taken(u32),
+    Nonsense,
+}
+
+impl Sharing {
+    pub(super) fn new() -> Self {
+        use std::hash::{BuildHasher as _, Hasher as _};
+        // Its keys are the standard library's source of chance.
+        let chance = std::hash::RandomState::new().build_hasher().finish();
+        Self { id: ReactorId(chance), grounds: Slab::new(), peers: Slab::new() }
+    }
+}
+
+impl Reactor {
+    /// What tells this reactor from others.
+    #[must_use]
+    pub fn id(&self) -> ReactorId {
+        self.sharing.id
+    }
+
+    /// The socket that servers of this reactor share an address by, if they do.
+    #[must_use]
+    pub fn shared_listener(&self, prefix: &UrlPrefix) -> Option<io::Result<OwnedFd>> {
+        let ground = self.sharing.grounds.iter().find(|(_, ground)| ground.is_of(prefix));
+        ground.map(|(_, ground)| ground.listener.try_clone())
+    }
+
+    /// Lets a server share an address: from now on it has the requests for its prefix, and no others. `listener` is what all
+    /// of them accept from; the server listens to that already.
+    pub fn share(&mut self, server: usize, joined: Joined, listener: OwnedFd) -> io::Result<()> {
+        let prefix = joined.prefix().clone();
+        let known = self.sharing.grounds.iter().find(|(_, ground)| ground.is_of(&prefix));
+        let id = match known.map(|(id, _)| id) {
+            Some(id) => id,
+            None => self.open_ground(joined, listener)?,
+        };
+        let ground = &mut self.sharing.grounds[id];
+        ground.gone.retain(|(gone, _)| *gone != prefix);
+        ground.members.push(Member { server, prefix: prefix.clone(), accepts: true });
+        self.tell_peers(id, &Message::Added { prefix: Cow::Owned(prefix.to_string()) });
+        self.route(id);
+        Ok(())
+    }
+
+    fn open_ground(&mut self, joined: Joined, listener: OwnedFd) -> io::Result<usize> {
+        let Joined { prefix, door, others, .. } = joined;
+        let door = door.ok_or(io::ErrorKind::NotConnected)?;
+        let id = self.sharing.grounds.insert(Ground::new(&prefix, door, listener));
+        let ground = &mut self.sharing.grounds[id];
+        self.poll.registry().register(&mut ground.door, Token(DOORS + id), Interest::READABLE)?;
+        for mut other in others {
+            for gone in std::mem::take(&mut other.gone) {
+                if !self.sharing.grounds[id].gone.contains(&gone) {
+                    self.sharing.grounds[id].gone.push(gone);
+                }
+            }
+            self.add_peer(Peer::joined(other, id)?)?;
+        }
+        // Somebody may have come, or said something, before.
+        self.again(DOORS + id);
+        Ok(id)
+    }
+
+    fn add_peer(&mut self, peer: Peer) -> io::Result<()> {
+        let id = self.sharing.peers.insert(peer);
+        let socket = &mut self.sharing.peers[id].link.socket;
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(socket, Token(LINKS + id), both)?;
+        self.again(LINKS + id);
+        Ok(())
+    }
+
+    /// Gives back the prefix of a server: others may have it. Its last connections are served.
+    pub fn unshare(&mut self, server: usize) {
+        let grounds = self.sharing.grounds.iter_mut();
+        let mut members = grounds
+            .flat_map(|(id, ground)| ground.members.iter_mut().map(move |member| (id, member)));
+        let Some((id, member)) = members.find(|(_, it)| it.server == server && it.accepts) else {
+            return;
+        };
+        member.accepts = false;
+        let prefix = member.prefix.clone();
+        if !self.sharing.grounds[id].prefixes().any(|other| *other == prefix) {
+            self.tell_peers(id, &Message::Removed { prefix: Cow::Owned(prefix.to_string()) });
+        }
+        self.route(id);
+    }
+
+    /// A server is gone; with the last one of an address, so is our part in that.
+    pub(super) fn drop_member(&mut self, server: usize) {
+        self.unshare(server);
+        let of_it = |(id, ground): (usize, &Ground)| {
+            ground.members.iter().any(|member| member.server == server).then_some(id)
+        };
+        let Some(id) = self.sharing.grounds.iter().find_map(of_it) else { return };
+        let ground = &mut self.sharing.grounds[id];
+        ground.members.retain(|member| member.server != server);
+        if ground.members.is_empty() {
+            self.close_ground(id);
+        }
+    }
+
+    fn close_ground(&mut self, id: usize) {
+        let of_it = |(peer, it): (usize, &Peer)| (it.ground == id).then_some(peer);
+        let peers: Vec<usize> = self.sharing.peers.iter().filter_map(of_it).collect();
+        for peer in peers {
+            self.sharing.peers.remove(peer);
+        }
+        let mut ground = self.sharing.grounds.remove(id);
+        // Its descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
+        self.poll.registry().deregister(&mut ground.door).ok();
+    }
+
+    fn tell_peers(&mut self, ground: usize, message: &Message<'_>) {
+        for (_, peer) in self.sharing.peers.iter_mut().filter(|(_, peer)| peer.ground == ground) {
+            // One that is gone is found so when its link is read.
+            peer.link.send(message, None).ok();
+        }
+    }
+
+    /// Tells the servers of an address anew who answers what.
+    fn route(&mut self, ground: usize) {
+        let Sharing { grounds, peers, .. } = &self.sharing;
+        let Some(ground_of) = grounds.get(ground) else { return };
+        let routes = ground_of.routes(peers.iter().filter(|(_, peer)| peer.ground == ground));
+        for member in &ground_of.members {
+            if let Some(server) = self.servers.get_mut(member.server) {
+                server.routes = Some(routes.clone());
+            }
+        }
+    }
+
+    /// Whether a request belongs to a server.
+    pub fn owns(&mut self, server: usize, target: &[u8], host: &[u8]) -> bool {
+        let (host, path) = host_and_path(target, host);
+        let Some(routes) = self.servers.get_mut(server).and_then(|it| it.routes.as_mut()) else {
+            return true;
+        };
+        routes.place(host, path, server, true) == Place::To(Owner::Server(server))
+    }
+
+    /// How many connections of a server were given to others, and how many requests came to it that nobody has.
+    #[must_use]
+    pub fn shared(&self, server: usize) -> (u64, u64) {
+        self.servers.get(server).map_or((0, 0), |server| (server.moved, server.unowned))
+    }
+
+    /// Others that come to join.
+    pub(super) fn on_door(&mut self, id: usize) {
+        while let Some(ground) = self.sharing.grounds.get(id) {
+            match ground.door.accept() {
+                Ok((socket, _)) => {
+                    // One that is gone already, or for which there is no memory, tries again.
+                    if let Ok(peer) = Peer::new(socket, id) {
+                        self.add_peer(peer).ok();
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A link has something to say, or takes what it is told.
+    pub(super) fn on_link(&mut self, id: usize) {
+        let mut reads = 0;
+        loop {
+            let Some(peer) = self.sharing.peers.get_mut(id) else { return };
+            if peer.link.flush().is_err() {
+                return self.lose(id);
+            }
+            if peer.link.is_flushed() {
+                for taking in std::mem::take(&mut peer.taking) {
+                    self.take_in(id, taking);
+                }
+            }
+            if self.hear(id).is_err() {
+                return self.lose(id);
+            }
+            if reads == READS {
+                return self.again(LINKS + id);
+            }
+            reads += 1;
+            let Some(peer) = self.sharing.peers.get_mut(id) else { return };
+            match peer.link.receive() {
+                Ok(true) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => return self.lose(id),
+            }
+        }
+    }
+
+    /// Takes what a peer has said.
+    fn hear(&mut self, id: usize) -> io::Result<()> {
+        while let Some(peer) = self.sharing.peers.get_mut(id) {
+            let Some(said) = peer.link.next(Said::of)? else { return Ok(()) };
+            self.on_said(id, said)?;
+        }
+        Ok(())
+    }
+
+    fn on_said(&mut self, id: usize, said: Said) -> io::Result<()> {
+        let Sharing { grounds, peers, .. } = &mut self.sharing;
+        let Some(peer) = peers.get_mut(id) else { return Ok(()) };
+        let Some(ground) = grounds.get_mut(peer.ground) else { return Ok(()) };
+        match said {
+            Said::Hello { secure } => return self.welcome(id, secure),
+            Said::Welcome { prefixes, gone } => {
+                peer.prefixes = prefixes;
+                ground.gone.extend(gone);
+            }
+            Said::Added(prefix) => {
+                let held = ground.gone.iter().find(|(gone, _)| *gone == prefix);
+                if held.is_none_or(|&(_, user)| user == peer.user) {
+                    ground.gone.retain(|(gone, _)| *gone != prefix);
+                    peer.prefixes.push(prefix);
+                }
+            }
+            Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
+            Said::Connection { serial, taking } => {
+                peer.link.send(&Message::Taken { serial }, None)?;
+                if peer.link.is_flushed() {
+                    self.take_in(id, taking);
+                } else {
+                    peer.taking.push(taking);
+                }
+                return Ok(());
+            }
+            Said::Taken(serial) => {
+                peer.given.remove(&serial);
+                return Ok(());
+            }
+            Said::Nonsense => return Err(io::ErrorKind::InvalidData.into()),
+        }
+        let ground = peer.ground;
+        self.route(ground);
+        Ok(())
+    }
+
+    /// Somebody joins: it is told who has what, and given the listening socket.
+    fn welcome(&mut self, id: usize, secure: bool) -> io::Result<()> {
+        let Sharing { grounds, peers, .. } = &mut self.sharing;
+        let Some(peer) = peers.get_mut(id) else { return Ok(()) };
+        let Some(ground) = grounds.get(peer.ground) else { return Ok(()) };
+        let text = |prefix: &UrlPrefix| Cow::Owned(prefix.to_string());
+        let welcome = Message::Welcome {
+            version: VERSION,
+            secure: ground.secure,
+            prefixes: ground.prefixes().map(text).collect(),
+            gone: ground.gone.iter().map(|(prefix, user)| (*user, text(prefix))).collect(),
+        };
+        let listener = (secure == ground.secure).then(|| Arc::clone(&ground.listener));
+        peer.link.send(&welcome, listener)
+    }
+
+    /// A connection was given to us.
+    fn take_in(&mut self, peer: usize, taking: Taking) {
+        let ground =
+            self.sharing.peers.get(peer).and_then(|peer| self.sharing.grounds.get(peer.ground));
+        let member = ground.and_then(|ground| ground.members.first());
+        if let Some(server) = member.map(|member| member.server) {
+            // One whose peer is gone, or for which there is no room, is lost as others are that have been accepted.
+            self.put_in(server, taking, true).ok();
+        }
+    }
+
+    fn put_in(&mut self, server: usize, taking: Taking, placed: bool) -> io::Result<()> {
+        let (socket, peer) = Socket::from_fd(taking.socket)?;
+        let id = self.add(socket, peer, server, true)?;
+        self.connections[id].take_in(taking.bytes, taking.hops, placed);
+        self.wake(id);
+        Ok(())
+    }
+
+    /// A peer is gone: what it was given and has not taken goes elsewhere, and its prefixes are nobody's.
+    fn lose(&mut self, id: usize) {
+        let Some(mut peer) = self.sharing.peers.try_remove(id) else { return };
+        self.poll.registry().deregister(&mut peer.link.socket).ok();
+        let Peer { ground: at, user, prefixes, given, link, .. } = peer;
+        // What it holds of the sockets goes first.
+        drop(link);
+        let Some(ground) = self.sharing.grounds.get_mut(at) else { return };
+        for prefix in prefixes {
+            if !ground.gone.iter().any(|(gone, _)| *gone == prefix) {
+                ground.gone.push((prefix, user));
+            }
+        }
+        let server = ground.members.first().map(|member| member.server);
+        self.route(at);
+        for Given { socket, hops, bytes } in given.into_values() {
+            if let (Some(server), Some(socket)) = (server, Arc::into_inner(socket)) {
+                self.put_in(server, Taking { socket, hops, bytes }, false).ok();
+            }
+        }
+    }
+
+    /// A connection goes to whom its next request belongs to.
+    pub(super) fn leave(&mut self, id: usize, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(owner) = connection.leaving.take() else { return };
+        if let Owner::Server(server) = owner
+            && connection.unopened
+        {
+            connection.server = server;
+            return self.again(id);
+        }
+        let hops = connection.hops;
+        let Ok((socket, bytes)) = self.give_away(id, batch) else {
+            return self.tell_closed(id, 0, batch);
+        };
+        match owner {
+            Owner::Server(server) => {
+                self.put_in(server, Taking { socket, hops, bytes }, true).ok();
+            }
+            Owner::Link(peer) => {
+                let given = Given { socket: Arc::new(socket), hops: hops.saturating_add(1), bytes };
+                match self.sharing.peers.get_mut(peer).map(|peer| peer.give(given)) {
+                    Some(Ok(())) => {}
+                    // It gets the connection back, too.
+                    _ => self.lose(peer),
+                }
+            }
+        }
+    }
+
+    /// Takes the socket out of a connection, and what was read of it and not taken.
+    fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<(OwnedFd, Vec<u8>)> {
+        let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
+        if let Some(server) = self.servers.get_mut(connection.server) {
+            server.moved += 1;
+        }
+        if connection.unopened {
+            let (socket, _, bytes) = self.release(id)?;
+            return Ok((socket, bytes));
+        }
+        let given = connection.give_away(self.poll.registry())?;
+        self.tell_closed(id, 0, batch);
+        Ok(given)
+    }
+}
+
+impl Said {
+    fn of(message: &Message<'_>, descriptor: Option<OwnedFd>) -> Self {
+        let prefix = |text: &Cow<'_, str>| UrlPrefix::parse(text).ok();
+        match message {
+            Message::Hello { version: VERSION, secure } => Self::Hello { secure: *secure },
+            Message::Welcome { version: VERSION, prefixes, gone, .. } => Self::Welcome {
+                prefixes: prefixes.iter().filter_map(prefix).collect(),
+                gone: gone.iter().filter_map(|(user, text)| Some((prefix(text)?, *user))).collect(),
+            },
+            Message::Added { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Added),
+            Message::Removed { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Removed),
+            Message::Connection { serial, hops, bytes } => match descriptor {
+                Some(socket) => Self::Connection {
+                    serial: *serial,
+                    taking: Taking {
+                        socket,
+                        hops: (*hops).min(MAX_HOPS + 1),
+                        bytes: bytes.to_vec(),
+                    },
+                },
+                None => Self::Nonsense,
+            },
+            Message::Taken { serial } => Self::Taken(*serial),
+            // Of another version: it finds that by itself, as soon as it is answered.
+            Message::Hello { .. } => Self::Hello { secure: false },
+            Message::Welcome { .. } => Self::Nonsense,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! One port for several processes: each has its URL prefixes, and a connection goes to whom its next request belongs to.
+//!
+//! ```text
+//!   process A  http://*:80/a/  ── listening socket ──  process B  http://*:80/b/
+//!        └──────────────── link: prefixes, connections ────────────────┘
+//! ```
+//!
+//! All of them accept from the same socket, which whoever joins is given; so the port is open for as long as any of them
+//! lives, and there is nobody whose end the others would notice by more than its own prefixes. Who finds a request at the
+//! start of a connection's bytes that is not its own gives the connection away, with what was read, as soon as nothing of
+//! it is under way: order needs no further care, and from then on nobody stands between client and owner.
+//!
+//! - [`prefix`]: what a process asks for; `routes`: who answers a request
+//! - [`joining`]: how a process comes to the others
+//! - `link`, `message`: what they say to each other
+//! - `ground`: an address as one of them sees it
+
+mod ground;
+pub mod joining;
+mod link;
+mod message;
+pub mod prefix;
+mod routes;
+
+pub(crate) use ground::{Given, Ground, Member, Peer, Taking};
+pub(crate) use message::{Message, VERSION};
+pub use prefix::UrlPrefix;
+pub(crate) use prefix::host_and_path;
+pub(crate) use routes::{Owner, Place, Routes};
+
+/// How often a connection is given on without an answer: more often, those who give it do not agree.
+pub(crate) const MAX_HOPS: u8 = 8;

@@ -1,0 +1,138 @@
+//! A shared address, as one of those sees it who share it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use mio::net::{UnixListener, UnixStream};
+
+use super::joining::{Door, DoorFile, Other};
+use super::link::{self, Link};
+use super::message::Message;
+use super::prefix::UrlPrefix;
+use super::routes::{Owner, Routes};
+
+/// A shared address.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) port: u16,
+    pub(crate) secure: bool,
+    /// Where others come to that join.
+    pub(crate) door: UnixListener,
+    _file: DoorFile,
+    /// What they are given.
+    pub(crate) listener: Arc<OwnedFd>,
+    pub(crate) members: Vec<Member>,
+    /// Prefixes that nobody has any more who had not given them back, with their users.
+    pub(crate) gone: Vec<(UrlPrefix, u32)>,
+}
+
+/// A server of this reactor.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) server: usize,
+    pub(crate) prefix: UrlPrefix,
+    /// It has not given its prefix back; else its last connections are being served.
+    pub(crate) accepts: bool,
+}
+
+/// One of the others.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) link: Link<UnixStream>,
+    pub(crate) ground: usize,
+    pub(crate) user: u32,
+    pub(crate) prefixes: Vec<UrlPrefix>,
+    /// Connections that it was given and has not taken, by number.
+    pub(crate) given: BTreeMap<u32, Given>,
+    serial: u32,
+    /// Connections that it gave and that are not known to it as taken.
+    pub(crate) taking: Vec<Taking>,
+}
+
+/// A connection that was given away: kept until the other has it.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) socket: Arc<OwnedFd>,
+    pub(crate) hops: u8,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A connection that was given to us.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    pub(crate) socket: OwnedFd,
+    pub(crate) hops: u8,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Ground {
+    pub(crate) fn new(prefix: &UrlPrefix, door: Door, listener: OwnedFd) -> Self {
+        Self {
+            address: prefix.address(),
+            port: prefix.port(),
+            secure: prefix.is_secure(),
+            door: UnixListener::from_std(door.listener),
+            _file: door.file,
+            listener: Arc::new(listener),
+            members: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    /// Whether this is the address of a prefix.
+    pub(crate) fn is_of(&self, prefix: &UrlPrefix) -> bool {
+        (self.address, self.port) == (prefix.address(), prefix.port())
+    }
+
+    /// What its own servers have asked for.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = &UrlPrefix> {
+        self.members.iter().filter(|member| member.accepts).map(|member| &member.prefix)
+    }
+
+    /// Who answers what, with these others.
+    pub(crate) fn routes<'a>(&'a self, peers: impl Iterator<Item = (usize, &'a Peer)>) -> Routes {
+        let mut routes = Routes::default();
+        for member in self.members.iter().filter(|member| member.accepts) {
+            routes.add(&member.prefix, Some(Owner::Server(member.server)));
+        }
+        for (id, peer) in peers {
+            for prefix in &peer.prefixes {
+                routes.add(prefix, Some(Owner::Link(id)));
+            }
+        }
+        for (prefix, _) in &self.gone {
+            routes.add(prefix, None);
+        }
+        routes
+    }
+}
+
+impl Peer {
+    /// One that has come to our door.
+    pub(crate) fn new(socket: UnixStream, ground: usize) -> io::Result<Self> {
+        let user = link::user_of(&socket)?;
+        Ok(Self::of(Link::new(socket), ground, user, Vec::new()))
+    }
+
+    /// One whom we have joined.
+    pub(crate) fn joined(other: Other, ground: usize) -> io::Result<Self> {
+        Ok(Self::of(other.link.into_async()?, ground, other.user, other.prefixes))
+    }
+
+    fn of(link: Link<UnixStream>, ground: usize, user: u32, prefixes: Vec<UrlPrefix>) -> Self {
+        Self { link, ground, user, prefixes, given: BTreeMap::new(), serial: 0, taking: Vec::new() }
+    }
+
+    /// Gives it a connection.
+    pub(crate) fn give(&mut self, given: Given) -> io::Result<()> {
+        self.serial = self.serial.wrapping_add(1);
+        let Self { serial, .. } = *self;
+        let (socket, hops) = (Arc::clone(&given.socket), given.hops);
+        let given = self.given.entry(serial).or_insert(given);
+        self.link.send(&Message::Connection { serial, hops, bytes: &given.bytes }, Some(socket))
+    }
+}

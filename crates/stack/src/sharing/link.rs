@@ -1,0 +1,156 @@
+//! The way between two processes: messages, and descriptors with them.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::sync::Arc;
+
+use mio::net::UnixStream;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+use super::message::{self, Message};
+
+const READ: usize = 64 * 1024;
+/// Descriptors that come with one read: with each message one at most.
+const DESCRIPTORS: usize = 16;
+
+/// One end of a link. Neither blocking nor not: as its socket is.
+#[derive(Debug)]
+pub(crate) struct Link<S> {
+    pub(crate) socket: S,
+    input: Vec<u8>,
+    /// Descriptors that came, whose messages have not been taken.
+    descriptors: VecDeque<OwnedFd>,
+    output: VecDeque<Outgoing>,
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    sent: usize,
+    descriptor: Option<Arc<OwnedFd>>,
+}
+
+impl<S: std::os::fd::AsFd> Link<S> {
+    pub(crate) fn new(socket: S) -> Self {
+        Self { socket, input: Vec::new(), descriptors: VecDeque::new(), output: VecDeque::new() }
+    }
+
+    /// Says something; what the system does not take waits for [`Self::flush`].
+    pub(crate) fn send(
+        &mut self,
+        message: &Message<'_>,
+        descriptor: Option<Arc<OwnedFd>>,
+    ) -> io::Result<()> {
+        self.output.push_back(Outgoing { bytes: message.to_bytes(), sent: 0, descriptor });
+        self.flush()
+    }
+
+    /// Nothing waits to be said.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.output.is_empty()
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while let Some(next) = self.output.front_mut() {
+            match next.send(self.socket.as_fd()) {
+                Ok(()) if next.sent == next.bytes.len() => drop(self.output.pop_front()),
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what has come; `false`: the other end is gone.
+    pub(crate) fn receive(&mut self) -> io::Result<bool> {
+        let start = self.input.len();
+        self.input.resize(start + READ, 0);
+        let received = self.receive_at(start);
+        let count = *received.as_ref().unwrap_or(&0);
+        self.input.truncate(start + count);
+        Ok(received? > 0)
+    }
+
+    fn receive_at(&mut self, start: usize) -> io::Result<usize> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut into = [IoSliceMut::new(&mut self.input[start..])];
+        #[cfg(target_os = "linux")]
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        #[cfg(not(target_os = "linux"))]
+        let flags = RecvFlags::empty();
+        let message = recvmsg(self.socket.as_fd(), &mut into, &mut ancillary, flags)?;
+        for control in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = control {
+                self.descriptors.extend(descriptors);
+            }
+        }
+        Ok(message.bytes)
+    }
+
+    /// Calls `take` for the next message; `None`: there is none. A descriptor that came with it is taken by
+    /// [`Self::take_descriptor`].
+    pub(crate) fn next<R>(
+        &mut self,
+        take: impl FnOnce(&Message<'_>, Option<OwnedFd>) -> R,
+    ) -> io::Result<Option<R>> {
+        let malformed = |_| io::Error::from(io::ErrorKind::InvalidData);
+        let Some((message, length)) = message::read(&self.input).map_err(malformed)? else {
+            return Ok(None);
+        };
+        let with = matches!(message, Message::Connection { .. } | Message::Welcome { .. });
+        let descriptor = if with { self.descriptors.pop_front() } else { None };
+        let result = take(&message, descriptor);
+        self.input.drain(..length);
+        Ok(Some(result))
+    }
+}
+
+impl Outgoing {
+    fn send(&mut self, socket: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let descriptors = self.descriptor.as_ref().filter(|_| self.sent == 0);
+        let descriptors = descriptors.map(|descriptor| [descriptor.as_fd()]);
+        if let Some(descriptors) = &descriptors {
+            // There is room for one.
+            ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
+        let bytes = [IoSlice::new(&self.bytes[self.sent..])];
+        #[cfg(target_os = "linux")]
+        let flags = SendFlags::NOSIGNAL;
+        #[cfg(not(target_os = "linux"))]
+        let flags = SendFlags::empty();
+        self.sent += sendmsg(socket, &bytes, &mut ancillary, flags)?;
+        Ok(())
+    }
+}
+
+impl Link<StdStream> {
+    /// The same for a poll loop.
+    pub(crate) fn into_async(self) -> io::Result<Link<UnixStream>> {
+        let Self { socket, input, descriptors, output } = self;
+        socket.set_nonblocking(true)?;
+        Ok(Link { socket: UnixStream::from_std(socket), input, descriptors, output })
+    }
+}
+
+/// The user at the other end.
+#[cfg(target_os = "linux")]
+pub(crate) fn user_of(socket: impl std::os::fd::AsFd) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
+}
+
+/// The user at the other end: nobody else can reach the socket where the system does not tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn user_of(_: impl std::os::fd::AsFd) -> io::Result<u32> {
+    Ok(rustix::process::getuid().as_raw())
+}

@@ -1,0 +1,90 @@
+//! What processes that share a port say to each other.
+//!
+//! ```text
+//!   who joins        Hello ──>
+//!                          <── Welcome, with the listening socket
+//!                    Added ──>  as soon as it accepts; Removed when it does no more
+//!   either           Connection, with its socket ──>
+//!                          <── Taken, before anything of it is answered
+//! ```
+//!
+//! Each message is its length in four bytes, and its kind and fields as postcard has them. Whoever is gone without having
+//! said `Removed` has ended unasked.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// Changes with every change of what is said.
+pub(crate) const VERSION: u32 = 1;
+/// No message is longer: the bytes of one connection that were read and not taken, and room to spare.
+const MAX_LENGTH: usize = 1024 * 1024;
+const PREFIX: usize = 4;
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Message<'a> {
+    Hello {
+        version: u32,
+        secure: bool,
+    },
+    /// `prefixes`: of the one who says so. `gone`: of owners that are gone, with their users.
+    Welcome {
+        version: u32,
+        secure: bool,
+        prefixes: Vec<Cow<'a, str>>,
+        gone: Vec<(u32, Cow<'a, str>)>,
+    },
+    Added {
+        prefix: Cow<'a, str>,
+    },
+    Removed {
+        prefix: Cow<'a, str>,
+    },
+    /// A connection whose next request belongs to the other. `serial` is the sender's number for it, `hops` how often it
+    /// was given on since its last response, `bytes` what was read and not taken.
+    Connection {
+        serial: u32,
+        hops: u8,
+        bytes: &'a [u8],
+    },
+    /// The connection with this number is the other's now.
+    Taken {
+        serial: u32,
+    },
+}
+
+/// The other side does not keep to this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+impl Message<'_> {
+    /// Adds the message to bytes that leave.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; PREFIX]);
+        // Nothing of a message can fail to be written into memory.
+        let written = postcard::to_extend(self, std::mem::take(out));
+        *out = written.unwrap_or_default();
+        // In range: less than MAX_LENGTH by what connections keep.
+        let length = (out.len() - start - PREFIX) as u32;
+        out[start..start + PREFIX].copy_from_slice(&length.to_le_bytes());
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes);
+        bytes
+    }
+}
+
+/// The first message of these bytes, and how many it takes; `None`: it is not complete.
+pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Message<'_>, usize)>, Malformed> {
+    let Some((length, rest)) = bytes.split_first_chunk::<PREFIX>() else { return Ok(None) };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > MAX_LENGTH {
+        return Err(Malformed);
+    }
+    let Some(message) = rest.get(..length) else { return Ok(None) };
+    let (message, unused) = postcard::take_from_bytes(message).map_err(|_| Malformed)?;
+    if unused.is_empty() { Ok(Some((message, PREFIX + length))) } else { Err(Malformed) }
+}

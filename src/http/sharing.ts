@@ -1,0 +1,114 @@
+import { mkdirSync } from 'node:fs';
+import type http from 'node:http';
+import { join } from 'node:path';
+import { controlDirectory } from './control-protocol.js';
+import { native } from './native.js';
+import { isOff } from './off.js';
+import { startReactor } from './reactor.js';
+import type { HttpServer } from './server.js';
+
+/*
+ * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as ever, with a socket of its own or
+ * with the one that the others share; who has which requests is the reactor's to know.
+ */
+
+/** By server: what it has joined, until it listens. */
+const tickets = new WeakMap<http.Server, number>();
+const joining = new WeakSet<http.Server>();
+
+/** Whether these arguments of `listen` ask for a URL prefix. */
+export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
+  return typeof args[0] === 'string' && /^https?:\/\//i.test(args[0]);
+}
+
+/** What a server has joined that is about to listen. */
+export function takeTicket(server: http.Server): number | undefined {
+  const ticket = tickets.get(server);
+  tickets.delete(server);
+  return ticket;
+}
+
+/** Has a server listen to a URL prefix. `impediment`: why it cannot be served natively, if so. */
+export function listenShared(
+  server: HttpServer,
+  [url, ...args]: [string, ...unknown[]],
+  secure: boolean,
+  impediment: string | null,
+): void {
+  if (isOff) throw cannot(url, 'it needs the native stack, which MILLRACE_STACK=node turns off');
+  if (impediment) throw cannot(url, impediment);
+  const prefix = native.stackPrefix(url);
+  if (prefix.error !== undefined) throw cannot(url, prefix.error);
+  if (prefix.secure !== secure) {
+    throw cannot(url, `this is an ${secure ? 'https' : 'http'}.Server`);
+  }
+  if (server._handle || joining.has(server)) throw alreadyListening();
+  const callback = args.at(-1);
+  if (typeof callback === 'function') server.once('listening', callback as () => void);
+  const backlog = args.find((it) => typeof it === 'number');
+  startReactor();
+  joining.add(server);
+  void joinAndListen(server, prefix, backlog).catch((error) => {
+    process.nextTick(() => server.emit('error', error));
+  });
+}
+
+type Prefix = ReturnType<typeof native.stackPrefix>;
+
+async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: number): Promise<void> {
+  try {
+    const { ticket, fd, code, message } = await native.stackJoin(portsDirectory(), prefix.text);
+    if (code !== undefined) {
+      const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
+      throw Object.assign(error, { code, syscall: 'listen' });
+    }
+    tickets.set(server, ticket);
+    const { address = null, port } = prefix;
+    const family = address?.includes(':') ? 6 : 4;
+    if (fd === undefined) server._listen2(address, port, family, backlog, undefined, 0);
+    else server._listen2(null, null, null, backlog, fd, 0);
+    const unused = takeTicket(server);
+    if (unused !== undefined) native.stackAbandon(unused);
+  } finally {
+    joining.delete(server);
+  }
+}
+
+/** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
+function portsDirectory(): string {
+  const given = process.env.MILLRACE_PORTS;
+  if (given) return given;
+  const directory = controlDirectory();
+  if (directory === null) {
+    throw new Error(
+      'no directory of this user alone to share ports in; MILLRACE_PORTS may name one',
+    );
+  }
+  const path = join(directory, 'ports');
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+function cannot(url: string, why: string): Error {
+  const error = new TypeError(`The URL prefix '${url}' cannot be listened to: ${why}`);
+  return Object.assign(error, { code: 'ERR_INVALID_ARG_VALUE' });
+}
+
+function alreadyListening(): Error {
+  const error = new Error('Listen method has been called more than once without closing.');
+  return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
+}
+
+/** Whether a request that Node's own parser has read is for a server that shares its port. */
+export function owns(id: number, request: http.IncomingMessage): boolean {
+  const { url = '', headers } = request;
+  return native.stackOwns(
+    id,
+    Buffer.from(url, 'latin1'),
+    Buffer.from(headers.host ?? '', 'latin1'),
+  );
+}
+
+/** RFC 9110, section 15.5.20: another connection finds whom this is for. */
+export const MISDIRECTED =
+  'HTTP/1.1 421 Misdirected Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
