@@ -699,6 +699,9 @@ export declare function stackIdleFor(connection: number): number | null
 /** Joins those who share the address of a prefix, who meet in this directory. */
 export declare function stackJoin(base: string, prefix: string): Promise<NativeJoined>
 
+/** What a context has to say of a client's certificate, by the numbers of handshakes, where another process has asked for it. */
+export declare function stackJudge(connection: number, context: NativeSecureContext): number
+
 /** Connections whose request takes too long to arrive; 0: no limit. */
 export declare function stackLate(server: number, headMs: number, wholeMs: number): Array<number>
 

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackJoin, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -799,6 +799,7 @@ export { stackFunctions }
 export { stackIdle }
 export { stackIdleFor }
 export { stackJoin }
+export { stackJudge }
 export { stackLate }
 export { stackListen }
 export { stackOwns }

@@ -182,11 +182,44 @@ export class SecureServer extends NativeServer {
     flags: number,
     verdict: number,
   ): void {
-    const security = new Security(socket.id, suite, flags, socket.secureContext as NativeContext);
+    const protocol = this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1');
+    const security = new Security(socket.id, suite, flags, socket.secureContext);
+    this.#established(socket, security, name, protocol, verdict);
+  }
+
+  /** Another process, which shares the port, has the session; this one has the requests, and judges for itself. */
+  onForwarded(
+    socket: SecureSocket,
+    name: string,
+    suite: number,
+    flags: number,
+    protocol: string,
+  ): void {
+    const { server } = this;
+    const found = name ? this.#contextFor(name) : undefined;
+    const context = this.#native(found ?? server._sharedCreds.context);
+    if (typeof context !== 'string') socket.secureContext = context;
+    const known = flags & ASKED ? socket.secureContext : null;
+    if (server.requestCert && server.rejectUnauthorized && known === null) {
+      socket.secureConnecting = false;
+      socket.destroy();
+      return;
+    }
+    const verdict = known ? native.stackJudge(socket.id, known.context) : NOT_ASKED;
+    const security = new Security(socket.id, suite, flags, socket.secureContext);
+    this.#established(socket, security, name, protocol, verdict);
+  }
+
+  #established(
+    socket: SecureSocket,
+    security: Security,
+    name: string,
+    protocol: string | undefined,
+    verdict: number,
+  ): void {
     socket.security = security;
     socket.servername = name || false;
-    socket.alpnProtocol =
-      this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1') ?? false;
+    socket.alpnProtocol = protocol || false;
     if (verdict === VALID) socket.authorized = true;
     else if (verdict !== NOT_ASKED) {
       socket.authorizationError = authorizationError(security.chain, security.authorities);
@@ -335,9 +368,15 @@ export function takeSecure(socket: ServerSocket, kind: number, event: Int32Array
   const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;
   if (kind === HELLO) socket.home.onHello(socket, input.latin1Slice(a, a + b), c === 1);
   else if (kind === SECURE) socket.home.onSecure(socket, input.latin1Slice(a, a + b), c, d, e);
-  else if (kind === FAILED) socket.home.onTlsFailed(socket, a, b, input.latin1Slice(c, c + d));
+  else if (kind === FORWARDED) {
+    const protocol = input.latin1Slice(a + b, a + b + e);
+    socket.home.onForwarded(socket, input.latin1Slice(a, a + b), c, d, protocol);
+  } else if (kind === FAILED) socket.home.onTlsFailed(socket, a, b, input.latin1Slice(c, c + d));
 }
 
 const HELLO = 12;
 const SECURE = 13;
 const FAILED = 14;
+const FORWARDED = 16;
+/** A flag of `FORWARDED`: the client was asked for a certificate. */
+const ASKED = 4;

@@ -12,10 +12,10 @@ export class Security {
   readonly resumed: boolean;
   readonly #id: number;
   readonly #suite: number;
-  readonly #context: NativeContext;
+  readonly #context: NativeContext | null;
   #chain: X509Certificate[] | null = null;
 
-  constructor(id: number, suite: number, flags: number, context: NativeContext) {
+  constructor(id: number, suite: number, flags: number, context: NativeContext | null) {
     this.#id = id;
     this.#suite = suite;
     this.#context = context;
@@ -29,10 +29,10 @@ export class Security {
   }
   /** The server's own certificate. */
   get own(): X509Certificate | undefined {
-    return this.#context.certificates[0];
+    return this.#context?.certificates[0];
   }
   get authorities(): X509Certificate[] {
-    return this.#context.authorities;
+    return this.#context?.authorities ?? [];
   }
   /** The client's certificates as it has sent them. To be asked for while the connection lives. */
   get chain(): X509Certificate[] {

@@ -140,6 +140,14 @@ impl SecureContext {
         Ok(Self { config: Arc::new(config), clients })
     }
 
+    /// Judges certificates that a client has shown to somebody who has asked for them; DER, its own first.
+    #[must_use]
+    pub fn judge_shown(&self, certificates: &[Vec<u8>]) -> Verdict {
+        let shown: Vec<_> =
+            certificates.iter().map(|der| CertificateDer::from(der.clone())).collect();
+        self.judge(Some(&shown))
+    }
+
     /// Judges what a client has shown.
     pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'static>]>) -> Verdict {
         let Some(clients) = &self.clients else { return Verdict::NotAsked };

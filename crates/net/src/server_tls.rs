@@ -75,6 +75,8 @@ pub struct ServerTls {
     state: State,
     /// What the client has sent before a context was chosen, for whoever takes the connection over.
     hello: Vec<u8>,
+    /// What was read of the socket before it came here.
+    given: Vec<u8>,
     /// Text that the session has taken and the socket has not.
     unsent: usize,
     /// The last read has emptied the socket.
@@ -94,10 +96,17 @@ impl ServerTls {
     /// Begins with the client's first byte.
     #[must_use]
     pub fn new(socket: Socket) -> Self {
+        Self::begun(socket, Vec::new())
+    }
+
+    /// Begins with bytes that somebody else has read.
+    #[must_use]
+    pub fn begun(socket: Socket, given: Vec<u8>) -> Self {
         Self {
             socket,
             state: State::Hello(Box::default()),
             hello: Vec::new(),
+            given,
             unsent: 0,
             drained: false,
             peer_closed: false,
@@ -169,13 +178,18 @@ impl ServerTls {
     fn read_hello(&mut self) -> io::Result<Option<Handshake>> {
         let State::Hello(acceptor) = &mut self.state else { return Ok(None) };
         let mut bytes = [0; 4096];
-        let Read { count, drained } = self.socket.read(&mut bytes)?;
-        self.drained = drained;
-        if count == 0 {
-            return Ok(Some(Handshake::Ended));
-        }
-        self.hello.extend_from_slice(&bytes[..count]);
-        let mut rest = &bytes[..count];
+        let given = std::mem::take(&mut self.given);
+        let mut rest = if given.is_empty() {
+            let Read { count, drained } = self.socket.read(&mut bytes)?;
+            self.drained = drained;
+            if count == 0 {
+                return Ok(Some(Handshake::Ended));
+            }
+            &bytes[..count]
+        } else {
+            &given
+        };
+        self.hello.extend_from_slice(rest);
         let mut fits = self.hello.len() <= MAX_HELLO;
         while fits && !rest.is_empty() {
             fits = matches!(acceptor.read_tls(&mut rest), Ok(1..));
@@ -231,6 +245,13 @@ impl ServerTls {
             self.failure = Some(Failure::from(&error));
             io::Error::new(io::ErrorKind::InvalidData, error)
         })
+    }
+
+    /// Which of its protocols the client and we have agreed on (RFC 7301).
+    #[must_use]
+    pub fn protocol(&self) -> Option<&[u8]> {
+        let State::Session(session, _) = &self.state else { return None };
+        session.alpn_protocol()
     }
 
     /// What the handshake has come to.

@@ -1,5 +1,6 @@
 //! TLS of the server stack.
 
+use millrace_stack::batch::verdict_number;
 use millrace_stack::secure_context::{
     ClientCertificates, ContextOptions, Identity, SecureContext, TicketOptions,
 };
@@ -129,10 +130,16 @@ pub fn stack_raw(connection: u32) -> Result<()> {
 /// The certificates that a client has shown, its own first. DER.
 #[napi]
 pub fn stack_certificates(connection: u32) -> Result<Vec<Buffer>> {
-    let certificates = with(|reactor| {
-        reactor.tls(connection as usize).map(|tls| tls.certificates()).unwrap_or_default()
-    })?;
+    let certificates = with(|reactor| reactor.certificates(connection as usize))?;
     Ok(certificates.into_iter().map(Buffer::from).collect())
+}
+
+/// What a context has to say of a client's certificate, by the numbers of handshakes, where another process has asked for it.
+#[napi]
+pub fn stack_judge(connection: u32, context: &NativeSecureContext) -> Result<i32> {
+    with(|reactor| {
+        verdict_number(context.0.judge_shown(&reactor.certificates(connection as usize)))
+    })
 }
 
 /// Keying material (RFC 5705).

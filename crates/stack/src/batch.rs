@@ -1,5 +1,7 @@
 //! Events for the caller, and the bytes they speak of.
 
+use millrace_net::secure_context::Verdict;
+
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;
 
@@ -38,6 +40,9 @@ pub enum Kind {
     Failed = 14,
     /// A connection's last request was answered from the cache: when that has left, the connection is to be closed.
     Answered = 15,
+    /// A connection is the text of a TLS session that another process has: offset and length of the server name, suite,
+    /// [`secure`] flags, length of the protocol behind the name.
+    Forwarded = 16,
 }
 
 /// What is unusual.
@@ -76,8 +81,21 @@ pub mod secure {
     pub const RESUMED: i32 = 1;
     /// TLS 1.3.
     pub const TLS13: i32 = 2;
+    /// Of a session that another process has: the client was asked for a certificate.
+    pub const ASKED: i32 = 4;
     /// Where the protocol stands.
     pub const PROTOCOL_SHIFT: usize = 8;
+}
+
+/// What is to be said of a client's certificate, in an event.
+#[must_use]
+pub fn verdict_number(verdict: Verdict) -> i32 {
+    match verdict {
+        Verdict::NotAsked => 0,
+        Verdict::Missing => 1,
+        Verdict::Valid => 2,
+        Verdict::Doubtful => 3,
+    }
 }
 
 /// How TLS has failed.

@@ -7,6 +7,7 @@ use millrace_cache::{Flight, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
+use crate::channel::Channel;
 use crate::connection::Connection;
 use crate::following::Interest;
 use crate::server::Server;
@@ -121,7 +122,7 @@ impl Connection {
         waits: u8,
     ) -> Request<'a> {
         Request {
-            secure: self.tls().is_some(),
+            secure: !matches!(self.channel, Channel::Plain(_)),
             method: head.method,
             target: &bytes[head.target.0..head.target.1],
             lines: &bytes[head.lines.0..head.lines.1],

@@ -8,6 +8,7 @@ use millrace_net::server_tls::{CIPHERTEXT, PLAINTEXT, ServerTls};
 use millrace_net::stream::Socket;
 
 use crate::connection::READ;
+use crate::forwarded::About;
 
 // Text of one read fits where bytes of one read do.
 const _: () = assert!(PLAINTEXT == READ);
@@ -16,45 +17,56 @@ const _: () = assert!(PLAINTEXT == READ);
 pub(crate) enum Channel {
     Plain(Socket),
     Tls(Box<ServerTls>),
+    /// Text of a session that another process has.
+    Forwarded(Socket, Box<About>),
 }
 
 impl Channel {
-    pub(crate) fn tls(socket: Socket) -> Self {
-        Self::Tls(Box::new(ServerTls::new(socket)))
+    /// TLS, whose first bytes somebody else may have read.
+    pub(crate) fn tls(socket: Socket, begun: Vec<u8>) -> Self {
+        Self::Tls(Box::new(ServerTls::begun(socket, begun)))
     }
 
     pub(crate) fn socket(&self) -> &Socket {
         match self {
-            Self::Plain(socket) => socket,
+            Self::Plain(socket) | Self::Forwarded(socket, _) => socket,
             Self::Tls(tls) => tls.socket(),
+        }
+    }
+
+    /// What is known of the session whose text this is.
+    pub(crate) fn forwarded(&self) -> Option<&About> {
+        match self {
+            Self::Forwarded(_, about) => Some(about),
+            Self::Plain(_) | Self::Tls(_) => None,
         }
     }
 
     /// Bytes that [`Self::read`] wants; what it gives is in the first [`READ`] of them.
     pub(crate) fn room(&self) -> usize {
         match self {
-            Self::Plain(_) => READ,
+            Self::Plain(_) | Self::Forwarded(..) => READ,
             Self::Tls(_) => READ + CIPHERTEXT,
         }
     }
 
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         match self {
-            Self::Plain(socket) => socket.read(buffer),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => socket.read(buffer),
             Self::Tls(tls) => tls.read(buffer),
         }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(socket) => socket.write(bytes),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write(bytes),
             Self::Tls(tls) => tls.write_two(bytes, &[]),
         }
     }
 
     pub(crate) fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(socket) => socket.write_two(first, second),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_two(first, second),
             Self::Tls(tls) => tls.write_two(first, second),
         }
     }
@@ -62,7 +74,7 @@ impl Channel {
     /// Writes what is the last before [`Self::end`], with which it leaves; without, it waits for [`Self::push`].
     pub(crate) fn write_last(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(socket) => socket.write_last(bytes),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_last(bytes),
             Self::Tls(tls) => tls.write_last(bytes),
         }
     }
@@ -74,7 +86,7 @@ impl Channel {
     /// Sends what the channel itself has kept; `true` if nothing is left.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Self::Plain(_) => Ok(true),
+            Self::Plain(_) | Self::Forwarded(..) => Ok(true),
             Self::Tls(tls) => tls.flush(),
         }
     }
@@ -82,7 +94,7 @@ impl Channel {
     /// Bytes that were taken and have not left.
     pub(crate) fn unsent(&self) -> usize {
         match self {
-            Self::Plain(_) => 0,
+            Self::Plain(_) | Self::Forwarded(..) => 0,
             Self::Tls(tls) => tls.unsent(),
         }
     }
@@ -99,7 +111,7 @@ impl Channel {
     /// The socket, and what was read of it and is not text.
     pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
         match self {
-            Self::Plain(socket) => (socket, Vec::new()),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => (socket, Vec::new()),
             Self::Tls(tls) => tls.into_parts(),
         }
     }

@@ -17,6 +17,7 @@ use crate::batch::{Batch, Doubt, Kind, flag};
 use crate::caching::{Consulted, Waiting};
 use crate::channel::Channel;
 use crate::following::{Following, Interest};
+use crate::forwarded::Relay;
 use crate::server::Server;
 use crate::settings::HeadLimits;
 use crate::sharing::Owner;
@@ -25,12 +26,12 @@ use crate::sharing::Owner;
 pub(crate) const READ: usize = 64 * 1024;
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
-/// A server name in a handshake is no longer (RFC 1035, section 2.3.4).
-const MAX_NAME: usize = 256;
+/// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
+const MAX_NAMES: usize = 512;
 /// A request's flags have the number of its fields above them.
 const FIELDS_SHIFT: usize = 8;
 /// Events of one request at most, beside its body's: its connection, a head, its end, the end of the stream.
-pub(crate) const EVENTS: usize = 5;
+pub(crate) const EVENTS: usize = 6;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +166,8 @@ pub(crate) struct Connection {
     pub(crate) moved: bool,
     /// It is where it belongs, so it is not given to others of the same prefix.
     pub(crate) placed: bool,
+    /// Its text is another process's to answer.
+    pub(crate) relay: Option<Box<Relay>>,
     /// How often it was given on since its last response.
     pub(crate) hops: u8,
 }
@@ -228,6 +231,7 @@ impl Connection {
             leaving: None,
             moved: false,
             placed: false,
+            relay: None,
             hops: 0,
         }
     }
@@ -305,11 +309,16 @@ impl Connection {
             }
             let kept = self.input.len();
             let room = self.channel.room();
-            if batch.bytes.len() < batch.used + kept + room + MAX_NAME || batch.room() < EVENTS {
+            if batch.bytes.len() < batch.used + kept + room + MAX_NAMES || batch.room() < EVENTS {
                 return Flow::Again;
             }
+            if self.unopened && self.channel.forwarded().is_some() && !batch.silent {
+                // Names are kept where bytes are read next.
+                self.open(id, batch);
+                self.tell_forwarded(id, batch);
+            }
             if let Phase::Handshake = self.phase
-                && let Some(flow) = self.shake_hands(id, batch, now)
+                && let Some(flow) = self.shake_hands(id, server, batch, now)
             {
                 return flow;
             }

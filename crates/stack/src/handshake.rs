@@ -6,22 +6,54 @@ use millrace_net::Nanos;
 use millrace_net::secure_context::{SecureContext, Verdict};
 use millrace_net::server_tls::{Agreed, Failure, Handshake, ServerTls};
 
-use crate::batch::{Batch, Kind, failed, secure};
+use crate::batch::{Batch, Kind, failed, secure, verdict_number};
 use crate::channel::Channel;
 use crate::connection::{Connection, Flow, Phase};
+use crate::forwarded::About;
+use crate::server::Server;
 
 impl Connection {
     pub(crate) fn tls(&self) -> Option<&ServerTls> {
         match &self.channel {
             Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) => None,
+            Channel::Plain(_) | Channel::Forwarded(..) => None,
         }
+    }
+
+    /// What whoever has the requests of this connection is to know of its session.
+    pub(crate) fn about(&self) -> Option<About> {
+        let tls = self.tls()?;
+        let agreed = tls.agreed()?;
+        Some(About {
+            name: agreed.name.map(str::to_owned),
+            protocol: tls.protocol().map(<[u8]>::to_vec),
+            resumed: agreed.resumed,
+            tls13: agreed.tls13,
+            suite: agreed.suite,
+            asked: agreed.verdict != Verdict::NotAsked,
+            certificates: tls.certificates(),
+            ..About::default()
+        })
+    }
+
+    /// Tells of a session that another process has.
+    pub(crate) fn tell_forwarded(&self, id: usize, batch: &mut Batch<'_>) {
+        let Channel::Forwarded(_, about) = &self.channel else { return };
+        let name = about.name.as_deref().unwrap_or_default();
+        let protocol = about.protocol.as_deref().unwrap_or_default();
+        let (offset, length) = batch.keep(name.as_bytes());
+        let (_, protocol) = batch.keep(protocol);
+        let resumed = if about.resumed { secure::RESUMED } else { 0 };
+        let tls13 = if about.tls13 { secure::TLS13 } else { 0 };
+        let asked = if about.asked { secure::ASKED } else { 0 };
+        let flags = resumed | tls13 | asked;
+        batch.push(Kind::Forwarded, id, &[offset, length, about.suite.into(), flags, protocol]);
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTls> {
         match &mut self.channel {
             Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) => None,
+            Channel::Plain(_) | Channel::Forwarded(..) => None,
         }
     }
 
@@ -29,6 +61,7 @@ impl Connection {
     pub(crate) fn shake_hands(
         &mut self,
         id: usize,
+        server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> Option<Flow> {
@@ -44,6 +77,12 @@ impl Connection {
             }
             Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
                 let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
+                // The session has to be of whoever has the host's certificate.
+                self.leaving = server.owner_of_host(self.server, &name);
+                if self.leaving.is_some() {
+                    return Some(Flow::Leaves);
+                }
+                self.open(id, batch);
                 let (offset, length) = batch.keep(name.as_bytes());
                 let unsure = i32::from(told == Handshake::Unsure);
                 batch.push(Kind::Hello, id, &[offset, length, unsure]);
@@ -53,6 +92,7 @@ impl Connection {
             }
             Ok(Handshake::Ended) => {
                 self.phase = Phase::Ended;
+                self.open(id, batch);
                 batch.push(Kind::Eof, id, &[0]);
                 Some(Flow::Idle)
             }
@@ -78,7 +118,7 @@ impl Connection {
         let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
         let details =
-            [offset, length, agreed.suite.into(), flags(&agreed), verdict(agreed.verdict)];
+            [offset, length, agreed.suite.into(), flags(&agreed), verdict_number(agreed.verdict)];
         batch.push(Kind::Secure, id, &details);
     }
 
@@ -87,6 +127,7 @@ impl Connection {
         let Some(failure) = self.tls_mut().and_then(ServerTls::take_failure) else {
             return Flow::Broken(error.raw_os_error().unwrap_or(0));
         };
+        self.open(id, batch);
         let (kind, alert, text) = match &failure {
             Failure::Alert(alert) => (failed::ALERT, i32::from(*alert), ""),
             Failure::NoCertificate => (failed::NO_CERTIFICATE, 0, ""),
@@ -101,6 +142,7 @@ impl Connection {
 
     /// The handshake has taken too long.
     pub(crate) fn tell_timeout(&mut self, id: usize, batch: &mut Batch<'_>) {
+        self.open(id, batch);
         batch.push(Kind::Failed, id, &[failed::TIMEOUT, 0, 0, 0, 1]);
         self.phase = Phase::Ended;
         self.shaking = false;
@@ -134,13 +176,4 @@ fn flags(agreed: &Agreed<'_>) -> i32 {
     // In range: a handful of protocols.
     let protocol = agreed.protocol.map_or(0, |at| at as i32 + 1);
     resumed | tls13 | protocol << secure::PROTOCOL_SHIFT
-}
-
-fn verdict(verdict: Verdict) -> i32 {
-    match verdict {
-        Verdict::NotAsked => 0,
-        Verdict::Missing => 1,
-        Verdict::Valid => 2,
-        Verdict::Doubtful => 3,
-    }
 }

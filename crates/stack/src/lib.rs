@@ -25,6 +25,7 @@ mod channel;
 pub mod companion;
 mod connection;
 mod following;
+mod forwarded;
 mod handshake;
 pub mod reactor;
 mod server;

@@ -5,6 +5,7 @@ mod beside;
 mod caching;
 mod handshakes;
 mod inquiry;
+mod relaying;
 mod sending;
 mod sharing;
 
@@ -32,6 +33,8 @@ const LISTENERS: usize = usize::MAX / 2;
 const LINKS: usize = LISTENERS + (usize::MAX >> 3);
 /// Tokens from here on are where those come to that join them.
 const DOORS: usize = LINKS + (usize::MAX >> 3);
+/// Tokens from here on are ways to the owners of connections' text.
+const RELAYS: usize = usize::MAX / 4;
 const WAKER: Token = Token(usize::MAX - 1);
 /// Events taken from the system at once.
 const READY: usize = 256;
@@ -209,6 +212,10 @@ impl Reactor {
                 self.again(token);
                 continue;
             }
+            if (RELAYS..LISTENERS).contains(&token) {
+                self.pump(token - RELAYS, batch);
+                continue;
+            }
             if token >= LISTENERS {
                 if let Some(accepting) = self.listeners.get_mut(token - LISTENERS) {
                     accepting.ready = true;
@@ -302,6 +309,9 @@ impl Reactor {
 
     fn receive(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.relay.is_some() {
+            return self.pump(id, batch);
+        }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         let flow = connection.receive(id, server, batch, self.now);
         if std::mem::take(&mut connection.invalidated) {
@@ -333,6 +343,12 @@ impl Reactor {
 
     fn on_writable(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.relay.is_some() {
+            return match connection.flush() {
+                Ok(_) => self.pump(id, batch),
+                Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+            };
+        }
         match connection.flush() {
             Ok(false) => {}
             Ok(true) => {
@@ -528,6 +544,9 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.get(id) else { return (None, None) };
+        if let Some(about) = connection.channel.forwarded() {
+            return (about.local, about.peer);
+        }
         let local =
             connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
         (local, connection.peer)

@@ -3,7 +3,7 @@
 use millrace_cache::{Cache, Mode};
 
 use crate::settings::Settings;
-use crate::sharing::Routes;
+use crate::sharing::{Owner, Routes};
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -54,6 +54,11 @@ impl Server {
     pub(crate) fn set_lines(&mut self, keep_alive: bool) {
         self.lines.clear();
         self.lines.extend_from_slice(if keep_alive { &self.kept } else { CLOSES });
+    }
+
+    /// Whoever has the prefixes of this host, if that is not `server`.
+    pub(crate) fn owner_of_host(&self, server: usize, host: &str) -> Option<Owner> {
+        self.routes.as_ref()?.owner_of_host(host, Owner::Server(server))
     }
 
     /// Whether anything may be answered from the cache.

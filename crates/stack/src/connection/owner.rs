@@ -113,15 +113,19 @@ impl Connection {
         true
     }
 
-    /// What another has received of it, if anything, comes first.
-    pub(crate) fn take_in(&mut self, bytes: Vec<u8>, hops: u8, placed: bool) {
+    /// These bytes come first.
+    pub(crate) fn set_input(&mut self, bytes: Vec<u8>) {
         self.input = bytes;
-        (self.hops, self.placed, self.unopened) = (hops, placed, true);
+    }
+
+    /// Bytes that were read and not taken.
+    pub(crate) fn take_input(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.input)
     }
 
     /// Gives the socket away, and what was read of it and not taken; what stays is to be forgotten.
     pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
-        let Channel::Plain(socket) = &mut self.channel else {
+        let (Channel::Plain(socket) | Channel::Forwarded(socket, _)) = &mut self.channel else {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let given = socket.options().try_clone()?;
@@ -129,7 +133,7 @@ impl Connection {
             socket.deregister(registry)?;
         }
         self.moved = true;
-        Ok((given.into(), std::mem::take(&mut self.input)))
+        Ok((given.into(), self.take_input()))
     }
 }
 

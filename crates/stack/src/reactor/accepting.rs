@@ -13,12 +13,26 @@ use super::{LISTENERS, Reactor, Timer};
 use crate::batch::{Batch, Kind};
 use crate::channel::Channel;
 use crate::connection::{Connection, EVENTS, READ};
+use crate::forwarded::About;
 use crate::server::Server;
 
 /// Connections accepted before those that exist have their turn.
 const ACCEPTS: usize = 128;
 /// After a lack of descriptors or memory, accepting is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where a connection comes from.
+#[derive(Debug)]
+pub(super) enum From {
+    Listener,
+    /// The caller has accepted it.
+    Caller,
+    /// Somebody who shares the port, who has read these bytes, and may have the session whose text this is.
+    Other {
+        about: Option<Box<About>>,
+        bytes: Vec<u8>,
+    },
+}
 
 #[derive(Debug)]
 pub(super) struct Accepting {
@@ -55,7 +69,7 @@ impl Reactor {
     /// Takes a connection that was accepted elsewhere.
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
         let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server, true)?;
+        let id = self.add(socket, peer, server, From::Caller)?;
         self.wake(id);
         Ok(id)
     }
@@ -65,13 +79,14 @@ impl Reactor {
         mut socket: Socket,
         peer: Option<SocketAddr>,
         server: usize,
-        adopted: bool,
+        from: From,
     ) -> io::Result<usize> {
+        let is_new = matches!(from, From::Listener);
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let settings = &server_of.settings;
         if peer.is_some() {
             let options = socket.options();
-            if settings.no_delay && (adopted || !cfg!(target_os = "linux")) {
+            if settings.no_delay && (!is_new || !cfg!(target_os = "linux")) {
                 options.set_tcp_nodelay(true)?;
             }
             if let Some(after) = settings.tcp_keep_alive {
@@ -81,32 +96,35 @@ impl Reactor {
         let is_shared = server_of.routes.is_some();
         let entry = self.connections.vacant_entry();
         let id = entry.key();
-        let fresh = settings.tls.is_none() && !adopted;
-        let channel = match settings.tls {
-            None if fresh => {
-                self.fresh.push(id);
-                Channel::Plain(socket)
-            }
-            None => {
-                socket.register(self.poll.registry(), Token(id))?;
-                Channel::Plain(socket)
-            }
-            Some(limit) => {
-                socket.register(self.poll.registry(), Token(id))?;
+        let fresh = settings.tls.is_none() && is_new;
+        if fresh {
+            self.fresh.push(id);
+        } else {
+            socket.register(self.poll.registry(), Token(id))?;
+        }
+        let (about, bytes) = match from {
+            From::Other { about, bytes } => (about, bytes),
+            From::Listener | From::Caller => (None, Vec::new()),
+        };
+        let (channel, input) = match (about, settings.tls) {
+            (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
+            (None, None) => (Channel::Plain(socket), bytes),
+            (None, Some(limit)) => {
                 if !self.watched.contains(&server) {
                     self.watched.push(server);
                     self.timers.push(self.now + limit, Timer::Handshakes(server));
                     self.timers_changed = true;
                 }
-                Channel::tls(socket)
+                (Channel::tls(socket, bytes), Vec::new())
             }
         };
         self.serial = self.serial.wrapping_add(1);
         let connection = Connection::new(channel, server, self.serial, peer, self.now);
         let connection = entry.insert(connection);
+        connection.set_input(input);
         connection.fresh = fresh;
         connection.unseen = fresh && settings.screens;
-        connection.unopened = fresh && is_shared && !settings.screens;
+        connection.unopened = is_new && is_shared && !settings.screens;
         Ok(id)
     }
 
@@ -152,7 +170,7 @@ impl Reactor {
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
-                    if let Ok(connection) = self.add(socket, peer, server, false) {
+                    if let Ok(connection) = self.add(socket, peer, server, From::Listener) {
                         if self.connections[connection].unopened {
                             // Told with the first of its requests that is for this server.
                         } else if batch.silent {

@@ -50,6 +50,17 @@ impl Reactor {
         }
     }
 
+    /// The certificates that a client has shown, its own first. DER.
+    #[must_use]
+    pub fn certificates(&self, id: usize) -> Vec<Vec<u8>> {
+        let Some(connection) = self.connections.get(id) else { return Vec::new() };
+        match (connection.tls(), connection.channel.forwarded()) {
+            (Some(tls), _) => tls.certificates(),
+            (None, Some(about)) => about.certificates.clone(),
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// The TLS of a connection.
     #[must_use]
     pub fn tls(&self, id: usize) -> Option<&ServerTls> {

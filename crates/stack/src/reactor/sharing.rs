@@ -9,8 +9,11 @@ use millrace_net::stream::Socket;
 use mio::{Interest, Token};
 use slab::Slab;
 
+use super::accepting::From;
 use super::{DOORS, LINKS, Reactor};
 use crate::batch::Batch;
+use crate::channel::Channel;
+use crate::forwarded::About;
 use crate::sharing::joining::{Joined, ReactorId};
 use crate::sharing::{
     Given, Ground, MAX_HOPS, Member, Message, Owner, Peer, Place, Taking, UrlPrefix, VERSION,
@@ -27,6 +30,9 @@ pub(super) struct Sharing {
     grounds: Slab<Ground>,
     peers: Slab<Peer>,
 }
+
+/// A socket, what is to be known of the session whose text it has, and bytes that come first.
+type GivenAway = (OwnedFd, Option<Box<About>>, Vec<u8>);
 
 /// What a peer has said.
 enum Said {
@@ -86,10 +92,8 @@ impl Reactor {
         let ground = &mut self.sharing.grounds[id];
         self.poll.registry().register(&mut ground.door, Token(DOORS + id), Interest::READABLE)?;
         for mut other in others {
-            for gone in std::mem::take(&mut other.gone) {
-                if !self.sharing.grounds[id].gone.contains(&gone) {
-                    self.sharing.grounds[id].gone.push(gone);
-                }
+            for (prefix, user) in std::mem::take(&mut other.gone) {
+                self.sharing.grounds[id].add_gone(prefix, user);
             }
             self.add_peer(Peer::joined(other, id)?)?;
         }
@@ -245,14 +249,18 @@ impl Reactor {
             Said::Hello { secure } => return self.welcome(id, secure),
             Said::Welcome { prefixes, gone } => {
                 peer.prefixes = prefixes;
-                ground.gone.extend(gone);
+                for (prefix, user) in gone {
+                    ground.add_gone(prefix, user);
+                }
             }
             Said::Added(prefix) => {
-                let held = ground.gone.iter().find(|(gone, _)| *gone == prefix);
-                if held.is_none_or(|&(_, user)| user == peer.user) {
-                    ground.gone.retain(|(gone, _)| *gone != prefix);
-                    peer.prefixes.push(prefix);
+                let (at, user) = (peer.ground, peer.user);
+                if self.holder(at, &prefix).is_none_or(|holder| holder == user) {
+                    self.take_back(at, &prefix);
+                    self.sharing.peers[id].prefixes.push(prefix);
                 }
+                self.route(at);
+                return Ok(());
             }
             Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
             Said::Connection { serial, taking } => {
@@ -273,6 +281,23 @@ impl Reactor {
         let ground = peer.ground;
         self.route(ground);
         Ok(())
+    }
+
+    /// The user who has a prefix, or had it last.
+    fn holder(&self, ground: usize, prefix: &UrlPrefix) -> Option<u32> {
+        let mut others = self.sharing.peers.iter().filter(|(_, peer)| peer.ground == ground);
+        let other = others.find(|(_, peer)| peer.prefixes.contains(prefix));
+        let ground = self.sharing.grounds.get(ground)?;
+        let is_own = ground.prefixes().any(|own| own == prefix);
+        let own = is_own.then(|| rustix::process::getuid().as_raw());
+        let gone = ground.gone.iter().find(|(gone, _)| gone == prefix).map(|(_, user)| *user);
+        other.map(|(_, peer)| peer.user).or(own).or(gone)
+    }
+
+    fn take_back(&mut self, ground: usize, prefix: &UrlPrefix) {
+        if let Some(ground) = self.sharing.grounds.get_mut(ground) {
+            ground.gone.retain(|(gone, _)| gone != prefix);
+        }
     }
 
     /// Somebody joins: it is told who has what, and given the listening socket.
@@ -303,9 +328,11 @@ impl Reactor {
     }
 
     fn put_in(&mut self, server: usize, taking: Taking, placed: bool) -> io::Result<()> {
-        let (socket, peer) = Socket::from_fd(taking.socket)?;
-        let id = self.add(socket, peer, server, true)?;
-        self.connections[id].take_in(taking.bytes, taking.hops, placed);
+        let Taking { socket, hops, about, bytes } = taking;
+        let (socket, peer) = Socket::from_fd(socket)?;
+        let id = self.add(socket, peer, server, From::Other { about, bytes })?;
+        let connection = &mut self.connections[id];
+        (connection.hops, connection.placed, connection.unopened) = (hops, placed, true);
         self.wake(id);
         Ok(())
     }
@@ -318,16 +345,18 @@ impl Reactor {
         // What it holds of the sockets goes first.
         drop(link);
         let Some(ground) = self.sharing.grounds.get_mut(at) else { return };
+        let others = self.sharing.peers.iter().filter(|(_, peer)| peer.ground == at);
+        let held: Vec<_> = others.flat_map(|(_, peer)| &peer.prefixes).cloned().collect();
         for prefix in prefixes {
-            if !ground.gone.iter().any(|(gone, _)| *gone == prefix) {
-                ground.gone.push((prefix, user));
+            if !held.contains(&prefix) && !ground.prefixes().any(|own| *own == prefix) {
+                ground.add_gone(prefix, user);
             }
         }
         let server = ground.members.first().map(|member| member.server);
         self.route(at);
-        for Given { socket, hops, bytes } in given.into_values() {
+        for Given { socket, hops, about, bytes } in given.into_values() {
             if let (Some(server), Some(socket)) = (server, Arc::into_inner(socket)) {
-                self.put_in(server, Taking { socket, hops, bytes }, false).ok();
+                self.put_in(server, Taking { socket, hops, about, bytes }, false).ok();
             }
         }
     }
@@ -342,38 +371,46 @@ impl Reactor {
             connection.server = server;
             return self.again(id);
         }
-        let hops = connection.hops;
-        let Ok((socket, bytes)) = self.give_away(id, batch) else {
+        let (server, hops) = (connection.server, connection.hops);
+        let Ok((socket, about, bytes)) = self.give_away(id, batch) else {
             return self.tell_closed(id, 0, batch);
         };
+        // One that fails here is lost as others are that have been accepted.
         match owner {
             Owner::Server(server) => {
-                self.put_in(server, Taking { socket, hops, bytes }, true).ok();
+                self.put_in(server, Taking { socket, hops, about, bytes }, true).ok();
             }
-            Owner::Link(peer) => {
-                let given = Given { socket: Arc::new(socket), hops: hops.saturating_add(1), bytes };
-                match self.sharing.peers.get_mut(peer).map(|peer| peer.give(given)) {
-                    Some(Ok(())) => {}
-                    // It gets the connection back, too.
-                    _ => self.lose(peer),
+            Owner::Link(other) => match self.sharing.peers.get_mut(other) {
+                Some(peer) => {
+                    let (socket, hops) = (Arc::new(socket), hops.saturating_add(1));
+                    if peer.give(Given { socket, hops, about, bytes }).is_err() {
+                        self.lose(other);
+                    }
                 }
-            }
+                None => drop(self.put_in(server, Taking { socket, hops, about, bytes }, false)),
+            },
         }
     }
 
-    /// Takes the socket out of a connection, and what was read of it and not taken.
-    fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<(OwnedFd, Vec<u8>)> {
+    /// Takes the socket out of a connection, and what was read of it and not taken. A TLS session stays, and gives a way to
+    /// its text.
+    fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.moved += 1;
         }
+        if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
+            let (socket, about) = self.relay(id)?;
+            return Ok((socket, Some(about), Vec::new()));
+        }
+        let about = connection.channel.forwarded().cloned().map(Box::new);
         if connection.unopened {
             let (socket, _, bytes) = self.release(id)?;
-            return Ok((socket, bytes));
+            return Ok((socket, about, bytes));
         }
-        let given = connection.give_away(self.poll.registry())?;
+        let (socket, bytes) = connection.give_away(self.poll.registry())?;
         self.tell_closed(id, 0, batch);
-        Ok(given)
+        Ok((socket, about, bytes))
     }
 }
 
@@ -388,12 +425,13 @@ impl Said {
             },
             Message::Added { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Added),
             Message::Removed { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Removed),
-            Message::Connection { serial, hops, bytes } => match descriptor {
+            Message::Connection { serial, hops, about, bytes } => match descriptor {
                 Some(socket) => Self::Connection {
                     serial: *serial,
                     taking: Taking {
                         socket,
                         hops: (*hops).min(MAX_HOPS + 1),
+                        about: about.clone().map(|about| Box::new(about.into_owned())),
                         bytes: bytes.to_vec(),
                     },
                 },

@@ -1,5 +1,6 @@
 //! A shared address, as one of those sees it who share it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -13,6 +14,7 @@ use super::link::{self, Link};
 use super::message::Message;
 use super::prefix::UrlPrefix;
 use super::routes::{Owner, Routes};
+use crate::forwarded::About;
 
 /// A shared address.
 #[derive(Debug)]
@@ -58,6 +60,7 @@ pub(crate) struct Peer {
 pub(crate) struct Given {
     pub(crate) socket: Arc<OwnedFd>,
     pub(crate) hops: u8,
+    pub(crate) about: Option<Box<About>>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -66,6 +69,7 @@ pub(crate) struct Given {
 pub(crate) struct Taking {
     pub(crate) socket: OwnedFd,
     pub(crate) hops: u8,
+    pub(crate) about: Option<Box<About>>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -91,6 +95,13 @@ impl Ground {
     /// What its own servers have asked for.
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = &UrlPrefix> {
         self.members.iter().filter(|member| member.accepts).map(|member| &member.prefix)
+    }
+
+    /// Remembers a prefix that nobody has any more.
+    pub(crate) fn add_gone(&mut self, prefix: UrlPrefix, user: u32) {
+        if !self.gone.iter().any(|(gone, _)| *gone == prefix) {
+            self.gone.push((prefix, user));
+        }
     }
 
     /// Who answers what, with these others.
@@ -133,6 +144,8 @@ impl Peer {
         let Self { serial, .. } = *self;
         let (socket, hops) = (Arc::clone(&given.socket), given.hops);
         let given = self.given.entry(serial).or_insert(given);
-        self.link.send(&Message::Connection { serial, hops, bytes: &given.bytes }, Some(socket))
+        let about = given.about.as_deref().map(Cow::Borrowed);
+        let message = Message::Connection { serial, hops, about, bytes: &given.bytes };
+        self.link.send(&message, Some(socket))
     }
 }

@@ -15,6 +15,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::forwarded::About;
+
 /// Changes with every change of what is said.
 pub(crate) const VERSION: u32 = 1;
 /// No message is longer: the bytes of one connection that were read and not taken, and room to spare.
@@ -41,10 +43,12 @@ pub(crate) enum Message<'a> {
         prefix: Cow<'a, str>,
     },
     /// A connection whose next request belongs to the other. `serial` is the sender's number for it, `hops` how often it
-    /// was given on since its last response, `bytes` what was read and not taken.
+    /// was given on since its last response, `bytes` what was read and not taken. `about`: it is the text of a TLS session,
+    /// which somebody else has.
     Connection {
         serial: u32,
         hops: u8,
+        about: Option<Cow<'a, About>>,
         bytes: &'a [u8],
     },
     /// The connection with this number is the other's now.

@@ -1,6 +1,6 @@
 //! Who answers which requests.
 
-use super::prefix::UrlPrefix;
+use super::prefix::{Host, UrlPrefix};
 
 /// Who has a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,15 @@ impl Routes {
                 self.routes.insert(at, Route { prefix: prefix.clone(), owners });
             }
         }
+    }
+
+    /// One of those who have prefixes of just this host, unless `own` is among them.
+    pub(crate) fn owner_of_host(&self, host: &str, own: Owner) -> Option<Owner> {
+        let is_its = |route: &&Route| matches!(route.prefix.host(), Host::Name(name) if name.eq_ignore_ascii_case(host));
+        let mut owners = self.routes.iter().filter(is_its).flat_map(|route| &route.owners);
+        let first = owners.next()?;
+        let is_own = *first == own || owners.any(|owner| *owner == own);
+        (!is_own).then_some(*first)
     }
 
     /// Where a request belongs that came to a server. A connection that is `placed` stays if it can; the others are
