@@ -696,6 +696,9 @@ export declare function stackIdle(server: number): Array<number>
 /** Milliseconds since a connection became idle; missing: it is not. */
 export declare function stackIdleFor(connection: number): number | null
 
+/** Whether the text of a TLS connection goes to another process. */
+export declare function stackIsRelayed(connection: number): boolean
+
 /** Joins those who share the address of a prefix, who meet in this directory. */
 export declare function stackJoin(base: string, prefix: string): Promise<NativeJoined>
 

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackIsRelayed, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -798,6 +798,7 @@ export { stackFatal }
 export { stackFunctions }
 export { stackIdle }
 export { stackIdleFor }
+export { stackIsRelayed }
 export { stackJoin }
 export { stackJudge }
 export { stackLate }

@@ -457,6 +457,11 @@ export class NativeServer {
   }
 
   onTimeout(socket: ServerSocket): void {
+    // Others' requests are their owner's to time.
+    if (this.isShared && native.stackIsRelayed(socket.id)) {
+      socket._unrefTimer();
+      return;
+    }
     // Answers from the cache are activity, too.
     const idleMs = this.caches ? native.stackIdleFor(socket.id) : null;
     if (idleMs !== null && idleMs < socket.timeout) {

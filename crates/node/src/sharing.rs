@@ -136,6 +136,12 @@ pub fn stack_unshare(server: u32) -> Result<()> {
     with(|reactor| reactor.unshare(server as usize))
 }
 
+/// Whether the text of a TLS connection goes to another process.
+#[napi]
+pub fn stack_is_relayed(connection: u32) -> Result<bool> {
+    with(|reactor| reactor.is_relayed(connection as usize))
+}
+
 /// Whether a request belongs to a server that shares its port.
 #[napi]
 pub fn stack_owns(server: u32, target: Uint8Array, host: Uint8Array) -> Result<bool> {

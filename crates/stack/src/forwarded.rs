@@ -56,19 +56,23 @@ impl Relay {
         Ok((Self { socket, pending: bytes.into(), client_ended, owner_ended }, there.into()))
     }
 
-    /// Takes text from the client; `true`: more can be taken.
-    pub(crate) fn give(&mut self, bytes: &[u8]) -> io::Result<bool> {
+    /// Takes text from the client; `true`: more can be taken. If the other wants no more, that is the end of it, while what it
+    /// has said can still be taken.
+    pub(crate) fn give(&mut self, bytes: &[u8]) -> bool {
         self.pending.extend(bytes);
         while !self.pending.is_empty() {
             let (first, _) = self.pending.as_slices();
             match self.socket.write(first) {
                 Ok(count) => drop(self.pending.drain(..count)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(_) => {
+                    self.pending.clear();
+                    self.client_ended = true;
+                }
             }
         }
-        Ok(true)
+        !self.client_ended
     }
 
     /// The client sends no more.

@@ -520,6 +520,7 @@ impl Reactor {
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
+        self.own(id)?;
         let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
         self.gone.retain(|&gone| gone != id);
         let server = self.servers.get(connection.server);

@@ -42,6 +42,12 @@ impl Reactor {
         Ok((socket, Box::new(about)))
     }
 
+    /// Whether the text of a connection goes to another process.
+    #[must_use]
+    pub fn is_relayed(&self, id: usize) -> bool {
+        self.connections.get(id).is_some_and(|connection| connection.relay.is_some())
+    }
+
     /// Moves text both ways.
     pub(super) fn pump(&mut self, id: usize, batch: &mut Batch<'_>) {
         match self.pump_on(id, batch) {
@@ -75,7 +81,8 @@ impl Reactor {
                     again = more;
                     break;
                 }
-                Err(error) => return Err(error),
+                // It has left what it was sent; all that it has said is here.
+                Err(_) => relay.owner_ended = true,
             }
             again = true;
         }
@@ -102,14 +109,14 @@ fn to_owner(
     scratch: &mut [u8],
 ) -> io::Result<bool> {
     for _ in 0..READS {
-        if !relay.give(&[])? || relay.client_ended || !*readable {
+        if relay.client_ended || !relay.give(&[]) || !*readable {
             return Ok(false);
         }
         match channel.read(scratch) {
             Ok(read) if read.count == 0 => relay.end(),
             Ok(read) => {
                 *readable = !read.drained;
-                relay.give(&scratch[..read.count])?;
+                relay.give(&scratch[..read.count]);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => *readable = false,
             Err(error) => return Err(error),

@@ -6,15 +6,14 @@ use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
 use crate::caching::Waiting;
+use crate::connection::Connection;
 use crate::server::Server;
 
 impl Reactor {
     /// Sends bytes of responses, of which `done` end with them; `last`: the connection's last bytes, behind which our
     /// side ends. Gives the bytes that have not left yet.
     pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
-        let Some(connection) = self.connections.get_mut(id) else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
+        let connection = self.own(id)?;
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
         self.follow(id, [bytes, &[]]);
@@ -27,6 +26,12 @@ impl Reactor {
         Ok(queued)
     }
 
+    /// A connection, unless it is another's by now.
+    pub(super) fn own(&mut self, id: usize) -> io::Result<&mut Connection> {
+        let connection = self.connections.get_mut(id).filter(|connection| !connection.moved);
+        connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
     /// The same for bytes in two places, which leave together.
     pub fn send_two(
         &mut self,
@@ -35,9 +40,7 @@ impl Reactor {
         second: &[u8],
         done: u32,
     ) -> io::Result<usize> {
-        let Some(connection) = self.connections.get_mut(id) else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
+        let connection = self.own(id)?;
         connection.send_two(first, second)?;
         let queued = connection.queued();
         self.follow(id, [first, second]);
