@@ -194,6 +194,18 @@ export interface NativeContextOptions {
   ticketLifetime: number
 }
 
+/** What a server has done without JavaScript. */
+export interface NativeCounts {
+  /** Connections that were given to others, where the port is shared. */
+  moved: number
+  /** Requests that nobody has, where the port is shared. */
+  unowned: number
+  /** Requests refused while JavaScript was busy. */
+  refused: number
+  /** Responses given up while JavaScript was busy. */
+  timedOut: number
+}
+
 /** Rows for placeholders. */
 export interface NativeCsv {
   /** The file, as placeholders name it. */
@@ -526,16 +538,12 @@ export interface NativeSettings {
   countsRequests: boolean
   /** Each connection has to be told before anything is answered. */
   screens: boolean
+  /** 0: no limit. */
+  maxInFlight: number
+  /** 0: no limit. */
+  responseMs: number
   /** The output cache; missing: off. */
   cache?: NativeCacheSettings
-}
-
-/** What became of what was not for a server that shares its port. */
-export interface NativeSharing {
-  /** Connections that were given to others. */
-  moved: number
-  /** Requests that nobody has. */
-  unowned: number
 }
 
 /** Connections that are slower than they have to be. */
@@ -678,6 +686,9 @@ export declare function stackCompanion(on: boolean): void
 /** Changes a server's limits. */
 export declare function stackConfigure(server: number, settings: NativeSettings): void
 
+/** What a server has done without JavaScript. */
+export declare function stackCounts(server: number): NativeCounts
+
 /** Ends this side when all is written. */
 export declare function stackEnd(connection: number): void
 
@@ -698,6 +709,9 @@ export declare function stackIdleFor(connection: number): number | null
 
 /** Whether the text of a TLS connection goes to another process. */
 export declare function stackIsRelayed(connection: number): boolean
+
+/** Whether the response to a connection was given up while JavaScript was busy. */
+export declare function stackIsTimedOut(connection: number): boolean
 
 /** Joins those who share the address of a prefix, who meet in this directory. */
 export declare function stackJoin(base: string, prefix: string): Promise<NativeJoined>
@@ -741,6 +755,9 @@ export declare function stackRelease(connection: number): NativeReleased
 /** Removes a server that accepts no more and has no connections. */
 export declare function stackRemoveServer(server: number): void
 
+/** What handshakes with a server are answered with while JavaScript is busy; missing: they wait. */
+export declare function stackSetContext(server: number, context?: NativeSecureContext | undefined | null): void
+
 /** TCP's probes. */
 export declare function stackSetKeepAlive(connection: number, on: boolean, afterMs: number): void
 
@@ -749,9 +766,6 @@ export declare function stackSetNoDelay(connection: number, on: boolean): void
 
 /** Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated. */
 export declare function stackShare(server: number, ticket: number, fd: number): void
-
-/** What became of what was not for a server. */
-export declare function stackSharing(server: number): NativeSharing
 
 /** Connections that send, or take, fewer bytes per second than this; 0: no limit. */
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow

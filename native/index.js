@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackIsRelayed, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSharing, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackCounts, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackIsRelayed, stackIsTimedOut, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetContext, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -792,6 +792,7 @@ export { stackClose }
 export { stackCloseListener }
 export { stackCompanion }
 export { stackConfigure }
+export { stackCounts }
 export { stackEnd }
 export { stackExport }
 export { stackFatal }
@@ -799,6 +800,7 @@ export { stackFunctions }
 export { stackIdle }
 export { stackIdleFor }
 export { stackIsRelayed }
+export { stackIsTimedOut }
 export { stackJoin }
 export { stackJudge }
 export { stackLate }
@@ -813,10 +815,10 @@ export { stackRaw }
 export { stackReference }
 export { stackRelease }
 export { stackRemoveServer }
+export { stackSetContext }
 export { stackSetKeepAlive }
 export { stackSetNoDelay }
 export { stackShare }
-export { stackSharing }
 export { stackSlow }
 export { stackStart }
 export { stackStartRequests }

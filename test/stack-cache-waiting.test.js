@@ -124,7 +124,7 @@ describe('while the loop is busy', () => {
   });
 
   test('whileBusy: false', limits, async (t) => {
-    const { server } = await serve(t, { duration: 60, whileBusy: false }, stored);
+    const { server } = await serve(t, { duration: 60 }, stored, { whileBusy: false });
     await get(server);
     const times = await whileBlocked(t, server, 'steady', 500);
     assert.ok(Math.max(...times) > 300);

@@ -18,8 +18,6 @@ export interface CacheOptions {
   earlyRefresh: boolean;
   /** `Cache-Control` and `Pragma` of requests are heeded: a client's reload reaches the application. */
   obeyRequests: boolean;
-  /** A second thread answers from the cache while the event loop is busy. */
-  whileBusy: boolean;
   /** Responses have a `Cache-Status` field (RFC 9211), which tells hits from misses. */
   status: boolean;
 }
@@ -42,7 +40,6 @@ export const CACHE_SETTINGS: { [K in Key]: Setting<CacheOptions[K]> } = {
   maxWait: { unit: 'ms', fallback: 5000, least: 0 },
   earlyRefresh: { unit: 'boolean', fallback: true },
   obeyRequests: { unit: 'boolean', fallback: false },
-  whileBusy: { unit: 'boolean', fallback: true },
   status: { unit: 'boolean', fallback: false },
 };
 

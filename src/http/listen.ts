@@ -226,11 +226,14 @@ export function installSecure(prototype: object): void {
   install(prototype);
   if (isOff) return;
   installSecureContext();
-  const target = prototype as { setTicketKeys(this: http.Server, keys: Buffer): void };
-  const { setTicketKeys } = target;
-  target.setTicketKeys = function (keys) {
-    setTicketKeys.call(this, keys);
-    const home = natives.get(this);
-    if (home instanceof SecureServer) home.forgetContexts();
-  };
+  const target = prototype as Record<string, (this: http.Server, ...args: unknown[]) => unknown>;
+  for (const name of ['setTicketKeys', 'setSecureContext', 'addContext']) {
+    const original = target[name] as (this: http.Server, ...args: unknown[]) => unknown;
+    target[name] = function (...args) {
+      const result = original.apply(this, args);
+      const home = natives.get(this);
+      if (home instanceof SecureServer) home.forgetContexts();
+      return result;
+    };
+  }
 }

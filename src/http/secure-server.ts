@@ -64,10 +64,28 @@ export class SecureServer extends NativeServer {
   #contexts = new WeakMap<object, NativeContext | string>();
   readonly #carriers = new Set<ServerSocket>();
   readonly #protocols: Buffer[];
+  /** What handshakes were answered with while the event loop was busy. */
+  #offered: NativeContext | null = null;
 
   constructor(server: SecureHttpServer) {
     super(server);
     this.#protocols = protocolsOf(server.ALPNProtocols);
+  }
+
+  override configure(): void {
+    super.configure();
+    this.#offerContext();
+  }
+
+  /** What handshakes are answered with while the event loop is busy, if nobody else has a say in them. */
+  #offerContext(): void {
+    if (this.id < 0) return;
+    const { server } = this;
+    const othersSay = this.#foreign() || this.#isWatched() || this.screens || server.requestCert;
+    const chooses = server[kSniCallback] || server._contexts.length > 0;
+    const context = othersSay || chooses ? null : this.#native(server._sharedCreds.context);
+    this.#offered = typeof context === 'string' ? null : context;
+    native.stackSetContext(this.id, this.#offered?.context);
   }
 
   protected override settings() {
@@ -81,6 +99,7 @@ export class SecureServer extends NativeServer {
   /** Contexts are made anew: ticket keys have changed. */
   forgetContexts(): void {
     this.#contexts = new WeakMap();
+    this.#offerContext();
   }
 
   override connected(socket: ServerSocket): void {
@@ -183,6 +202,7 @@ export class SecureServer extends NativeServer {
     verdict: number,
   ): void {
     const protocol = this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1');
+    socket.secureContext ??= this.#offered;
     const security = new Security(socket.id, suite, flags, socket.secureContext);
     this.#established(socket, security, name, protocol, verdict);
   }

@@ -102,7 +102,7 @@ export class NativeServer {
   #screened = false;
   /** What went with the server's earlier numbers in the reactor. */
   #cached = 0;
-  #shared = { moved: 0, unowned: 0 };
+  #counted = { moved: 0, unowned: 0, refused: 0, timedOut: 0 };
   /** It shares its port with others, and so has a part of its requests only. */
   isShared = false;
   #checking: NodeJS.Timeout | null = null;
@@ -144,7 +144,7 @@ export class NativeServer {
     if (this.id < 0) return;
     servers[this.id] = null;
     this.#cached = this.#hits();
-    this.#shared = this.#sharing();
+    this.#counted = this.#countedNatively();
     this.isShared = false;
     wantCompanion(this, false);
     offerControl(this, false);
@@ -168,6 +168,8 @@ export class NativeServer {
       }),
       countsRequests: positive(server.maxRequestsPerSocket) > 0,
       screens: this.screens,
+      maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
+      responseMs: this.limits.responseTimeout,
       ...nativeCache(cacheOf(server)),
     };
   }
@@ -195,14 +197,19 @@ export class NativeServer {
     this.tellsCache = cache?.status === true;
     this.#screened = this.screens;
     if (this.id < 0) return;
-    // Others' connections go on to them, however busy this process is.
-    wantCompanion(this, this.isShared || cache?.whileBusy === true);
+    wantCompanion(this, this.#hasUseForCompanion());
     offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.#settings) return;
     this.#settings = text;
     native.stackConfigure(this.id, settings);
+  }
+
+  /** There is what need not wait for an event loop that is busy. */
+  #hasUseForCompanion(): boolean {
+    const { responseTimeout, maxRequestsInFlight } = this.limits;
+    return this.caches || this.isShared || responseTimeout > 0 || maxRequestsInFlight > 0;
   }
 
   /** Starts to look for requests that take too long to arrive, as Node does. */
@@ -225,9 +232,11 @@ export class NativeServer {
   /** What `server.stats()` gives. */
   count(): StackStats {
     const { stats } = this;
-    const { moved, unowned } = this.#sharing();
+    const { moved, unowned, refused, timedOut } = this.#countedNatively();
     return {
       ...stats,
+      responseTimeouts: stats.responseTimeouts + timedOut,
+      overloaded: stats.overloaded + refused,
       connections: { open: this.connections.size, ...stats.connections, moved },
       requests: {
         inFlight: this.inFlight,
@@ -245,11 +254,17 @@ export class NativeServer {
     return this.#cached + (this.caches ? (this.cache.stats()?.hits ?? 0) : 0);
   }
 
-  #sharing(): { moved: number; unowned: number } {
-    const { moved, unowned } = this.#shared;
-    if (!this.isShared) return { moved, unowned };
-    const now = native.stackSharing(this.id);
-    return { moved: moved + now.moved, unowned: unowned + now.unowned };
+  /** What was done without JavaScript, since the server first listened. */
+  #countedNatively(): ReturnType<typeof native.stackCounts> {
+    const { moved, unowned, refused, timedOut } = this.#counted;
+    if (this.id < 0) return this.#counted;
+    const now = native.stackCounts(this.id);
+    return {
+      moved: moved + now.moved,
+      unowned: unowned + now.unowned,
+      refused: refused + now.refused,
+      timedOut: timedOut + now.timedOut,
+    };
   }
 
   /** Joins those who share a port; `ticket` is of `stackJoin`, `fd` what they listen with. */
@@ -283,6 +298,8 @@ export class NativeServer {
   #late(response: Outgoing): void {
     const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
     if (!socket || socket.destroyed || socket._httpMessage !== response) return;
+    // It had its answer while the event loop was busy.
+    if (native.stackIsTimedOut(socket.id)) return;
     this.stats.responseTimeouts++;
     if (response._headerSent || !socket.writable) {
       socket.destroy();

@@ -115,6 +115,13 @@ pub fn stack_choose(
     with(|reactor| reactor.choose(connection as usize, &context.0, told_alone))
 }
 
+/// What handshakes with a server are answered with while JavaScript is busy; missing: they wait.
+#[napi]
+pub fn stack_set_context(server: u32, context: Option<&NativeSecureContext>) -> Result<()> {
+    let context = context.map(|context| context.0.clone());
+    with(|reactor| reactor.set_context(server as usize, context))
+}
+
 /// Receives requests, after an end of the handshake that was told alone.
 #[napi]
 pub fn stack_start_requests(connection: u32) -> Result<()> {

@@ -147,19 +147,3 @@ pub fn stack_is_relayed(connection: u32) -> Result<bool> {
 pub fn stack_owns(server: u32, target: Uint8Array, host: Uint8Array) -> Result<bool> {
     with(|reactor| reactor.owns(server as usize, &target, &host))
 }
-
-/// What became of what was not for a server that shares its port.
-#[napi(object)]
-pub struct NativeSharing {
-    /// Connections that were given to others.
-    pub moved: f64,
-    /// Requests that nobody has.
-    pub unowned: f64,
-}
-
-/// What became of what was not for a server.
-#[napi]
-pub fn stack_sharing(server: u32) -> Result<NativeSharing> {
-    let (moved, unowned) = with(|reactor| reactor.shared(server as usize))?;
-    Ok(NativeSharing { moved: moved as f64, unowned: unowned as f64 })
-}

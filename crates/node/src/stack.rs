@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millrace_stack::{Batch, Companion, Reactor, Settings, Shared as SharedReactor};
+use millrace_stack::{Batch, Companion, Counts, Reactor, Settings, Shared as SharedReactor};
 use napi::bindgen_prelude::{Buffer, Function, Int32Array, Uint8Array};
 use napi::{Env, Error, JsValue, Result, sys};
 use napi_derive::napi;
@@ -301,6 +301,10 @@ pub struct NativeSettings {
     pub counts_requests: bool,
     /// Each connection has to be told before anything is answered.
     pub screens: bool,
+    /// 0: no limit.
+    pub max_in_flight: u32,
+    /// 0: no limit.
+    pub response_ms: f64,
     /// The output cache; missing: off.
     pub cache: Option<NativeCacheSettings>,
 }
@@ -323,6 +327,8 @@ impl From<NativeSettings> for Settings {
             tells_hits,
             counts_requests: native.counts_requests,
             screens: native.screens,
+            max_in_flight: (native.max_in_flight > 0).then_some(native.max_in_flight),
+            response_limit: positive(native.response_ms),
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
         }
     }
@@ -499,6 +505,35 @@ pub fn stack_set_keep_alive(connection: u32, on: bool, after_ms: f64) -> Result<
             }
         }
     })
+}
+
+/// What a server has done without JavaScript.
+#[napi(object)]
+pub struct NativeCounts {
+    /// Connections that were given to others, where the port is shared.
+    pub moved: f64,
+    /// Requests that nobody has, where the port is shared.
+    pub unowned: f64,
+    /// Requests refused while JavaScript was busy.
+    pub refused: f64,
+    /// Responses given up while JavaScript was busy.
+    pub timed_out: f64,
+}
+
+/// What a server has done without JavaScript.
+#[napi]
+pub fn stack_counts(server: u32) -> Result<NativeCounts> {
+    let Counts { moved, unowned, refused, timed_out } =
+        with(|reactor| reactor.counts(server as usize))?;
+    let [moved, unowned, refused, timed_out] =
+        [moved, unowned, refused, timed_out].map(|count| count as f64);
+    Ok(NativeCounts { moved, unowned, refused, timed_out })
+}
+
+/// Whether the response to a connection was given up while JavaScript was busy.
+#[napi]
+pub fn stack_is_timed_out(connection: u32) -> Result<bool> {
+    with(|reactor| reactor.is_timed_out(connection as usize))
 }
 
 /// Connections whose request takes too long to arrive; 0: no limit.

@@ -43,6 +43,8 @@ pub(crate) enum Consulted {
     Answered,
     /// It is looked at again when [`Waiting`] is over.
     Later,
+    /// It is refused: too many are with the caller.
+    Refused,
 }
 
 /// The cache counts its times from the clock's origin.
@@ -110,8 +112,23 @@ impl Connection {
             }
         }
         self.server_name = name;
-        self.parked |= !answered;
-        Ok(if answered { Consulted::Answered } else { Consulted::Later })
+        Ok(match answered {
+            true => Consulted::Answered,
+            false => self.hold_or_refuse(server, head),
+        })
+    }
+
+    /// A request that the caller has to answer, which is busy.
+    fn hold_or_refuse(&mut self, server: &mut Server, head: &ReceivedHead) -> Consulted {
+        let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
+        if self.in_flight > 0 || has_body || !server.is_full() {
+            server.held = server.held.saturating_add(1);
+            self.parked = true;
+            return Consulted::Later;
+        }
+        server.counts.refused += 1;
+        server.answers.extend_from_slice(OVERLOADED);
+        Consulted::Refused
     }
 
     fn request_for_cache<'a>(
@@ -248,5 +265,8 @@ impl Connection {
     }
 }
 
+/// As the caller refuses them when it is there.
+const OVERLOADED: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 /// RFC 9111, section 5.2.1.7.
 const ONLY_IF_CACHED: &[u8] = b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n";

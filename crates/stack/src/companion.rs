@@ -38,6 +38,8 @@ pub struct Shared {
     /// The own thread waits for the reactor.
     wanted: AtomicBool,
     over: AtomicBool,
+    /// There are responses that may have to be given up.
+    deadlines: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -58,18 +60,22 @@ impl Shared {
             turns: AtomicU64::new(0),
             wanted: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            deadlines: AtomicBool::new(false),
         })
     }
 
     /// The reactor, for its own thread.
     pub fn with<R>(&self, action: impl FnOnce(&mut Reactor) -> R) -> R {
-        action(&mut self.own().reactor)
+        let mut state = self.own();
+        let result = action(&mut state.reactor);
+        self.deadlines.store(state.reactor.has_deadlines(), Ordering::Relaxed);
+        result
     }
 
     /// A turn of the own thread, see [`Reactor::turn`].
     pub fn turn(&self, batch: &mut Batch<'_>) -> io::Result<bool> {
         self.turns.fetch_add(1, Ordering::Relaxed);
-        self.own().reactor.turn(batch)
+        self.with(|reactor| reactor.turn(batch))
     }
 
     fn own(&self) -> MutexGuard<'_, State> {
@@ -93,12 +99,13 @@ impl Shared {
         let mut quiet = 0;
         while !self.over.load(Ordering::Relaxed) {
             // Where nothing comes, it sleeps until something does, and then gives the own thread its time.
-            let came = quiet >= QUIET && readiness.has_come(None);
+            let deadlines = self.deadlines.load(Ordering::Relaxed);
+            let came = quiet >= QUIET && !deadlines && readiness.has_come(None);
             thread::park_timeout(PATIENCE);
             if self.is_back(turns) {
                 turns = self.turns.load(Ordering::Relaxed);
                 quiet = 0;
-            } else if came || readiness.has_come(Some(Duration::ZERO)) {
+            } else if came || deadlines || readiness.has_come(Some(Duration::ZERO)) {
                 self.stand_in(turns, &mut readiness);
                 quiet = 0;
             } else {

@@ -6,6 +6,7 @@ mod sending;
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
@@ -71,6 +72,7 @@ pub(crate) enum Flow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Untold {
     pub(crate) opened: bool,
+    pub(crate) secured: bool,
     pub(crate) drained: bool,
     pub(crate) answered_last: bool,
     pub(crate) broken: Option<i32>,
@@ -92,6 +94,11 @@ pub(crate) struct Connection {
     written: usize,
     /// Requests that are with the caller.
     pub(crate) in_flight: u32,
+    /// Since when there are any, and whether nothing was sent since.
+    asked_at: Nanos,
+    pub(crate) untouched: bool,
+    /// The first of them was given up while the caller was busy; nothing more is sent.
+    pub(crate) timed_out: bool,
     /// As many as may be; the next one waits until half of them are answered, so that what is kept is not
     /// looked through for each.
     pub(crate) full: bool,
@@ -192,6 +199,9 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             in_flight: 0,
+            asked_at: Nanos::NEVER,
+            untouched: false,
+            timed_out: false,
             full: false,
             paused: false,
             closes: false,
@@ -260,6 +270,12 @@ impl Connection {
         }
     }
 
+    /// The caller has taken longer than this for a response of which nothing was sent.
+    pub(crate) fn is_overdue(&self, limit: Duration, now: Nanos) -> bool {
+        let waits = self.in_flight > 0 && self.untouched && !self.ended;
+        waits && now.since(self.asked_at) >= limit
+    }
+
     /// There is something to do without a new event of the socket.
     pub(crate) fn can_go_on(&self) -> bool {
         (self.readable || !self.input.is_empty()) && !self.stalled()
@@ -304,7 +320,8 @@ impl Connection {
             if self.stalled() {
                 return Flow::Idle;
             }
-            if batch.silent && !matches!(self.phase, Phase::Head) {
+            let can_shake = matches!(self.phase, Phase::Handshake) && server.context.is_some();
+            if batch.silent && !can_shake && !matches!(self.phase, Phase::Head) {
                 return Flow::Parked;
             }
             let kept = self.input.len();
@@ -451,10 +468,15 @@ impl Connection {
                             };
                             match consulted {
                                 Consulted::Tell(interest) => {
-                                    self.request(id, batch, at, &head, interest);
+                                    self.request(id, batch, at, &head, interest, now);
+                                    server.in_flight += 1;
                                     self.full = self.in_flight >= server.settings.max_pipelined;
                                 }
                                 Consulted::Answered => self.on_answered(id, batch, &head),
+                                Consulted::Refused => {
+                                    self.after_answer(id, batch, false);
+                                    self.next_head();
+                                }
                                 Consulted::Later => {
                                     // It has arrived in time.
                                     self.head_done = true;
@@ -546,6 +568,7 @@ impl Connection {
         at: usize,
         head: &ReceivedHead,
         interest: Interest,
+        now: Nanos,
     ) {
         self.open(id, batch);
         let start = at + head.start;
@@ -575,6 +598,9 @@ impl Connection {
         self.requests = self.requests.wrapping_add(1);
         self.plain = false;
         self.closes = !head.keep_alive;
+        if self.in_flight == 0 {
+            (self.asked_at, self.untouched) = (now, true);
+        }
         self.in_flight += 1;
         self.idle_since = Nanos::NEVER;
         match head.framing {

@@ -66,6 +66,11 @@ impl Connection {
         now: Nanos,
     ) -> Option<Flow> {
         let told = self.tls_mut()?.shake_hands();
+        if batch.silent
+            && let Some(flow) = self.shake_beside(&told, server)
+        {
+            return flow.or_else(|| self.shake_hands(id, server, batch, now));
+        }
         match told {
             Ok(Handshake::Done) => {
                 self.secured(id, batch, now);
@@ -104,6 +109,34 @@ impl Connection {
         }
     }
 
+    /// The same while the caller is busy; `None`: it makes no difference. The flow is `None` if the handshake goes on at once.
+    fn shake_beside(
+        &mut self,
+        told: &io::Result<Handshake>,
+        server: &mut Server,
+    ) -> Option<Option<Flow>> {
+        let context = server.context.clone()?;
+        match told {
+            Ok(Handshake::Done) => None,
+            Ok(Handshake::Hello) => {
+                let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
+                let is_others = server.owner_of_host(self.server, &name).is_some();
+                if is_others {
+                    return None;
+                }
+                // What is not chosen is found to be unsure by the caller.
+                let chosen = self.choose(&context, false);
+                Some((!chosen).then_some(Flow::Parked))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            // What there is to tell is found again.
+            Ok(Handshake::Unsure | Handshake::Ended) | Err(_) => {
+                self.readable = true;
+                Some(Some(Flow::Parked))
+            }
+        }
+    }
+
     fn secured(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         self.phase = Phase::Head;
         self.shaking = false;
@@ -115,6 +148,15 @@ impl Connection {
             let name = name.map(Into::into);
             (self.server_name, self.certified) = (name, certified);
         }
+        if batch.silent {
+            self.untold.secured = true;
+        } else {
+            self.tell_secure(id, batch);
+        }
+    }
+
+    /// Tells what the handshake has come to.
+    pub(crate) fn tell_secure(&self, id: usize, batch: &mut Batch<'_>) {
         let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
         let details =

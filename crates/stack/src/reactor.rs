@@ -329,6 +329,9 @@ impl Reactor {
             Flow::Parked => self.park(id),
             Flow::Leaves => return self.leave(id, batch),
         }
+        if batch.silent {
+            self.after_silence(id);
+        }
         if let Some(connection) = self.connections.get_mut(id)
             && std::mem::take(&mut connection.owes_flush)
         {
@@ -535,6 +538,7 @@ impl Reactor {
     fn remove(&mut self, id: usize) -> Option<Connection> {
         let mut connection = self.connections.try_remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
+            server.in_flight = server.in_flight.saturating_sub(connection.in_flight);
             connection.leave_cache(id, server, self.now);
         }
         self.go_on_woken(connection.server);

@@ -1,6 +1,7 @@
 //! One server: its limits, and what it answers by itself.
 
 use millrace_cache::{Cache, Mode};
+use millrace_net::secure_context::SecureContext;
 
 use crate::settings::Settings;
 use crate::sharing::{Owner, Routes};
@@ -16,14 +17,29 @@ pub(crate) struct Server {
     pub(crate) lines: Vec<u8>,
     /// The lines of an answer behind which the connection stays.
     kept: Vec<u8>,
+    /// Requests that are with the caller, and those that have come since it is busy.
+    pub(crate) in_flight: u32,
+    pub(crate) held: u32,
+    /// What handshakes are answered with while the caller is busy.
+    pub(crate) context: Option<SecureContext>,
     /// A timer is set for those who wait for another's response.
     pub(crate) timed: bool,
     /// Who has which requests, where the port is shared.
     pub(crate) routes: Option<Routes>,
+    pub(crate) counts: Counts,
+}
+
+/// What a server has done without its caller.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
     /// Connections that were given to others.
-    pub(crate) moved: u64,
+    pub moved: u64,
     /// Requests that were answered since nobody has them.
-    pub(crate) unowned: u64,
+    pub unowned: u64,
+    /// Requests that were refused, since too many were with the caller and it was busy.
+    pub refused: u64,
+    /// Responses that were given up, since the caller was busy for too long.
+    pub timed_out: u64,
 }
 
 /// The line of an answer behind which the connection ends (RFC 9112, section 9.6).
@@ -39,8 +55,10 @@ impl Server {
             lines: Vec::new(),
             timed: false,
             routes: None,
-            moved: 0,
-            unowned: 0,
+            in_flight: 0,
+            held: 0,
+            context: None,
+            counts: Counts::default(),
         }
     }
 
@@ -59,6 +77,11 @@ impl Server {
     /// Whoever has the prefixes of this host, if that is not `server`.
     pub(crate) fn owner_of_host(&self, server: usize, host: &str) -> Option<Owner> {
         self.routes.as_ref()?.owner_of_host(host, Owner::Server(server))
+    }
+
+    /// One more request would be too much.
+    pub(crate) fn is_full(&self) -> bool {
+        self.settings.max_in_flight.is_some_and(|most| self.in_flight + self.held >= most)
     }
 
     /// Whether anything may be answered from the cache.

@@ -28,6 +28,10 @@ pub struct Settings {
     pub counts_requests: bool,
     /// The caller decides about each connection when it has been accepted: before, nothing is answered.
     pub screens: bool,
+    /// Requests that are with the caller at once; while it is busy, those beyond are refused. `None`: no limit.
+    pub max_in_flight: Option<u32>,
+    /// How long a response may take; while the caller is busy, those that take longer are given up. `None`: no limit.
+    pub response_limit: Option<Duration>,
     /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
     pub tls: Option<Duration>,
 }
@@ -45,6 +49,8 @@ impl Default for Settings {
             tells_hits: false,
             counts_requests: false,
             screens: false,
+            max_in_flight: None,
+            response_limit: None,
             tls: None,
         }
     }

@@ -90,7 +90,7 @@ impl Connection {
         let keep_alive = head.keep_alive && !(head.expect && body.is_some());
         let (line, text) = if gone { GONE } else { NOWHERE };
         server.set_lines(keep_alive);
-        server.unowned += 1;
+        server.counts.unowned += 1;
         let Server { answers, lines, .. } = server;
         for part in
             [line, TYPE, lines, format!("Content-Length: {}\r\n\r\n", text.len()).as_bytes()]

@@ -2,8 +2,15 @@
 
 use std::io;
 
+use millrace_net::secure_context::SecureContext;
+
 use super::Reactor;
 use crate::batch::{Batch, Kind};
+use crate::connection::Untold;
+use crate::server::{Counts, Server};
+
+/// As the caller answers them when it is there.
+const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 impl Reactor {
     /// As [`Self::turn`], while the caller is busy: answers what the cache has. Connections of which something is to be told
@@ -13,12 +20,76 @@ impl Reactor {
         self.push_held();
         self.watch_fresh();
         self.take_events(&mut Batch::silent(bytes))?;
+        self.give_up();
         self.push_held();
         let is_left = [&self.parked, &self.again, &self.removed, &self.refusing];
         if self.timers_changed || is_left.iter().any(|list| !list.is_empty()) {
             self.call_again();
         }
         Ok(!self.again.is_empty())
+    }
+
+    /// A connection has had a turn in which nothing could be told.
+    pub(super) fn after_silence(&mut self, id: usize) {
+        let Some(connection) = self.connections.get(id) else { return };
+        let Untold { secured, answered_last, .. } = connection.untold;
+        if secured {
+            self.list_untold(id);
+        }
+        if answered_last {
+            // Its last answer; the caller closes what is left.
+            self.end(id);
+        }
+    }
+
+    /// Answers 408 where the caller has not begun to answer in time, and ends our side.
+    fn give_up(&mut self) {
+        let mut given_up = Vec::new();
+        for (id, connection) in &mut self.connections {
+            let Some(server) = self.servers.get_mut(connection.server) else { continue };
+            let limit = server.settings.response_limit;
+            if !limit.is_some_and(|limit| connection.is_overdue(limit, self.now)) {
+                continue;
+            }
+            server.counts.timed_out += 1;
+            connection.timed_out = true;
+            connection.ending = true;
+            connection.untold.answered_last = true;
+            // One that is gone is found so by the caller.
+            connection.send(TIMED_OUT, false).ok();
+            given_up.push((id, connection.queued() == 0));
+        }
+        for (id, has_left) in given_up {
+            if has_left {
+                self.end_output(id);
+            }
+            self.park(id);
+        }
+    }
+
+    /// Whether there are responses that may have to be given up while the caller is busy.
+    pub(crate) fn has_deadlines(&self) -> bool {
+        let limited = |server: &Server| server.settings.response_limit.is_some();
+        self.servers.iter().any(|(_, server)| server.in_flight > 0 && limited(server))
+    }
+
+    /// Whether a response was given up.
+    #[must_use]
+    pub fn is_timed_out(&self, id: usize) -> bool {
+        self.connections.get(id).is_some_and(|connection| connection.timed_out)
+    }
+
+    /// What a server has done without its caller.
+    #[must_use]
+    pub fn counts(&self, server: usize) -> Counts {
+        self.servers.get(server).map_or_else(Counts::default, |server| server.counts)
+    }
+
+    /// What handshakes with a server are answered with while the caller is busy; `None`: they wait for it.
+    pub fn set_context(&mut self, server: usize, context: Option<SecureContext>) {
+        if let Some(server) = self.servers.get_mut(server) {
+            server.context = context;
+        }
     }
 
     /// Nothing goes on with a connection before the caller's next turn.
@@ -38,6 +109,9 @@ impl Reactor {
 
     /// Tells what could not be told, as far as there is room, and lets the connections go on.
     pub(super) fn tell_parked(&mut self, batch: &mut Batch<'_>) {
+        for (_, server) in &mut self.servers {
+            server.held = 0;
+        }
         // The other half is for what happens in this turn.
         while batch.room() > batch.capacity() / 2
             && let Some(id) = self.parked.pop()
@@ -52,6 +126,9 @@ impl Reactor {
                 if connection.unseen {
                     self.unseen.push(id);
                 }
+            }
+            if untold.secured {
+                connection.tell_secure(id, batch);
             }
             if untold.drained {
                 batch.push(Kind::Drained, id, &[]);

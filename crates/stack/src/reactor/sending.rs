@@ -14,6 +14,11 @@ impl Reactor {
     /// side ends. Gives the bytes that have not left yet.
     pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
         let connection = self.own(id)?;
+        if connection.timed_out {
+            self.finish(id, done);
+            return Ok(0);
+        }
+        connection.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
         self.follow(id, [bytes, &[]]);
@@ -41,6 +46,11 @@ impl Reactor {
         done: u32,
     ) -> io::Result<usize> {
         let connection = self.own(id)?;
+        if connection.timed_out {
+            self.finish(id, done);
+            return Ok(0);
+        }
+        connection.untouched = false;
         connection.send_two(first, second)?;
         let queued = connection.queued();
         self.follow(id, [first, second]);
@@ -53,8 +63,13 @@ impl Reactor {
     /// `done` responses of a connection are complete.
     pub fn finish(&mut self, id: usize, done: u32) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(Server { settings, .. }) = self.servers.get(connection.server) else { return };
-        connection.in_flight = connection.in_flight.saturating_sub(done);
+        let Some(Server { settings, in_flight, .. }) = self.servers.get_mut(connection.server)
+        else {
+            return;
+        };
+        let done = done.min(connection.in_flight);
+        connection.in_flight -= done;
+        *in_flight = in_flight.saturating_sub(done);
         let waits = matches!(connection.waiting, Waiting::Turn | Waiting::Owner);
         let has_turn = waits && connection.in_flight == 0;
         if has_turn {

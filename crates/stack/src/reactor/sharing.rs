@@ -180,12 +180,6 @@ impl Reactor {
         routes.place(host, path, server, true) == Place::To(Owner::Server(server))
     }
 
-    /// How many connections of a server were given to others, and how many requests came to it that nobody has.
-    #[must_use]
-    pub fn shared(&self, server: usize) -> (u64, u64) {
-        self.servers.get(server).map_or((0, 0), |server| (server.moved, server.unowned))
-    }
-
     /// Others that come to join.
     pub(super) fn on_door(&mut self, id: usize) {
         while let Some(ground) = self.sharing.grounds.get(id) {
@@ -397,7 +391,7 @@ impl Reactor {
     fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
-            server.moved += 1;
+            server.counts.moved += 1;
         }
         if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
             let (socket, about) = self.relay(id)?;

@@ -1,0 +1,125 @@
+// Limits and handshakes while the event loop is busy.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { createServer } from 'millrace/http';
+import { createServer as createSecureServer } from 'millrace/https';
+import { block, startClient } from './stack/busy.js';
+import { makeCertificates } from './tls/certificates.js';
+
+const limits = { timeout: 20_000 };
+/** How long the loop is blocked, and by when a client has its answer that does not wait for that. */
+const BLOCKED_MS = 1500;
+const SOON_MS = 1000;
+
+async function listen(t, server) {
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server.address().port;
+}
+
+describe('responseTimeout', () => {
+  test('a handler that computes for too long: 408 in time, and nothing else', limits, async (t) => {
+    const server = createServer({ responseTimeout: 200 }, (_request, response) => {
+      block(BLOCKED_MS);
+      response.end('late');
+    });
+    const client = startClient(t, await listen(t, server), 'compute');
+    await client.next();
+    const [{ status, body, ms }] = await client.next();
+    assert.equal(status, 408);
+    assert.equal(body, '');
+    assert.ok(ms < SOON_MS, `after ${ms} ms`);
+    assert.equal(server.stats().responseTimeouts, 1);
+    assert.equal(server.stats().requests.inFlight, 0);
+  });
+
+  test('a response that has begun is not answered again', limits, async (t) => {
+    const server = createServer({ responseTimeout: 200 }, (_request, response) => {
+      response.writeHead(200, { 'Content-Length': 4 });
+      response.write('ab');
+      setImmediate(() => {
+        block(BLOCKED_MS);
+        response.end('cd');
+      });
+    });
+    const client = startClient(t, await listen(t, server), 'compute');
+    await client.next();
+    const [{ status, body }] = await client.next();
+    assert.equal(status, 200);
+    assert.ok(['ab', 'abcd'].includes(body), body);
+  });
+});
+
+describe('maxRequestsInFlight', () => {
+  test('requests beyond it are refused at once', limits, async (t) => {
+    let client;
+    const server = createServer({ maxRequestsInFlight: 2 }, (request, response) => {
+      if (request.url === '/compute') {
+        client.go();
+        block(BLOCKED_MS);
+      }
+      response.end('done');
+    });
+    client = startClient(t, await listen(t, server), 'one-and-more');
+    await client.next();
+    const [one, ...more] = await client.next();
+    assert.deepEqual([one.status, one.body], [200, 'done']);
+    const refused = more.filter(({ status }) => status === 503);
+    assert.equal(refused.length, 3, JSON.stringify(more));
+    assert.ok(
+      refused.every(({ ms }) => ms < SOON_MS),
+      JSON.stringify(more),
+    );
+    assert.equal(server.stats().overloaded, 3);
+  });
+});
+
+describe('TLS', () => {
+  const { server: identity } = makeCertificates();
+  const stored = (request, response) => {
+    const { servername, authorized } = request.socket;
+    response.end(`${servername} ${authorized} ${request.socket.getProtocol()}`);
+  };
+
+  async function busy(t, options) {
+    const server = createSecureServer({ ...identity, cache: { duration: 60 }, ...options }, stored);
+    const port = await listen(t, server);
+    const client = startClient(t, port, 'handshakes');
+    await client.next();
+    const first = startClient(t, port, 'handshakes');
+    await first.next();
+    first.go();
+    await first.next();
+    client.go();
+    block(BLOCKED_MS);
+    return { server, answers: await client.next() };
+  }
+
+  test('handshakes and hits do not wait', limits, async (t) => {
+    const { server, answers } = await busy(t, {});
+    for (const { status, body, ms } of answers) {
+      assert.equal(status, 200);
+      assert.equal(body, 'a.test false TLSv1.3');
+      assert.ok(ms < SOON_MS, `after ${ms} ms`);
+    }
+    assert.ok(server.stats().requests.cached >= 4);
+  });
+
+  test('where the application chooses the context, they wait for it', limits, async (t) => {
+    const names = [];
+    const SNICallback = (name, done) => {
+      names.push(name);
+      done(null, undefined);
+    };
+    const { answers } = await busy(t, { SNICallback });
+    for (const { status, ms } of answers) {
+      assert.equal(status, 200);
+      assert.ok(ms > SOON_MS, `after ${ms} ms`);
+    }
+    assert.equal(names.length, 8);
+  });
+});
