@@ -16,6 +16,7 @@ import * as memory from './memory.js';
 import { Results } from './results.js';
 import { toolOf } from './rounds.js';
 import * as spacing from './spacing.js';
+import * as distinct from './stack/distinct.js';
 import * as flood from './stack/flood.js';
 import * as idle from './stack/idle.js';
 import { findRuntimes, frameworkVersions } from './stack/runtimes.js';
@@ -24,7 +25,7 @@ import * as start from './start.js';
 import * as throughput from './throughput.js';
 import { nginxVersion, onPath, tools, versionOf } from './tools.js';
 
-const kinds = { throughput, spacing, memory, start, serving, idle, flood };
+const kinds = { throughput, spacing, memory, start, serving, idle, flood, distinct };
 
 /** Ends with one line that says what was wrong. */
 function usage(message) {

@@ -5,6 +5,7 @@
 //   quiet            what others may use of a core, where that has to be less than elsewhere
 //   vary             of an idle case: with how many connections memory is read
 //   flood            how many requests, and how long they may take
+//   distinct         how many different responses, of how many bytes
 
 const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline: 'node' };
 /** nginx answers from its configuration (`return 200`), without an application: what a server in C can do here. */
@@ -127,6 +128,16 @@ export const stack = [
     load: { app: 'busy', connections: 50, rate: 1000, poisson: true, seconds: 5 },
     tools: ['node', 'millrace', 'cached'],
     bars: [{ row: 'cached', than: 'node', metric: 'p99Ms', atMost: 0.01 }],
+  },
+  {
+    name: 'cache-distinct',
+    kind: 'distinct',
+    question: '1 GiB of different responses through an output cache of 64 MiB: in how much memory?',
+    load: { app: 'download' },
+    distinct: { responses: 16_384, bytes: 64 * 1024 },
+    tools: ['millrace', 'cached'],
+    // The bound, and a quarter for what allocators leave between.
+    bars: [{ row: 'cached', than: 'millrace', atMostMib: 80 }],
   },
   {
     name: 'idle',

@@ -1,9 +1,9 @@
 // Cases of a flood: one connection that writes requests without waiting for answers.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { collect, end, errorLine, start } from '../processes.js';
 import { failureLines, runRounds, withServer } from '../rounds.js';
 import { count, table } from '../table.js';
+import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('flood-client.js', import.meta.url));
 /** Load on `/` before the flood, after which the heap has the size that work gives it. */
@@ -41,22 +41,10 @@ async function flood({ port, requests, limitSeconds }, cores) {
   return JSON.parse(stdout());
 }
 
-/** A line of /proc/<pid>/status: `VmRSS`, resident now, or `VmHWM`, the peak of that. */
-function memoryKb(pid, key) {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(status)[1]);
-}
-
-/** From here on `VmHWM` is the peak since now (proc(5), clear_refs). */
-function resetPeak(pid) {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
 const growthMib = ({ warmKb, peakKb }) => (peakKb - warmKb) / 1024;
 
 /** The lines of a case's result. */
 export function summarize({ bars }, { runs, failures }) {
-  const mib = (kb) => (kb / 1024).toFixed(1);
   const rows = runs.map((one) => [
     one.row,
     `${count(one.answered)} of ${count(one.requests)}`,
