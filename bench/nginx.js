@@ -64,24 +64,11 @@ function configuration({ directory, port, statusPort, tls, resume, cached }) {
   const answer = cached
     ? `proxy_pass http://127.0.0.1:${statusPort}/hello; proxy_cache answers; proxy_cache_valid 200 1h;`
     : hello;
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   // Started as root, its worker would be somebody who may not write there.
   const user = cached && process.getuid() === 0 ? 'user root;' : '';
-  return `
-${user}
-daemon off;
-worker_processes 1;
-worker_rlimit_nofile 20000;
-pid ${join(directory, 'nginx.pid')};
-error_log stderr crit;
-events { worker_connections 16384; }
-http {
-  ${paths.map((path) => `${path}_temp_path ${join(directory, path)};`).join('\n  ')}
-  ${cached ? `proxy_cache_path ${join(directory, 'cache')} keys_zone=answers:1m;` : ''}
-  access_log off;
-  default_type text/plain;
-  keepalive_requests 1000000000;
-  keepalive_timeout 1h;
+  const cache = cached ? `proxy_cache_path ${join(directory, 'cache')} keys_zone=answers:1m;` : '';
+  const servers = `
+  ${cache}
   server {
     listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''};${tls ? secure : ''}
     location / { ${answer} }
@@ -90,12 +77,66 @@ http {
     listen 127.0.0.1:${statusPort};
     location / { stub_status; }
     location /hello { ${hello} }
-  }
+  }`;
+  return user + configurationOf(directory, servers);
+}
+
+/**
+ * Where the connections to each server behind the proxy are kept: at least as many as the load can have in flight, so that
+ * none is closed and opened again.
+ */
+const KEPT_UPSTREAM = 64;
+
+/**
+ * The configuration of a proxy at `port`: requests whose path begins with that of a server in `behind` (`{ path, port }`) are
+ * passed to it, over HTTP/1.1 and connections that stay.
+ */
+export function proxyConfiguration({ directory, port, behind }) {
+  const upstreams = behind.map(
+    (server) => `
+  upstream at-${server.port} {
+    server 127.0.0.1:${server.port};
+    keepalive ${KEPT_UPSTREAM};
+    keepalive_requests 1000000000;
+    keepalive_timeout 1h;
+  }`,
+  );
+  const locations = behind.map(
+    (server) => `
+    location ${server.path} { proxy_pass http://at-${server.port}; }`,
+  );
+  const servers = `${upstreams.join('')}
+  proxy_http_version 1.1;
+  proxy_set_header Connection "";
+  server {
+    listen ${port} backlog=4096;${locations.join('')}
+  }`;
+  return configurationOf(directory, servers);
+}
+
+/** What all have in common: one worker that writes no log and keeps its connections, and these lines about what it serves. */
+function configurationOf(directory, servers) {
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid ${join(directory, 'nginx.pid')};
+error_log stderr crit;
+events { worker_connections 16384; }
+http {
+  ${paths.map((path) => `${path}_temp_path ${join(directory, path)};`).join('\n  ')}
+  access_log off;
+  default_type text/plain;
+  keepalive_requests 1000000000;
+  keepalive_timeout 1h;
+${servers}
 }
 `;
 }
 
-async function freePorts(count) {
+/** Ports at which nobody listens. */
+export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(
     servers.map((server) => new Promise((resolve) => server.on('listening', resolve))),

@@ -39,9 +39,9 @@ export async function withServer(bench, { cores, directory }, use) {
   let used;
   let stopped;
   try {
-    const { url, port, cert } = server;
+    const { url, port, cert, root } = server;
     const run = (tool, load, options) =>
-      runClient(tool, { ...load, url, port, cert }, { ...where, ...options });
+      runClient(tool, { ...load, url, port, cert, root }, { ...where, ...options });
     used = await use(run, server);
   } finally {
     stopped = await server.stop();

@@ -2,12 +2,19 @@ import { startBareServer } from './bare.js';
 import { certificate } from './certificates.js';
 import { startNginx } from './nginx.js';
 import { startApp } from './stack/app.js';
+import { startProxied, startShared } from './stack/one-port.js';
 
-const starters = { bare: startBareServer, nginx: startNginx, app: startApp };
+const starters = {
+  bare: startBareServer,
+  nginx: startNginx,
+  app: startApp,
+  shared: startShared,
+  proxied: startProxied,
+};
 
 /**
- * Starts the server that a case names: `{ kind: 'bare' | 'nginx' | 'app', tls?: 'ecdsa' | 'rsa' }`
- * and what is the kind's own, on `cores`.
+ * Starts the server that a case names: `{ kind, tls?: 'ecdsa' | 'rsa' }` and what is the kind's own, on
+ * `cores`.
  */
 export function startServer({ kind, tls, ...options }, { cores, directory }) {
   const pair = tls && certificate(tls, directory);

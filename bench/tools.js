@@ -27,7 +27,8 @@ const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
  * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
  * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
  * (false: any certificate is accepted), `rate`, `requests`. Only millrace is asked for `poisson`
- * arrivals, a `warmup` in seconds and a `body`.
+ * arrivals, a `warmup` in seconds, a `body` and `paths` (see `urlsOf`), and told the `root` of a server of several
+ * processes: the one that has started the others.
  *
  * For each tool: `find()` gives the words that start it or null, `version` the words that make it
  * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself,
@@ -51,8 +52,9 @@ export const tools = {
       ...when(load.close && !load.tls, '--connection', 'close'),
       ...when(load.tls, '--tls', load.tls),
       ...when(load.tls, ...(load.verify ? ['--ca', load.cert] : ['-k'])),
+      ...when(load.root, '--pid', load.root),
       '--json',
-      load.url,
+      ...urlsOf(load),
     ],
     read: (stdout) => {
       const result = JSON.parse(stdout);
@@ -185,6 +187,19 @@ function loadtest(...more) {
       errors: number(stdout, /Total errors:\s+(\d+)/),
     }),
   };
+}
+
+/**
+ * What millrace requests: the server's URL, or with `paths` these. A connection keeps to one of them or, with `alternating`,
+ * takes one after the other. millrace keeps a connection to one host and takes the URLs of each host in turn; so each
+ * path has a host of its own, or each connection has one. All are addresses of this machine.
+ */
+export function urlsOf({ url, port, paths, alternating, connections }) {
+  if (!paths) return [url];
+  const at = (path, host) => `http://127.0.0.${host + 1}:${port}${path}`;
+  if (!alternating) return paths.map(at);
+  const hosts = Array.from({ length: connections }, (_, host) => host);
+  return hosts.flatMap((host) => paths.map((path) => at(path, host)));
 }
 
 /** The command line of a tool for a load: the words to run, and a text without the paths of this machine. */

@@ -3,30 +3,44 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { cpuNs } from '../proc.js';
+import { cpuNs, descendantsOf } from '../proc.js';
 import { collect, end, errorLine, start } from '../processes.js';
 
 const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 5_000;
 
-/**
- * Starts the application `app` with the words `argv` before it; `tls` is a certificate's pair of files. `stop()` gives
- * `{ served }`: what Millrace says of who served what, or null.
- */
-export async function startApp({ argv, app, cores, directory, tls, env: own }) {
-  const statsFile = join(directory, 'stats');
-  rmSync(statsFile, { force: true });
-  const path = fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
+/** Starts the application `app` with the words `argv` before it; `tls` is a certificate's pair of files. */
+export async function startApp({ argv, app, cores, directory, tls, env }) {
   const files = tls ? [tls.cert, tls.key] : [];
-  const env = { ...process.env, ...own, NODE_ENV: 'production', MILLRACE_STATS_FILE: statsFile };
-  const child = start([...argv, path, ...files], cores, { env });
-  const stderr = collect(child.stderr);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const { port } = await firstLine(child, lines, stderr);
+  const server = await startServing([...argv, pathOf(app), ...files], { cores, directory, env });
+  const [port] = server.ports;
   return {
+    ...server,
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
     cert: tls?.cert,
+  };
+}
+
+/** The file of an application. */
+export function pathOf(app) {
+  return fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
+}
+
+/**
+ * Starts a command that runs as many applications as `count` says, and waits until each has told its port. `stop()` gives
+ * `{ served, moved }`: what Millrace says of who served what, or null, and what applications tell of connections that moved.
+ */
+export async function startServing(argv, { count = 1, cores, directory, env: own }) {
+  const statsFile = join(directory, 'stats');
+  rmSync(statsFile, { force: true });
+  const env = { ...process.env, ...own, NODE_ENV: 'production', MILLRACE_STATS_FILE: statsFile };
+  const child = start(argv, cores, { env });
+  const stderr = collect(child.stderr);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ports = await firstLines(count, child, lines, stderr);
+  return {
+    ports,
     pid: child.pid,
     /** What the server has used so far. */
     async sample() {
@@ -34,7 +48,7 @@ export async function startApp({ argv, app, cores, directory, tls, env: own }) {
       if (exitCode !== null || signalCode) {
         throw new Error(`the server ended: ${signalCode ?? errorLine(stderr())}`);
       }
-      return { serverCpuNs: cpuNs([child.pid]) };
+      return { serverCpuNs: cpuNs([child.pid, ...descendantsOf(child.pid)]) };
     },
     /** Resident bytes after a collection of garbage; only the application `idle` tells them. */
     async residentBytes() {
@@ -46,18 +60,33 @@ export async function startApp({ argv, app, cores, directory, tls, env: own }) {
     async stop() {
       end(child);
       await exitWithin(child, END_LIMIT_MS);
-      return { served: existsSync(statsFile) ? served(readFileSync(statsFile, 'utf8')) : null };
+      return {
+        served: existsSync(statsFile) ? served(readFileSync(statsFile, 'utf8')) : null,
+        moved: await movedOf(lines),
+      };
     },
   };
 }
 
-async function firstLine(child, lines, stderr) {
+async function firstLines(count, child, lines, stderr) {
   const timer = setTimeout(() => end(child, 'SIGKILL'), START_LIMIT_MS);
-  const { done, value } = await lines.next();
+  const ports = [];
+  while (ports.length < count) {
+    const { done, value } = await lines.next();
+    if (done) break;
+    ports.push(JSON.parse(value).port);
+  }
   clearTimeout(timer);
-  if (!done) return JSON.parse(value);
+  if (ports.length === count) return ports;
   await child.exited;
   throw new Error(`the server did not start: ${errorLine(stderr())}`);
+}
+
+/** How many connections moved to another process, by the last lines of those that tell. */
+async function movedOf(lines) {
+  let sum = 0;
+  for await (const line of lines) sum += JSON.parse(line).moved ?? 0;
+  return sum;
 }
 
 async function exitWithin(child, limitMs) {

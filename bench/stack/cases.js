@@ -6,6 +6,8 @@
 //   vary             of an idle case: with how many connections memory is read
 //   flood            how many requests, and how long they may take
 //   distinct         how many different responses, of how many bytes
+//   load.paths       what is requested; where processes share a port, each has one of these URL prefixes
+//   load.alternating the requests of a connection take the paths in turn; without it, it keeps to one
 
 const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline: 'node' };
 /** nginx answers from its configuration (`return 200`), without an application: what a server in C can do here. */
@@ -44,6 +46,16 @@ const cachedBars = (factor) => [
   { row: 'cached', than: 'nginx', atLeast: 1 },
   { row: 'cached', than: 'proxy_cache', atLeast: 1 },
 ];
+
+/** Two processes on one port: they share it, or nginx stands in front of them. */
+const onePort = {
+  kind: 'serving',
+  tools: ['shared', 'proxy_pass', 'proxy_pass, node'],
+  baseline: 'proxy_pass',
+  bars: [{ row: 'shared', than: 'proxy_pass', atLeast: 1 }],
+  columns: ['moves'],
+};
+const twoPrefixes = { app: 'hello-at', connections: 50, paths: ['/foo/', '/bar/'] };
 
 export const stack = [
   {
@@ -138,6 +150,32 @@ export const stack = [
     tools: ['millrace', 'cached'],
     // The bound, and a quarter for what allocators leave between.
     bars: [{ row: 'cached', than: 'millrace', atMostMib: 80 }],
+    ...onePort,
+    name: 'shared-own',
+    question:
+      'A process with a URL prefix and no other on its port: what does it cost to look for the owner?',
+    load: { ...twoPrefixes, paths: ['/foo/'] },
+    tools: ['millrace', 'shared'],
+    baseline: 'millrace',
+    bars: [{ row: 'shared', than: 'millrace', atLeast: 0.95 }],
+  },
+  {
+    ...onePort,
+    name: 'shared-foreign',
+    question: 'Two processes on one port, each connection with requests for one of them?',
+    load: twoPrefixes,
+  },
+  {
+    ...onePort,
+    name: 'shared-alternating',
+    question: 'The same with requests for both in turn on each connection?',
+    load: { ...twoPrefixes, alternating: true },
+  },
+  {
+    ...onePort,
+    name: 'shared-close',
+    question: 'The same with a connection for each request?',
+    load: { ...twoPrefixes, alternating: true, close: true },
   },
   {
     name: 'idle',

@@ -34,6 +34,20 @@ export function findRuntimes({ node = process.execPath, register }) {
       version: `nginx ${nginxVersion()}`,
       server: (load) => ({ ...nginx(load), cached: true }),
     },
+    shared: version && {
+      version: 'millrace, where the processes share the port',
+      server: severalApps('shared', node, '--import', register ?? ownRegister),
+    },
+    proxy_pass: version &&
+      onPath('nginx') && {
+        version: `${nginxVersion()}, in front of processes on millrace`,
+        server: severalApps('proxied', node, '--import', register ?? ownRegister),
+      },
+    'proxy_pass, node': version &&
+      onPath('nginx') && {
+        version: `${nginxVersion()}, in front of processes on node`,
+        server: severalApps('proxied', node),
+      },
   };
   return new Map(Object.entries(runtimes).filter(([, found]) => found));
 }
@@ -42,6 +56,11 @@ const CERTIFICATE = 'ecdsa';
 
 function app(...argv) {
   return (load) => ({ kind: 'app', argv, app: load.app, tls: load.tls && CERTIFICATE });
+}
+
+/** An application for each path of the load, all on one port. */
+function severalApps(kind, ...argv) {
+  return ({ app, paths }) => ({ kind, argv, app, paths });
 }
 
 function nginx(load) {

@@ -40,8 +40,9 @@ async function measure(name, load, context) {
   const cpuUsPerRequest = 1e6 / requestsPerCpuSecond;
   // A client that waited for its core was disturbed by others, however little they used in all.
   const disturbed = Math.max(others, said.starved ?? 0);
-  const { served = null } = stopped;
-  return { command, ...said, others: disturbed, requestsPerCpuSecond, cpuUsPerRequest, served };
+  const { served = null, moved } = stopped;
+  const cpu = { requestsPerCpuSecond, cpuUsPerRequest };
+  return { command, ...said, others: disturbed, ...cpu, served, moved };
 }
 
 /** A body of so many bytes, as the client takes it. */
@@ -89,7 +90,16 @@ export function summarize(bench, { runs, failures, rate }) {
 
 const optionalColumns = {
   resumed: ['resumed', (own) => share(median(own.map((one) => one.resumed)))],
+  moves: ['moves/request', movesPerRequest],
 };
+
+/** How often a connection went to another process, for each request. */
+function movesPerRequest(runs) {
+  const told = runs.filter(({ served }) => served);
+  const moves = told.reduce((sum, one) => sum + one.moved, 0);
+  const all = told.reduce((sum, { served }) => sum + served.native + served.handedOver, 0);
+  return all > 0 ? (moves / all).toFixed(3) : '-';
+}
 
 /** Which share of the requests Millrace served itself, as it says. */
 function nativeShare(runs) {

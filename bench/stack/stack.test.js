@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { urlsOf } from '../tools.js';
 import { Answers } from './answers.js';
 import { served } from './app.js';
 
@@ -32,4 +33,16 @@ test('what the processes of a server served is summed', () => {
   const two = { requests: { native: 50, handedOver: 1 }, reasons: { upgrade: 1 } };
   const sum = { native: 148, handedOver: 3, reasons: { upgrade: 3 } };
   assert.deepEqual(served(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
+});
+
+test('connections keep to a path by its host, or take the paths in turn at a host of their own', () => {
+  const server = { url: 'http://127.0.0.1:80/', port: 80 };
+  const load = { ...server, paths: ['/foo/', '/bar/'], connections: 3 };
+  assert.deepEqual(urlsOf({ ...server, connections: 3 }), ['http://127.0.0.1:80/']);
+  assert.deepEqual(urlsOf(load), ['http://127.0.0.1:80/foo/', 'http://127.0.0.2:80/bar/']);
+  const inTurn = [1, 2, 3].flatMap((host) => [
+    `http://127.0.0.${host}:80/foo/`,
+    `http://127.0.0.${host}:80/bar/`,
+  ]);
+  assert.deepEqual(urlsOf({ ...load, alternating: true }), inTurn);
 });

@@ -1,0 +1,71 @@
+// Servers of several processes on one port, each with the requests for a path of its own.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts, proxyConfiguration } from '../nginx.js';
+import { pathOf, startServing } from './app.js';
+
+const ANSWER_LIMIT_MS = 5_000;
+
+/** Starts the application `app` once for each of `paths`; they share a port. */
+export async function startShared({ argv, app, paths, cores, directory }) {
+  const [port] = await freePorts(1);
+  const ports = join(directory, 'ports');
+  mkdirSync(ports, { recursive: true });
+  const commands = paths.map((path) => [...argv, pathOf(app), `http://*:${port}${path}`]);
+  const env = { MILLRACE_PORTS: ports };
+  return startTogether(commands, { port, paths, cores, directory, env });
+}
+
+/** Starts the application `app` once for each of `paths`, on a port of its own each, and nginx in front of them. */
+export async function startProxied({ argv, app, paths, cores, directory }) {
+  const [port, ...own] = await freePorts(1 + paths.length);
+  const behind = paths.map((path, index) => ({ path, port: own[index] }));
+  const config = join(directory, 'nginx.conf');
+  writeFileSync(config, proxyConfiguration({ directory, port, behind }));
+  const apps = own.map((each) => [...argv, pathOf(app), `${each}`]);
+  const nginx = ['nginx', '-p', directory, '-e', 'stderr', '-c', config];
+  return startTogether([...apps, nginx], { port, paths, cores, directory });
+}
+
+/** Starts the commands, of which one for each of `paths` is an application, and waits until all paths are served at `port`. */
+async function startTogether(commands, { port, paths, ...options }) {
+  const server = await startServing(together(commands), { ...options, count: paths.length });
+  const url = `http://127.0.0.1:${port}/`;
+  try {
+    for (const path of paths) await untilServed(new URL(path, url));
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { ...server, url, port, root: server.pid };
+}
+
+/** A shell that runs commands beside each other: one process, below which all are found whose CPU time counts. */
+function together(commands) {
+  const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+  const lines = commands.map((words) => `${words.map(quoted).join(' ')} &`);
+  return ['sh', '-c', [...lines, 'wait'].join('\n')];
+}
+
+async function untilServed(url) {
+  const deadline = performance.now() + ANSWER_LIMIT_MS;
+  let status = await statusOf(url);
+  while (status !== 200) {
+    if (performance.now() > deadline) throw new Error(`${url.pathname} is answered with ${status}`);
+    await delay(10);
+    status = await statusOf(url);
+  }
+}
+
+/** The status of the answer, or the code of the error there is instead of one. */
+function statusOf(url) {
+  return new Promise((resolve) => {
+    get(url, { agent: false }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+      response.on('error', ({ code }) => resolve(code));
+    }).on('error', ({ code }) => resolve(code));
+  });
+}
