@@ -150,6 +150,8 @@ export const stack = [
     tools: ['millrace', 'cached'],
     // The bound, and a quarter for what allocators leave between.
     bars: [{ row: 'cached', than: 'millrace', atMostMib: 80 }],
+  },
+  {
     ...onePort,
     name: 'shared-own',
     question:
