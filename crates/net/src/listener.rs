@@ -80,6 +80,15 @@ impl Socket {
         }
     }
 
+    /// Takes a connected socket that does not block, from whoever knows it.
+    #[must_use]
+    pub fn from_known(fd: OwnedFd, is_unix: bool) -> Self {
+        match is_unix {
+            true => Self::Unix(UnixStream::from_std(fd.into())),
+            false => Self::Tcp(TcpStream::from_std(fd.into())),
+        }
+    }
+
     /// Asks for readiness in both directions.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;

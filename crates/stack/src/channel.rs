@@ -19,6 +19,8 @@ pub(crate) enum Channel {
     Tls(Box<ServerTls>),
     /// Text of a session that another process has.
     Forwarded(Socket, Box<About>),
+    /// It was given to another process.
+    Gone,
 }
 
 impl Channel {
@@ -27,10 +29,11 @@ impl Channel {
         Self::Tls(Box::new(ServerTls::begun(socket, begun)))
     }
 
-    pub(crate) fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> Option<&Socket> {
         match self {
-            Self::Plain(socket) | Self::Forwarded(socket, _) => socket,
-            Self::Tls(tls) => tls.socket(),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => Some(socket),
+            Self::Tls(tls) => Some(tls.socket()),
+            Self::Gone => None,
         }
     }
 
@@ -38,14 +41,14 @@ impl Channel {
     pub(crate) fn forwarded(&self) -> Option<&About> {
         match self {
             Self::Forwarded(_, about) => Some(about),
-            Self::Plain(_) | Self::Tls(_) => None,
+            Self::Plain(_) | Self::Tls(_) | Self::Gone => None,
         }
     }
 
     /// Bytes that [`Self::read`] wants; what it gives is in the first [`READ`] of them.
     pub(crate) fn room(&self) -> usize {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) => READ,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => READ,
             Self::Tls(_) => READ + CIPHERTEXT,
         }
     }
@@ -54,6 +57,7 @@ impl Channel {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.read(buffer),
             Self::Tls(tls) => tls.read(buffer),
+            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -61,6 +65,7 @@ impl Channel {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write(bytes),
             Self::Tls(tls) => tls.write_two(bytes, &[]),
+            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -68,6 +73,7 @@ impl Channel {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_two(first, second),
             Self::Tls(tls) => tls.write_two(first, second),
+            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -76,17 +82,20 @@ impl Channel {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_last(bytes),
             Self::Tls(tls) => tls.write_last(bytes),
+            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
     pub(crate) fn push(&self, no_delay: bool) {
-        self.socket().push(no_delay);
+        if let Some(socket) = self.socket() {
+            socket.push(no_delay);
+        }
     }
 
     /// Sends what the channel itself has kept; `true` if nothing is left.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) => Ok(true),
+            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => Ok(true),
             Self::Tls(tls) => tls.flush(),
         }
     }
@@ -94,7 +103,7 @@ impl Channel {
     /// Bytes that were taken and have not left.
     pub(crate) fn unsent(&self) -> usize {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) => 0,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => 0,
             Self::Tls(tls) => tls.unsent(),
         }
     }
@@ -105,14 +114,17 @@ impl Channel {
             tls.close_notify();
         }
         // Fails where the peer has reset the connection: then reading tells it.
-        self.socket().options().shutdown(Shutdown::Write).ok();
+        if let Some(socket) = self.socket() {
+            socket.options().shutdown(Shutdown::Write).ok();
+        }
     }
 
     /// The socket, and what was read of it and is not text.
-    pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> Option<(Socket, Vec<u8>)> {
         match self {
-            Self::Plain(socket) | Self::Forwarded(socket, _) => (socket, Vec::new()),
-            Self::Tls(tls) => tls.into_parts(),
+            Self::Plain(socket) | Self::Forwarded(socket, _) => Some((socket, Vec::new())),
+            Self::Tls(tls) => Some(tls.into_parts()),
+            Self::Gone => None,
         }
     }
 }

@@ -169,8 +169,6 @@ pub(crate) struct Connection {
     pub(crate) unopened: bool,
     /// Whom the next request belongs to, as soon as the connection can go there.
     pub(crate) leaving: Option<Owner>,
-    /// It has gone there; what is left is to be forgotten.
-    pub(crate) moved: bool,
     /// It is where it belongs, so it is not given to others of the same prefix.
     pub(crate) placed: bool,
     /// Its text is another process's to answer.
@@ -239,7 +237,6 @@ impl Connection {
             certified: false,
             unopened: false,
             leaving: None,
-            moved: false,
             placed: false,
             relay: None,
             hops: 0,
@@ -667,10 +664,10 @@ impl Connection {
     }
 
     /// Bytes read and not taken, for whoever takes the connection over.
-    pub(crate) fn into_parts(self) -> (Socket, Vec<u8>) {
-        let (socket, mut bytes) = self.channel.into_parts();
+    pub(crate) fn into_parts(self) -> Option<(Socket, Vec<u8>)> {
+        let (socket, mut bytes) = self.channel.into_parts()?;
         bytes.extend_from_slice(&self.input);
-        (socket, bytes)
+        Some((socket, bytes))
     }
 }
 

@@ -16,7 +16,7 @@ impl Connection {
     pub(crate) fn tls(&self) -> Option<&ServerTls> {
         match &self.channel {
             Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) | Channel::Forwarded(..) => None,
+            Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
         }
     }
 
@@ -53,7 +53,7 @@ impl Connection {
     fn tls_mut(&mut self) -> Option<&mut ServerTls> {
         match &mut self.channel {
             Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) | Channel::Forwarded(..) => None,
+            Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
         }
     }
 

@@ -209,7 +209,7 @@ impl Reactor {
                 continue;
             }
             if token >= LINKS {
-                self.again(token);
+                self.on_others(token);
                 continue;
             }
             if (RELAYS..LISTENERS).contains(&token) {
@@ -245,10 +245,8 @@ impl Reactor {
     fn go_on(&mut self, batch: &mut Batch<'_>) {
         let again = std::mem::take(&mut self.again);
         for &id in &again {
-            if id >= DOORS {
-                self.on_door(id - DOORS);
-            } else if id >= LINKS {
-                self.on_link(id - LINKS);
+            if id >= LINKS {
+                self.on_others(id);
             } else if id >= LISTENERS {
                 self.accept(id - LISTENERS, batch);
             } else if let Some(connection) = self.connections.get_mut(id) {
@@ -383,7 +381,9 @@ impl Reactor {
     /// A peer that is gone is not waited for, though nothing is read for now.
     fn on_error(&mut self, id: usize, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get(id) else { return };
-        if let Ok(Some(error)) = connection.channel.socket().options().take_error() {
+        if let Some(socket) = connection.channel.socket()
+            && let Ok(Some(error)) = socket.options().take_error()
+        {
             self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
         }
     }
@@ -488,9 +488,6 @@ impl Reactor {
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.moved {
-            return;
-        }
         connection.ending = true;
         if connection.queued() == 0 {
             self.end_output(id);
@@ -510,13 +507,12 @@ impl Reactor {
     pub fn close(&mut self, id: usize, reset: bool) {
         let Some(mut connection) = self.remove(id) else { return };
         self.gone.retain(|&gone| gone != id);
-        if connection.moved {
-            return;
-        }
         connection.push(true);
         if reset {
             // Best effort: the connection is closed either way.
-            connection.channel.socket().options().set_linger(Some(Duration::ZERO)).ok();
+            if let Some(socket) = connection.channel.socket() {
+                socket.options().set_linger(Some(Duration::ZERO)).ok();
+            }
         }
     }
 
@@ -529,7 +525,7 @@ impl Reactor {
         let server = self.servers.get(connection.server);
         connection.push(server.is_none_or(|server| server.settings.no_delay));
         let (fresh, told) = (connection.fresh, connection.told);
-        let (socket, input) = connection.into_parts();
+        let (socket, input) = connection.into_parts().ok_or(io::ErrorKind::NotConnected)?;
         let watched = (!fresh).then(|| self.poll.registry());
         Ok((socket.release(watched)?, told, input))
     }
@@ -553,13 +549,13 @@ impl Reactor {
             return (about.local, about.peer);
         }
         let local =
-            connection.channel.socket().options().local_addr().ok().and_then(|a| a.as_socket());
+            connection.channel.socket().and_then(|it| it.options().local_addr().ok()?.as_socket());
         (local, connection.peer)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        self.connections.get(id).map(|connection| connection.channel.socket().options())
+        Some(self.connections.get(id)?.channel.socket()?.options())
     }
 }

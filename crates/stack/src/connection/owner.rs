@@ -113,8 +113,9 @@ impl Connection {
         true
     }
 
-    /// These bytes come first.
+    /// These bytes come first; an event tells of more.
     pub(crate) fn set_input(&mut self, bytes: Vec<u8>) {
+        self.readable = bytes.is_empty();
         self.input = bytes;
     }
 
@@ -123,17 +124,17 @@ impl Connection {
         std::mem::take(&mut self.input)
     }
 
+    /// It was given to another process; what is left is to be forgotten.
+    pub(crate) fn is_moved(&self) -> bool {
+        matches!(self.channel, Channel::Gone)
+    }
+
     /// Gives the socket away, and what was read of it and not taken; what stays is to be forgotten.
     pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
-        let (Channel::Plain(socket) | Channel::Forwarded(socket, _)) = &mut self.channel else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
-        let given = socket.options().try_clone()?;
-        if !std::mem::take(&mut self.fresh) {
-            socket.deregister(registry)?;
-        }
-        self.moved = true;
-        Ok((given.into(), self.take_input()))
+        let watched = (!std::mem::take(&mut self.fresh)).then_some(registry);
+        let channel = std::mem::replace(&mut self.channel, Channel::Gone);
+        let (socket, _) = channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
+        Ok((socket.release(watched)?, self.take_input()))
     }
 }
 

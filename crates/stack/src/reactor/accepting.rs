@@ -86,7 +86,9 @@ impl Reactor {
         let settings = &server_of.settings;
         if peer.is_some() {
             let options = socket.options();
-            if settings.no_delay && (!is_new || !cfg!(target_os = "linux")) {
+            // Those who share a port accept from the same socket.
+            let inherits = cfg!(target_os = "linux") && !matches!(from, From::Caller);
+            if settings.no_delay && !inherits {
                 options.set_tcp_nodelay(true)?;
             }
             if let Some(after) = settings.tcp_keep_alive {

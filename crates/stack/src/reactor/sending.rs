@@ -33,7 +33,7 @@ impl Reactor {
 
     /// A connection, unless it is another's by now.
     pub(super) fn own(&mut self, id: usize) -> io::Result<&mut Connection> {
-        let connection = self.connections.get_mut(id).filter(|connection| !connection.moved);
+        let connection = self.connections.get_mut(id).filter(|connection| !connection.is_moved());
         connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 

@@ -41,7 +41,7 @@ enum Said {
     Added(UrlPrefix),
     Removed(UrlPrefix),
     Connection { serial: u32, taking: Taking },
-    Taken(u32),
+    Taken(Vec<u32>),
     Nonsense,
 }
 
@@ -180,8 +180,17 @@ impl Reactor {
         routes.place(host, path, server, true) == Place::To(Owner::Server(server))
     }
 
+    /// Those who share a port have something to say, or one comes to join them.
+    pub(super) fn on_others(&mut self, token: usize) {
+        if token >= DOORS {
+            self.on_door(token - DOORS);
+        } else {
+            self.on_link(token - LINKS);
+        }
+    }
+
     /// Others that come to join.
-    pub(super) fn on_door(&mut self, id: usize) {
+    fn on_door(&mut self, id: usize) {
         while let Some(ground) = self.sharing.grounds.get(id) {
             match ground.door.accept() {
                 Ok((socket, _)) => {
@@ -197,17 +206,12 @@ impl Reactor {
     }
 
     /// A link has something to say, or takes what it is told.
-    pub(super) fn on_link(&mut self, id: usize) {
+    fn on_link(&mut self, id: usize) {
         let mut reads = 0;
         loop {
             let Some(peer) = self.sharing.peers.get_mut(id) else { return };
             if peer.link.flush().is_err() {
                 return self.lose(id);
-            }
-            if peer.link.is_flushed() {
-                for taking in std::mem::take(&mut peer.taking) {
-                    self.take_in(id, taking);
-                }
             }
             if self.hear(id).is_err() {
                 return self.lose(id);
@@ -229,8 +233,18 @@ impl Reactor {
     /// Takes what a peer has said.
     fn hear(&mut self, id: usize) -> io::Result<()> {
         while let Some(peer) = self.sharing.peers.get_mut(id) {
-            let Some(said) = peer.link.next(Said::of)? else { return Ok(()) };
+            let Some(said) = peer.link.next(Said::of)? else { break };
             self.on_said(id, said)?;
+        }
+        let Some(peer) = self.sharing.peers.get_mut(id) else { return Ok(()) };
+        if !peer.taken.is_empty() {
+            let serials = std::mem::take(&mut peer.taken);
+            peer.link.send(&Message::Taken { serials }, None)?;
+        }
+        if peer.link.is_flushed() {
+            for taking in std::mem::take(&mut peer.taking) {
+                self.take_in(id, taking);
+            }
         }
         Ok(())
     }
@@ -258,16 +272,14 @@ impl Reactor {
             }
             Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
             Said::Connection { serial, taking } => {
-                peer.link.send(&Message::Taken { serial }, None)?;
-                if peer.link.is_flushed() {
-                    self.take_in(id, taking);
-                } else {
-                    peer.taking.push(taking);
-                }
+                peer.taken.push(serial);
+                peer.taking.push(taking);
                 return Ok(());
             }
-            Said::Taken(serial) => {
-                peer.given.remove(&serial);
+            Said::Taken(serials) => {
+                for serial in serials {
+                    peer.given.remove(&serial);
+                }
                 return Ok(());
             }
             Said::Nonsense => return Err(io::ErrorKind::InvalidData.into()),
@@ -322,12 +334,12 @@ impl Reactor {
     }
 
     fn put_in(&mut self, server: usize, taking: Taking, placed: bool) -> io::Result<()> {
-        let Taking { socket, hops, about, bytes } = taking;
-        let (socket, peer) = Socket::from_fd(socket)?;
+        let Taking { socket, peer, hops, about, bytes } = taking;
+        let socket = Socket::from_known(socket, about.is_some());
         let id = self.add(socket, peer, server, From::Other { about, bytes })?;
         let connection = &mut self.connections[id];
         (connection.hops, connection.placed, connection.unopened) = (hops, placed, true);
-        self.wake(id);
+        self.again(id);
         Ok(())
     }
 
@@ -348,9 +360,10 @@ impl Reactor {
         }
         let server = ground.members.first().map(|member| member.server);
         self.route(at);
-        for Given { socket, hops, about, bytes } in given.into_values() {
+        for Given { socket, peer, hops, about, bytes } in given.into_values() {
             if let (Some(server), Some(socket)) = (server, Arc::into_inner(socket)) {
-                self.put_in(server, Taking { socket, hops, about, bytes }, false).ok();
+                let taking = Taking { socket, peer, hops, about, bytes };
+                self.put_in(server, taking, false).ok();
             }
         }
     }
@@ -365,23 +378,26 @@ impl Reactor {
             connection.server = server;
             return self.again(id);
         }
-        let (server, hops) = (connection.server, connection.hops);
+        let (server, peer, hops) = (connection.server, connection.peer, connection.hops);
         let Ok((socket, about, bytes)) = self.give_away(id, batch) else {
             return self.tell_closed(id, 0, batch);
         };
         // One that fails here is lost as others are that have been accepted.
         match owner {
             Owner::Server(server) => {
-                self.put_in(server, Taking { socket, hops, about, bytes }, true).ok();
+                self.put_in(server, Taking { socket, peer, hops, about, bytes }, true).ok();
             }
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
-                Some(peer) => {
+                Some(to) => {
                     let (socket, hops) = (Arc::new(socket), hops.saturating_add(1));
-                    if peer.give(Given { socket, hops, about, bytes }).is_err() {
+                    if to.give(Given { socket, peer, hops, about, bytes }).is_err() {
                         self.lose(other);
                     }
                 }
-                None => drop(self.put_in(server, Taking { socket, hops, about, bytes }, false)),
+                None => {
+                    let taking = Taking { socket, peer, hops, about, bytes };
+                    self.put_in(server, taking, false).ok();
+                }
             },
         }
     }
@@ -419,19 +435,20 @@ impl Said {
             },
             Message::Added { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Added),
             Message::Removed { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Removed),
-            Message::Connection { serial, hops, about, bytes } => match descriptor {
+            Message::Connection { serial, hops, peer, about, bytes } => match descriptor {
                 Some(socket) => Self::Connection {
                     serial: *serial,
                     taking: Taking {
                         socket,
                         hops: (*hops).min(MAX_HOPS + 1),
+                        peer: *peer,
                         about: about.clone().map(|about| Box::new(about.into_owned())),
                         bytes: bytes.to_vec(),
                     },
                 },
                 None => Self::Nonsense,
             },
-            Message::Taken { serial } => Self::Taken(*serial),
+            Message::Taken { serials } => Self::Taken(serials.clone()),
             // Of another version: it finds that by itself, as soon as it is answered.
             Message::Hello { .. } => Self::Hello { secure: false },
             Message::Welcome { .. } => Self::Nonsense,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -51,14 +51,16 @@ pub(crate) struct Peer {
     /// Connections that it was given and has not taken, by number.
     pub(crate) given: BTreeMap<u32, Given>,
     serial: u32,
-    /// Connections that it gave and that are not known to it as taken.
+    /// Connections that it gave and that are not known to it as taken, and of which it has not been told so.
     pub(crate) taking: Vec<Taking>,
+    pub(crate) taken: Vec<u32>,
 }
 
 /// A connection that was given away: kept until the other has it.
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) socket: Arc<OwnedFd>,
+    pub(crate) peer: Option<SocketAddr>,
     pub(crate) hops: u8,
     pub(crate) about: Option<Box<About>>,
     pub(crate) bytes: Vec<u8>,
@@ -68,6 +70,7 @@ pub(crate) struct Given {
 #[derive(Debug)]
 pub(crate) struct Taking {
     pub(crate) socket: OwnedFd,
+    pub(crate) peer: Option<SocketAddr>,
     pub(crate) hops: u8,
     pub(crate) about: Option<Box<About>>,
     pub(crate) bytes: Vec<u8>,
@@ -135,7 +138,8 @@ impl Peer {
     }
 
     fn of(link: Link<UnixStream>, ground: usize, user: u32, prefixes: Vec<UrlPrefix>) -> Self {
-        Self { link, ground, user, prefixes, given: BTreeMap::new(), serial: 0, taking: Vec::new() }
+        let (given, taking, taken) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { link, ground, user, prefixes, given, serial: 0, taking, taken }
     }
 
     /// Gives it a connection.
@@ -145,7 +149,8 @@ impl Peer {
         let (socket, hops) = (Arc::clone(&given.socket), given.hops);
         let given = self.given.entry(serial).or_insert(given);
         let about = given.about.as_deref().map(Cow::Borrowed);
-        let message = Message::Connection { serial, hops, about, bytes: &given.bytes };
+        let (peer, bytes) = (given.peer, &given.bytes[..]);
+        let message = Message::Connection { serial, hops, peer, about, bytes };
         self.link.send(&message, Some(socket))
     }
 }

@@ -23,7 +23,10 @@ const DESCRIPTORS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Link<S> {
     pub(crate) socket: S,
+    /// What has come, up to `end`; what lies before `start` has been taken.
     input: Vec<u8>,
+    start: usize,
+    end: usize,
     /// Descriptors that came, whose messages have not been taken.
     descriptors: VecDeque<OwnedFd>,
     output: VecDeque<Outgoing>,
@@ -38,7 +41,14 @@ struct Outgoing {
 
 impl<S: std::os::fd::AsFd> Link<S> {
     pub(crate) fn new(socket: S) -> Self {
-        Self { socket, input: Vec::new(), descriptors: VecDeque::new(), output: VecDeque::new() }
+        Self {
+            socket,
+            input: Vec::new(),
+            start: 0,
+            end: 0,
+            descriptors: VecDeque::new(),
+            output: VecDeque::new(),
+        }
     }
 
     /// Says something; what the system does not take waits for [`Self::flush`].
@@ -71,18 +81,20 @@ impl<S: std::os::fd::AsFd> Link<S> {
 
     /// Reads what has come; `false`: the other end is gone.
     pub(crate) fn receive(&mut self) -> io::Result<bool> {
-        let start = self.input.len();
-        self.input.resize(start + READ, 0);
-        let received = self.receive_at(start);
-        let count = *received.as_ref().unwrap_or(&0);
-        self.input.truncate(start + count);
-        Ok(received? > 0)
+        self.input.drain(..self.start);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.input.len() < self.end + READ {
+            self.input.resize(self.end + READ, 0);
+        }
+        let count = self.receive_into_input()?;
+        self.end += count;
+        Ok(count > 0)
     }
 
-    fn receive_at(&mut self, start: usize) -> io::Result<usize> {
+    fn receive_into_input(&mut self) -> io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut into = [IoSliceMut::new(&mut self.input[start..])];
+        let mut into = [IoSliceMut::new(&mut self.input[self.end..])];
         #[cfg(target_os = "linux")]
         let flags = RecvFlags::CMSG_CLOEXEC;
         #[cfg(not(target_os = "linux"))]
@@ -96,20 +108,22 @@ impl<S: std::os::fd::AsFd> Link<S> {
         Ok(message.bytes)
     }
 
-    /// Calls `take` for the next message; `None`: there is none. A descriptor that came with it is taken by
-    /// [`Self::take_descriptor`].
+    /// Calls `take` for the next message; `None`: there is none. Its descriptor, where it has
+    /// one, is the second argument.
     pub(crate) fn next<R>(
         &mut self,
         take: impl FnOnce(&Message<'_>, Option<OwnedFd>) -> R,
     ) -> io::Result<Option<R>> {
         let malformed = |_| io::Error::from(io::ErrorKind::InvalidData);
-        let Some((message, length)) = message::read(&self.input).map_err(malformed)? else {
+        let Some((message, length)) =
+            message::read(&self.input[self.start..self.end]).map_err(malformed)?
+        else {
             return Ok(None);
         };
         let with = matches!(message, Message::Connection { .. } | Message::Welcome { .. });
         let descriptor = if with { self.descriptors.pop_front() } else { None };
         let result = take(&message, descriptor);
-        self.input.drain(..length);
+        self.start += length;
         Ok(Some(result))
     }
 }
@@ -137,9 +151,10 @@ impl Outgoing {
 impl Link<StdStream> {
     /// The same for a poll loop.
     pub(crate) fn into_async(self) -> io::Result<Link<UnixStream>> {
-        let Self { socket, input, descriptors, output } = self;
+        let Self { socket, input, start, end, descriptors, output } = self;
         socket.set_nonblocking(true)?;
-        Ok(Link { socket: UnixStream::from_std(socket), input, descriptors, output })
+        let socket = UnixStream::from_std(socket);
+        Ok(Link { socket, input, start, end, descriptors, output })
     }
 }
 

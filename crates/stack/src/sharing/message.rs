@@ -12,6 +12,7 @@
 //! said `Removed` has ended unasked.
 
 use std::borrow::Cow;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,12 +49,13 @@ pub(crate) enum Message<'a> {
     Connection {
         serial: u32,
         hops: u8,
+        peer: Option<SocketAddr>,
         about: Option<Cow<'a, About>>,
         bytes: &'a [u8],
     },
-    /// The connection with this number is the other's now.
+    /// The connections with these numbers are the other's now.
     Taken {
-        serial: u32,
+        serials: Vec<u32>,
     },
 }
 
