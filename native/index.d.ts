@@ -641,8 +641,8 @@ export interface NativeWorker {
 /** A self-signed certificate for these host names and addresses (ECDSA P-256), made on the spot. */
 export declare function selfSignedCertificate(names: Array<string>): NativeCertificate
 
-/** Leaves what was joined and not shared. */
-export declare function stackAbandon(ticket: number): void
+/** Leaves what was joined and not shared; `fd`: the descriptor that it gave, if nobody uses that. */
+export declare function stackAbandon(ticket: number, fd?: number | undefined | null): void
 
 /** Both ends of a connection. */
 export declare function stackAddresses(connection: number): NativeAddresses

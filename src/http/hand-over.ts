@@ -95,7 +95,9 @@ export function countingFrom(server: HttpServer, requests: number): HttpServer {
 }
 
 interface Parser {
-  onIncoming: ((request: http.IncomingMessage, keepAlive: boolean) => number) | null;
+  onIncoming:
+    | ((request: http.IncomingMessage & { upgrade?: boolean }, keepAlive: boolean) => number)
+    | null;
 }
 
 interface OrdinarySocket extends net.Socket {
@@ -110,18 +112,25 @@ export function countRequests(home: NativeServer, socket: net.Socket): void {
   const { parser } = socket as OrdinarySocket;
   const onIncoming = parser?.onIncoming;
   if (!parser || !onIncoming) return;
+  let isOver = false;
   parser.onIncoming = (request, keepAlive) => {
-    if (home.isShared && !owns(home.id, request)) {
+    if (isOver || (home.isShared && !owns(home.id, request))) {
+      isOver = true;
       misdirected(socket as OrdinarySocket);
-      return 0;
+      request.upgrade = false;
+      return STOP;
     }
     home.stats.requests.handedOver++;
     return onIncoming(request, keepAlive);
   };
 }
 
+/** Tells the parser to read no further. */
+const STOP = 2;
+
 /** Such a connection cannot move on: its client is to make another. */
 function misdirected(socket: OrdinarySocket): void {
+  if (socket.writableEnded) return;
   // In the place of another response it would be that one.
   if (socket._httpMessage) socket.destroy();
   else socket.end(MISDIRECTED, () => socket.destroy());

@@ -16,7 +16,14 @@ import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
 import { type HttpServer, NativeServer, type StackStats } from './server.js';
-import { isPrefix, listenShared, takeTicket } from './sharing.js';
+import {
+  alreadyListening,
+  cancelJoining,
+  isJoining,
+  isPrefix,
+  listenShared,
+  takeTicket,
+} from './sharing.js';
 import { ServerSocket } from './socket.js';
 import { keepForStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
@@ -44,7 +51,13 @@ class ListeningHandle {
     this.#home = home;
     this.#name = {};
     handle.getsockname?.(this.#name);
-    if (ticket !== undefined) home.share(ticket, handle.fd);
+    try {
+      if (ticket !== undefined) home.share(ticket, handle.fd);
+    } catch (error) {
+      handle.close();
+      home.server._handle = null;
+      throw error;
+    }
     this.#listener = native.stackListen(home.id, handle.fd);
     reference(1);
     handle.close();
@@ -169,6 +182,7 @@ export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
     listen(this: HttpServer, ...args: unknown[]): HttpServer;
+    close(this: HttpServer, ...args: unknown[]): HttpServer;
     _emitCloseIfDrained(this: HttpServer): void;
     closeAllConnections(this: http.Server): void;
     closeIdleConnections(this: http.Server): void;
@@ -189,8 +203,13 @@ export function install(prototype: object): void {
       return natives.get(this)?.cache ?? none;
     },
   });
-  const { listen } = target;
+  const { listen, close } = target;
+  target.close = function (...args) {
+    cancelJoining(this);
+    return close.apply(this, args);
+  };
   target.listen = function (...args) {
+    if (isJoining(this)) throw alreadyListening();
     if (!isPrefix(args)) return listen.apply(this, args);
     const option = nodesOption(this);
     const impediment = option && `the option ${option} is served by Node's own stack`;

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type http from 'node:http';
-import { join } from 'node:path';
+import { join as joinPath } from 'node:path';
 import { controlDirectory } from './control-protocol.js';
 import { native } from './native.js';
 import { isOff } from './off.js';
@@ -14,7 +14,10 @@ import type { HttpServer } from './server.js';
 
 /** By server: what it has joined, until it listens. */
 const tickets = new WeakMap<http.Server, number>();
-const joining = new WeakSet<http.Server>();
+/** Servers that are about to listen; `false`: they were closed in the meantime. */
+const joining = new Map<http.Server, boolean>();
+/** How often a shared address may cease to be one while it is joined. */
+const ATTEMPTS = 100;
 
 /** Whether these arguments of `listen` ask for a URL prefix. */
 export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
@@ -47,7 +50,7 @@ export function listenShared(
   if (typeof callback === 'function') server.once('listening', callback as () => void);
   const backlog = args.find((it) => typeof it === 'number');
   startReactor();
-  joining.add(server);
+  joining.set(server, true);
   void joinAndListen(server, prefix, backlog).catch((error) => {
     process.nextTick(() => server.emit('error', error));
   });
@@ -57,10 +60,14 @@ type Prefix = ReturnType<typeof native.stackPrefix>;
 
 async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: number): Promise<void> {
   try {
-    const { ticket, fd, code, message } = await native.stackJoin(portsDirectory(), prefix.text);
+    const { ticket, fd, code, message } = await join(prefix);
     if (code !== undefined) {
       const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
       throw Object.assign(error, { code, syscall: 'listen' });
+    }
+    if (!joining.get(server)) {
+      native.stackAbandon(ticket, fd);
+      return;
     }
     tickets.set(server, ticket);
     const { address = null, port } = prefix;
@@ -74,6 +81,26 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
   }
 }
 
+async function join(prefix: Prefix): ReturnType<typeof native.stackJoin> {
+  const directory = portsDirectory();
+  for (let attempt = 1; ; attempt++) {
+    const joined = await native.stackJoin(directory, prefix.text);
+    // Another server of this process has just left the address.
+    if (joined.code !== 'EAGAIN' || attempt === ATTEMPTS) return joined;
+    await new Promise(setImmediate);
+  }
+}
+
+/** A server is closed that may be about to listen. */
+export function cancelJoining(server: http.Server): void {
+  if (joining.has(server)) joining.set(server, false);
+}
+
+/** Another `listen` may not come now. */
+export function isJoining(server: http.Server): boolean {
+  return joining.has(server);
+}
+
 /** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
 function portsDirectory(): string {
   const given = process.env.MILLRACE_PORTS;
@@ -84,7 +111,7 @@ function portsDirectory(): string {
       'no directory of this user alone to share ports in; MILLRACE_PORTS may name one',
     );
   }
-  const path = join(directory, 'ports');
+  const path = joinPath(directory, 'ports');
   mkdirSync(path, { recursive: true, mode: 0o700 });
   return path;
 }
@@ -94,7 +121,7 @@ function cannot(url: string, why: string): Error {
   return Object.assign(error, { code: 'ERR_INVALID_ARG_VALUE' });
 }
 
-function alreadyListening(): Error {
+export function alreadyListening(): Error {
   const error = new Error('Listen method has been called more than once without closing.');
   return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::os::fd::{IntoRawFd as _, OwnedFd};
+use std::os::fd::{FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
 use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
@@ -96,6 +96,11 @@ impl Task for Joining {
                 .map_err(system_error)?,
             listener => listener,
         };
+        if joined.is_here() && listener.is_none() {
+            // It has just ceased to.
+            let (code, message) = (Some("EAGAIN".into()), Some("try again".into()));
+            return Ok(NativeJoined { ticket: 0, fd: None, code, message });
+        }
         let ticket = JOINED.with_borrow_mut(|all| {
             let ticket = (1..).find(|ticket| !all.contains_key(ticket)).unwrap_or_default();
             all.insert(ticket, joined);
@@ -124,9 +129,13 @@ pub fn stack_share(server: u32, ticket: u32, fd: i32) -> Result<()> {
     with(|reactor| reactor.share(server as usize, joined, listener))?.map_err(system_error)
 }
 
-/// Leaves what was joined and not shared.
+/// Leaves what was joined and not shared; `fd`: the descriptor that it gave, if nobody uses that.
 #[napi]
-pub fn stack_abandon(ticket: u32) {
+pub fn stack_abandon(ticket: u32, fd: Option<i32>) {
+    if let Some(fd) = fd {
+        // SAFETY: it was given to the caller as an owned one, which gives it back.
+        drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
     JOINED.with_borrow_mut(|all| all.remove(&ticket));
 }
 

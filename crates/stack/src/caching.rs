@@ -17,7 +17,7 @@ const COPY_LIMIT: usize = 8 * 1024;
 /// Answers that wait to leave together.
 const MAX_ANSWERS: usize = 64 * 1024;
 /// Where so much waits for the peer to take it, nothing more is answered.
-const MAX_QUEUED: usize = 256 * 1024;
+pub(crate) const MAX_QUEUED: usize = 256 * 1024;
 
 /// What the request at the start of a connection's bytes waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -105,10 +105,13 @@ impl Shared {
             if self.is_back(turns) {
                 turns = self.turns.load(Ordering::Relaxed);
                 quiet = 0;
-            } else if came || deadlines || readiness.has_come(Some(Duration::ZERO)) {
+            } else if came || readiness.has_come(Some(Duration::ZERO)) {
                 self.stand_in(turns, &mut readiness);
                 quiet = 0;
             } else {
+                if deadlines {
+                    self.give_up();
+                }
                 quiet += 1;
             }
         }
@@ -122,6 +125,13 @@ impl Shared {
                 readiness.has_come(Some(Duration::ZERO));
                 readiness.has_come(Some(PATIENCE));
             }
+        }
+    }
+
+    /// Gives up what has taken too long, where there is nothing else to do.
+    fn give_up(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.reactor.give_up();
         }
     }
 

@@ -173,6 +173,12 @@ pub(crate) struct Connection {
     pub(crate) placed: bool,
     /// Its text is another process's to answer.
     pub(crate) relay: Option<Box<Relay>>,
+    /// The shared address that it came to.
+    pub(crate) ground: Option<usize>,
+    /// The caller was told of the session whose text it has.
+    introduced: bool,
+    /// What was sent last is the last of it.
+    pub(crate) said_last: bool,
     /// How often it was given on since its last response.
     pub(crate) hops: u8,
 }
@@ -238,6 +244,9 @@ impl Connection {
             unopened: false,
             leaving: None,
             placed: false,
+            ground: None,
+            introduced: false,
+            said_last: false,
             relay: None,
             hops: 0,
         }
@@ -326,10 +335,16 @@ impl Connection {
             if batch.bytes.len() < batch.used + kept + room + MAX_NAMES || batch.room() < EVENTS {
                 return Flow::Again;
             }
-            if self.unopened && self.channel.forwarded().is_some() && !batch.silent {
-                // Names are kept where bytes are read next.
+            if !self.introduced && self.channel.forwarded().is_some() {
+                // Nothing is answered before the caller has judged the client.
+                if batch.silent {
+                    return Flow::Parked;
+                }
                 self.open(id, batch);
                 self.tell_forwarded(id, batch);
+                self.introduced = true;
+                (self.told_alone, self.phase) = (true, Phase::Unsure);
+                return Flow::Idle;
             }
             if let Phase::Handshake = self.phase
                 && let Some(flow) = self.shake_hands(id, server, batch, now)
@@ -424,7 +439,7 @@ impl Connection {
                     }
                     let parsed = self.parser.parse(&batch.bytes[at..to], limits);
                     if let Parsed::Complete(head) = &parsed
-                        && server.routes.is_some()
+                        && self.ground.is_some()
                     {
                         let start = at + head.start;
                         match self.find_owner(

@@ -50,6 +50,7 @@ impl Relay {
     ) -> io::Result<(Self, OwnedFd)> {
         let (here, there) = StdStream::pair()?;
         here.set_nonblocking(true)?;
+        there.set_nonblocking(true)?;
         let mut socket = UnixStream::from_std(here);
         registry.register(&mut socket, token, Interest::READABLE | Interest::WRITABLE)?;
         let (client_ended, owner_ended) = (false, false);

@@ -83,7 +83,7 @@ impl Connection {
             Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
                 let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
-                self.leaving = server.owner_of_host(self.server, &name);
+                self.leaving = server.owner_of_host(self.ground, self.server, &name);
                 if self.leaving.is_some() {
                     return Some(Flow::Leaves);
                 }
@@ -120,7 +120,7 @@ impl Connection {
             Ok(Handshake::Done) => None,
             Ok(Handshake::Hello) => {
                 let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
-                let is_others = server.owner_of_host(self.server, &name).is_some();
+                let is_others = server.owner_of_host(self.ground, self.server, &name).is_some();
                 if is_others {
                     return None;
                 }

@@ -310,6 +310,10 @@ impl Reactor {
         if connection.relay.is_some() {
             return self.pump(id, batch);
         }
+        if !batch.silent && (connection.untold.opened || connection.untold.secured) {
+            // It is told of first.
+            return self.list_untold(id);
+        }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         let flow = connection.receive(id, server, batch, self.now);
         if std::mem::take(&mut connection.invalidated) {
@@ -353,7 +357,7 @@ impl Reactor {
         match connection.flush() {
             Ok(false) => {}
             Ok(true) => {
-                if batch.silent {
+                if batch.silent || batch.room() < EVENTS {
                     connection.untold.drained = true;
                 } else {
                     batch.push(Kind::Drained, id, &[]);
@@ -373,7 +377,7 @@ impl Reactor {
             }
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
         }
-        if batch.silent {
+        if self.connections.get(id).is_some_and(|connection| connection.untold.drained) {
             self.list_untold(id);
         }
     }
@@ -390,7 +394,8 @@ impl Reactor {
 
     fn tell_closed(&mut self, id: usize, number: i32, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if batch.silent {
+        // A number that nobody knows to be free is not given anew.
+        if batch.silent || batch.room() < EVENTS {
             connection.untold.broken = Some(number);
             self.park(id);
         } else if !std::mem::replace(&mut connection.gone, true) {

@@ -24,8 +24,8 @@ pub(crate) struct Server {
     pub(crate) context: Option<SecureContext>,
     /// A timer is set for those who wait for another's response.
     pub(crate) timed: bool,
-    /// Who has which requests, where the port is shared.
-    pub(crate) routes: Option<Routes>,
+    /// Who has which requests, for each shared address that it has connections of.
+    pub(crate) routes: Vec<(usize, Routes)>,
     pub(crate) counts: Counts,
 }
 
@@ -54,7 +54,7 @@ impl Server {
             answers: Vec::new(),
             lines: Vec::new(),
             timed: false,
-            routes: None,
+            routes: Vec::new(),
             in_flight: 0,
             held: 0,
             context: None,
@@ -74,9 +74,19 @@ impl Server {
         self.lines.extend_from_slice(if keep_alive { &self.kept } else { CLOSES });
     }
 
-    /// Whoever has the prefixes of this host, if that is not `server`.
-    pub(crate) fn owner_of_host(&self, server: usize, host: &str) -> Option<Owner> {
-        self.routes.as_ref()?.owner_of_host(host, Owner::Server(server))
+    /// Who has which requests of a shared address.
+    pub(crate) fn routes_of(&mut self, ground: usize) -> Option<&mut Routes> {
+        self.routes.iter_mut().find(|(of, _)| *of == ground).map(|(_, routes)| routes)
+    }
+
+    /// Whoever has the prefixes of this host at an address, if that is not `server`.
+    pub(crate) fn owner_of_host(
+        &mut self,
+        ground: Option<usize>,
+        server: usize,
+        host: &str,
+    ) -> Option<Owner> {
+        self.routes_of(ground?)?.owner_of_host(host, Owner::Server(server))
     }
 
     /// One more request would be too much.

@@ -11,10 +11,11 @@
 //! it is under way: order needs no further care, and from then on nobody stands between client and owner.
 //!
 //! - [`prefix`]: what a process asks for; `routes`: who answers a request
-//! - [`joining`]: how a process comes to the others
+//! - [`joining`]: how a process comes to the others; `directory`: where they meet
 //! - `link`, `message`: what they say to each other
 //! - `ground`: an address as one of them sees it
 
+mod directory;
 mod ground;
 pub mod joining;
 mod link;

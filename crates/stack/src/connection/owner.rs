@@ -8,7 +8,7 @@ use mio::Registry;
 
 use super::{Connection, Phase};
 use crate::batch::Batch;
-use crate::caching::Waiting;
+use crate::caching::{MAX_QUEUED, Waiting};
 use crate::channel::Channel;
 use crate::server::Server;
 use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
@@ -33,7 +33,9 @@ impl Connection {
         head: &ReceivedHead,
     ) -> Found {
         let is_quiet = self.is_quiet(server);
-        let Some(routes) = &mut server.routes else { return Found::Here };
+        let server_full = self.queued() + server.answers.len() > MAX_QUEUED;
+        let routes = self.ground.and_then(|ground| server.routes_of(ground));
+        let Some(routes) = routes.filter(|_| !self.said_last) else { return Found::Here };
         let mut fields = field_lines(&bytes[head.lines.0..head.lines.1]);
         let host = fields.find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
         let host = host.map_or(&b""[..], |(_, value)| value);
@@ -54,7 +56,8 @@ impl Connection {
                 Found::Elsewhere
             }
             // Its answer has its turn.
-            Place::Gone | Place::Nowhere if self.in_flight == 0 => {
+            Place::Gone | Place::Nowhere if self.in_flight == 0 && !server_full => {
+                self.hops = 0;
                 Found::Nobody { gone: place == Place::Gone }
             }
             _ => {
@@ -133,8 +136,9 @@ impl Connection {
     pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
         let watched = (!std::mem::take(&mut self.fresh)).then_some(registry);
         let channel = std::mem::replace(&mut self.channel, Channel::Gone);
-        let (socket, _) = channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
-        Ok((socket.release(watched)?, self.take_input()))
+        let (socket, mut bytes) = channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
+        bytes.append(&mut self.take_input());
+        Ok((socket.release(watched)?, bytes))
     }
 }
 

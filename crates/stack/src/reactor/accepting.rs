@@ -24,20 +24,20 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Where a connection comes from.
 #[derive(Debug)]
 pub(super) enum From {
-    Listener,
+    /// A socket that listens, maybe at a shared address.
+    Listener { ground: Option<usize> },
     /// The caller has accepted it.
     Caller,
     /// Somebody who shares the port, who has read these bytes, and may have the session whose text this is.
-    Other {
-        about: Option<Box<About>>,
-        bytes: Vec<u8>,
-    },
+    Other { ground: usize, about: Option<Box<About>>, bytes: Vec<u8> },
 }
 
 #[derive(Debug)]
 pub(super) struct Accepting {
     listener: Listener,
     server: usize,
+    /// The shared address that it is for.
+    ground: Option<usize>,
     pub(super) ready: bool,
 }
 
@@ -52,7 +52,8 @@ impl Reactor {
         if settings.no_delay {
             listener.options().set_tcp_nodelay(true).ok();
         }
-        entry.insert(Accepting { listener, server, ready: true });
+        let ground = self.sharing.ground_of(server);
+        entry.insert(Accepting { listener, server, ground, ready: true });
         // What waits in its queue is told by no new event on some systems.
         self.again(LISTENERS + id);
         Ok(id)
@@ -81,7 +82,7 @@ impl Reactor {
         server: usize,
         from: From,
     ) -> io::Result<usize> {
-        let is_new = matches!(from, From::Listener);
+        let is_new = matches!(from, From::Listener { .. });
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let settings = &server_of.settings;
         if peer.is_some() {
@@ -95,7 +96,6 @@ impl Reactor {
                 options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
             }
         }
-        let is_shared = server_of.routes.is_some();
         let entry = self.connections.vacant_entry();
         let id = entry.key();
         let fresh = settings.tls.is_none() && is_new;
@@ -104,9 +104,10 @@ impl Reactor {
         } else {
             socket.register(self.poll.registry(), Token(id))?;
         }
-        let (about, bytes) = match from {
-            From::Other { about, bytes } => (about, bytes),
-            From::Listener | From::Caller => (None, Vec::new()),
+        let (ground, about, bytes) = match from {
+            From::Other { ground, about, bytes } => (Some(ground), about, bytes),
+            From::Listener { ground } => (ground, None, Vec::new()),
+            From::Caller => (None, None, Vec::new()),
         };
         let (channel, input) = match (about, settings.tls) {
             (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
@@ -121,13 +122,32 @@ impl Reactor {
             }
         };
         self.serial = self.serial.wrapping_add(1);
-        let connection = Connection::new(channel, server, self.serial, peer, self.now);
-        let connection = entry.insert(connection);
+        let mut connection = Connection::new(channel, server, self.serial, peer, self.now);
+        if let Some(about) = connection.channel.forwarded().cloned() {
+            connection.server_name = about.name.map(Into::into);
+            connection.certified = !about.certificates.is_empty();
+        }
         connection.set_input(input);
+        connection.ground = ground;
         connection.fresh = fresh;
-        connection.unseen = fresh && settings.screens;
-        connection.unopened = is_new && is_shared && !settings.screens;
+        connection.unopened = ground.is_some() && !settings.screens;
+        // One that was given to us is screened as others are; it is told of in the next turn.
+        connection.untold.opened = ground.is_some() && settings.screens && !is_new;
+        connection.unseen = settings.screens && (fresh || connection.untold.opened);
+        entry.insert(connection);
         Ok(id)
+    }
+
+    /// The limit of handshakes with a server holds for a connection that has come to it in the midst of one.
+    pub(super) fn watch_handshakes(&mut self, server: usize) {
+        let limit = self.servers.get(server).and_then(|server| server.settings.tls);
+        if let Some(limit) = limit
+            && !self.watched.contains(&server)
+        {
+            self.watched.push(server);
+            self.timers.push(self.now + limit, Timer::Handshakes(server));
+            self.timers_changed = true;
+        }
     }
 
     /// Connections that still live after their first batch are watched from now on. One whose only request
@@ -168,11 +188,13 @@ impl Reactor {
             if batch.room() < EVENTS || batch.bytes.len() < batch.used + READ {
                 break;
             }
-            let server = accepting.server;
+            let (server, ground) = (accepting.server, accepting.ground);
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
-                    if let Ok(connection) = self.add(socket, peer, server, From::Listener) {
+                    if let Ok(connection) =
+                        self.add(socket, peer, server, From::Listener { ground })
+                    {
                         if self.connections[connection].unopened {
                             // Told with the first of its requests that is for this server.
                         } else if batch.silent {

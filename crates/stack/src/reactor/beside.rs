@@ -1,7 +1,9 @@
 //! Turns in which nobody can be told of anything, and what is told afterwards.
 
 use std::io;
+use std::time::Duration;
 
+use millrace_net::Clock as _;
 use millrace_net::secure_context::SecureContext;
 
 use super::Reactor;
@@ -9,6 +11,8 @@ use crate::batch::{Batch, Kind};
 use crate::connection::Untold;
 use crate::server::{Counts, Server};
 
+/// The caller's own timer comes first, unless it is busy.
+const GRACE: Duration = Duration::from_millis(25);
 /// As the caller answers them when it is there.
 const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
@@ -43,12 +47,13 @@ impl Reactor {
     }
 
     /// Answers 408 where the caller has not begun to answer in time, and ends our side.
-    fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
+        self.now = self.clock.now();
         let mut given_up = Vec::new();
         for (id, connection) in &mut self.connections {
             let Some(server) = self.servers.get_mut(connection.server) else { continue };
             let limit = server.settings.response_limit;
-            if !limit.is_some_and(|limit| connection.is_overdue(limit, self.now)) {
+            if !limit.is_some_and(|limit| connection.is_overdue(limit + GRACE, self.now)) {
                 continue;
             }
             server.counts.timed_out += 1;
@@ -58,6 +63,9 @@ impl Reactor {
             // One that is gone is found so by the caller.
             connection.send(TIMED_OUT, false).ok();
             given_up.push((id, connection.queued() == 0));
+        }
+        if !given_up.is_empty() {
+            self.call_again();
         }
         for (id, has_left) in given_up {
             if has_left {
@@ -128,6 +136,7 @@ impl Reactor {
                 }
             }
             if untold.secured {
+                connection.open(id, batch);
                 connection.tell_secure(id, batch);
             }
             if untold.drained {

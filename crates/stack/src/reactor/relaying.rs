@@ -66,8 +66,12 @@ impl Reactor {
             connection.relay = Some(relay);
             return Ok(Pumped::Again);
         };
-        let more =
-            to_owner(&mut connection.channel, &mut relay, &mut connection.readable, scratch)?;
+        let more = to_owner(
+            &mut connection.channel,
+            &mut relay,
+            (&mut connection.readable, connection.peer_ended),
+            scratch,
+        )?;
         let mut again = more;
         for _ in 0..READS {
             if relay.owner_ended || connection.queued() > 0 {
@@ -105,7 +109,7 @@ impl Reactor {
 fn to_owner(
     channel: &mut Channel,
     relay: &mut Relay,
-    readable: &mut bool,
+    (readable, peer_ended): (&mut bool, bool),
     scratch: &mut [u8],
 ) -> io::Result<bool> {
     for _ in 0..READS {
@@ -115,7 +119,7 @@ fn to_owner(
         match channel.read(scratch) {
             Ok(read) if read.count == 0 => relay.end(),
             Ok(read) => {
-                *readable = !read.drained;
+                *readable = !read.drained || peer_ended;
                 relay.give(&scratch[..read.count]);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => *readable = false,

@@ -18,6 +18,7 @@ impl Reactor {
             self.finish(id, done);
             return Ok(0);
         }
+        connection.said_last |= last;
         connection.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -36,12 +37,23 @@ type GivenAway = (OwnedFd, Option<Box<About>>, Vec<u8>);
 
 /// What a peer has said.
 enum Said {
-    Hello { secure: bool },
-    Welcome { prefixes: Vec<UrlPrefix>, gone: Vec<(UrlPrefix, u32)> },
+    Hello {
+        secure: bool,
+    },
+    Welcome {
+        prefixes: Vec<UrlPrefix>,
+        gone: Vec<(UrlPrefix, u32)>,
+    },
     Added(UrlPrefix),
     Removed(UrlPrefix),
-    Connection { serial: u32, taking: Taking },
+    Connection {
+        serial: u32,
+        taking: Taking,
+    },
     Taken(Vec<u32>),
+    /// A connection that came without its socket: the process has too many open.
+    Lost(u32),
+    Refused(u32),
     Nonsense,
 }
 
@@ -51,6 +63,14 @@ impl Sharing {
         // Its keys are the standard library's source of chance.
         let chance = std::hash::RandomState::new().build_hasher().finish();
         Self { id: ReactorId(chance), grounds: Slab::new(), peers: Slab::new() }
+    }
+
+    /// The address that a server accepts for, if that is shared.
+    pub(super) fn ground_of(&self, server: usize) -> Option<usize> {
+        let accepts = |ground: &Ground| {
+            ground.members.iter().any(|member| member.server == server && member.accepts)
+        };
+        self.grounds.iter().find(|(_, ground)| accepts(ground)).map(|(id, _)| id)
     }
 }
 
@@ -127,29 +147,54 @@ impl Reactor {
         self.route(id);
     }
 
-    /// A server is gone; with the last one of an address, so is our part in that.
+    /// A server is gone; with the last one of an address, so is our part in that, as soon as what was given is taken.
     pub(super) fn drop_member(&mut self, server: usize) {
         self.unshare(server);
-        let of_it = |(id, ground): (usize, &Ground)| {
-            ground.members.iter().any(|member| member.server == server).then_some(id)
-        };
-        let Some(id) = self.sharing.grounds.iter().find_map(of_it) else { return };
-        let ground = &mut self.sharing.grounds[id];
-        ground.members.retain(|member| member.server != server);
-        if ground.members.is_empty() {
+        let mut empty = Vec::new();
+        for (id, ground) in &mut self.sharing.grounds {
+            let before = ground.members.len();
+            ground.members.retain(|member| member.server != server);
+            if ground.members.is_empty() && before > 0 {
+                empty.push(id);
+            }
+        }
+        for id in empty {
             self.close_ground(id);
         }
     }
 
+    /// Those who join come no more; what was given stays until it is taken.
     fn close_ground(&mut self, id: usize) {
+        let Some(ground) = self.sharing.grounds.get_mut(id) else { return };
+        // Its descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
+        self.poll.registry().deregister(&mut ground.door).ok();
+        ground.close_door();
         let of_it = |(peer, it): (usize, &Peer)| (it.ground == id).then_some(peer);
         let peers: Vec<usize> = self.sharing.peers.iter().filter_map(of_it).collect();
         for peer in peers {
-            self.sharing.peers.remove(peer);
+            self.leave_peer(peer);
         }
-        let mut ground = self.sharing.grounds.remove(id);
-        // Its descriptor closes with it; leaving the poll set first cannot fail in a way that matters.
-        self.poll.registry().deregister(&mut ground.door).ok();
+        self.drop_ground(id);
+    }
+
+    /// Ends a link behind which there is nothing left.
+    fn leave_peer(&mut self, id: usize) {
+        let Some(peer) = self.sharing.peers.get_mut(id) else { return };
+        let ground = peer.ground;
+        let is_over = self.sharing.grounds.get(ground).is_none_or(|it| it.members.is_empty());
+        if is_over && peer.given.is_empty() {
+            self.sharing.peers.remove(id);
+        }
+    }
+
+    fn drop_ground(&mut self, id: usize) {
+        let is_over = self.sharing.grounds.get(id).is_some_and(|it| it.members.is_empty());
+        if is_over && !self.sharing.peers.iter().any(|(_, peer)| peer.ground == id) {
+            self.sharing.grounds.remove(id);
+            for (_, server) in &mut self.servers {
+                server.routes.retain(|(of, _)| *of != id);
+            }
+        }
     }
 
     fn tell_peers(&mut self, ground: usize, message: &Message<'_>) {
@@ -166,7 +211,8 @@ impl Reactor {
         let routes = ground_of.routes(peers.iter().filter(|(_, peer)| peer.ground == ground));
         for member in &ground_of.members {
             if let Some(server) = self.servers.get_mut(member.server) {
-                server.routes = Some(routes.clone());
+                server.routes.retain(|(of, _)| *of != ground);
+                server.routes.push((ground, routes.clone()));
             }
         }
     }
@@ -174,7 +220,9 @@ impl Reactor {
     /// Whether a request belongs to a server.
     pub fn owns(&mut self, server: usize, target: &[u8], host: &[u8]) -> bool {
         let (host, path) = host_and_path(target, host);
-        let Some(routes) = self.servers.get_mut(server).and_then(|it| it.routes.as_mut()) else {
+        let ground = self.sharing.ground_of(server);
+        let routes = self.servers.get_mut(server).zip(ground);
+        let Some(routes) = routes.and_then(|(server, ground)| server.routes_of(ground)) else {
             return true;
         };
         routes.place(host, path, server, true) == Place::To(Owner::Server(server))
@@ -236,17 +284,24 @@ impl Reactor {
             let Some(said) = peer.link.next(Said::of)? else { break };
             self.on_said(id, said)?;
         }
+        self.take_all_in(id)
+    }
+
+    /// Takes the connections that a peer gave, if it knows or can know no more.
+    fn take_all_in(&mut self, id: usize) -> io::Result<()> {
         let Some(peer) = self.sharing.peers.get_mut(id) else { return Ok(()) };
+        let mut said = Ok(());
         if !peer.taken.is_empty() {
             let serials = std::mem::take(&mut peer.taken);
-            peer.link.send(&Message::Taken { serials }, None)?;
+            said = peer.link.send(&Message::Taken { serials }, None);
         }
-        if peer.link.is_flushed() {
+        // One that cannot be told has them still, if it lives.
+        if peer.link.is_flushed() || said.is_err() && peer.is_dead() {
             for taking in std::mem::take(&mut peer.taking) {
                 self.take_in(id, taking);
             }
         }
-        Ok(())
+        said
     }
 
     fn on_said(&mut self, id: usize, said: Said) -> io::Result<()> {
@@ -255,7 +310,11 @@ impl Reactor {
         let Some(ground) = grounds.get_mut(peer.ground) else { return Ok(()) };
         match said {
             Said::Hello { secure } => return self.welcome(id, secure),
+            Said::Welcome { .. } if peer.welcomed => {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             Said::Welcome { prefixes, gone } => {
+                peer.welcomed = true;
                 peer.prefixes = prefixes;
                 for (prefix, user) in gone {
                     ground.add_gone(prefix, user);
@@ -265,7 +324,10 @@ impl Reactor {
                 let (at, user) = (peer.ground, peer.user);
                 if self.holder(at, &prefix).is_none_or(|holder| holder == user) {
                     self.take_back(at, &prefix);
-                    self.sharing.peers[id].prefixes.push(prefix);
+                    let prefixes = &mut self.sharing.peers[id].prefixes;
+                    if !prefixes.contains(&prefix) {
+                        prefixes.push(prefix);
+                    }
                 }
                 self.route(at);
                 return Ok(());
@@ -279,6 +341,17 @@ impl Reactor {
             Said::Taken(serials) => {
                 for serial in serials {
                     peer.given.remove(&serial);
+                }
+                let ground = peer.ground;
+                self.leave_peer(id);
+                self.drop_ground(ground);
+                return Ok(());
+            }
+            Said::Lost(serial) => return peer.link.send(&Message::Refused { serial }, None),
+            Said::Refused(serial) => {
+                let (ground, given) = (peer.ground, peer.given.remove(&serial));
+                if let Some(given) = given {
+                    self.put_back(ground, given);
                 }
                 return Ok(());
             }
@@ -324,27 +397,57 @@ impl Reactor {
 
     /// A connection was given to us.
     fn take_in(&mut self, peer: usize, taking: Taking) {
-        let ground =
-            self.sharing.peers.get(peer).and_then(|peer| self.sharing.grounds.get(peer.ground));
-        let member = ground.and_then(|ground| ground.members.first());
+        let Some(at) = self.sharing.peers.get(peer).map(|peer| peer.ground) else { return };
+        let member = self.sharing.grounds.get(at).and_then(|ground| ground.members.first());
         if let Some(server) = member.map(|member| member.server) {
-            // One whose peer is gone, or for which there is no room, is lost as others are that have been accepted.
-            self.put_in(server, taking, true).ok();
+            // One for which there is no memory is lost as others are that have been accepted.
+            self.put_in(at, server, taking, true).ok();
         }
     }
 
-    fn put_in(&mut self, server: usize, taking: Taking, placed: bool) -> io::Result<()> {
+    /// A connection comes back from one who cannot take it.
+    fn put_back(&mut self, ground: usize, given: Given) {
+        let member = self.sharing.grounds.get(ground).and_then(|ground| ground.members.first());
+        let Given { socket, peer, hops, about, bytes } = given;
+        if let (Some(server), Some(socket)) =
+            (member.map(|member| member.server), Arc::into_inner(socket))
+        {
+            let taking = Taking { socket, peer, hops, about, bytes };
+            self.put_in(ground, server, taking, false).ok();
+        }
+    }
+
+    fn put_in(
+        &mut self,
+        ground: usize,
+        server: usize,
+        taking: Taking,
+        placed: bool,
+    ) -> io::Result<()> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
-        let id = self.add(socket, peer, server, From::Other { about, bytes })?;
+        let id = self.add(socket, peer, server, From::Other { ground, about, bytes })?;
         let connection = &mut self.connections[id];
-        (connection.hops, connection.placed, connection.unopened) = (hops, placed, true);
-        self.again(id);
+        (connection.hops, connection.placed) = (hops, placed);
+        if connection.untold.opened {
+            self.list_untold(id);
+        } else {
+            self.again(id);
+        }
         Ok(())
     }
 
     /// A peer is gone: what it was given and has not taken goes elsewhere, and its prefixes are nobody's.
     fn lose(&mut self, id: usize) {
+        // What it has said is heard: above all, what it has taken.
+        if let Some(peer) = self.sharing.peers.get_mut(id) {
+            peer.link.socket.shutdown(Shutdown::Both).ok();
+            while let Some(peer) = self.sharing.peers.get_mut(id)
+                && matches!(peer.link.receive(), Ok(true))
+            {
+                self.hear(id).ok();
+            }
+        }
         let Some(mut peer) = self.sharing.peers.try_remove(id) else { return };
         self.poll.registry().deregister(&mut peer.link.socket).ok();
         let Peer { ground: at, user, prefixes, given, link, .. } = peer;
@@ -358,14 +461,11 @@ impl Reactor {
                 ground.add_gone(prefix, user);
             }
         }
-        let server = ground.members.first().map(|member| member.server);
         self.route(at);
-        for Given { socket, peer, hops, about, bytes } in given.into_values() {
-            if let (Some(server), Some(socket)) = (server, Arc::into_inner(socket)) {
-                let taking = Taking { socket, peer, hops, about, bytes };
-                self.put_in(server, taking, false).ok();
-            }
+        for given in given.into_values() {
+            self.put_back(at, given);
         }
+        self.drop_ground(at);
     }
 
     /// A connection goes to whom its next request belongs to.
@@ -376,16 +476,27 @@ impl Reactor {
             && connection.unopened
         {
             connection.server = server;
+            if connection.shaking {
+                self.watch_handshakes(server);
+            }
             return self.again(id);
         }
+        let Some(ground) = connection.ground else { return };
         let (server, peer, hops) = (connection.server, connection.peer, connection.hops);
+        if let Owner::Link(other) = owner
+            && self.sharing.peers.get(other).is_some_and(Peer::is_full)
+        {
+            connection.hops = MAX_HOPS + 1;
+            return self.again(id);
+        }
         let Ok((socket, about, bytes)) = self.give_away(id, batch) else {
             return self.tell_closed(id, 0, batch);
         };
         // One that fails here is lost as others are that have been accepted.
         match owner {
             Owner::Server(server) => {
-                self.put_in(server, Taking { socket, peer, hops, about, bytes }, true).ok();
+                let taking = Taking { socket, peer, hops, about, bytes };
+                self.put_in(ground, server, taking, true).ok();
             }
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
                 Some(to) => {
@@ -396,7 +507,7 @@ impl Reactor {
                 }
                 None => {
                     let taking = Taking { socket, peer, hops, about, bytes };
-                    self.put_in(server, taking, false).ok();
+                    self.put_in(ground, server, taking, false).ok();
                 }
             },
         }
@@ -446,8 +557,9 @@ impl Said {
                         bytes: bytes.to_vec(),
                     },
                 },
-                None => Self::Nonsense,
+                None => Self::Lost(*serial),
             },
+            Message::Refused { serial } => Self::Refused(*serial),
             Message::Taken { serials } => Self::Taken(serials.clone()),
             // Of another version: it finds that by itself, as soon as it is answered.
             Message::Hello { .. } => Self::Hello { secure: false },

@@ -8,13 +8,18 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use mio::net::{UnixListener, UnixStream};
+use rustix::process::Pid;
 
-use super::joining::{Door, DoorFile, Other};
+use super::directory::{Door, DoorFile};
+use super::joining::Other;
 use super::link::{self, Link};
 use super::message::Message;
 use super::prefix::UrlPrefix;
 use super::routes::{Owner, Routes};
 use crate::forwarded::About;
+
+/// Connections that a process may be given without taking them: then it does not work.
+const MAX_GIVEN: usize = 1024;
 
 /// A shared address.
 #[derive(Debug)]
@@ -22,9 +27,9 @@ pub(crate) struct Ground {
     pub(crate) address: Option<IpAddr>,
     pub(crate) port: u16,
     pub(crate) secure: bool,
-    /// Where others come to that join.
+    /// Where others come to that join, and its place in the directory as long as they may.
     pub(crate) door: UnixListener,
-    _file: DoorFile,
+    file: Option<DoorFile>,
     /// What they are given.
     pub(crate) listener: Arc<OwnedFd>,
     pub(crate) members: Vec<Member>,
@@ -47,6 +52,9 @@ pub(crate) struct Peer {
     pub(crate) link: Link<UnixStream>,
     pub(crate) ground: usize,
     pub(crate) user: u32,
+    process: Option<Pid>,
+    /// It has said who it is.
+    pub(crate) welcomed: bool,
     pub(crate) prefixes: Vec<UrlPrefix>,
     /// Connections that it was given and has not taken, by number.
     pub(crate) given: BTreeMap<u32, Given>,
@@ -83,11 +91,16 @@ impl Ground {
             port: prefix.port(),
             secure: prefix.is_secure(),
             door: UnixListener::from_std(door.listener),
-            _file: door.file,
+            file: Some(door.file),
             listener: Arc::new(listener),
             members: Vec::new(),
             gone: Vec::new(),
         }
+    }
+
+    /// Nobody joins any more.
+    pub(crate) fn close_door(&mut self) {
+        self.file = None;
     }
 
     /// Whether this is the address of a prefix.
@@ -128,18 +141,32 @@ impl Ground {
 impl Peer {
     /// One that has come to our door.
     pub(crate) fn new(socket: UnixStream, ground: usize) -> io::Result<Self> {
-        let user = link::user_of(&socket)?;
-        Ok(Self::of(Link::new(socket), ground, user, Vec::new()))
+        let (user, process) = link::peer_of(&socket)?;
+        // It is told who we are, and does not tell us.
+        Ok(Self { welcomed: true, ..Self::of(Link::new(socket), ground, user, process) })
     }
 
     /// One whom we have joined.
     pub(crate) fn joined(other: Other, ground: usize) -> io::Result<Self> {
-        Ok(Self::of(other.link.into_async()?, ground, other.user, other.prefixes))
+        let Other { link, user, process, prefixes, welcomed, .. } = other;
+        let peer = Self::of(link.into_async()?, ground, user, process);
+        Ok(Self { prefixes, welcomed, ..peer })
     }
 
-    fn of(link: Link<UnixStream>, ground: usize, user: u32, prefixes: Vec<UrlPrefix>) -> Self {
+    fn of(link: Link<UnixStream>, ground: usize, user: u32, process: Option<Pid>) -> Self {
         let (given, taking, taken) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { link, ground, user, prefixes, given, serial: 0, taking, taken }
+        let (prefixes, welcomed, serial) = (Vec::new(), false, 0);
+        Self { link, ground, user, process, welcomed, prefixes, given, serial, taking, taken }
+    }
+
+    /// The process is no more, so nobody else has what it has given.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.process.is_some_and(link::is_ending)
+    }
+
+    /// It has been given as many connections as may wait for it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.given.len() >= MAX_GIVEN
     }
 
     /// Gives it a connection.

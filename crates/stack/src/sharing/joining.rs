@@ -4,25 +4,28 @@
 //! Blocks, for as long as those processes take to answer; meant for a thread of its own.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use millrace_net::{Clock as _, Monotonic, Nanos};
-use rustix::fs::{FlockOperation, flock};
 
-use super::link::{Link, user_of};
+use super::directory::{Directory, Door};
+use super::link::{Link, peer_of};
 use super::message::{Message, VERSION};
+use rustix::process::Pid;
+
 use super::prefix::UrlPrefix;
 
-/// How long those who share the address may take to answer, in all. Who is busy for longer is heard of later.
+/// How long those who share the address may take to answer, in all; and where none of them has.
+const USUAL: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
-/// No process joins while another does.
-const LOCK: &str = "lock";
+/// The least time for somebody whose answer may have come already.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Tells a reactor from all others of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +42,12 @@ pub struct Joined {
     _lock: File,
 }
 
-/// Where those who join later come to.
-#[derive(Debug)]
-pub(crate) struct Door {
-    pub(crate) listener: UnixListener,
-    pub(crate) file: DoorFile,
-}
-
-/// A door's place in the directory, which is empty when this is gone.
-#[derive(Debug)]
-pub(crate) struct DoorFile(PathBuf);
-
 /// A process that shares the address already.
 #[derive(Debug)]
 pub(crate) struct Other {
     pub(crate) link: Link<UnixStream>,
     pub(crate) user: u32,
+    pub(crate) process: Option<Pid>,
     pub(crate) prefixes: Vec<UrlPrefix>,
     /// Prefixes that nobody has any more, with their users.
     pub(crate) gone: Vec<(UrlPrefix, u32)>,
@@ -138,37 +131,33 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
         .mode();
     // What the group may do to the directory, it may do to what is in it.
     let is_shared = mode & 0o020 != 0;
-    let directory = base.join(name_of(&prefix));
+    let path = base.join(name_of(&prefix));
     let system = |what| {
-        let directory = directory.clone();
-        move |error| JoinError::System(what, directory, error)
+        let path = path.clone();
+        move |error| JoinError::System(what, path, error)
     };
-    make_directory(&directory, is_shared).map_err(system("cannot make"))?;
-    let lock = lock(&directory, is_shared).map_err(system("cannot lock"))?;
+    let directory = Directory::open(&path, is_shared).map_err(system("cannot use"))?;
+    let lock = directory.lock().map_err(system("cannot lock"))?;
     let own_name = format!("{}.{:016x}", std::process::id(), own.0);
-    let here = directory.join(&own_name).exists();
+    let doors = directory.doors().map_err(system("cannot read"))?;
+    let here = doors.contains(&own_name);
     let mut joined =
         Joined { prefix, door: None, others: Vec::new(), listener: None, here, _lock: lock };
     if here {
         return Ok(joined);
     }
-    let paths = fs::read_dir(&directory).map_err(system("cannot read"))?;
-    for path in paths.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.file_name().is_some_and(|name| name == LOCK) {
-            continue;
-        }
-        match UnixStream::connect(&path) {
-            Ok(socket) => joined.greet(socket).map_err(system("cannot join at"))?,
+    for name in doors {
+        match UnixStream::connect(directory.path(&name)) {
+            Ok(socket) => joined.greet(socket).map_err(system("cannot join in"))?,
             // Whoever made it is gone.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                fs::remove_file(&path).ok();
+                directory.remove(&name);
             }
-            Err(error) => return Err(JoinError::System("cannot join at", path, error)),
+            Err(error) => return Err(JoinError::System("cannot join in", path, error)),
         }
     }
     joined.hear()?;
-    joined.door =
-        Some(Door::open(directory.join(own_name), is_shared).map_err(system("cannot listen in"))?);
+    joined.door = Some(directory.open_door(own_name).map_err(system("cannot listen in"))?);
     Ok(joined)
 }
 
@@ -179,39 +168,16 @@ fn name_of(prefix: &UrlPrefix) -> String {
     }
 }
 
-fn make_directory(path: &Path, is_shared: bool) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(path) {
-        // The mode above is less what the user's mask takes away.
-        Ok(()) if is_shared => fs::set_permissions(path, Permissions::from_mode(0o2770)),
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn lock(directory: &Path, is_shared: bool) -> io::Result<File> {
-    let path = directory.join(LOCK);
-    let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-    if is_shared {
-        // It may be another's, who has done so.
-        fs::set_permissions(&path, Permissions::from_mode(0o660)).ok();
-    }
-    loop {
-        match flock(&file, FlockOperation::LockExclusive) {
-            Err(rustix::io::Errno::INTR) => {}
-            result => return Ok(result.map(|()| file)?),
-        }
-    }
-}
-
 impl Joined {
     fn greet(&mut self, socket: UnixStream) -> io::Result<()> {
-        let user = user_of(&socket)?;
+        let (user, process) = peer_of(&socket)?;
         let mut link = Link::new(socket);
         let hello = Message::Hello { version: VERSION, secure: self.prefix.is_secure() };
         // One that ends in this moment has nothing to say.
         if link.send(&hello, None).is_ok() {
             let (prefixes, gone) = (Vec::new(), Vec::new());
-            self.others.push(Other { link, user, prefixes, gone, welcomed: false });
+            let welcomed = false;
+            self.others.push(Other { link, user, process, prefixes, gone, welcomed });
         }
         Ok(())
     }
@@ -219,14 +185,21 @@ impl Joined {
     /// Waits for what the others say.
     fn hear(&mut self) -> Result<(), JoinError> {
         let clock = Monotonic::new();
-        let until = clock.now() + PATIENCE;
-        let mut heard = Vec::new();
-        for mut other in std::mem::take(&mut self.others) {
-            if other.hear((&clock, until), &mut self.listener, self.prefix.is_secure())? {
-                heard.push(other);
+        let secure = self.prefix.is_secure();
+        for patience in [USUAL, PATIENCE] {
+            let until = clock.now() + patience;
+            let mut heard = Vec::new();
+            for mut other in std::mem::take(&mut self.others) {
+                if other.welcomed || other.hear((&clock, until), &mut self.listener, secure)? {
+                    heard.push(other);
+                }
+            }
+            self.others = heard;
+            // Those who are busy are heard of later.
+            if self.listener.is_some() || self.others.is_empty() {
+                break;
             }
         }
-        self.others = heard;
         if self.listener.is_none() && !self.others.is_empty() {
             return Err(JoinError::Silent);
         }
@@ -275,10 +248,7 @@ impl Other {
                 Ok(None) => {}
                 Err(_) => return Err(JoinError::OtherVersion),
             }
-            let time = until.since(clock.now());
-            if time.is_zero() {
-                return Ok(true);
-            }
+            let time = until.since(clock.now()).max(LOOK);
             self.link.socket.set_read_timeout(Some(time)).ok();
             match self.link.receive() {
                 Ok(true) => {}
@@ -295,23 +265,5 @@ impl Other {
         let held = self.prefixes.contains(prefix).then_some(self.user);
         let lost = self.gone.iter().find(|(gone, _)| gone == prefix).map(|(_, user)| *user);
         held.or(lost).filter(|&user| user != own)
-    }
-}
-
-impl Door {
-    fn open(path: PathBuf, is_shared: bool) -> io::Result<Self> {
-        let listener = UnixListener::bind(&path)?;
-        let file = DoorFile(path);
-        let mode = if is_shared { 0o660 } else { 0o600 };
-        fs::set_permissions(&file.0, Permissions::from_mode(mode))?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener, file })
-    }
-}
-
-impl Drop for DoorFile {
-    fn drop(&mut self) {
-        // Somebody may have removed it.
-        fs::remove_file(&self.0).ok();
     }
 }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use mio::net::UnixStream;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
+
+use rustix::process::Pid;
 
 use super::message::{self, Message};
 
@@ -27,8 +29,8 @@ pub(crate) struct Link<S> {
     input: Vec<u8>,
     start: usize,
     end: usize,
-    /// Descriptors that came, whose messages have not been taken.
-    descriptors: VecDeque<OwnedFd>,
+    /// Descriptors that came, whose messages have not been taken; `None`: there was no room for it in the process.
+    descriptors: VecDeque<Option<OwnedFd>>,
     output: VecDeque<Outgoing>,
 }
 
@@ -100,10 +102,16 @@ impl<S: std::os::fd::AsFd> Link<S> {
         #[cfg(not(target_os = "linux"))]
         let flags = RecvFlags::empty();
         let message = recvmsg(self.socket.as_fd(), &mut into, &mut ancillary, flags)?;
+        let mut came = false;
         for control in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = control {
-                self.descriptors.extend(descriptors);
+                self.descriptors.extend(descriptors.map(Some));
+                came = true;
             }
+        }
+        // What comes with a message is told with its first byte, and one at a time.
+        if message.flags.contains(ReturnFlags::CTRUNC) && !came {
+            self.descriptors.push_back(None);
         }
         Ok(message.bytes)
     }
@@ -121,7 +129,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
             return Ok(None);
         };
         let with = matches!(message, Message::Connection { .. } | Message::Welcome { .. });
-        let descriptor = if with { self.descriptors.pop_front() } else { None };
+        let descriptor = if with { self.descriptors.pop_front().flatten() } else { None };
         let result = take(&message, descriptor);
         self.start += length;
         Ok(Some(result))
@@ -158,14 +166,26 @@ impl Link<StdStream> {
     }
 }
 
-/// The user at the other end.
+/// The user at the other end, and its process.
 #[cfg(target_os = "linux")]
-pub(crate) fn user_of(socket: impl std::os::fd::AsFd) -> io::Result<u32> {
-    Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
+pub(crate) fn peer_of(socket: impl std::os::fd::AsFd) -> io::Result<(u32, Option<Pid>)> {
+    let credentials = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok((credentials.uid.as_raw(), Some(credentials.pid)))
+}
+
+/// Whether a process is no more, or about to be (proc(5): its state, and its flag `PF_EXITING`).
+pub(crate) fn is_ending(process: Pid) -> bool {
+    const EXITING: u64 = 4;
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
+    // Its name may hold anything, parentheses too.
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+    let state = fields.next();
+    let flags = fields.nth(5).and_then(|flags| flags.parse().ok()).unwrap_or(0);
+    matches!(state, Some("Z" | "X")) || flags & EXITING != 0
 }
 
 /// The user at the other end: nobody else can reach the socket where the system does not tell.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn user_of(_: impl std::os::fd::AsFd) -> io::Result<u32> {
-    Ok(rustix::process::getuid().as_raw())
+pub(crate) fn peer_of(_: impl std::os::fd::AsFd) -> io::Result<(u32, Option<Pid>)> {
+    Ok((rustix::process::getuid().as_raw(), None))
 }

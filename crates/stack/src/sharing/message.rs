@@ -5,7 +5,7 @@
 //!                          <── Welcome, with the listening socket
 //!                    Added ──>  as soon as it accepts; Removed when it does no more
 //!   either           Connection, with its socket ──>
-//!                          <── Taken, before anything of it is answered
+//!                          <── Taken, before anything of it is answered, or Refused
 //! ```
 //!
 //! Each message is its length in four bytes, and its kind and fields as postcard has them. Whoever is gone without having
@@ -52,6 +52,10 @@ pub(crate) enum Message<'a> {
         peer: Option<SocketAddr>,
         about: Option<Cow<'a, About>>,
         bytes: &'a [u8],
+    },
+    /// The connection with this number could not be taken: its sender still has it.
+    Refused {
+        serial: u32,
     },
     /// The connections with these numbers are the other's now.
     Taken {
