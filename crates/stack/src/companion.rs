@@ -25,6 +25,8 @@ use crate::reactor::Reactor;
 pub const PATIENCE: Duration = Duration::from_millis(2);
 /// Looks at nothing new, after which it sleeps until something comes.
 const QUIET: u32 = 250;
+/// How often it looks at deadlines then.
+const DEADLINES: Duration = Duration::from_millis(20);
 /// Room for what a connection has kept and one read of it, through TLS as well.
 const SCRATCH: usize = 256 * 1024;
 
@@ -97,22 +99,27 @@ impl Shared {
     fn watch(&self, mut readiness: Readiness) {
         let mut turns = self.turns.load(Ordering::Relaxed);
         let mut quiet = 0;
+        // Something has come, and the own thread has some time for it.
+        let mut pending = false;
         while !self.over.load(Ordering::Relaxed) {
-            // Where nothing comes, it sleeps until something does, and then gives the own thread its time.
             let deadlines = self.deadlines.load(Ordering::Relaxed);
-            let came = quiet >= QUIET && !deadlines && readiness.has_come(None);
-            thread::park_timeout(PATIENCE);
+            if quiet >= QUIET {
+                // Where nothing comes, it sleeps until something does.
+                pending = readiness.has_come(deadlines.then_some(DEADLINES));
+            }
+            thread::park_timeout(if pending { PATIENCE / 2 } else { PATIENCE });
             if self.is_back(turns) {
                 turns = self.turns.load(Ordering::Relaxed);
-                quiet = 0;
-            } else if came || readiness.has_come(Some(Duration::ZERO)) {
+                (quiet, pending) = (0, false);
+            } else if pending {
                 self.stand_in(turns, &mut readiness);
-                quiet = 0;
+                (quiet, pending) = (0, false);
             } else {
-                if deadlines {
-                    self.give_up();
-                }
-                quiet += 1;
+                pending = readiness.has_come(Some(Duration::ZERO));
+                quiet = if pending { 0 } else { quiet + 1 };
+            }
+            if deadlines {
+                self.give_up();
             }
         }
     }
