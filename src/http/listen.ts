@@ -181,7 +181,6 @@ const kInstalled = Symbol('millrace.installed');
 export function install(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
-    listen(this: HttpServer, ...args: unknown[]): HttpServer;
     close(this: HttpServer, ...args: unknown[]): HttpServer;
     _emitCloseIfDrained(this: HttpServer): void;
     closeAllConnections(this: http.Server): void;
@@ -203,20 +202,13 @@ export function install(prototype: object): void {
       return natives.get(this)?.cache ?? none;
     },
   });
-  const { listen, close } = target;
+  installPrefixes(prototype);
+  if (isOff) return;
+  const { close } = target;
   target.close = function (...args) {
     cancelJoining(this);
     return close.apply(this, args);
   };
-  target.listen = function (...args) {
-    if (isJoining(this)) throw alreadyListening();
-    if (!isPrefix(args)) return listen.apply(this, args);
-    const option = nodesOption(this);
-    const impediment = option && `the option ${option} is served by Node's own stack`;
-    listenShared(this, args, isSecure(this), impediment);
-    return this;
-  };
-  if (isOff) return;
   installCacheDuration();
   installHead();
   installResponse();
@@ -237,6 +229,20 @@ export function install(prototype: object): void {
   target.closeIdleConnections = function () {
     closeIdleConnections.call(this);
     natives.get(this)?.closeIdle();
+  };
+}
+
+/** Lets servers of this prototype listen to URL prefixes; turned off, they say why they cannot. */
+export function installPrefixes(prototype: object): void {
+  const target = prototype as { listen(this: HttpServer, ...args: unknown[]): HttpServer };
+  const { listen } = target;
+  target.listen = function (...args) {
+    if (isJoining(this)) throw alreadyListening();
+    if (!isPrefix(args)) return listen.apply(this, args);
+    const option = nodesOption(this);
+    const impediment = option && `the option ${option} is served by Node's own stack`;
+    listenShared(this, args, isSecure(this), impediment);
+    return this;
   };
 }
 

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
-import { install, installSecure } from './listen.js';
+import { install, installPrefixes, installSecure } from './listen.js';
 import { isOff } from './off.js';
 import { takeOptions } from './options.js';
 
@@ -13,13 +13,27 @@ import { takeOptions } from './options.js';
  */
 export function slipstream(): void {
   const target = http as { millraceVersion?: string };
-  if (isOff || target.millraceVersion !== undefined) return;
+  if (target.millraceVersion !== undefined) return;
+  if (isOff) {
+    refusePrefixes();
+    return;
+  }
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
   takeOptionsIn(http);
   takeOptionsIn(https);
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();
+}
+
+let refused = false;
+
+/** Node's own code would take a URL prefix for the path of a Unix socket. */
+function refusePrefixes(): void {
+  if (refused) return;
+  refused = true;
+  installPrefixes(http.Server.prototype);
+  installPrefixes(https.Server.prototype);
 }
 
 interface ServerModule {

@@ -111,6 +111,8 @@ impl Shared {
             if self.is_back(turns) {
                 turns = self.turns.load(Ordering::Relaxed);
                 (quiet, pending) = (0, false);
+                // What came in the midst of its turn may have been told already.
+                readiness.look_again();
             } else if pending {
                 self.stand_in(turns, &mut readiness);
                 (quiet, pending) = (0, false);
@@ -156,6 +158,7 @@ impl Shared {
 struct Readiness {
     poll: Poll,
     events: Events,
+    descriptor: RawFd,
 }
 
 const REACTOR: Token = Token(0);
@@ -165,7 +168,14 @@ impl Readiness {
     fn new(descriptor: RawFd) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.registry().register(&mut SourceFd(&descriptor), REACTOR, Interest::READABLE)?;
-        Ok(Self { poll, events: Events::with_capacity(2) })
+        Ok(Self { poll, events: Events::with_capacity(2), descriptor })
+    }
+
+    /// What there is to do is new, whether it was told or not.
+    fn look_again(&mut self) {
+        let interest = Interest::READABLE;
+        // Without it, the next event tells.
+        self.poll.registry().reregister(&mut SourceFd(&self.descriptor), REACTOR, interest).ok();
     }
 
     /// Whether the reactor has something new to do, within so much time.

@@ -447,6 +447,13 @@ impl Connection {
                             &batch.bytes[start..start + head.length],
                             head,
                         ) {
+                            // The caller decides about it first.
+                            Found::Here if self.unopened && server.settings.screens => {
+                                self.parked = batch.silent;
+                                self.unseen = !batch.silent;
+                                self.open(id, batch);
+                                break;
+                            }
                             Found::Here => {}
                             Found::Elsewhere => break,
                             Found::Nobody { gone } => {

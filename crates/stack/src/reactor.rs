@@ -173,7 +173,7 @@ impl Reactor {
         while let Some(id) = self.gone.pop() {
             self.remove(id);
         }
-        self.drop_removed();
+        self.drop_removed(batch);
         self.again.append(&mut self.refusing);
         self.tell_parked(batch);
         self.take_events(batch)?;
@@ -182,14 +182,16 @@ impl Reactor {
     }
 
     /// Servers that are gone, with what was accepted for them and has not been told.
-    fn drop_removed(&mut self) {
+    fn drop_removed(&mut self, batch: &mut Batch<'_>) {
         while let Some(server) = self.removed.pop() {
             let of_it = |(id, connection): (usize, &Connection)| {
                 (connection.server == server).then_some(id)
             };
             let ids: Vec<usize> = self.connections.iter().filter_map(of_it).collect();
             for id in ids {
-                self.remove(id);
+                if !self.pass_on(id, batch) {
+                    self.remove(id);
+                }
             }
             self.drop_member(server);
             self.servers.try_remove(server);
@@ -203,13 +205,18 @@ impl Reactor {
         }
         self.woken = false;
         let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
+        // What others have said before a request came is known when that is looked at.
+        if self.is_sharing() {
+            for event in ready.iter().filter(|event| (LINKS..WAKER.0).contains(&event.token().0)) {
+                self.on_others(event.token().0);
+            }
+        }
         for event in &ready {
             let token = event.token().0;
             if event.token() == WAKER {
                 continue;
             }
             if token >= LINKS {
-                self.on_others(token);
                 continue;
             }
             if (RELAYS..LISTENERS).contains(&token) {
@@ -330,6 +337,9 @@ impl Reactor {
             Flow::Broken(number) => self.tell_closed(id, number, batch),
             Flow::Parked => self.park(id),
             Flow::Leaves => return self.leave(id, batch),
+        }
+        if self.connections.get(id).is_some_and(|it| it.unseen && !it.fresh) {
+            self.unseen.push(id);
         }
         if batch.silent {
             self.after_silence(id);

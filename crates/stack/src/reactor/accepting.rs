@@ -130,10 +130,9 @@ impl Reactor {
         connection.set_input(input);
         connection.ground = ground;
         connection.fresh = fresh;
-        connection.unopened = ground.is_some() && !settings.screens;
-        // One that was given to us is screened as others are; it is told of in the next turn.
-        connection.untold.opened = ground.is_some() && settings.screens && !is_new;
-        connection.unseen = settings.screens && (fresh || connection.untold.opened);
+        // Those of a shared address are told of, and screened, with their first request for this server.
+        connection.unopened = ground.is_some();
+        connection.unseen = fresh && settings.screens && ground.is_none();
         entry.insert(connection);
         Ok(id)
     }

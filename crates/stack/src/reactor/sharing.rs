@@ -228,6 +228,11 @@ impl Reactor {
         routes.place(host, path, server, true) == Place::To(Owner::Server(server))
     }
 
+    /// There are others who share a port.
+    pub(super) fn is_sharing(&self) -> bool {
+        !self.sharing.grounds.is_empty()
+    }
+
     /// Those who share a port have something to say, or one comes to join them.
     pub(super) fn on_others(&mut self, token: usize) {
         if token >= DOORS {
@@ -429,11 +434,7 @@ impl Reactor {
         let id = self.add(socket, peer, server, From::Other { ground, about, bytes })?;
         let connection = &mut self.connections[id];
         (connection.hops, connection.placed) = (hops, placed);
-        if connection.untold.opened {
-            self.list_untold(id);
-        } else {
-            self.again(id);
-        }
+        self.again(id);
         Ok(())
     }
 
@@ -511,6 +512,23 @@ impl Reactor {
                 }
             },
         }
+    }
+
+    /// A connection whose server is gone, and whose next request may be anybody's, goes on with the others. `false`: there are none.
+    pub(super) fn pass_on(&mut self, id: usize, batch: &mut Batch<'_>) -> bool {
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let is_free = connection.unopened && connection.queued() == 0;
+        let Some(at) = connection.ground.filter(|_| is_free) else { return false };
+        let server = connection.server;
+        let members = self.sharing.grounds.get(at).map(|ground| &ground.members);
+        let other = members.into_iter().flatten().find(|member| member.server != server);
+        let own = other.map(|member| Owner::Server(member.server));
+        let is_there = |(_, peer): &(usize, &Peer)| peer.ground == at && !peer.is_full();
+        let link = || Some(Owner::Link(self.sharing.peers.iter().find(is_there)?.0));
+        let Some(owner) = own.or_else(link) else { return false };
+        connection.leaving = Some(owner);
+        self.leave(id, batch);
+        true
     }
 
     /// Takes the socket out of a connection, and what was read of it and not taken. A TLS session stays, and gives a way to
