@@ -1,4 +1,5 @@
 // Processes that share a port, and requests to them on raw sockets.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -489,5 +490,20 @@ export class Load {
   async stop() {
     this.#stopped = true;
     await Promise.all(this.#clients);
+  }
+}
+
+/** Each request, `[target, owner, host]`, has this owner: on a connection that has been elsewhere, and on new ones. */
+export async function assertOwners(ground, requests) {
+  const connection = await ground.connect();
+  for (const [target, owner, host = 'a'] of requests) {
+    const what = `${target} of ${host}`;
+    const response = await connection.ask(target, { host });
+    assert.equal(brief(response), owner, `${what}, on a connection that has been elsewhere`);
+    if (response.status === 200) assert.equal(response.url, target, `what the owner saw`);
+    // Two, as either of two processes may accept it.
+    for (let at = 0; at < 2; at++) {
+      assert.equal(brief(await ground.ask(target, { host })), owner, `${what}, on a new one`);
+    }
   }
 }
