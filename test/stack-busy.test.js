@@ -1,6 +1,13 @@
 // Limits and handshakes while the event loop is busy.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
@@ -122,4 +129,60 @@ describe('TLS', () => {
     }
     assert.equal(names.length, 8);
   });
+});
+
+describe('more than fits into one batch', () => {
+  const CONNECTIONS = 60;
+  /** Of each of three connections; a batch has room for 4096 events. */
+  const CHUNKS = 10_500;
+
+  test(
+    'numbers of connections that ended are not given anew before that is known',
+    limits,
+    async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'millrace-batch-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'go');
+      const script = new URL('stack/full-batch-server.js', import.meta.url).pathname;
+      const child = spawn(process.execPath, [script, file], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const said = async () => (await lines.next()).value;
+      const port = Number(await said());
+      const send = (socket, bytes) => new Promise((sent) => socket.write(bytes, sent));
+      const connect = async (bytes) => {
+        const socket = net.connect(port, '127.0.0.1').on('error', () => {});
+        t.after(() => socket.destroy());
+        await send(socket, bytes);
+        await said();
+        return socket;
+      };
+      const head = (line, ...fields) =>
+        `${[`${line} HTTP/1.1`, 'Host: a', ...fields].join('\r\n')}\r\n\r\n`;
+      const many = (name) =>
+        Promise.all(
+          Array.from({ length: CONNECTIONS }, (_, at) =>
+            connect(head(`GET /${name}${at}`, 'Connection: close')),
+          ),
+        );
+      const uploads = [];
+      for (let at = 0; at < 3; at++) {
+        uploads.push(await connect(head('POST /upload', 'Transfer-Encoding: chunked')));
+      }
+      const old = await many('old');
+      await connect(head('GET /busy'));
+      await Promise.all(uploads.map((socket) => send(socket, '1\r\nx\r\n'.repeat(CHUNKS))));
+      for (const socket of old) socket.resetAndDestroy();
+      await Promise.all(old.map((socket) => socket.closed || once(socket, 'close')));
+      writeFileSync(file, '');
+      const fresh = await many('fresh');
+      await connect(head('GET /answer-all'));
+      for (const [at, socket] of fresh.entries()) {
+        const [, body] = (await text(socket)).split('\r\n\r\n');
+        assert.match(body, /^\/fresh\d+$/, `connection ${at}`);
+      }
+    },
+  );
 });
