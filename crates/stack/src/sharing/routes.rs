@@ -50,13 +50,16 @@ impl Routes {
         }
     }
 
-    /// One of those who have prefixes of just this host, unless `own` is among them.
+    /// One of those who have prefixes of this host, or of no host by name if there are none; unless `own` is among them.
     pub(crate) fn owner_of_host(&self, host: &str, own: Owner) -> Option<Owner> {
         let is_its = |route: &&Route| matches!(route.prefix.host(), Host::Name(name) if name.eq_ignore_ascii_case(host));
-        let mut owners = self.routes.iter().filter(is_its).flat_map(|route| &route.owners);
-        let first = owners.next()?;
-        let is_own = *first == own || owners.any(|owner| *owner == own);
-        (!is_own).then_some(*first)
+        let is_anybodys = |route: &&Route| !matches!(route.prefix.host(), Host::Name(_));
+        let mut owners: Vec<_> =
+            self.routes.iter().filter(is_its).flat_map(|it| &it.owners).collect();
+        if owners.is_empty() {
+            owners = self.routes.iter().filter(is_anybodys).flat_map(|it| &it.owners).collect();
+        }
+        if owners.contains(&&own) { None } else { owners.first().map(|owner| **owner) }
     }
 
     /// Where a request belongs that came to a server. A connection that is `placed` stays if it can; the others are
