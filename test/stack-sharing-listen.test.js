@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -175,6 +175,32 @@ describe('what cannot be', () => {
     assert.match(message, /no such file or directory/i);
     await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
     assert.ok(!existsSync(nowhere));
+  });
+
+  test('a directory in which others have put links: nothing is followed', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const elsewhere = join(ground.directory, 'elsewhere');
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, 'file'), 'kept');
+    const place = join(ground.directory, `any-${ground.port}`);
+    await symlink(elsewhere, place);
+    const refused = await ground.launch(['a /a/']).said({ said: 'error' });
+    assert.match(refused.message, /any-\d+/);
+    assert.deepEqual(await readdir(elsewhere), ['file']);
+    await unlink(place);
+    await mkdir(place, { mode: 0o700 });
+    // Neither a file nor a link is a door, whatever its name.
+    await writeFile(join(place, '1.0123456789abcdef'), 'kept');
+    await symlink(join(elsewhere, 'file'), join(place, '2.0123456789abcdef'));
+    await symlink(join(elsewhere, 'lock'), join(place, 'lock'));
+    const locked = await ground.launch(['a /a/']).said({ said: 'error' });
+    assert.match(locked.message, /cannot lock/);
+    assert.ok(!existsSync(join(elsewhere, 'lock')));
+    await unlink(join(place, 'lock'));
+    await ground.start('a /a/');
+    assert.equal(brief(await ground.ask('/a/')), '200 a');
+    assert.equal(await readFile(join(elsewhere, 'file'), 'utf8'), 'kept');
+    assert.equal(await readFile(join(place, '1.0123456789abcdef'), 'utf8'), 'kept');
   });
 });
 

@@ -342,6 +342,26 @@ describe('a connection goes to whom its next request belongs to', () => {
     late.write('a part');
     assert.match(String(await late.rest()), /^HTTP\/1\.1 408 /);
   });
+
+  test('a stored response that its client is slow to read leaves whole, too', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const cache = { maxEntryBytes: 10_000_000, maxBytes: 20_000_000 };
+    const a = await ground.start('a /a/', { options: { cache } });
+    await ground.start('b /b/');
+    const target = '/a/?size=8000000&cache=60';
+    await ground.ask(target);
+    const connection = await ground.connectTo('/a/');
+    connection.socket.pause();
+    connection.write(Buffer.concat([request(target), request('/b/'), request(target)]));
+    await until('it is answered', async () => (await a.stats('a')).requests.cached === 1);
+    connection.socket.resume();
+    for (const owner of ['a', 'b', 'a']) {
+      const response = await connection.response();
+      assert.equal(brief(response), `200 ${owner}`);
+      if (owner === 'a') assert.ok(response.body.equals(Buffer.alloc(8_000_000, 'a')), 'all of it');
+    }
+    assert.equal((await a.stats('a')).requests.cached, 2);
+  });
 });
 
 describe('a process that computes', () => {

@@ -339,6 +339,10 @@ impl Reactor {
             }
             Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
             Said::Connection { serial, taking } => {
+                if ground.members.is_empty() {
+                    // Nobody is here any more.
+                    return peer.link.send(&Message::Refused { serial }, None);
+                }
                 peer.taken.push(serial);
                 peer.taking.push(taking);
                 return Ok(());

@@ -75,10 +75,12 @@ impl JoinError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::System(_, _, error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                "EACCES"
-            }
-            Self::System(..) => "EIO",
+            Self::System(_, _, error) => match error.kind() {
+                io::ErrorKind::PermissionDenied => "EACCES",
+                io::ErrorKind::NotFound => "ENOENT",
+                io::ErrorKind::TimedOut => "ETIMEDOUT",
+                _ => "EIO",
+            },
             Self::Taken(..) => "EACCES",
             Self::OtherScheme(_) | Self::OtherVersion => "EADDRINUSE",
             Self::Silent => "ETIMEDOUT",
