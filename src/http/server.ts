@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
+import { cannedAnswer, eofError, requestTimeoutError } from './canned.js';
 import { wantCompanion } from './companion.js';
 import { offerControl } from './control.js';
 import { Deadlines } from './deadlines.js';
@@ -602,27 +603,4 @@ function isDrained(response: Outgoing): boolean {
 
 function positive(value: unknown): number {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;
-}
-
-function cannedAnswer(error: Error & { code?: string }): string {
-  const status = CANNED.get(error.code ?? '') ?? 400;
-  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
-}
-
-const CANNED = new Map([
-  ['HPE_HEADER_OVERFLOW', 431],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
-  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
-]);
-
-function requestTimeoutError(): Error {
-  return Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-}
-
-function eofError(): Error {
-  return Object.assign(new Error('Parse Error: Invalid EOF state'), {
-    code: 'HPE_INVALID_EOF_STATE',
-    reason: 'Invalid EOF state',
-    bytesParsed: 0,
-  });
 }

@@ -1,0 +1,413 @@
+//! How a connection takes what has arrived: bytes, and the requests in them.
+
+use std::io;
+
+use millrace_http::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming};
+use millrace_net::Nanos;
+
+use super::owner::Found;
+use super::{Connection, EVENTS, Flow, Phase, READ};
+use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::caching::{Consulted, Waiting};
+use crate::following::Interest;
+use crate::server::Server;
+use crate::settings::HeadLimits;
+
+/// Reads of one connection before the others have their turn.
+const READS: usize = 4;
+/// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
+const MAX_NAMES: usize = 512;
+/// A request's flags have the number of its fields above them.
+const FIELDS_SHIFT: usize = 8;
+
+impl Connection {
+    /// Takes what has arrived, as far as the caller's memory and the limits allow, and answers what the cache has.
+    pub(crate) fn receive(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> Flow {
+        let flow = self.read_on(id, server, batch, now);
+        if let Flow::Broken(_) = flow {
+            server.answers.clear();
+            return flow;
+        }
+        let last = self.closes && self.in_flight == 0;
+        match self.send_answers(server, last) {
+            // What kept it here has just left.
+            Ok(()) if self.waiting == Waiting::Owner && self.is_quiet(server) => {
+                self.waiting = Waiting::Nothing;
+                Flow::Again
+            }
+            Ok(()) => flow,
+            Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
+        }
+    }
+
+    fn read_on(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> Flow {
+        // Of what is larger, not all would be there at once: the host's parser reads it.
+        let head = server.settings.head;
+        let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
+        for _ in 0..READS {
+            if self.stalled() {
+                return Flow::Idle;
+            }
+            let can_shake = matches!(self.phase, Phase::Handshake) && server.context.is_some();
+            if batch.silent && !can_shake && !matches!(self.phase, Phase::Head) {
+                return Flow::Parked;
+            }
+            let kept = self.input.len();
+            let room = self.channel.room();
+            if batch.bytes.len() < batch.used + kept + room + MAX_NAMES || batch.room() < EVENTS {
+                return Flow::Again;
+            }
+            if !self.introduced && self.channel.forwarded().is_some() {
+                // Nothing is answered before the caller has judged the client.
+                if batch.silent {
+                    return Flow::Parked;
+                }
+                self.open(id, batch);
+                self.tell_forwarded(id, batch);
+                self.introduced = true;
+                (self.told_alone, self.phase) = (true, Phase::Unsure);
+                return Flow::Idle;
+            }
+            if let Phase::Handshake = self.phase
+                && let Some(flow) = self.shake_hands(id, server, batch, now)
+            {
+                return flow;
+            }
+            let start = batch.used;
+            let mut end = start + kept;
+            batch.bytes[start..end].copy_from_slice(&self.input);
+            self.input.clear();
+            let mut eof = false;
+            // What is kept is a part of a head or trailer at most, unless the caller made us wait.
+            if self.readable && kept < READ {
+                match self.channel.read(&mut batch.bytes[end..end + room]) {
+                    Ok(read) => {
+                        eof = read.count == 0;
+                        end += read.count;
+                        self.arrived += read.count as u64;
+                        self.readable = (!read.drained || self.peer_ended) && !eof;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.readable = false;
+                    }
+                    Err(error) if batch.silent => {
+                        self.untold.broken = Some(error.raw_os_error().unwrap_or(0));
+                        return Flow::Parked;
+                    }
+                    Err(error) => return self.broken(id, batch, &error),
+                }
+            }
+            let before = batch.count();
+            let taken = match self.take(id, server, &limits, batch, (start, end), now) {
+                Ok(taken) => taken,
+                Err(error) => return self.broken(id, batch, &error),
+            };
+            if taken < end {
+                self.input.extend_from_slice(&batch.bytes[taken..end]);
+            }
+            // Where nothing was told, the memory is free for others.
+            if batch.count() > before {
+                self.told = taken;
+                batch.used = batch.used.max(taken);
+            }
+            if self.leaving.is_some() {
+                return Flow::Leaves;
+            }
+            if batch.silent && (eof || self.parked) {
+                // What was read and the end are found again.
+                self.readable |= eof;
+                return Flow::Parked;
+            }
+            if eof {
+                let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
+                let full = batch.room() < EVENTS;
+                if matches!(self.phase, Phase::Unsure) || (full || self.stalled()) && middle {
+                    // Told when the caller has taken what came before.
+                    self.readable = true;
+                    if full {
+                        return Flow::Again;
+                    }
+                } else {
+                    self.phase = Phase::Ended;
+                    self.open(id, batch);
+                    batch.push(Kind::Eof, id, &[i32::from(middle)]);
+                }
+                return Flow::Idle;
+            }
+            if !self.readable && (self.input.is_empty() || taken == start) {
+                return Flow::Idle;
+            }
+        }
+        Flow::Again
+    }
+
+    /// Parses `from..to` of the batch's bytes; gives where it stopped.
+    fn take(
+        &mut self,
+        id: usize,
+        server: &mut Server,
+        limits: &HeadLimits,
+        batch: &mut Batch<'_>,
+        (from, to): (usize, usize),
+        now: Nanos,
+    ) -> io::Result<usize> {
+        let mut at = from;
+        while at < to && !self.stalled() && batch.room() >= EVENTS {
+            match &mut self.phase {
+                Phase::Head => {
+                    if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
+                        self.began = now;
+                        self.arrived = (to - at) as u64;
+                    }
+                    let parsed = self.parser.parse(&batch.bytes[at..to], limits);
+                    if let Parsed::Complete(head) = &parsed
+                        && self.ground.is_some()
+                    {
+                        let start = at + head.start;
+                        match self.find_owner(
+                            server,
+                            &batch.bytes[start..start + head.length],
+                            head,
+                        ) {
+                            // The caller decides about it first.
+                            Found::Here if self.unopened && server.settings.screens => {
+                                self.parked = batch.silent;
+                                self.unseen = !batch.silent;
+                                self.open(id, batch);
+                                break;
+                            }
+                            Found::Here => {}
+                            Found::Elsewhere => break,
+                            Found::Nobody { gone } => {
+                                if !self.decline(id, server, batch, head, gone) {
+                                    break;
+                                }
+                                at = start + head.length;
+                                continue;
+                            }
+                        }
+                    }
+                    match parsed {
+                        Parsed::Partial => break,
+                        Parsed::Unsure | Parsed::Complete(ReceivedHead { upgrade: true, .. })
+                            if batch.silent =>
+                        {
+                            self.parked = true;
+                        }
+                        Parsed::Unsure => {
+                            return Ok(self.doubt(id, batch, (at, to), Doubt::Head, 0));
+                        }
+                        Parsed::Complete(head) if head.upgrade && !self.plain => {
+                            return Ok(self.doubt(id, batch, (at, to), Doubt::Upgrade, 0));
+                        }
+                        Parsed::Complete(head) => {
+                            let start = at + head.start;
+                            let bytes = &batch.bytes[start..start + head.length];
+                            let consulted = match batch.silent {
+                                true => self.consult_beside(server, bytes, &head, now)?,
+                                false => self.consult(id, server, bytes, &head, now)?,
+                            };
+                            match consulted {
+                                Consulted::Tell(interest) => {
+                                    self.request(id, batch, at, &head, interest, now);
+                                    server.in_flight += 1;
+                                    self.full = self.in_flight >= server.settings.max_pipelined;
+                                }
+                                Consulted::Answered => self.on_answered(id, batch, &head),
+                                Consulted::Refused => {
+                                    self.after_answer(id, batch, false);
+                                    self.next_head();
+                                }
+                                Consulted::Later => {
+                                    // It has arrived in time.
+                                    self.head_done = true;
+                                    break;
+                                }
+                            }
+                            at = start + head.length;
+                        }
+                    }
+                }
+                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
+                    BodyEvent::Data { start, end } => {
+                        batch.push(Kind::Body, id, &[(at + start) as i32, (end - start) as i32]);
+                        at += end;
+                        // An end without further bytes is told with the last part.
+                        if at == to
+                            && let BodyEvent::End { .. } = decoder.next(&[], limits)
+                        {
+                            self.complete(id, batch, (0, 0));
+                        }
+                    }
+                    BodyEvent::More { consumed } => {
+                        at += consumed;
+                        break;
+                    }
+                    BodyEvent::End { consumed, trailers: (start, end) } => {
+                        let trailers = ((at + start) as i32, (end - start) as i32);
+                        at += consumed;
+                        self.complete(id, batch, trailers);
+                    }
+                    BodyEvent::Unsure { at: offset } => {
+                        let prelude = prelude(decoder);
+                        return Ok(self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude));
+                    }
+                },
+                Phase::Closed => {
+                    at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
+                    if at < to {
+                        return Ok(self.doubt(id, batch, (at, to), Doubt::Closed, 0));
+                    }
+                }
+                Phase::Raw => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    return Ok(self.ask(batch, (at, to)));
+                }
+                Phase::Through => {
+                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    at = to;
+                }
+                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
+            }
+        }
+        Ok(at)
+    }
+
+    /// A request was answered from the cache.
+    fn on_answered(&mut self, id: usize, batch: &mut Batch<'_>, head: &ReceivedHead) {
+        self.after_answer(id, batch, head.keep_alive);
+        self.next_head();
+    }
+
+    /// The connection has an answer that the caller knows nothing of.
+    pub(crate) fn after_answer(&mut self, id: usize, batch: &mut Batch<'_>, keep_alive: bool) {
+        self.plain = false;
+        self.answered = true;
+        self.closes = !keep_alive;
+        if self.closes {
+            if batch.silent {
+                (self.parked, self.untold.answered_last) = (true, true);
+            } else {
+                self.open(id, batch);
+                batch.push(Kind::Answered, id, &[]);
+            }
+        }
+    }
+
+    /// Tells the caller of the connection, if it does not know it.
+    pub(crate) fn open(&mut self, id: usize, batch: &mut Batch<'_>) {
+        if !batch.silent && std::mem::take(&mut self.unopened) {
+            // In range: a handful of servers.
+            batch.push(Kind::Open, id, &[self.server as i32]);
+        }
+    }
+
+    fn request(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        at: usize,
+        head: &ReceivedHead,
+        interest: Interest,
+        now: Nanos,
+    ) {
+        self.open(id, batch);
+        let start = at + head.start;
+        let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
+        let flags = [
+            (head.keep_alive, flag::KEEP_ALIVE),
+            (head.minor == 0, flag::HTTP_1_0),
+            (has_body, flag::BODY),
+            (head.expect, flag::EXPECT),
+            (head.host, flag::HOST),
+            (matches!(interest, Interest::Store { .. }), flag::STORED),
+        ];
+        let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
+        let (target, target_end) = head.target;
+        // In range: offsets within a batch's memory.
+        let details =
+            [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
+        let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
+        batch.push(
+            Kind::Request,
+            id,
+            &[offset, length, flags, target, target_end, i32::from(head.method.id())],
+        );
+        if let Some(following) = &mut self.following {
+            following.expect(head.method, interest);
+        }
+        self.requests = self.requests.wrapping_add(1);
+        self.plain = false;
+        self.closes = !head.keep_alive;
+        if self.in_flight == 0 {
+            (self.asked_at, self.untouched) = (now, true);
+        }
+        self.in_flight += 1;
+        self.idle_since = Nanos::NEVER;
+        match head.framing {
+            RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
+            framing => {
+                self.head_done = true;
+                self.phase = Phase::Body(BodyDecoder::new(framing));
+            }
+        }
+    }
+
+    fn complete(&mut self, id: usize, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
+        batch.push(Kind::End, id, &[offset, length]);
+        self.next_head();
+    }
+
+    pub(crate) fn next_head(&mut self) {
+        self.phase = if self.closes { Phase::Closed } else { Phase::Head };
+        self.began = Nanos::NEVER;
+        self.head_done = false;
+    }
+
+    fn doubt(
+        &mut self,
+        id: usize,
+        batch: &mut Batch<'_>,
+        (at, to): (usize, usize),
+        doubt: Doubt,
+        prelude: i32,
+    ) -> usize {
+        self.open(id, batch);
+        batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
+        self.ask(batch, (at, to))
+    }
+
+    /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
+    fn ask(&mut self, batch: &mut Batch<'_>, (at, to): (usize, usize)) -> usize {
+        self.phase = Phase::Unsure;
+        batch.used = to;
+        at
+    }
+}
+
+/// What leads another parser to where this one stands, by a number for JavaScript.
+fn prelude(decoder: &BodyDecoder) -> i32 {
+    // In range: a handful of bytes.
+    decoder.prelude().len() as i32
+}
+
+/// Empty lines before a request are none of it (RFC 9112, section 2.2).
+fn is_beginning(bytes: &[u8]) -> bool {
+    !bytes.iter().all(|&byte| is_line_end(byte))
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
+}
