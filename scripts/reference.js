@@ -117,7 +117,7 @@ function cacheCountersTable() {
 }
 
 function countersTable() {
-  const rows = comments('server', 'StackStats').map(
+  const rows = comments('stats', 'StackStats').map(
     ([name, meaning]) => `| \`${name}\` | ${meaning} |\n`,
   );
   return `| Field | Counts |\n|---|---|\n${rows.join('')}`;

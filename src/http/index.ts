@@ -9,9 +9,9 @@ import type { CacheEntry, CacheOptions, CacheSelection, CacheStats, ServerCache 
 import type { StackLimits } from './limits.js';
 import { install } from './listen.js';
 import type { StackOptions } from './options.js';
-import type { StackStats } from './server.js';
 import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
+import type { StackStats } from './stats.js';
 
 type Listener = http.RequestListener;
 type Options = http.ServerOptions & StackOptions;

@@ -15,7 +15,7 @@ import { installResponse } from './response.js';
 import { installSecureContext } from './secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from './secure-server.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
-import { type HttpServer, NativeServer, type StackStats } from './server.js';
+import { type HttpServer, NativeServer } from './server.js';
 import {
   alreadyListening,
   cancelJoining,
@@ -25,6 +25,7 @@ import {
   takeTicket,
 } from './sharing.js';
 import { ServerSocket } from './socket.js';
+import type { StackStats } from './stats.js';
 import { keepForStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
 
