@@ -24,6 +24,8 @@ impl Reactor {
         self.push_held();
         self.watch_fresh();
         self.take_events(&mut Batch::silent(bytes))?;
+        // The caller may not come for what was only accepted.
+        self.watch_fresh();
         self.give_up();
         self.push_held();
         let is_left = [&self.parked, &self.again, &self.removed, &self.refusing];
