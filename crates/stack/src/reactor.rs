@@ -8,6 +8,8 @@ mod inquiry;
 mod relaying;
 mod sending;
 mod sharing;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::SocketAddr;

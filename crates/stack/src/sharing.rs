@@ -23,7 +23,7 @@ mod message;
 pub mod prefix;
 mod routes;
 
-pub(crate) use ground::{Given, Ground, Member, Peer, Taking};
+pub(crate) use ground::{Given, Ground, Member, Moving, Peer, Taking};
 pub(crate) use message::{Message, VERSION};
 pub use prefix::UrlPrefix;
 pub(crate) use prefix::host_and_path;

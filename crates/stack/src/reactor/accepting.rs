@@ -23,7 +23,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a connection comes from.
 #[derive(Debug)]
-pub(super) enum From {
+pub(super) enum Origin {
     /// A socket that listens, maybe at a shared address.
     Listener { ground: Option<usize> },
     /// The caller has accepted it.
@@ -70,7 +70,7 @@ impl Reactor {
     /// Takes a connection that was accepted elsewhere.
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
         let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server, From::Caller)?;
+        let id = self.add(socket, peer, server, Origin::Caller)?;
         self.wake(id);
         Ok(id)
     }
@@ -80,15 +80,15 @@ impl Reactor {
         mut socket: Socket,
         peer: Option<SocketAddr>,
         server: usize,
-        from: From,
+        origin: Origin,
     ) -> io::Result<usize> {
-        let is_new = matches!(from, From::Listener { .. });
+        let is_new = matches!(origin, Origin::Listener { .. });
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let settings = &server_of.settings;
         if peer.is_some() {
             let options = socket.options();
             // Those who share a port accept from the same socket.
-            let inherits = cfg!(target_os = "linux") && !matches!(from, From::Caller);
+            let inherits = cfg!(target_os = "linux") && !matches!(origin, Origin::Caller);
             if settings.no_delay && !inherits {
                 options.set_tcp_nodelay(true)?;
             }
@@ -104,10 +104,10 @@ impl Reactor {
         } else {
             socket.register(self.poll.registry(), Token(id))?;
         }
-        let (ground, about, bytes) = match from {
-            From::Other { ground, about, bytes } => (Some(ground), about, bytes),
-            From::Listener { ground } => (ground, None, Vec::new()),
-            From::Caller => (None, None, Vec::new()),
+        let (ground, about, bytes) = match origin {
+            Origin::Other { ground, about, bytes } => (Some(ground), about, bytes),
+            Origin::Listener { ground } => (ground, None, Vec::new()),
+            Origin::Caller => (None, None, Vec::new()),
         };
         let (channel, input) = match (about, settings.tls) {
             (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
@@ -192,7 +192,7 @@ impl Reactor {
                 Ok((socket, peer)) => {
                     // A peer that is gone already makes setting options fail: no loss.
                     if let Ok(connection) =
-                        self.add(socket, peer, server, From::Listener { ground })
+                        self.add(socket, peer, server, Origin::Listener { ground })
                     {
                         if self.connections[connection].unopened {
                             // Told with the first of its requests that is for this server.

@@ -10,15 +10,15 @@ use millrace_net::stream::Socket;
 use mio::{Interest, Token};
 use slab::Slab;
 
-use super::accepting::From;
+use super::accepting::Origin;
 use super::{DOORS, LINKS, Reactor};
 use crate::batch::Batch;
 use crate::channel::Channel;
 use crate::forwarded::About;
 use crate::sharing::joining::{Joined, ReactorId};
 use crate::sharing::{
-    Given, Ground, MAX_HOPS, Member, Message, Owner, Peer, Place, Taking, UrlPrefix, VERSION,
-    host_and_path,
+    Given, Ground, MAX_HOPS, Member, Message, Moving, Owner, Peer, Place, Taking, UrlPrefix,
+    VERSION, host_and_path,
 };
 
 /// Reads of one link before everything else has its turn.
@@ -97,8 +97,8 @@ impl Reactor {
             Some(id) => id,
             None => self.open_ground(joined, listener)?,
         };
+        self.take_back(id, &prefix);
         let ground = &mut self.sharing.grounds[id];
-        ground.gone.retain(|(gone, _)| *gone != prefix);
         ground.members.push(Member { server, prefix: prefix.clone(), accepts: true });
         self.tell_peers(id, &Message::Added { prefix: Cow::Owned(prefix.to_string()) });
         self.route(id);
@@ -417,13 +417,13 @@ impl Reactor {
     /// A connection comes back from one who cannot take it.
     fn put_back(&mut self, ground: usize, given: Given) {
         let member = self.sharing.grounds.get(ground).and_then(|ground| ground.members.first());
-        let Given { socket, peer, hops, about, bytes } = given;
-        if let (Some(server), Some(socket)) =
-            (member.map(|member| member.server), Arc::into_inner(socket))
-        {
-            let taking = Taking { socket, peer, hops, about, bytes };
-            self.put_in(ground, server, taking, false).ok();
-        }
+        let Some(server) = member.map(|member| member.server) else { return };
+        let Moving { socket: Some(socket), peer, hops, about, bytes } = given.map(Arc::into_inner)
+        else {
+            return;
+        };
+        let taking = Taking { socket, peer, hops, about, bytes };
+        self.put_in(ground, server, taking, false).ok();
     }
 
     fn put_in(
@@ -435,7 +435,7 @@ impl Reactor {
     ) -> io::Result<()> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
-        let id = self.add(socket, peer, server, From::Other { ground, about, bytes })?;
+        let id = self.add(socket, peer, server, Origin::Other { ground, about, bytes })?;
         let connection = &mut self.connections[id];
         (connection.hops, connection.placed) = (hops, placed);
         self.again(id);
@@ -497,23 +497,18 @@ impl Reactor {
         let Ok((socket, about, bytes)) = self.give_away(id, batch) else {
             return self.tell_closed(id, 0, batch);
         };
+        let moving = Taking { socket, peer, hops, about, bytes };
         // One that fails here is lost as others are that have been accepted.
         match owner {
-            Owner::Server(server) => {
-                let taking = Taking { socket, peer, hops, about, bytes };
-                self.put_in(ground, server, taking, true).ok();
-            }
+            Owner::Server(server) => drop(self.put_in(ground, server, moving, true)),
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
                 Some(to) => {
-                    let (socket, hops) = (Arc::new(socket), hops.saturating_add(1));
-                    if to.give(Given { socket, peer, hops, about, bytes }).is_err() {
+                    let given = Given { hops: hops.saturating_add(1), ..moving.map(Arc::new) };
+                    if to.give(given).is_err() {
                         self.lose(other);
                     }
                 }
-                None => {
-                    let taking = Taking { socket, peer, hops, about, bytes };
-                    self.put_in(ground, server, taking, false).ok();
-                }
+                None => drop(self.put_in(ground, server, moving, false)),
             },
         }
     }

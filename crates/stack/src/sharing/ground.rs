@@ -64,24 +64,31 @@ pub(crate) struct Peer {
     pub(crate) taken: Vec<u32>,
 }
 
-/// A connection that was given away: kept until the other has it.
+/// A connection on its way from one to the other.
 #[derive(Debug)]
-pub(crate) struct Given {
-    pub(crate) socket: Arc<OwnedFd>,
+pub(crate) struct Moving<S> {
+    pub(crate) socket: S,
+    /// Its client.
     pub(crate) peer: Option<SocketAddr>,
+    /// How often it was given on since its last response.
     pub(crate) hops: u8,
+    /// It is the text of a TLS session, which somebody else has.
     pub(crate) about: Option<Box<About>>,
+    /// What was read of it and not taken.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A connection that was given to us.
-#[derive(Debug)]
-pub(crate) struct Taking {
-    pub(crate) socket: OwnedFd,
-    pub(crate) peer: Option<SocketAddr>,
-    pub(crate) hops: u8,
-    pub(crate) about: Option<Box<About>>,
-    pub(crate) bytes: Vec<u8>,
+/// One that was given away: kept until the other has it.
+pub(crate) type Given = Moving<Arc<OwnedFd>>;
+/// One that was given to us.
+pub(crate) type Taking = Moving<OwnedFd>;
+
+impl<S> Moving<S> {
+    /// The same with its socket held in another way.
+    pub(crate) fn map<T>(self, hold: impl FnOnce(S) -> T) -> Moving<T> {
+        let Self { socket, peer, hops, about, bytes } = self;
+        Moving { socket: hold(socket), peer, hops, about, bytes }
+    }
 }
 
 impl Ground {

@@ -1,7 +1,7 @@
 //! How a process joins those that share an address: it finds their doors in a directory, and gets the listening socket
 //! from any of them.
 //!
-//! Blocks, for as long as those processes take to answer; meant for a thread of its own.
+//! Blocks, for as long as those processes take to answer; meant for a thread that may wait.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use millrace_net::{Clock as _, Monotonic, Nanos};
+use rustix::process::Pid;
 
 use super::directory::{Directory, Door};
 use super::link::{Link, peer_of};
 use super::message::{Message, VERSION};
-use rustix::process::Pid;
-
 use super::prefix::UrlPrefix;
 
 /// How long those who share the address may take to answer, in all; and where none of them has.
