@@ -280,7 +280,9 @@ describe('what it does when told', () => {
     });
   });
 
-  test('maxSockets: waiting calls start at once, and the old bound holds again', async () => {
+  test('maxSockets: waiting calls start at once, and the old bound holds again', {
+    timeout: 3 * PATIENCE_MS,
+  }, async () => {
     for (const path of ['/agent', '/closing']) {
       await withDependency(async (to, dependency) => {
         await served({}, async ({ hub, drive }) => {
@@ -622,6 +624,8 @@ async function withDependency(use) {
       response.end('answer');
     }, 20);
   });
+  // It ends no connection itself: who has one too many has to.
+  server.keepAliveTimeout = 600_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {

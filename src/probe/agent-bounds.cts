@@ -13,7 +13,7 @@ type Add = () => void;
  * The bounds of the agents (`maxSockets`), to be changed for an experiment.
  *
  * With a wider bound the requests that wait are given to their agent anew. A narrower one takes no socket from an agent
- * that always has requests waiting: so they are held back here till enough sockets have closed.
+ * that always has requests waiting: so they are held back here till enough sockets are idle, and those are closed.
  */
 export class AgentBounds {
   readonly #original = new Map<Agent, number>();
@@ -91,7 +91,7 @@ export class AgentBounds {
   /** Gives what is held to the agents that have no more sockets than they may. */
   #letGo(all = false): void {
     for (const [agent, held] of this.#held) {
-      if (!all && mostSockets(agent) > agent.maxSockets) continue;
+      if (!closeSurplus(agent) && !all) continue;
       this.#held.delete(agent);
       for (const add of held) add();
     }
@@ -101,11 +101,18 @@ export class AgentBounds {
   }
 }
 
-/** Sockets to the origin that has most of them. */
-function mostSockets({ sockets, freeSockets }: Agent): number {
+/**
+ * Closes idle sockets to each origin down to the agent's bound; returns whether none has more than that.
+ *
+ * Left alone they would stay till the other side closes them, and a request that is sent just then fails.
+ */
+function closeSurplus({ sockets, freeSockets, maxSockets }: Agent): boolean {
   const names = new Set([...Object.keys(sockets), ...Object.keys(freeSockets)]);
-  const counts = [...names].map(
-    (name) => (sockets[name]?.length ?? 0) + (freeSockets[name]?.length ?? 0),
-  );
-  return Math.max(0, ...counts);
+  const over = [...names].filter((name) => {
+    const idle = freeSockets[name]?.filter(({ destroyed }) => !destroyed) ?? [];
+    const surplus = (sockets[name]?.length ?? 0) + idle.length - maxSockets;
+    for (const socket of idle.slice(0, Math.max(0, surplus))) socket.destroy();
+    return surplus > idle.length;
+  });
+  return over.length === 0;
 }
