@@ -105,4 +105,30 @@ describe('the arithmetic of the probe', () => {
     const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     assert.equal(view.files, 0.6);
   });
+
+  test('a profile: printing and writing, without what the debugger is told of it', () => {
+    const frame = (functionName, url = '') => ({
+      functionName,
+      url,
+      lineNumber: 0,
+      columnNumber: 0,
+    });
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2] },
+      { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3, 7, 9] },
+      { id: 3, callFrame: frame('consoleCall'), children: [4] },
+      { id: 4, callFrame: frame('log', 'node:internal/console/constructor'), children: [5, 6] },
+      { id: 5, callFrame: frame('formatRaw', 'node:internal/util/inspect') },
+      { id: 6, callFrame: frame('write', 'node:internal/streams/writable') },
+      { id: 7, callFrame: frame('write_', 'node:_http_outgoing'), children: [8] },
+      { id: 8, callFrame: frame('writev') },
+      { id: 9, callFrame: frame('setHeader', 'node:_http_outgoing') },
+    ];
+    const samples = [2, 3, 3, 5, 6, 7, 8, 8, 9, 2, 2];
+    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    assert.equal(view.busyMs, 8);
+    assert.equal(view.printing, 2 / 8);
+    assert.equal(view.writing, 3 / 8);
+    assert.ok(view.self.every(({ name }) => !name.startsWith('consoleCall')));
+  });
 });

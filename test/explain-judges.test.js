@@ -128,11 +128,55 @@ describe('slow-dependency', () => {
   });
 });
 
+/** A profile in which nothing stands out. */
+const SPENT = { collecting: 0.02, files: 0, printing: 0, writing: 0.1, unasked: null };
+
+/** What the remedy is said to give of a loop that is full with 1000 requests a second, by a profile. */
+function remedied(limit, spent, change = () => {}) {
+  return judged(limit, (facts) => {
+    Object.assign(facts, { throughput: 1000, spent: { ...SPENT, ...spent } });
+    facts.base.throughput = 1000;
+    Object.assign(facts.loop, { busy: 1, run: 1, queued: 0, eachMs: 1, cpuMs: 1 });
+    change(facts);
+  }).suspect.remedy.predictedThroughput;
+}
+
+describe('what a profile says of the gain', () => {
+  const contains = ({ low, high }, rate) => {
+    assert.ok(low < rate && rate < high && high < 2.2 * low, `${low} to ${high}, not ${rate}`);
+  };
+
+  test('idle work takes less of a busy loop than of an idle one', () => {
+    const idle = (facts) => Object.assign(facts, { idleShare: 0.9 });
+    contains(remedied('idle-work', { unasked: 0.5 }, idle), 2000);
+    const { high } = remedied('idle-work', { unasked: null }, idle);
+    assert.ok(high > 10_000, `${high}`);
+  });
+
+  test('a log costs what the console formats, too', () => {
+    const logs = (facts) => {
+      facts.base.inside.output = { writes: 10_000, bytes: 1e6, share: 0.2 };
+    };
+    contains(remedied('logging', { printing: 0.6 }, logs), 2500);
+    contains(remedied('logging', { printing: 0 }, logs), 1500);
+  });
+
+  test('writes cost what is above their system call, too', () => {
+    const writes = (facts) => {
+      facts.base.outside.processes[0].calls = { writes: 50_000, reads: 1000 };
+      facts.base.inside.outbound = [];
+    };
+    // 49 of 50 writes go, and with them 0.8 of the time.
+    contains(remedied('many-writes', { writing: 0.8 }, writes), 1000 / (1 - 0.8 * 0.98));
+  });
+});
+
 describe('what waits or blocks in the loop', () => {
   /** 100 requests a second, each of which holds the loop for 10 ms, 9 of them without a core. */
   const waiting = (files) =>
     judged('event-loop-sync-wait', (facts) => {
-      Object.assign(facts, { throughput: 100, files });
+      const spent = files === null ? null : { ...SPENT, files };
+      Object.assign(facts, { throughput: 100, spent });
       facts.base.throughput = 100;
       Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
       Object.assign(facts.loop, { busy: 1, run: 0.1, queued: 0, waiting: 0.9, eachMs: 10 });

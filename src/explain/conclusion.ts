@@ -1,11 +1,11 @@
 import { rate, share, time } from '../report/units.js';
 import type { Investigated } from './investigation.js';
-import type { LimitId } from './limits.js';
 import { populationOf } from './population.js';
-import type { ExperimentResult, Explanation, HotFunction, Range } from './result.js';
+import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
+import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
 import { changePoints } from './statistics/change-points.js';
-import type { ExperimentName, Suspect } from './suspect.js';
-import { loopEvidence, loopLimit, SATURATED, serverLimit } from './suspects/load.js';
+import type { Suspect } from './suspect.js';
+import { loopEvidence, loopLimit, serverLimit } from './suspects/load.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
 
@@ -34,7 +34,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     experiments: found.experiments.map((experiment) =>
       withExclusions(experiment, Math.min(MOST_TOLERANCE, noise)),
     ),
-    evidence: chosen ? chosen.evidence : loopEvidence(facts),
+    evidence: [...(chosen ? chosen.evidence : loopEvidence(facts)), ...bareEvidence(found)],
     ruledOut: [...finding.excluded, ...acquitted].filter(({ limit }) => !named.has(limit)),
     remedy: chosen ? remedyOf(chosen, finding, found) : null,
     hot: found.hot,
@@ -69,6 +69,18 @@ function sentenceOf({ facts, finding }: Investigated): string {
     : `cannot tell: ${rate(facts.throughput)} req/s in ${time(facts.responseMs)} each, and no signal that was seen explains it.`;
 }
 
+function bareEvidence({ bare }: Investigated): Evidence[] {
+  if (bare === null) return [];
+  return [
+    {
+      what: 'a server that does nothing, under this load',
+      value: bare,
+      unit: '1/s',
+      source: 'load',
+    },
+  ];
+}
+
 /** What the service could bear, by its CPU time per request. */
 function capacityLine({ facts }: Investigated): string[] {
   const most = loopLimit(facts);
@@ -80,52 +92,24 @@ function capacityLine({ facts }: Investigated): string[] {
 
 function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Explanation['remedy'] {
   const { remedy } = chosen;
-  const top = found.hot[0];
-  const isLoop = chosen.limit === 'event-loop-cpu' || chosen.within === 'event-loop-cpu';
-  const hot = isLoop && top && top.share >= 0.1 ? top : null;
-  const then = hot ? found.facts.throughput / (1 - Math.min(0.95, hot.share)) : null;
-  const without =
-    then !== null && chosen.limit === 'event-loop-cpu'
-      ? { low: then * 0.85, high: then * 1.15 }
-      : null;
+  const hot = hotOf(chosen, found);
   return {
-    change: `${withFunction(remedy.change, found, hot, then)}${withSecond(chosen, found)}`,
-    predictedThroughput: withoutProbe(
-      ordered(triedOut(chosen, found) ?? without ?? remedy.predictedThroughput),
-      found,
-    ),
+    change: `${withFunction(remedy.change, found, hot)}${withSecond(chosen, found)}`,
+    predictedThroughput: remediedThroughput(chosen, found),
     nextLimit: remedy.nextLimit ?? also[0]?.limit ?? null,
     ...(remedy.settings && { settings: remedy.settings }),
   };
 }
 
-/** The most that the probe is taken to hold back. */
-const MOST_OF_PROBE = 0.2;
-
-/** A loop that stays busy has the probe's time for its requests again when the probe is gone. */
-function withoutProbe(range: Range | null, { facts, probeCost }: Investigated): Range | null {
-  const held = 1 - (probeCost?.ratio ?? 1);
-  if (!range || held <= 0 || !facts.loop || facts.loop.busy < SATURATED) return range;
-  const without = (rate: number) =>
-    rate / (1 - Math.min(MOST_OF_PROBE, (held * rate) / facts.throughput));
-  return { low: without(range.low), high: without(range.high) };
-}
-
-/** Two bounds of different kinds may come out the other way round. */
-function ordered(range: Range | null): Range | null {
-  return range && { low: Math.min(range.low, range.high), high: Math.max(range.low, range.high) };
-}
-
 /** The remedy, and the function that it is about. */
 function withFunction(
   change: string,
-  { culprit, finding }: Investigated,
+  { culprit, finding, facts }: Investigated,
   hot: HotFunction | null,
-  then: number | null,
 ): string {
   if (culprit) return `it is ${functionName(culprit)}: ${change}`;
   if (!hot || finding.chosen?.limit !== 'event-loop-cpu') return change;
-  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time: without it ${rate(then ?? 0)} req/s; ${change}`;
+  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time: without it ${rate(withoutHot(hot, facts.throughput))} req/s; ${change}`;
 }
 
 function functionName({ name, place }: HotFunction): string {
@@ -144,31 +128,6 @@ function withSecond({ limit, within }: Suspect, { experiments }: Investigated): 
     return high < 1.4 ? `; ${gave}: it lies outside, in what both call` : '';
   }
   return limit === 'event-loop-cpu' || within === 'event-loop-cpu' ? `; ${gave}` : '';
-}
-
-/** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
-const REMEDIED_BY: Partial<Record<LimitId, ExperimentName>> = {
-  'generator-saturated': 'two generators',
-  'event-loop-cpu': 'second process',
-  'single-core': 'second process',
-  'gc-young': 'young generation x4',
-  'gc-old': 'heap x2',
-  compression: 'identity encoding',
-  threadpool: 'thread pool x4',
-  'slow-dependency': 'client deadline',
-  'head-of-line': 'depth 1',
-  'nagle-delayed-ack': 'early acknowledgement',
-  'many-writes': 'writes corked',
-  'connection-churn': 'keep-alive',
-  'tls-handshake': 'tls kept',
-};
-
-/** Throughput after the remedy, if an experiment was that and helped. */
-function triedOut({ limit }: Suspect, { facts, experiments }: Investigated): Range | null {
-  const tried = experiments.find(({ name }) => name === REMEDIED_BY[limit]);
-  if (!tried || tried.measured.ratio < 1.1) return null;
-  const { low, high } = tried.measured;
-  return { low: facts.throughput * Math.max(1, low), high: facts.throughput * high };
 }
 
 function withExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {

@@ -6,6 +6,7 @@ import type {
   ProcessUse,
   SocketCensus,
 } from './observation.js';
+import type { Spent } from './profiling.js';
 import type { Sample } from './sample.js';
 
 /** What is known before an experiment: the numbers that the suspects reason with. Times in ms, rates per second; `null`: not seen. */
@@ -32,10 +33,8 @@ export interface Facts {
   latencyMs: number;
   singleMs: number | null;
   loop: Loop | null;
-  /** Share of the loop's busy time in collections, by a profile; `null` without one. */
-  collecting: number | null;
-  /** The same in calls of `node:fs`. */
-  files: number | null;
+  /** What the loop's busy time goes to, by a profile; `null` without one. */
+  spent: Spent | null;
   /** Cores and who uses them, over all blocks of the unchanged load so far. */
   machine: MachineUse | null;
   /** Share of the server's CPU while it had nothing to do, before the load. */
@@ -102,8 +101,7 @@ export function factsOf(seen: Seen): Facts {
     singleMs: single && single.throughput > 0 ? responseMsOf(single) : null,
     loop: loopOf(base, single, inside?.utilisation ?? null),
     machine: machineOf([base]),
-    collecting: null,
-    files: null,
+    spent: null,
     sockets,
     deadlineMs: deadlineMs(inside),
   };

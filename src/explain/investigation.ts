@@ -20,6 +20,10 @@ export interface Investigated extends Judged {
   /** The function that brings the limit about, if one does. */
   culprit: HotFunction | null;
   points: CapacityPoint[];
+  /** Responses per second of a server that does nothing, under this load; `null`: not measured. */
+  bare: number | null;
+  /** Responses per second with the load as asked for, the median of all its blocks. */
+  level: number;
   /** Experiments that would have told more, and why they were not made. */
   missed: string[];
   /** Whether the caller ended it early. */
@@ -53,6 +57,7 @@ export async function investigate(
     await trials.live();
     await trials.profile();
     await trials.costOfProbe();
+    await trials.bareServer();
     await trials.restarted();
   } catch (error) {
     const ended = isGone(error) || subject.ended !== null;

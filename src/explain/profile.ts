@@ -40,6 +40,10 @@ export interface ProfileView {
   inclusive: HotFunction[];
   /** Share of the time in calls of `node:fs`: who waits there would wait in the pool of threads. */
   files: number;
+  /** Share of the time in the console: what it formats, and writes. */
+  printing: number;
+  /** Share of the time in writing to sockets, printing left out. */
+  writing: number;
   /** The longest stretches without a rest. Flat out this is the whole profile. */
   longTasks: LongTask[];
 }
@@ -62,7 +66,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   const tasks: { ms: number; within: Shares }[] = [];
   let task: { ms: number; within: Shares } | null = null;
   let idleMs = 0;
-  let filesMs = 0;
+  const within = { files: 0, printing: 0, writing: 0 };
   for (const [index, id] of samples.entries()) {
     // A sample stands for the time to the next one; of the last nothing is known.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
@@ -72,8 +76,9 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       task = null;
       continue;
     }
+    if (isOfProfiler(node)) continue;
     self.add(names.self(node), ms);
-    if (isInFiles(node)) filesMs += ms;
+    for (const what of occupations(node)) within[what] += ms;
     if (!task) {
       task = { ms: 0, within: new Shares() };
       tasks.push(task);
@@ -85,13 +90,16 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       task.within.add(name, ms);
     }
   }
+  const share = (ms: number) => ms / Math.max(1, self.total);
   const longest = tasks.sort((a, b) => b.ms - a.ms).slice(0, MOST_TASKS);
   return {
     busyMs: self.total,
     idleMs,
     self: self.most(self.total),
     inclusive: inclusive.most(self.total),
-    files: filesMs / Math.max(1, self.total),
+    files: share(within.files),
+    printing: share(within.printing),
+    writing: share(within.writing),
     longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
   };
 }
@@ -109,11 +117,31 @@ function treeOf(nodes: ProfileNode[]): Map<number, Node> {
   return tree;
 }
 
-function isInFiles(node: Node): boolean {
+/** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
+function isOfProfiler({ frame }: Node): boolean {
+  return frame.functionName === 'consoleCall' && frame.url === '';
+}
+
+/** Where Node writes a response: from the message to its socket, and back when it is written. */
+const WRITES = [
+  [/^node:_http_outgoing$/, /^(write_|_send|_writeRaw|_flush|end|connectionCorkNT)/],
+  [/^node:net$/, /^(_write|writeAfter)/i],
+  [/^node:internal\/(stream_base_commons|streams\/writable)$/, /^(?!Writable)/],
+] as const;
+
+/** What is being done in a frame or in one of its callers. */
+function occupations(node: Node): Iterable<'files' | 'printing' | 'writing'> {
+  const found = new Set<'files' | 'printing' | 'writing'>();
   for (let at: Node | null = node; at; at = at.parent) {
-    if (/^node:(fs|internal\/fs)/.test(at.frame.url)) return true;
+    const { url, functionName } = at.frame;
+    if (/^node:(fs|internal\/fs)/.test(url)) found.add('files');
+    if (/^node:internal\/console/.test(url)) found.add('printing');
+    if (WRITES.some(([file, name]) => file.test(url) && name.test(functionName))) {
+      found.add('writing');
+    }
   }
-  return false;
+  if (found.has('printing')) found.delete('writing');
+  return found;
 }
 
 /** From the innermost to the outermost. */

@@ -11,14 +11,26 @@ const LONG_TASK_MS = 15;
 const ONE_TO_BLAME = new Set<LimitId>(['event-loop-sync-wait', 'degrades-over-time']);
 const MOST_OF_IT = 0.3;
 
+/** What the loop's busy time goes to, by a profile under the load as asked for: shares of it. */
+export interface Spent {
+  /** In the garbage collector. */
+  collecting: number;
+  /** In calls of `node:fs`. */
+  files: number;
+  /** In the console. */
+  printing: number;
+  /** In writing to sockets. */
+  writing: number;
+  /** In what no request asks for: what runs without load, too. `null`: not looked for. */
+  unasked: number | null;
+}
+
 /** What the profiles of the loop say. */
 export interface Profiled {
   /** The functions that cost most under the load as asked for. */
   hot: HotFunction[];
-  /** Share of the busy time in the garbage collector. */
-  collecting: number;
-  /** Share of the busy time in calls of `node:fs`. */
-  files: number | null;
+  /** `null`: there was no profile. */
+  spent: Spent | null;
   /** The function that brings the limit about, if one does. */
   culprit: HotFunction | null;
 }
@@ -26,29 +38,51 @@ export interface Profiled {
 /** Takes a profile under load, and where the limit shows better with less of it another one. */
 export async function takeProfiles(subject: Subject, limit: LimitId): Promise<Profiled> {
   const underLoad = await during(subject, () => subject.block(PROFILED));
-  const hot = underLoad?.self ?? [];
+  if (!underLoad) return { hot: [], spent: null, culprit: null };
+  const { self: hot, files, printing, writing } = underLoad;
   const collecting = hot.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
-  const files = underLoad?.files ?? null;
-  return { hot, collecting, files, culprit: await culpritOf(subject, limit, underLoad) };
+  const { culprit, unasked } = await culpritOf(subject, limit, underLoad);
+  return { hot, spent: { collecting, files, printing, writing, unasked }, culprit };
 }
 
+/** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */
 async function culpritOf(
   subject: Subject,
   limit: LimitId,
-  underLoad: ProfileView | null,
-): Promise<HotFunction | null> {
+  underLoad: ProfileView,
+): Promise<{ culprit: HotFunction | null; unasked: number | null }> {
   if (limit === 'idle-work') {
     const atRest = await during(subject, () => subject.rest(PROFILE_MS));
-    return atRest?.inclusive[0] ?? null;
+    const [culprit = null] = atRest?.inclusive ?? [];
+    return { culprit, unasked: unaskedShare(atRest, underLoad) };
   }
   if (limit === 'event-loop-blocked') {
     // Flat out there is no rest between two tasks.
     const alone = await during(subject, () => subject.block(PROFILED, { alone: true }));
     const longest = alone?.longTasks[0];
-    return longest && longest.ms >= LONG_TASK_MS ? longest.within : null;
+    return {
+      culprit: longest && longest.ms >= LONG_TASK_MS ? longest.within : null,
+      unasked: null,
+    };
   }
-  const top = ONE_TO_BLAME.has(limit) ? underLoad?.self[0] : undefined;
-  return top && top.share >= MOST_OF_IT && top.place !== '' ? top : null;
+  const top = ONE_TO_BLAME.has(limit) ? underLoad.self[0] : undefined;
+  const blamed = top && top.share >= MOST_OF_IT && top.place !== '';
+  return { culprit: blamed ? top : null, unasked: null };
+}
+
+/** A function is the whole of what runs at rest if it has nearly all of its time. */
+const NEARLY_ALL = 0.9;
+
+/** Under load, the share of what runs at rest: of the functions that are the whole of it the one with least, as requests may call the others. */
+function unaskedShare(atRest: ProfileView | null, underLoad: ProfileView): number | null {
+  const [top] = atRest?.inclusive ?? [];
+  if (!atRest || !top) return null;
+  const whole = atRest.inclusive.filter(({ share }) => share >= NEARLY_ALL * top.share);
+  const shares = whole.map(
+    ({ name, place }) =>
+      underLoad.inclusive.find((it) => it.name === name && it.place === place)?.share ?? 0,
+  );
+  return Math.min(...shares);
 }
 
 /** The profile of the busiest process while something is done. */

@@ -85,6 +85,11 @@ export class Subject {
     return this.#options;
   }
 
+  /** Ends what is going on. */
+  get signal(): AbortSignal {
+    return this.#signal;
+  }
+
   get canRestart(): boolean {
     return this.#command !== null;
   }
@@ -284,7 +289,7 @@ function changed(options: LoadOptions, { alone, url, load }: Change): LoadOption
 }
 
 /** Requests without content for one URL. */
-function onlyFor(url: string, options: LoadOptions): LoadOptions {
+export function onlyFor(url: string, options: LoadOptions): LoadOptions {
   const { body, bodyFile, targets, targetsFile, ...others } = options;
   return { ...others, url, method: 'GET' };
 }

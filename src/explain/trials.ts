@@ -1,5 +1,6 @@
 import type { LoadResult } from '../load/result.js';
 import { share, time } from '../report/units.js';
+import { bareThroughput } from './bare-server.js';
 import {
   type Change,
   EXPERIMENTS,
@@ -14,6 +15,7 @@ import { type Judged, judgeAll } from './judges.js';
 import type { Looked } from './look.js';
 import { inOrder, needsServer, serverTrialMs, tryServers } from './new-servers.js';
 import type { Observation } from './observation.js';
+import { isFar } from './prediction.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
@@ -32,6 +34,9 @@ const MOST_EXPERIMENTS = 4;
 const LEAST_RESERVE_MS = 8000;
 /** Widens intervals for what lasts longer than a round. */
 export const MOST_TOLERANCE = 0.1;
+/** For a server that does nothing: its code is compiled first. Half a second to start and end. */
+const BARE: BlockLength = { settleMs: 1000, measureMs: 1000 };
+const BARE_MS = BARE.settleMs + BARE.measureMs + 500;
 /** A suspect below this weight is not worth an experiment of its own. */
 const WEAK = 0.45;
 
@@ -50,6 +55,7 @@ export class Trials {
   #blocks: Blocks;
   #judged: Judged;
   #probeCost: MeasuredRatio | null = null;
+  #bare: number | null = null;
   #hot: HotFunction[] = [];
   #culprit: HotFunction | null = null;
 
@@ -209,11 +215,23 @@ export class Trials {
     const { chosen } = this.#finding();
     if (!this.#subject.hub || this.#profileMs() === 0 || !chosen) return;
     this.#onStep('taking a profile');
-    const { hot, collecting, files, culprit } = await takeProfiles(this.#subject, chosen.limit);
+    const { hot, spent, culprit } = await takeProfiles(this.#subject, chosen.limit);
     this.#hot = hot;
     this.#culprit = culprit;
-    this.#facts = { ...this.#facts, collecting, files };
+    this.#facts = { ...this.#facts, spent };
     this.#judged = this.#judge();
+  }
+
+  /** What a server that does nothing would give, where the remedy is said to give much more than there is. */
+  async bareServer(): Promise<void> {
+    const { chosen } = this.#finding();
+    const isHere = this.#setting.restart && chosen !== null;
+    if (!isHere || !isFar(chosen, { ...this.found(), interrupted: false })) return;
+    if (performance.now() + BARE_MS > this.#untilMs) return;
+    this.#onStep('measuring a server that does nothing');
+    const { options, signal } = this.#subject;
+    const bodyBytes = this.#facts.sample?.bodyBytes ?? 0;
+    this.#bare = await bareThroughput(options, bodyBytes, BARE, signal);
   }
 
   found(): Omit<Investigated, 'interrupted'> {
@@ -227,6 +245,8 @@ export class Trials {
       hot: this.#hot,
       culprit: this.#culprit,
       points: pointsOf(this.#facts, this.#blocks),
+      bare: this.#bare,
+      level: median([this.#facts.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
       missed: this.missed,
     };
   }

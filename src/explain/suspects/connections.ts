@@ -1,5 +1,6 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { busiest, openingShare } from '../facts.js';
+import { busiest, type Facts, openingShare } from '../facts.js';
+import type { Range } from '../result.js';
 import { about, freed, type Judge, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { loopEvidence, SATURATED } from './load.js';
@@ -105,11 +106,19 @@ export const manyWrites: Judge = (facts) => {
     remedy: {
       change:
         'one write per response: collect the parts (cork(), end(body)), or pipe larger chunks',
-      predictedThroughput: times(freed(Math.min(0.9, part), 0.5, 2), facts.throughput),
+      predictedThroughput: times(inOneWrite(facts, toSockets, part), facts.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+/** The gain of one write per response. A profile sees what the others cost: most of it above the system call. */
+function inOneWrite({ spent }: Facts, writes: number, part: number): Range {
+  const others = (writes - 1) / writes;
+  return spent && spent.writing * others > part
+    ? freed(spent.writing * others, 0.9, 1.1)
+    : freed(Math.min(0.9, part), 0.8, 1.15);
+}
 
 /** What accepting and closing a connection costs a loop in Node, ms. */
 const CONNECTION_MS = { low: 0.02, high: 0.15 };
@@ -317,14 +326,23 @@ export const listenBacklog: Judge = (facts) => {
     remedy: {
       change:
         'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or a loop that is not blocked for so long',
-      predictedThroughput:
-        connections.opened > 0
-          ? { low: facts.throughput * 1.2, high: facts.throughput * 100 }
-          : null,
+      predictedThroughput: connections.opened > 0 ? withoutRetries(facts) : null,
       nextLimit: 'accept-rate',
     },
   };
 };
+
+/** Throughput if no connect has to be repeated: each takes what the median does, and the request at best what its median does. */
+function withoutRetries({ base, slots, throughput, responseMs }: Facts): Range {
+  const { connectMs, latencyMs } = base.load;
+  const connect = connectMs.p50 ?? 0;
+  const best = connect + (latencyMs.p50 ?? responseMs);
+  const each = connect + Math.max(responseMs, latencyMs.p50 ?? 0);
+  return {
+    low: Math.max(throughput, (slots * 1000) / Math.max(0.1, each)),
+    high: Math.max(throughput, (slots * 1000) / Math.max(0.1, best)),
+  };
+}
 
 export const acceptRate: Judge = (facts) => {
   const limit = 'accept-rate';

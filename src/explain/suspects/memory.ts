@@ -44,7 +44,10 @@ export const gcOld: Judge = (facts) => {
   const held = inside.gc.old + inside.gc.other;
   const young = inside.gc.young / Math.max(0.05, facts.loop.busy);
   // The entries of collections leave out what is marked little by little; a profile sees all of it.
-  const part = Math.max(held / Math.max(0.05, facts.loop.busy), (facts.collecting ?? 0) - young);
+  const part = Math.max(
+    held / Math.max(0.05, facts.loop.busy),
+    (facts.spent?.collecting ?? 0) - young,
+  );
   if (facts.loop.busy < SATURATED) return { limit, why: notBusy(facts.loop) };
   const full = inside.heap.usedMb / Math.max(1, inside.heap.limitMb);
   if (part < HEAVY) {
@@ -70,7 +73,8 @@ export const gcOld: Judge = (facts) => {
         full > 0.7
           ? 'a larger heap (--max-old-space-size), or hold fewer objects'
           : 'hold fewer objects for longer than a request: caches, large arrays, closures',
-      predictedThroughput: times(freed(part, 0.3, 1), facts.throughput),
+      // With room enough there is next to none of it.
+      predictedThroughput: times(freed(part, 0.6, 1.1), facts.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
