@@ -134,7 +134,7 @@ export const connectionChurn: Judge = (facts) => {
   }
   const byClient = plan.connection === 'close';
   const cpuMs = facts.loop?.cpuMs ?? 0;
-  const part = cpuMs > 0 ? Math.min(0.9, CONNECTION_MS.high / cpuMs) : 0.3;
+  const part = cpuMs > 0 ? Math.min(0.95, CONNECTION_MS.high / cpuMs) : 0.3;
   const least = cpuMs > 0 ? Math.min(0.5, CONNECTION_MS.low / cpuMs) : 0.05;
   const connectMs = facts.base.load.connectMs.mean ?? 0;
   const waits = connectMs / Math.max(0.01, facts.responseMs + connectMs);
@@ -201,7 +201,8 @@ export const tlsHandshake: Judge = (facts) => {
   }
   const part = {
     low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs),
-    high: Math.min(0.95, (each * HANDSHAKE_MS.high) / cpuMs),
+    // What is left of a request may be a hundredth of it.
+    high: Math.min(0.99, (each * HANDSHAKE_MS.high) / cpuMs),
   };
   const gain = busy
     ? { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) }
@@ -377,7 +378,7 @@ export const acceptRate: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: {
       ...busyLoop(facts),
-      ...(load.plan.connection === 'close' && { 'keep-alive': { low: 1.05, high: 10 } }),
+      ...(load.plan.connection === 'close' && { 'keep-alive': { low: 1.05, high: 100 } }),
     },
     remedy: {
       change: 'keep-alive, shorter turns of the loop, or more processes',

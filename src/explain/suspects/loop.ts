@@ -35,14 +35,21 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
   };
 }
 
+/** Cores that other processes use, from which on they contend for them. */
+const CONTENDING = 0.3;
+
 /** A second loop does as much again, as far as there are cores for it, the generator and all others. */
 function secondProcess({ base }: Facts): Suspect['predictions'] {
   const cpu = base.outside?.cpu;
   if (!cpu || working(base).length > 1) return {};
   const gain = Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, cpu.server + cpu.self));
-  // What both share besides the cores may give less.
+  // What both share besides the cores may give less; others that are as busy have to give way to each alike.
+  const fair = cpu.others > CONTENDING ? 2 : gain;
   return {
-    'second process': { low: Math.min(1.05, 0.75 * gain), high: Math.max(1.1, 1.08 * gain) },
+    'second process': {
+      low: Math.min(1.05, 0.75 * gain),
+      high: Math.max(1.1, 1.08 * gain, 1.05 * fair),
+    },
   };
 }
 

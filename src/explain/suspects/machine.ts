@@ -101,7 +101,8 @@ export const noisyMachine: Judge = (facts) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
     otherwise: 'unknown',
-    predictions: NO_CORE,
+    // Cores are shared by thread: two get up to twice the share of one.
+    predictions: { ...NO_CORE, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
       change:
         'measure on a quiet machine, or stop what else runs there; where that is a part of the service (a database), give it cores of its own',

@@ -57,7 +57,8 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
       ],
       otherwise: 'unknown',
       predictions: {
-        ...(busy && busyLoop(facts)),
+        // A second process is a fresh one, too.
+        ...(busy && { ...busyLoop(facts), 'second process': { low: 1.05, high: 1.1 + back } }),
         'fresh start': { low: 0.2 / back, high: 1.6 / back },
       },
       remedy: {
