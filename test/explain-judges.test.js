@@ -1,6 +1,7 @@
 // What the judges say of facts: healthy ones with one thing changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { beyondOf, mayTryMore, nextConnections } from '../dist/explain/beyond.js';
 import { factsOf, machineOf } from '../dist/explain/facts.js';
 import { judgeAll } from '../dist/explain/judges.js';
 import { factsOfHealthy } from './explain/facts.js';
@@ -141,6 +142,75 @@ function remedied(limit, spent, change = () => {}) {
   }).suspect.remedy.predictedThroughput;
 }
 
+describe('more connections than were asked for', () => {
+  const few = (change = () => {}) => {
+    const facts = structuredClone(factsOfHealthy());
+    // No calls but to this machine.
+    facts.base.inside.outbound = [];
+    change(facts);
+    return facts;
+  };
+  /** A block with so many connections, 50 ms alone, of a loop that takes `cpuMs` for a request. */
+  const block = (facts, { connections, throughput, cpuMs }) => {
+    const seen = structuredClone(facts.base);
+    seen.throughput = throughput;
+    seen.load.plan.connections = connections;
+    seen.load.meanInFlight = connections;
+    seen.outside.processes[0].main.run = (throughput * cpuMs) / 1000;
+    return seen;
+  };
+
+  test('they are tried as far as the knee seems to be, and not where it has been found', () => {
+    const facts = few();
+    const first = nextConnections(facts, null);
+    assert.ok(first > facts.slots && first <= 8 * facts.slots, `${first}`);
+    const queues = { connections: 300, throughput: 5000, responseMs: 90, loopLimit: 5500 };
+    assert.equal(nextConnections(facts, { ...queues, queues: true }), null);
+    assert.ok(nextConnections(facts, { ...queues, queues: false }) > 300);
+  });
+
+  test('what they give tells the knee better than what a cold loop costs', () => {
+    const facts = few();
+    const { slots, responseMs } = facts;
+    // As many times the requests in the same time, each for less of the loop.
+    const throughput = (4 * slots * 1000) / responseMs;
+    const cpuMs = facts.loop.cpuMs / 3;
+    const more = block(facts, { connections: 4 * slots, throughput, cpuMs });
+    const beyond = beyondOf(facts, more, null);
+    assert.equal(beyond.queues, false);
+    const { suspect } = judged('too-few-connections', () => ({ ...facts, beyond }));
+    const { low, high } = suspect.remedy.predictedThroughput;
+    assert.ok(low < 1000 / cpuMs && 1000 / cpuMs < high, `${low} ${high}`);
+    // Ten times as many wait for each other.
+    const many = block(facts, { connections: 40 * slots, throughput: 1.2 * throughput, cpuMs });
+    const full = beyondOf(facts, many, beyond);
+    assert.equal(full.queues, true);
+    const told = judged('too-few-connections', () => ({ ...facts, beyond: full })).suspect;
+    assert.equal(
+      told.remedy.settings.connections,
+      Math.round((1.2 * throughput * facts.singleMs) / 1000),
+    );
+  });
+
+  test('they are not tried on services that ask others elsewhere, or fail', () => {
+    assert.equal(mayTryMore(few()), true);
+    const calls = (origin) => (facts) => {
+      facts.base.inside.outbound = [{ ...factsOfHealthy().base.inside.outbound[0], origin }];
+    };
+    assert.equal(mayTryMore(few(calls('http://127.0.0.1:3001'))), true);
+    assert.equal(mayTryMore(few(calls('https://api.example.com:443'))), false);
+    assert.equal(mayTryMore(few(calls('tcp://10.0.0.5:5432'))), false);
+    const failing = few((facts) => {
+      facts.errorShare = 0.05;
+    });
+    assert.equal(mayTryMore(failing), false);
+    const facts = few();
+    const refused = block(facts, { connections: 80, throughput: 100, cpuMs: 1 });
+    refused.load.requests.transportErrors = refused.load.requests.ok;
+    assert.equal(beyondOf(facts, refused, null), null);
+  });
+});
+
 describe('what a profile says of the gain', () => {
   const contains = ({ low, high }, rate) => {
     assert.ok(low < rate && rate < high && high < 2.2 * low, `${low} to ${high}, not ${rate}`);
@@ -173,11 +243,13 @@ describe('what a profile says of the gain', () => {
 
 describe('what waits or blocks in the loop', () => {
   /** 100 requests a second, each of which holds the loop for 10 ms, 9 of them without a core. */
-  const waiting = (files) =>
+  const waiting = (files, busyCores = 0.12) =>
     judged('event-loop-sync-wait', (facts) => {
       const spent = files === null ? null : { ...SPENT, files };
       Object.assign(facts, { throughput: 100, spent });
       facts.base.throughput = 100;
+      const { cpu } = facts.base.outside;
+      cpu.idle = cpu.cores - busyCores;
       Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
       Object.assign(facts.loop, { busy: 1, run: 0.1, queued: 0, waiting: 0.9, eachMs: 10 });
     }).suspect.remedy.predictedThroughput;
@@ -191,6 +263,12 @@ describe('what waits or blocks in the loop', () => {
   test('elsewhere, it will wait nowhere: the loop is the bound, and warmer than it was', () => {
     const { low, high } = waiting(0);
     assert.ok(low > 800 && high > 1500, `${low} ${high}`);
+  });
+
+  test('what is started for each request takes cores, too', () => {
+    // Of four cores 0.8 are busy with 100 requests a second.
+    const { low, high } = waiting(0, 0.8);
+    assert.ok(low < 500 && 500 < high && high < 700, `${low} ${high}`);
   });
 
   test('without a profile, it may be either', () => {

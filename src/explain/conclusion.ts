@@ -5,7 +5,7 @@ import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
 import { changePoints } from './statistics/change-points.js';
 import type { Suspect } from './suspect.js';
-import { loopEvidence, loopLimit, serverLimit } from './suspects/load.js';
+import { loopEvidence, loopLimit, mostThroughput } from './suspects/load.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
 
@@ -19,7 +19,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
   const { facts, finding, suspects, acquitted, noise } = found;
   const { chosen } = finding;
   const singleMs = facts.singleMs;
-  const bearable = serverLimit(facts);
+  const bearable = mostThroughput(facts);
   const named = new Set([chosen, ...finding.also].map((suspect) => suspect?.limit));
   return {
     load: facts.base.load,
@@ -40,7 +40,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     hot: found.hot,
     capacity: {
       points: found.points,
-      loopLimit: loopLimit(facts),
+      loopLimit: facts.beyond?.loopLimit ?? loopLimit(facts),
       singleMs,
       knee: bearable !== null && singleMs !== null ? (bearable * singleMs) / 1000 : null,
     },

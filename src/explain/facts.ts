@@ -1,3 +1,4 @@
+import type { Beyond } from './beyond.js';
 import { TCP } from './inside.js';
 import type {
   Observation,
@@ -33,6 +34,8 @@ export interface Facts {
   latencyMs: number;
   singleMs: number | null;
   loop: Loop | null;
+  /** What more connections gave, where those asked for were too few; `null`: not tried. */
+  beyond: Beyond | null;
   /** What the loop's busy time goes to, by a profile; `null` without one. */
   spent: Spent | null;
   /** Cores and who uses them, over all blocks of the unchanged load so far. */
@@ -101,6 +104,7 @@ export function factsOf(seen: Seen): Facts {
     singleMs: single && single.throughput > 0 ? responseMsOf(single) : null,
     loop: loopOf(base, single, inside?.utilisation ?? null),
     machine: machineOf([base]),
+    beyond: null,
     spent: null,
     sockets,
     deadlineMs: deadlineMs(inside),

@@ -55,6 +55,7 @@ export async function investigate(
   const trials = new Trials(subject, looked, options);
   try {
     await trials.live();
+    await trials.beyond();
     await trials.profile();
     await trials.costOfProbe();
     await trials.bareServer();

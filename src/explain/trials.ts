@@ -1,6 +1,7 @@
 import type { LoadResult } from '../load/result.js';
-import { share, time } from '../report/units.js';
+import { count, share, time } from '../report/units.js';
 import { bareThroughput } from './bare-server.js';
+import { type Beyond, beyondOf, mayTryMore, nextConnections } from './beyond.js';
 import {
   type Change,
   EXPERIMENTS,
@@ -34,6 +35,8 @@ const MOST_EXPERIMENTS = 4;
 const LEAST_RESERVE_MS = 8000;
 /** Widens intervals for what lasts longer than a round. */
 export const MOST_TOLERANCE = 0.1;
+/** Numbers of connections that are tried, where they are too few. */
+const MOST_STEPS = 3;
 /** For a server that does nothing: its code is compiled first. Half a second to start and end. */
 const BARE: BlockLength = { settleMs: 1000, measureMs: 1000 };
 const BARE_MS = BARE.settleMs + BARE.measureMs + 500;
@@ -51,6 +54,8 @@ export class Trials {
   readonly #onStep: (what: string) => void;
   readonly #length: BlockLength;
   readonly #history: Ageing[] = [];
+  /** With more and more connections. */
+  readonly #further: Observation[] = [];
   readonly #experiments: ExperimentResult[] = [];
   #blocks: Blocks;
   #judged: Judged;
@@ -137,6 +142,33 @@ export class Trials {
     }
   }
 
+  /** Where connections are too few: more of them, until requests queue. */
+  async beyond(): Promise<void> {
+    if (!this.#mayGoBeyond() || this.#finding().chosen?.limit !== 'too-few-connections') return;
+    let before: Beyond | null = null;
+    for (let step = 0; step < MOST_STEPS; step += 1) {
+      const connections = nextConnections(this.#facts, before);
+      if (connections === null || performance.now() + this.#blockMs() > this.#untilMs) return;
+      this.#onStep(`trying: ${count(connections)} connections`);
+      const block = await this.#subject.block(this.#length, { load: { connections } });
+      const seen = beyondOf(this.#facts, block, before);
+      if (!seen) {
+        this.missed.push(
+          `${count(connections)} connections: ${share(errorShareOf([block]))} of the requests failed`,
+        );
+        return;
+      }
+      before = seen;
+      this.#further.push(block);
+      this.#facts = { ...this.#facts, beyond: seen };
+      this.#judged = this.#judge();
+    }
+  }
+
+  #mayGoBeyond(): boolean {
+    return this.#setting.moreLoad && mayTryMore(this.#facts);
+  }
+
   /** Time that is kept for what starts servers, as far as the more telling experiments leave it; the most telling are first. */
   #reserveMs(telling: Experiment[]): number {
     const servers = telling.filter((it) => needsServer(it, this.#facts));
@@ -148,7 +180,14 @@ export class Trials {
     // What the trials show may ask for a new server, too.
     const maybe = this.#setting.restart ? LEAST_RESERVE_MS : 0;
     const wanted = Math.max(Math.min(this.#serversMs(servers), leftMs / 2), maybe);
-    return Math.min(wanted, spareMs) + this.#profileMs();
+    return Math.min(wanted, spareMs) + this.#profileMs() + this.#beyondMs();
+  }
+
+  /** Time to try more connections, where those asked for seem to be too few. */
+  #beyondMs(): number {
+    const [top] = this.#judged.suspects;
+    if (top?.limit !== 'too-few-connections' || !this.#mayGoBeyond()) return 0;
+    return Math.min(MOST_STEPS * this.#blockMs(), (this.#untilMs - performance.now()) / 3);
   }
 
   /** Ratios of errors tell nothing of what was before: a window of a rate limiter has run out, a breaker has opened. */
@@ -244,7 +283,7 @@ export class Trials {
       probeCost: this.#probeCost,
       hot: this.#hot,
       culprit: this.#culprit,
-      points: pointsOf(this.#facts, this.#blocks),
+      points: pointsOf(this.#facts, this.#blocks, this.#further),
       bare: this.#bare,
       level: median([this.#facts.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
       missed: this.missed,
@@ -410,11 +449,16 @@ function withPredictions(
   return { ...result, predicted, excludes: [] };
 }
 
-function pointsOf(facts: Facts, { base, changed }: Blocks): CapacityPoint[] {
+function pointsOf(
+  facts: Facts,
+  { base, changed }: Blocks,
+  further: Observation[],
+): CapacityPoint[] {
   const groups: Observation[][] = [
     facts.single ? [facts.single] : [],
     [facts.base, ...base.filter((block) => block !== facts.base)],
     ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
+    ...further.map((block) => [block]),
   ];
   return groups
     .flatMap((blocks) => {

@@ -68,15 +68,15 @@ export const tooFewConnections: Judge = (facts) => {
   const cycleMs = responseMs + thinkMs;
   const ownMs = facts.latencyMs;
   const thinks = thinkMs > 0 ? ` and thinks ${time(thinkMs)}` : '';
-  const most = serverLimit(facts);
+  const { beyond } = facts;
+  const most = mostThroughput(facts);
   const alone = singleMs ?? responseMs;
   const bothMeet = most
     ? Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000)
     : null;
   // Closer than this it makes no difference.
   const knee = bothMeet !== null && bothMeet > 1.1 * slots ? bothMeet : null;
-  // The bound is not reached: queues form before it.
-  const reached = most ? { low: Math.max(throughput, 0.7 * most), high: 1.1 * most } : null;
+  const reached = most ? reachable(facts, most) : null;
   const wait = waitOf(facts);
   return {
     limit,
@@ -85,7 +85,12 @@ export const tooFewConnections: Judge = (facts) => {
     arithmetic: [
       `${count(slots)} in flight / ${time(ownMs + thinkMs)} = ${rate((slots * 1000) / (ownMs + thinkMs))} req/s, measured ${rate(throughput)}`,
       ...(singleMs ? [`alone a request takes ${time(singleMs)}: it does not queue`] : []),
-      ...(knee && most && loop
+      ...(beyond
+        ? [
+            `tried: ${count(beyond.connections)} connections give ${rate(beyond.throughput)} req/s in ${time(beyond.responseMs)} each${beyond.queues ? ': there they queue' : ', and do not queue yet'}`,
+          ]
+        : []),
+      ...(knee && most && loop && !beyond
         ? [
             `the loop needs ${time(loop.cpuMs)} of CPU per request: ${rate(most)} req/s at most, reached by ${rate(most)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections, unless a pool or another service is full before (tried: up to ${count(2 * slots)})`,
           ]
@@ -111,6 +116,22 @@ export const tooFewConnections: Judge = (facts) => {
     },
   };
 };
+
+/** What more connections gave where they queued, else what the loops can give: by what was tried, where they are warmer than at the load as asked for. */
+export function mostThroughput(facts: Facts): number | null {
+  const { beyond } = facts;
+  if (!beyond) return serverLimit(facts);
+  return beyond.queues ? beyond.throughput : Math.max(beyond.throughput, beyond.loopLimit);
+}
+
+/** What more connections reach: what they did, or, where that was not tried, near a bound before which queues form. */
+function reachable({ beyond, throughput }: Facts, most: number): Range {
+  if (beyond?.queues) return about(most, 0.1);
+  return {
+    low: Math.max(throughput, beyond?.throughput ?? 0, 0.7 * most),
+    high: Math.max(1.1 * most, throughput),
+  };
+}
 
 /** What the requests wait for, as far as the probe saw it. */
 function waitOf(facts: Facts): string {

@@ -222,11 +222,19 @@ function withoutWaiting(facts: Facts, part: number): Range {
   const cold = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
   const inFlight = (slots * 1000) / eachMs;
   const byPool = (poolSize(facts) * 1000) / (eachMs * part);
-  const most = Math.max(throughput, Math.min(warmLimit(facts) ?? cold, inFlight));
+  const byCores = allCores(facts);
+  const most = Math.max(throughput, Math.min(warmLimit(facts) ?? cold, inFlight, 1.3 * byCores));
   if (spent === null)
     return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
   if (spent.files > 0.5 * part) return about(Math.max(throughput, Math.min(most, byPool)), 0.1);
-  return { low: Math.max(throughput, 0.9 * Math.min(cold, inFlight)), high: most };
+  return { low: Math.max(throughput, 0.9 * Math.min(cold, inFlight, byCores)), high: most };
+}
+
+/** Throughput if every request goes on costing the machine what it does: programs that are started take cores, too. */
+function allCores({ base, throughput }: Facts): number {
+  const cpu = base.outside?.cpu;
+  if (!cpu) return Number.POSITIVE_INFINITY;
+  return (throughput * cpu.cores) / Math.max(0.02, cpu.cores - cpu.idle);
 }
 
 /** What is measured of a block begins when it has begun, and leaves out what is shorter than blocks are. */
