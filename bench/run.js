@@ -2,7 +2,7 @@
 //
 //   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
 //   npm run bench -- stack [the same] [--node BINARY] [--register FILE]
-//   npm run bench -- explain: a suite of its own, see explain/run.js
+//   npm run bench -- explain, deadlines: suites of their own, see explain/run.js, deadlines/run.js
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from './bare.js';
 import { suites } from './cases.js';
+import { main as deadlines } from './deadlines/run.js';
 import { main as explain } from './explain/run.js';
 import { machine } from './machine.js';
 import * as memory from './memory.js';
@@ -51,7 +52,7 @@ function options() {
   const { values, positionals } = parsed;
   const suite = positionals[0] ?? 'load';
   if (!(suite in suites))
-    usage(`${suite}: the suites are ${Object.keys(suites).join(', ')}, explain`);
+    usage(`${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines`);
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
   if (!Number.isInteger(rounds) || rounds < 1)
     usage(`--rounds ${values.rounds}: a whole number from 1`);
@@ -187,4 +188,5 @@ async function main() {
 }
 
 const [first, ...others] = process.argv.slice(2);
-await (first === 'explain' ? explain(others) : main());
+const own = { explain, deadlines };
+await (first in own ? own[first](others) : main());

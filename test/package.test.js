@@ -22,11 +22,13 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-package-'));
 const app = join(folder, 'app');
 let main;
 let platform;
+let dependency;
 
 before(async () => {
   main = await pack(root);
   platform = await pack(await platformFolder());
-  await install(app, main, platform);
+  dependency = await pack(join(root, 'node_modules', 'undici'));
+  await install(app, main, platform, dependency);
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,6 +38,7 @@ test('the main package holds what the build made of src, and no addon', () => {
     'LICENSE',
     'README.md',
     'bin/millrace.js',
+    'deadlines.cjs',
     'dist/cli/main.js',
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
@@ -111,7 +114,7 @@ test('the installed package is imported, and its types compile without skipLibCh
 
 test('without the package for this platform one line says what is missing', async () => {
   const bare = join(folder, 'bare');
-  await install(bare, main);
+  await install(bare, main, dependency);
   const { code, stderr } = await millrace(bare, 'http://127.0.0.1:9/');
   assert.equal(code, 1);
   assert.match(stderr, /^millrace: the native addon for \S+ is missing.*\n$/);
@@ -127,7 +130,7 @@ test('without the package for this platform one line says what is missing', asyn
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|examples\/compare\.mjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/compare\.mjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
       file,
     )
   )

@@ -1,0 +1,40 @@
+import { now } from '../deadlines/clock.js';
+
+/** Saved for later, at most. */
+const MOST = 10;
+
+/**
+ * How many calls may be tried again: a share of all, and so many a second in any case. So tries can never be what keeps
+ * a service down that cannot keep up.
+ */
+export class RetryBudget {
+  readonly #share: number;
+  readonly #floor: number;
+  #saved: number;
+  #since = now();
+
+  constructor(share: number, floor: number) {
+    this.#share = share;
+    this.#floor = floor;
+    this.#saved = Math.min(floor, MOST);
+  }
+
+  /** A call is made. */
+  earn(): void {
+    this.#save(this.#share);
+  }
+
+  /** Whether one more try may be made; if so it is counted. */
+  spend(): boolean {
+    const at = now();
+    this.#save((this.#floor * (at - this.#since)) / 1000);
+    this.#since = at;
+    if (this.#saved < 1) return false;
+    this.#saved -= 1;
+    return true;
+  }
+
+  #save(tries: number): void {
+    this.#saved = Math.min(MOST, this.#saved + tries);
+  }
+}

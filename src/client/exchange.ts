@@ -1,0 +1,112 @@
+import { now } from '../deadlines/clock.js';
+import { type DeadlineFacts, undiciError } from '../deadlines/errors.js';
+import { unwatch, Watched, watch } from '../deadlines/wheel.js';
+import type { Answer } from './response.js';
+
+/** One call from its beginning to the last byte of its answer: what can end it, whichever try it is at. */
+export class Exchange extends Watched {
+  readonly #host: string;
+  readonly #total: number;
+  readonly #begun = now();
+  readonly #controller = new AbortController();
+  readonly #given: AbortSignal | undefined;
+  readonly #onEnd: (error: unknown) => void;
+  readonly #onAbort = () => this.abort(this.#given?.reason);
+  #body: Answer['body'] | null = null;
+  #isOver = false;
+
+  constructor(
+    host: string,
+    total: number,
+    given: AbortSignal | undefined,
+    onEnd: (error: unknown) => void,
+  ) {
+    super();
+    this.#host = host;
+    this.#total = total;
+    this.#given = given;
+    this.#onEnd = onEnd;
+    if (given?.aborted) this.abort(given.reason);
+    else given?.addEventListener('abort', this.#onAbort);
+    if (total === 0 || this.#isOver) return;
+    this.due = this.#begun + total;
+    watch(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Milliseconds. */
+  get left(): number {
+    return this.#total === 0 ? Number.POSITIVE_INFINITY : this.#begun + this.#total - now();
+  }
+
+  /** Gives what `work` gives, or fails as soon as the call is aborted: in a queue `undici` would tell later. */
+  async unlessAborted<Result>(work: Promise<Result>): Promise<Result> {
+    const { signal } = this;
+    work.catch(() => {});
+    if (signal.aborted) throw signal.reason;
+    let stop = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      stop = () => reject(signal.reason);
+      signal.addEventListener('abort', stop, { once: true });
+    });
+    try {
+      return await Promise.race([work, aborted]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** The answer has begun; the call ends with its body. */
+  answeredBy(body: Answer['body'], isEmpty: boolean): void {
+    this.#body = body;
+    if (isEmpty) {
+      this.end(null);
+      return;
+    }
+    let error: unknown = null;
+    body.on('error', (reason) => {
+      error = reason;
+    });
+    body.on('close', () => this.end(error));
+  }
+
+  check(at: number): void {
+    // All is here, and the application has not read it: nobody is late.
+    if (isComplete(this.#body)) {
+      this.end(null);
+      return;
+    }
+    const facts: DeadlineFacts = {
+      limit: 'total',
+      limitMs: this.#total,
+      host: this.#host,
+      elapsedMs: at - this.#begun,
+    };
+    this.abort(undiciError(facts, this.#body ? 'the rest of the body' : 'the first byte'));
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.end(reason);
+  }
+
+  end(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    unwatch(this);
+    this.#given?.removeEventListener('abort', this.#onAbort);
+    this.#onEnd(error);
+  }
+}
+
+function isComplete(body: Answer['body'] | null): boolean {
+  const { _readableState: state } = (body ?? {}) as { _readableState?: { ended?: boolean } };
+  return state?.ended === true;
+}

@@ -1,0 +1,73 @@
+import { constants } from 'node:os';
+import { DEADLINES, type DeadlineName } from './limits.js';
+
+/** What was waited for when a limit fired. */
+export type WaitingFor =
+  | 'a connection'
+  | 'the TLS handshake'
+  | 'the first byte'
+  | 'the rest of the body';
+
+/** What every error of a limit says, whatever its class. */
+export interface DeadlineFacts {
+  /** The limit that fired. */
+  limit: DeadlineName;
+  limitMs: number;
+  host: string;
+  /** Since the call, or the connection, was begun. */
+  elapsedMs: number;
+}
+
+/** What users of `node:http`, `node:net` and `node:tls` get: as if the system had given up. */
+export class DeadlineError extends Error implements DeadlineFacts {
+  readonly code = 'ETIMEDOUT';
+  readonly errno = -constants.errno.ETIMEDOUT;
+  readonly syscall: 'connect' | 'read';
+  readonly limit: DeadlineName;
+  readonly limitMs: number;
+  readonly host: string;
+  readonly elapsedMs: number;
+
+  constructor(facts: DeadlineFacts, waitingFor: WaitingFor) {
+    super(messageOf(facts, waitingFor));
+    this.name = 'DeadlineError';
+    this.syscall = waitingFor === 'a connection' ? 'connect' : 'read';
+    this.limit = facts.limit;
+    this.limitMs = facts.limitMs;
+    this.host = facts.host;
+    this.elapsedMs = facts.elapsedMs;
+  }
+}
+
+const UNDICI: Record<WaitingFor, { name: string; code: string }> = {
+  'a connection': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
+  'the TLS handshake': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
+  'the first byte': { name: 'HeadersTimeoutError', code: 'UND_ERR_HEADERS_TIMEOUT' },
+  'the rest of the body': { name: 'BodyTimeoutError', code: 'UND_ERR_BODY_TIMEOUT' },
+};
+
+/**
+ * What users of undici and `fetch` get: undici's own error for what was waited for. undici's classes know their
+ * instances by these symbols, so that `instanceof errors.HeadersTimeoutError` holds with any copy of undici from 6 on.
+ */
+export function undiciError(facts: DeadlineFacts, waitingFor: WaitingFor): Error & DeadlineFacts {
+  const { name, code } = UNDICI[waitingFor];
+  const error = Object.assign(new Error(messageOf(facts, waitingFor)), { code }, facts);
+  const hidden = (value: unknown) => ({ value, configurable: true, writable: true });
+  return Object.defineProperties(error, {
+    name: hidden(name),
+    [Symbol.for('undici.error.UND_ERR')]: hidden(true),
+    [Symbol.for(`undici.error.${code}`)]: hidden(true),
+  });
+}
+
+function messageOf({ limit, limitMs, host, elapsedMs }: DeadlineFacts, waitingFor: WaitingFor) {
+  return (
+    `${host}: ${DEADLINES[limit].word} limit of ${seconds(limitMs)} reached after ` +
+    `${seconds(elapsedMs)}, waiting for ${waitingFor} (millrace/deadlines)`
+  );
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Number((ms / 1000).toFixed(2))} s`;
+}

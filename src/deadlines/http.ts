@@ -1,0 +1,133 @@
+import { AsyncResource } from 'node:async_hooks';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { Call, type OwnLimits, type Stage } from './call.js';
+import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js';
+import type { Host, Hosts } from './hosts.js';
+import { replace } from './replace.js';
+import { takeTimedSignal } from './signals.js';
+import { moved, unsent } from './transfer.js';
+
+/** What Node keeps on a request and does not declare. */
+interface Internals {
+  res?: IncomingMessage | null;
+  timeout?: number;
+  socketPath?: string | null;
+  agent?: { options?: { timeout?: number } } | null;
+  [kCall]?: HttpCall;
+}
+
+type Request = ClientRequest & Internals;
+
+const kCall = Symbol('millrace.call');
+/** Node's own agents have a time limit for idle connections, which nobody has set. */
+const nodesAgents = new Set<unknown>([http.globalAgent, https.globalAgent]);
+
+/** Gives limits to all requests that are begun from now on. */
+export function limitHttp(hosts: Hosts): void {
+  const limited = (original: typeof http.request): typeof http.request =>
+    function request(this: unknown, ...args: unknown[]) {
+      takeTimedSignal();
+      const made = Reflect.apply(original, this, args) as Request;
+      const { host, socketPath } = made;
+      const name = socketPath ? `unix:${socketPath}` : host;
+      made[kCall] = new HttpCall(hosts.named(name), made, takeTimedSignal());
+      made.on('close', onClose);
+      return made;
+    } as typeof http.request;
+  for (const module of [http, https]) {
+    replace(module, 'request', limited);
+    replace(module, 'get', limited);
+  }
+}
+
+function onClose(this: Request): void {
+  this[kCall]?.end();
+}
+
+class HttpCall extends Call {
+  protected readonly by = 'http';
+  private readonly request: Request;
+  private readonly hasOwnTotal: boolean;
+  /** Errors are the caller's: they are emitted in its asynchronous context. */
+  private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
+
+  constructor(host: Host, request: Request, hasOwnTotal: boolean) {
+    super(host);
+    this.request = request;
+    this.hasOwnTotal = hasOwnTotal;
+  }
+
+  protected stage(): Stage {
+    const { request } = this;
+    const { res, socket } = request;
+    if (res) return this.stageOf(res);
+    if (request.destroyed) return 'ended';
+    if (!socket || socket.connecting || isShakingHands(socket)) return 'waiting';
+    return !request.writableEnded && unsent(socket) === 0 ? 'application' : 'first byte';
+  }
+
+  private stageOf(response: IncomingMessage): Stage {
+    if (response.complete && response.readableEnded) return 'ended';
+    if (response.destroyed) return 'ended';
+    if (/^text\/event-stream/i.test(response.headers['content-type'] ?? '')) return 'unbound';
+    // All is here; who has not read it holds nobody up but itself.
+    return response.complete || !isRead(response) ? 'application' : 'body';
+  }
+
+  protected progress(): number {
+    const { socket, res } = this.request;
+    return socket ? moved(socket) + (res ? 0.5 : 0) : 0;
+  }
+
+  protected own(): OwnLimits {
+    if (this.hasOwnTotal) return { total: true };
+    const timeout = ownTimeoutOf(this.request);
+    return timeout === undefined ? {} : { firstByte: timeout, silence: timeout };
+  }
+
+  protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
+    return new DeadlineError(facts, waitingFor);
+  }
+
+  protected fail(error: Error): void {
+    const { request } = this;
+    this.context.runInAsyncScope(() => {
+      if (request.res) cutOff(request.res, error);
+      else request.destroy(error);
+    });
+  }
+}
+
+/** As if the connection had failed: the request tells of it, then the response. */
+function cutOff(response: IncomingMessage, error: Error): void {
+  const { socket } = response;
+  if (!socket || socket.destroyed) {
+    response.destroy(error);
+    return;
+  }
+  socket.once('error', () => response.destroy(error));
+  socket.destroy(error);
+}
+
+const CONTEXT = { requireManualDestroy: true };
+
+/** Somebody takes what arrives. */
+function isRead(response: IncomingMessage): boolean {
+  if (response.readableLength > 0) return false;
+  return response.readableFlowing === true || response.listenerCount('readable') > 0;
+}
+
+function isShakingHands(socket: object): boolean {
+  return (socket as { secureConnecting?: boolean }).secureConnecting === true;
+}
+
+/** The limit for silence that the application has set: of the request, its connection or its agent. Without a listener none of them does anything. */
+export function ownTimeoutOf(request: ClientRequest): number | undefined {
+  const { timeout, socket, agent }: Request = request;
+  if (request.listenerCount('timeout') === 0) return undefined;
+  if (timeout) return timeout;
+  const ofAgent = agent?.options?.timeout;
+  if (socket?.timeout && socket.timeout !== ofAgent) return socket.timeout;
+  return ofAgent && !nodesAgents.has(agent) ? ofAgent : undefined;
+}

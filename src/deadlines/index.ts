@@ -1,0 +1,62 @@
+/**
+ * Time limits for what a service calls: `node --import millrace/deadlines app.js`. Loading this module puts them in force.
+ *
+ * @module millrace/deadlines
+ */
+import { writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { MillraceError } from '../errors.js';
+import { type CallEnded, channels, type LimitReached } from './channels.js';
+import { type Given, givenBy } from './environment.js';
+import { DeadlineError, type DeadlineFacts } from './errors.js';
+import { Hosts } from './hosts.js';
+import { limitHttp } from './http.js';
+import type { DeadlineLimits, DeadlineName } from './limits.js';
+import { watchSignals } from './signals.js';
+import { limitSockets } from './sockets.js';
+import { type DeadlineStats, type HostStats, readAll } from './stats.js';
+import { limitUndici } from './undici.js';
+
+const given = readEnvironment();
+const hosts = new Hosts(given);
+
+if (!given.isOff) {
+  limitSockets(hosts);
+  limitHttp(hosts);
+  limitUndici(hosts);
+  watchSignals();
+  syncBuiltinESMExports();
+}
+
+/** This runs before the application: what is wrong is said in one line, and not as an exception out of nowhere. */
+function readEnvironment(): Given {
+  try {
+    return givenBy(process.env);
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    writeSync(2, `millrace: ${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+/** What happened so far with the calls of this thread, by host. */
+function stats(): DeadlineStats {
+  return readAll(hosts.counted());
+}
+
+/** The limits of calls to a host, in milliseconds; all are 0 where deadlines are turned off. */
+function limitsFor(host: string): DeadlineLimits {
+  return hosts.limitsFor(host);
+}
+
+export type {
+  CallEnded,
+  DeadlineFacts,
+  DeadlineLimits,
+  DeadlineName,
+  DeadlineStats,
+  HostStats,
+  LimitReached,
+};
+export { channels, DeadlineError, limitsFor, stats };
+export default { channels, DeadlineError, limitsFor, stats };

@@ -1,0 +1,177 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { Call, type OwnLimits, type Stage } from './call.js';
+import { type DeadlineFacts, undiciError, type WaitingFor } from './errors.js';
+import { EXEMPT } from './exempt.js';
+import type { Host, Hosts } from './hosts.js';
+import { takeTimedSignal } from './signals.js';
+import { moved, unsent } from './transfer.js';
+import { internal } from './undici-internals.js';
+
+/** A request of undici, of any copy from version 5 on: what its channels tell of. */
+interface Request {
+  origin?: unknown;
+  method: string;
+  upgrade?: string | null;
+  headersTimeout?: number | null;
+  bodyTimeout?: number | null;
+  completed: boolean;
+  aborted: boolean;
+  /** There once it is on a connection. */
+  abort?: ((error: Error) => void) | null;
+  onError?(error: Error): void;
+  /** From version 8 on. */
+  onResponseError?(error: Error): void;
+  onUpgrade?(...args: unknown[]): unknown;
+  [kCall]?: UndiciCall;
+}
+
+type Fields = (Buffer | string | (Buffer | string)[])[];
+interface Response {
+  statusCode: number;
+  headers: Fields | Record<string, unknown>;
+}
+interface Message {
+  request: Request;
+  socket?: Socket;
+  response?: Response;
+}
+
+const kCall = Symbol('millrace.call');
+/** undici's own, where nobody has set another one. */
+const UNDICIS_TIMEOUT = 300_000;
+
+/** Gives limits to all requests of all copies of undici that are begun from now on, those of `fetch` among them. */
+export function limitUndici(hosts: Hosts): void {
+  const origins = new Origins(hosts);
+  on('undici:request:create', ({ request }) => {
+    const call = new UndiciCall(origins.host(request.origin), request, takeTimedSignal());
+    request[kCall] = call;
+    if (request.upgrade || request.method === 'CONNECT') endAtUpgrade(request, call);
+  });
+  on('undici:client:sendHeaders', ({ request, socket }) => request[kCall]?.sent(socket));
+  on('undici:request:headers', ({ request, response }) => request[kCall]?.answered(response));
+  on('undici:request:trailers', ({ request }) => request[kCall]?.end());
+  on('undici:request:error', ({ request }) => request[kCall]?.end());
+}
+
+function on(channel: string, react: (message: Message) => void): void {
+  subscribe(channel, react as (message: unknown) => void);
+}
+
+/** Version 5 does not tell. */
+function endAtUpgrade(request: Request, call: UndiciCall): void {
+  const { onUpgrade } = request;
+  if (typeof onUpgrade !== 'function') return;
+  request.onUpgrade = function upgraded(...args) {
+    call.end();
+    return Reflect.apply(onUpgrade, this, args);
+  };
+}
+
+/** Hosts by origin: URLs are taken apart once. */
+class Origins {
+  readonly #hosts: Hosts;
+  readonly #known = new Map<unknown, Host>();
+
+  constructor(hosts: Hosts) {
+    this.#hosts = hosts;
+  }
+
+  host(origin: unknown): Host {
+    const known = this.#known.get(origin);
+    if (known) return known;
+    const text = String(origin);
+    const host = this.#hosts.named(URL.canParse(text) ? new URL(text).hostname : text);
+    if (typeof origin === 'string' && this.#known.size < 1000) this.#known.set(origin, host);
+    return host;
+  }
+}
+
+class UndiciCall extends Call {
+  protected readonly by = 'undici';
+  private readonly request: Request;
+  private readonly hasOwnTotal: boolean;
+  private socket: Socket | null = null;
+  private response: Response | null = null;
+
+  constructor(host: Host, request: Request, hasOwnTotal: boolean) {
+    super(host);
+    this.request = request;
+    this.hasOwnTotal = hasOwnTotal;
+  }
+
+  sent(socket: Socket | undefined): void {
+    this.socket = socket ?? null;
+  }
+
+  answered(response: Response | undefined): void {
+    if (response !== undefined && response.statusCode >= 200) this.response = response;
+  }
+
+  protected stage(): Stage {
+    const { request, socket, response } = this;
+    if (request.completed || request.aborted) return 'ended';
+    if (socket === null) return 'waiting';
+    const isWriting = internal(socket, 'writing') === true;
+    if (response === null) {
+      return isWriting && unsent(socket) === 0 ? 'application' : 'first byte';
+    }
+    if (isEventStream(response.headers)) return 'unbound';
+    const parser = internal(socket, 'parser') as { paused?: boolean } | undefined;
+    return parser?.paused || socket.readableLength > 0 ? 'application' : 'body';
+  }
+
+  protected progress(): number {
+    const { socket, response } = this;
+    return socket ? moved(socket) + (response ? 0.5 : 0) : 0;
+  }
+
+  protected own(): OwnLimits {
+    const { request, socket } = this;
+    if (this.hasOwnTotal || isExemptRequest(request)) return { total: true };
+    const client = socket === null ? undefined : internal(socket, 'client');
+    const own: OwnLimits = {};
+    const firstByte = request.headersTimeout ?? clientLimit(client, 'headers timeout');
+    const silence = request.bodyTimeout ?? clientLimit(client, 'body timeout');
+    if (firstByte !== undefined) own.firstByte = firstByte;
+    if (silence !== undefined) own.silence = silence;
+    return own;
+  }
+
+  protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
+    return undiciError(facts, waitingFor);
+  }
+
+  /** On a connection: ends that, too. Before, it is taken from its queue. */
+  protected fail(error: Error): void {
+    const { request } = this;
+    if (request.abort) request.abort(error);
+    else if (request.onResponseError) request.onResponseError(error);
+    else request.onError?.(error);
+  }
+}
+
+/** It is a client's of `millrace/client`, which has limits of its own. */
+function isExemptRequest(request: Request): boolean {
+  const handler = internal(request, 'handler') as { opaque?: unknown } | undefined;
+  return handler?.opaque === EXEMPT;
+}
+
+/** A limit of a client or pool that differs from undici's own. */
+function clientLimit(client: unknown, name: string): number | undefined {
+  if (typeof client !== 'object' || client === null) return undefined;
+  const ms = internal(client, name);
+  return typeof ms === 'number' && ms !== UNDICIS_TIMEOUT ? ms : undefined;
+}
+
+/** Of raw fields, name and value in turn, or of an object (HTTP/2). */
+function isEventStream(headers: Response['headers']): boolean {
+  const fields = Array.isArray(headers) ? headers : Object.entries(headers).flat();
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    if (/^content-type$/i.test(String(fields[index]))) {
+      return /^text\/event-stream/i.test(String(fields[index + 1]));
+    }
+  }
+  return false;
+}

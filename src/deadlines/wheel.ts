@@ -1,0 +1,98 @@
+import { AsyncResource } from 'node:async_hooks';
+import { clearTimeout, now, setImmediate, setTimeout } from './clock.js';
+
+/** Something that wants to be looked at, at a time. */
+export abstract class Watched {
+  /** When it wants to be looked at next, on the clock of `now`. */
+  due = Number.POSITIVE_INFINITY;
+  isWatched = false;
+  previous: Watched | null = null;
+  next: Watched | null = null;
+
+  /** Its time has come. It may say a later one, or `unwatch` itself. */
+  abstract check(at: number): void;
+}
+
+/** Between two looks. */
+const LEAST_INTERVAL = 10;
+/** Of Node's timers, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** What runs by the timer is nobody's: not in the context of the call that happened to start it. */
+const nobody = new AsyncResource('MILLRACE_DEADLINES', { requireManualDestroy: true });
+
+/**
+ * All that is watched has one timer, so that a call costs two links in a list. Most of what is watched goes before its
+ * time comes: then nothing was done for it at all.
+ */
+let first: Watched | null = null;
+let timer: NodeJS.Timeout | null = null;
+let planned = Number.POSITIVE_INFINITY;
+let lookedAt = 0;
+
+export function watch(entry: Watched): void {
+  entry.isWatched = true;
+  entry.next = first;
+  if (first !== null) first.previous = entry;
+  first = entry;
+  if (entry.due < planned) plan(entry.due);
+}
+
+export function unwatch(entry: Watched): void {
+  if (!entry.isWatched) return;
+  entry.isWatched = false;
+  const { previous, next } = entry;
+  if (previous === null) first = next;
+  else previous.next = next;
+  if (next !== null) next.previous = previous;
+  entry.previous = null;
+  entry.next = null;
+}
+
+function plan(due: number): void {
+  const at = Math.max(due, lookedAt + LEAST_INTERVAL);
+  if (at >= planned) return;
+  planned = at;
+  if (timer !== null) clearTimeout(timer);
+  const wait = Math.min(Math.ceil(at - now()), LONGEST_TIMER);
+  timer = nobody.runInAsyncScope(startTimer, undefined, Math.max(wait, 1));
+}
+
+function startTimer(ms: number): NodeJS.Timeout {
+  return setTimeout(afterArrivals, ms).unref();
+}
+
+/** What has arrived while the loop was busy comes first: a peer is not late for that. */
+function afterArrivals(): void {
+  setImmediate(look);
+}
+
+function look(): void {
+  timer = null;
+  planned = Number.POSITIVE_INFINITY;
+  const at = now();
+  lookedAt = at;
+  const late: Watched[] = [];
+  let soonest = Number.POSITIVE_INFINITY;
+  for (let entry = first; entry !== null; entry = entry.next) {
+    if (entry.due <= at) late.push(entry);
+    else if (entry.due < soonest) soonest = entry.due;
+  }
+  for (const entry of late) {
+    // A check may end other calls, by what the application does about it.
+    if (entry.isWatched) checkSafely(entry, at);
+    if (entry.isWatched && entry.due < soonest) soonest = entry.due;
+  }
+  if (soonest < Number.POSITIVE_INFINITY) plan(soonest);
+}
+
+/** What the application throws is its own matter, and no other call's. */
+function checkSafely(entry: Watched, at: number): void {
+  try {
+    entry.check(at);
+  } catch (error) {
+    unwatch(entry);
+    process.nextTick(() => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,209 @@
+// What the application sets itself wins, and what is meant to last is left alone.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { mute, web } from './deadlines/peers.js';
+import { service } from './deadlines/service.js';
+
+const limits = { timeout: 30_000 };
+const url = ({ port }) => `http://127.0.0.1:${port}/`;
+const short = { MILLRACE_DEADLINE_TOTAL: '200', MILLRACE_DEADLINE_CONNECT: '200' };
+
+/** Answers after so many milliseconds. */
+const late = (t, ms) =>
+  web(t, (request, response) => {
+    request.resume();
+    setTimeout(() => response.end('late'), ms);
+  });
+
+test(
+  "the application's own limits are met first, and those that are longer are waited for",
+  limits,
+  async (t) => {
+    const { call, stats } = service(t, short);
+    const [never, slow] = [await mute(t), await late(t, 500)];
+    const own = await call('http', { port: never.port, onTimeout: 400 });
+    assert.equal(own.error.message, 'my own');
+    assert.equal((await call('http', { port: slow.port, onTimeout: 5000 })).value, 'late');
+    assert.equal((await call('signalled', { port: slow.port, ms: 5000 })).value, 'late');
+    assert.equal((await call('fetch', { url: url(slow), ms: 5000 })).value, 'late');
+    assert.equal((await call('undici', { url: url(slow), ms: 5000 })).value, 'late');
+    assert.equal((await call('undici', { url: url(slow), headersTimeout: 5000 })).value, 'late');
+    const bySignal = await call('fetch', { url: url(never), ms: 400 });
+    assert.equal(bySignal.error.name, 'TimeoutError');
+    const byUndici = await call('undici', { url: url(never), ms: 400 });
+    assert.equal(byUndici.error.name, 'TimeoutError');
+    assert.equal((await stats()).hits.total, 0);
+    // The one after a call with a signal has none.
+    assert.equal((await call('fetch', { url: url(slow) })).error.limit, 'total');
+  },
+);
+
+test('a timeout without a listener limits nothing, so it is none', limits, async (t) => {
+  const { call } = service(t, short);
+  const { port } = await mute(t);
+  assert.equal((await call('http', { port, timeout: 5000 })).error.limit, 'total');
+});
+
+test('an application that reads or writes at its own pace', limits, async (t) => {
+  const { call } = service(t, { ...short, MILLRACE_DEADLINE_SILENCE: '100' });
+  const size = 4_000_000;
+  const large = await web(t, (_request, response) => response.end(Buffer.alloc(size)));
+  assert.equal((await call('slowReader', { port: large.port, ms: 600 })).value, size);
+  assert.equal((await call('slowFetchReader', { url: url(large), ms: 600 })).value, size);
+  const taking = await web(t, (request, response) => {
+    request.resume().on('end', () => response.end('taken'));
+  });
+  assert.equal((await call('slowWriter', { port: taking.port, ms: 600 })).value, 'sent');
+  assert.equal((await call('slowFetchWriter', { url: url(taking), ms: 600 })).value, 'taken');
+});
+
+test('streams of events last', limits, async (t) => {
+  const { call } = service(t, short);
+  const source = await web(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    const timer = setInterval(() => response.write('data: x\n\n'), 300);
+    response.write('data: x\n\n');
+    response.on('close', () => clearInterval(timer));
+  });
+  assert.equal((await call('events', { url: url(source), count: 3 })).value, 3);
+  assert.equal((await call('eventsByHttp', { port: source.port, count: 3 })).value, 3);
+});
+
+test('upgraded and raw connections last', limits, async (t) => {
+  const { call, stats } = service(t, short);
+  const echo = await web(t, () => {});
+  echo.server.on('upgrade', (_request, socket) => {
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n',
+    );
+    socket.pipe(socket);
+  });
+  assert.equal((await call('upgrade', { port: echo.port, ms: 500 })).value, 'hello');
+  assert.equal((await call('undiciUpgrade', { url: url(echo), ms: 500 })).value, 'hello');
+  const raw = await mute(t);
+  raw.server.on('connection', (socket) => socket.pipe(socket));
+  assert.equal((await call('quietSocket', { port: raw.port, ms: 500 })).value, 'hello');
+  const { inFlight, hits } = await stats();
+  assert.equal(inFlight, 0);
+  assert.deepEqual(Object.values(hits), [0, 0, 0, 0, 0]);
+});
+
+test('an answer that has arrived while the event loop was busy is in time', limits, async (t) => {
+  const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '300' });
+  const quick = await late(t, 50);
+  assert.equal((await call('busy', { url: url(quick), ms: 700 })).value, 'late');
+});
+
+test('errors arrive in the asynchronous context of their call', limits, async (t) => {
+  const { call } = service(t, short);
+  const { port } = await mute(t);
+  assert.deepEqual((await call('contexts', { port })).value, ['a', 'b', 'c']);
+});
+
+test('channels tell of limits and calls', limits, async (t) => {
+  const { call } = service(t, short);
+  const { port } = await mute(t);
+  const { hit, end } = (await call('channels', { port })).value;
+  assert.ok(hit.elapsedMs >= 199);
+  const whose = { host: '127.0.0.1', by: 'http', limit: 'total' };
+  assert.deepEqual(
+    { ...hit, elapsedMs: 0 },
+    { ...whose, limitMs: 200, code: 'ETIMEDOUT', elapsedMs: 0 },
+  );
+  assert.deepEqual({ ...end, elapsedMs: 0 }, { ...whose, elapsedMs: 0 });
+});
+
+/** Runs a program with deadlines. */
+function run(source, env = {}) {
+  const argv = ['--import', 'millrace/deadlines', '--input-type=module', '-e', source];
+  const cwd = fileURLToPath(new URL('..', import.meta.url));
+  const options = { cwd, env: { ...process.env, ...env } };
+  return new Promise((resolve) => {
+    execFile(process.execPath, argv, options, (error, stdout, stderr) => {
+      resolve({ code: error?.code ?? 0, stdout, stderr });
+    });
+  });
+}
+
+test('a process ends when it has nothing to do, and not before', limits, async (t) => {
+  const peer = await late(t, 100);
+  const { stdout, code } = await run(
+    `const since = performance.now();
+    process.on('exit', () => console.log(performance.now() - since < 2500));
+    console.log(await (await fetch('${url(peer)}', { headers: { connection: 'close' } })).text());`,
+    { MILLRACE_DEADLINE_TOTAL: '20s' },
+  );
+  assert.deepEqual({ stdout, code }, { stdout: 'late\ntrue\n', code: 0 });
+});
+
+test('each worker thread has limits, and counts its own calls', limits, async (t) => {
+  const peer = await mute(t);
+  const { stdout } = await run(
+    `import { Worker } from 'node:worker_threads';
+    import { stats } from 'millrace/deadlines';
+    const worker = new Worker(\`
+      fetch('${url(peer)}').catch(async ({ cause }) => {
+        const { stats } = await import('millrace/deadlines');
+        const { parentPort } = await import('node:worker_threads');
+        parentPort.postMessage([cause.limit, stats().hits.total]);
+      });\`, { eval: true });
+    worker.on('message', (message) => console.log(...message, stats().calls));`,
+    short,
+  );
+  assert.equal(stdout, 'total 1 0\n');
+});
+
+test('MILLRACE_DEADLINES=off', limits, async (t) => {
+  const { call, stats } = service(t, { ...short, MILLRACE_DEADLINES: 'off' });
+  assert.equal((await call('fetch', { url: url(await late(t, 500)) })).value, 'late');
+  assert.equal((await stats()).calls, 0);
+});
+
+test('together with the native stack', limits, async (t) => {
+  const peer = await mute(t);
+  const { stdout, stderr } = await run(
+    `import 'millrace/register';
+    import http from 'node:http';
+    const server = http.createServer(async (request, response) => {
+      const failed = await fetch('${url(peer)}').catch(({ cause }) => cause.limit);
+      response.end(failed);
+    });
+    server.listen(0, '127.0.0.1', async () => {
+      const { port } = server.address();
+      console.log(await (await fetch(\`http://localhost:\${port}/\`)).text(), server.stats().requests.native);
+      process.exit();
+    });`,
+    { MILLRACE_DEADLINE_TOTAL: '200', MILLRACE_DEADLINE_HOSTS: 'localhost=10s' },
+  );
+  assert.equal(stdout, 'total 1\n', stderr);
+});
+
+const mistakes = {
+  MILLRACE_DEADLINE_TOTAL: [
+    'fast',
+    "MILLRACE_DEADLINE_TOTAL: 'fast' given; accepted: milliseconds, or 500ms, 3s, 1m30s; 0 or off: no limit",
+  ],
+  MILLRACE_DEADLINE_TOTL: [
+    '3s',
+    'MILLRACE_DEADLINE_TOTL: unknown variable; did you mean MILLRACE_DEADLINE_TOTAL?',
+  ],
+  MILLRACE_DEADLINES: [
+    'no',
+    "MILLRACE_DEADLINES: 'no' given; accepted: off, which turns deadlines off",
+  ],
+  MILLRACE_DEADLINE_HOSTS: [
+    'a.test=later:3s',
+    "MILLRACE_DEADLINE_HOSTS: a.test: 'later:3s' given; accepted: connect, tls, first-byte, silence, total with a time, as in total:10s",
+  ],
+};
+for (const [variable, [value, message]] of Object.entries(mistakes)) {
+  test(`a mistake in ${variable} is one line`, limits, async () => {
+    const { code, stdout, stderr } = await run('console.log("started")', { [variable]: value });
+    assert.deepEqual(
+      { code, stdout, stderr },
+      { code: 2, stdout: '', stderr: `millrace: ${message}\n` },
+    );
+  });
+}

@@ -1,0 +1,205 @@
+// A service that knows nothing of deadlines: makes the calls that its parent asks for, each a name of `calls` and its
+// argument, and tells how they ended. At the end it tells of `stats()` of millrace/deadlines, if that was loaded.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import tls from 'node:tls';
+import * as undici from 'undici';
+
+const read = (module, options) =>
+  new Promise((resolve, reject) => {
+    const request = module.get({ host: '127.0.0.1', agent: false, ...options }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve(text));
+    });
+    request.on('error', reject);
+    if (options.onTimeout) {
+      request.setTimeout(options.onTimeout, () => request.destroy(new Error('my own')));
+    }
+  });
+
+const opened = (socket, event) =>
+  new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on(event, () => resolve(socket));
+  });
+
+const never = { never() {} };
+
+export const calls = {
+  http: (options) => read(http, options),
+  https: (options) => read(https, { rejectUnauthorized: false, ...options }),
+  unresolved: () => read(http, { host: 'never.test', lookup: never.never }),
+  signalled: ({ port, ms }) => read(http, { port, signal: AbortSignal.timeout(ms) }),
+  fetch: async ({ url, ms }) => {
+    const response = await fetch(url, ms ? { signal: AbortSignal.timeout(ms) } : {});
+    return response.text();
+  },
+  undici: async ({ url, ...options }) => {
+    const { ms, ...rest } = options;
+    const signal = ms ? { signal: AbortSignal.timeout(ms) } : {};
+    const { body } = await undici.request(url, { ...rest, ...signal });
+    return body.text();
+  },
+  /** Reads for so many milliseconds nothing, and then all. */
+  slowReader: ({ port, ms }) =>
+    new Promise((resolve, reject) => {
+      const request = http.get({ host: '127.0.0.1', port, agent: false }, (response) => {
+        let bytes = 0;
+        response.on('error', reject);
+        response.on('end', () => resolve(bytes));
+        setTimeout(() => {
+          response.on('data', (chunk) => {
+            bytes += chunk.length;
+          });
+        }, ms);
+      });
+      request.on('error', reject);
+    }),
+  slowFetchReader: async ({ url, ms }) => {
+    const response = await fetch(url);
+    await sleep(ms);
+    return (await response.arrayBuffer()).byteLength;
+  },
+  /** Sends the first half of its request, and after some time the second one. */
+  slowWriter: ({ port, ms }) =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, agent: false, method: 'POST' };
+      const request = http.request(options, (response) => {
+        response.resume().on('end', () => resolve('sent'));
+      });
+      request.on('error', reject);
+      request.write('half');
+      setTimeout(() => request.end('half'), ms);
+    }),
+  slowFetchWriter: async ({ url, ms }) => {
+    const body = async function* () {
+      yield 'half';
+      await sleep(ms);
+      yield 'half';
+    };
+    const response = await fetch(url, { method: 'POST', body: body(), duplex: 'half' });
+    return response.text();
+  },
+  /** Waits for so many events. */
+  events: async ({ url, count }) => {
+    const response = await fetch(url);
+    let events = 0;
+    for await (const _ of response.body) if (++events === count) break;
+    return events;
+  },
+  eventsByHttp: ({ port, count }) =>
+    new Promise((resolve, reject) => {
+      const request = http.get({ host: '127.0.0.1', port, agent: false }, (response) => {
+        let events = 0;
+        response.on('error', reject);
+        response.on('data', () => {
+          if (++events === count) resolve(events);
+        });
+      });
+      request.on('error', reject);
+    }),
+  /** Switches protocols, and waits for an echo of what is said later. */
+  upgrade: ({ port, ms }) =>
+    new Promise((resolve, reject) => {
+      const headers = { Connection: 'Upgrade', Upgrade: 'echo' };
+      const request = http.get({ host: '127.0.0.1', port, headers, agent: false });
+      request.on('error', reject);
+      request.on('upgrade', (_response, socket) => {
+        socket.on('error', reject);
+        socket.on('data', (chunk) => resolve(`${chunk}`));
+        setTimeout(() => socket.write('hello'), ms);
+      });
+    }),
+  undiciUpgrade: async ({ url, ms }) => {
+    const { socket } = await undici.upgrade(url, { protocol: 'echo' });
+    await sleep(ms);
+    socket.write('hello');
+    const [chunk] = await once(socket, 'data');
+    return `${chunk}`;
+  },
+  /** A connection that says something after a long time. */
+  quietSocket: async ({ port, ms }) => {
+    const socket = await opened(net.connect(port, '127.0.0.1'), 'connect');
+    await sleep(ms);
+    socket.write('hello');
+    const [chunk] = await once(socket, 'data');
+    return `${chunk}`;
+  },
+  /** The asynchronous context in which errors arrive. */
+  contexts: async ({ port }) => {
+    const storage = new AsyncLocalStorage();
+    const agent = new http.Agent({ keepAlive: true });
+    const one = (name) =>
+      storage.run(name, () => {
+        return new Promise((resolve) => {
+          const request = http.get({ host: '127.0.0.1', port, agent });
+          request.on('error', () => resolve(storage.getStore()));
+        });
+      });
+    return Promise.all([one('a'), one('b'), one('c')]);
+  },
+  /** Keeps the event loop busy while the answer arrives. */
+  busy: async ({ url, ms }) => {
+    const response = fetch(url);
+    await sleep(20);
+    for (const end = performance.now() + ms; performance.now() < end; );
+    return (await response).text();
+  },
+  channels: async ({ port }) => {
+    const { channels } = await import('millrace/deadlines');
+    const told = {};
+    for (const [name, channel] of Object.entries(channels)) {
+      subscribe(channel, ({ error, ...message }) => {
+        told[name] = { ...message, code: error?.code };
+      });
+    }
+    await outcome(() => calls.http({ port }));
+    await sleep(20);
+    return told;
+  },
+  net: async ({ port }) => void (await opened(net.connect(port, '127.0.0.1'), 'connect')),
+  tls: async ({ port }) => void (await opened(tls.connect(port, '127.0.0.1'), 'secureConnect')),
+  /** TLS over a connection that is there already. */
+  startTls: async ({ port }) => {
+    const socket = await opened(net.connect(port, '127.0.0.1'), 'connect');
+    await opened(tls.connect({ socket, servername: 'inner.test' }), 'secureConnect');
+  },
+};
+
+/** How a call ended, as plain values. */
+export async function outcome(call) {
+  const since = performance.now();
+  try {
+    return { value: await call(), ms: performance.now() - since };
+  } catch (error) {
+    const cause = error.cause ?? error;
+    const { name, code, syscall, limit, host, elapsedMs, message } = cause;
+    return {
+      error: { outer: error.name, name, code, syscall, limit, host, elapsedMs, message },
+      isUndicis: Object.values(undici.errors).some(
+        (one) => one.name === name && cause instanceof one,
+      ),
+      ms: performance.now() - since,
+    };
+  }
+}
+
+if (process.send) {
+  process.on('message', async ({ call, argument }) => {
+    if (call === 'stats') {
+      const { stats } = await import('millrace/deadlines');
+      process.send(stats());
+      return;
+    }
+    process.send(await outcome(() => calls[call](argument)));
+  });
+}
