@@ -9,6 +9,7 @@ import { report, root, step, tool } from './step.js';
 const GENERATED = [
   ...['Cargo.lock', 'native/index.js', 'native/index.d.ts'],
   ...['docs/reference/cli.md', 'docs/reference/limits.md', 'docs/reference/stack.md'],
+  'docs/reference/deadlines.md',
 ];
 const node = process.execPath;
 

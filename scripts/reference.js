@@ -1,5 +1,5 @@
 // Writes docs/reference/cli.md from the tables of flags, docs/reference/limits.md from the catalogue of explain, and the
-// tables of docs/reference/stack.md from the limits, counters and cache of the stack, of the build in dist/:
+// tables of docs/reference/stack.md and deadlines.md from limits, counters and options, of the build in dist/:
 //
 //   npm run build:ts && node scripts/reference.js
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,6 +18,7 @@ import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
 import { USAGE } from '../dist/cli/help.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
+import { DEADLINES } from '../dist/deadlines/limits.js';
 import { CACHE_SETTINGS } from '../dist/http/cache.js';
 import { LIMITS } from '../dist/http/limits.js';
 import { limitsPage } from './limits-page.js';
@@ -82,7 +83,43 @@ export function stackPage() {
     .replace(between('limits'), `$1${limitsTable()}$2`)
     .replace(between('cache'), `$1${cacheTable()}$2`)
     .replace(between('cache counters'), `$1${cacheCountersTable()}$2`)
-    .replace(between('counters'), `$1${countersTable()}$2`);
+    .replace(between('counters'), `$1${fieldsTable('http/stats', 'StackStats', 'Counts')}$2`);
+}
+
+const DEADLINES_PAGE = new URL('../docs/reference/deadlines.md', import.meta.url);
+
+/** The same for the page of deadlines. */
+export function deadlinesPage() {
+  return readFileSync(DEADLINES_PAGE, 'utf8')
+    .replace(between('limits'), `$1${deadlinesTable()}$2`)
+    .replace(between('counters'), `$1${fieldsTable('deadlines/stats', 'HostStats', 'Counts')}$2`)
+    .replace(between('client'), `$1${clientTable()}$2`);
+}
+
+function deadlinesTable() {
+  const rows = comments('deadlines/limits', 'DeadlineLimits').map(([name, meaning]) => {
+    const { word, variable, fallback } = DEADLINES[name];
+    const standard = typeof fallback === 'number' ? `${fallback} ms` : `as \`${fallback}\``;
+    return `| \`${word}\` | \`${name}\` | \`${variable}\` | ${standard} | ${meaning} |\n`;
+  });
+  return `| Limit | In code | Variable | Default | Time |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
+
+function clientTable() {
+  const options = [
+    ['', 'ClientOptions'],
+    ['limits.', 'ClientLimits'],
+    ['retries.', 'RetryOptions'],
+  ].flatMap(([prefix, name]) =>
+    comments('client/options', name).map(([field, meaning]) => [prefix + field, meaning]),
+  );
+  const rows = options.map(([name, meaning]) => `| \`${name}\` | ${meaning} |\n`);
+  return `| Option | Meaning |\n|---|---|\n${rows.join('')}`;
+}
+
+function fieldsTable(file, name, title) {
+  const rows = comments(file, name).map(([field, meaning]) => `| \`${field}\` | ${meaning} |\n`);
+  return `| Field | ${title} |\n|---|---|\n${rows.join('')}`;
 }
 
 function between(name) {
@@ -90,7 +127,7 @@ function between(name) {
 }
 
 function limitsTable() {
-  const rows = comments('limits', 'StackLimits').map(([name, meaning]) => {
+  const rows = comments('http/limits', 'StackLimits').map(([name, meaning]) => {
     const { unit, least, fallback } = LIMITS[name];
     return `| \`${name}\` | ${unit} | ${fallback} | ${least} or more | ${meaning} |\n`;
   });
@@ -98,7 +135,7 @@ function limitsTable() {
 }
 
 function cacheTable() {
-  const rows = comments('cache', 'CacheOptions').map(([name, meaning]) => {
+  const rows = comments('http/cache', 'CacheOptions').map(([name, meaning]) => {
     const { unit, least, fallback } = CACHE_SETTINGS[name];
     const accepted = least === undefined ? 'true, false' : `${least} or more`;
     return `| \`${name}\` | ${unit} | ${fallback} | ${accepted} | ${meaning} |\n`;
@@ -116,22 +153,15 @@ function cacheCountersTable() {
   return `| Field | Counts |\n|---|---|\n${rows.join('')}`;
 }
 
-function countersTable() {
-  const rows = comments('stats', 'StackStats').map(
-    ([name, meaning]) => `| \`${name}\` | ${meaning} |\n`,
-  );
-  return `| Field | Counts |\n|---|---|\n${rows.join('')}`;
-}
-
 /** The fields of a declared interface with their comments, in order; those of an object in it as `object.field`. */
 function comments(file, name) {
-  const source = readFileSync(new URL(`../dist/http/${file}.d.ts`, import.meta.url), 'utf8');
+  const source = readFileSync(new URL(`../dist/${file}.d.ts`, import.meta.url), 'utf8');
   const [, body] = new RegExp(`interface ${name} \\{\\n([^]*?)\\n\\}`).exec(source);
   const fields = [];
   let [object, meaning] = ['', ''];
   for (const line of body.split('\n').map((one) => one.trim())) {
     const [, comment] = /^\/\*\* (.*) \*\/$/.exec(line) ?? [];
-    const [, field, type] = /^(\w+): (.*)$/.exec(line) ?? [];
+    const [, field, type] = /^(\w+)\??: (.*)$/.exec(line) ?? [];
     if (comment) meaning = comment;
     else if (type === '{') object = `${field}.`;
     else if (field) fields.push([object + field, meaning]);
@@ -144,4 +174,5 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   writeFileSync(new URL('../docs/reference/cli.md', import.meta.url), referencePage());
   writeFileSync(new URL('../docs/reference/limits.md', import.meta.url), limitsPage());
   writeFileSync(STACK_PAGE, stackPage());
+  writeFileSync(DEADLINES_PAGE, deadlinesPage());
 }

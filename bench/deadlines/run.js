@@ -1,7 +1,8 @@
 // What deadlines cost: the CPU time of a call with and without them, in blocks that alternate (A B B A).
 //
 //   npm run bench -- deadlines [--case http | fetch | undici]... [--rounds N] [--seconds N]
-import { execFileSync, spawn } from 'node:child_process';
+//   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -23,8 +24,14 @@ export async function main(args) {
       case: { type: 'string', multiple: true, default: CASES },
       rounds: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '2' },
+      soak: { type: 'boolean', default: false },
+      calls: { type: 'string', default: '100000' },
     },
   });
+  if (values.soak) {
+    soak(values.calls);
+    return;
+  }
   // A fast server, so that the client is what is busy.
   const server = spawn(
     'taskset',
@@ -44,6 +51,18 @@ export async function main(args) {
   } finally {
     server.kill();
   }
+}
+
+/** In a process of its own, which prints what it found. */
+function soak(calls) {
+  const argv = ['--import', 'millrace/deadlines', file('soak.js'), calls];
+  const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '200ms' };
+  const { status } = spawnSync(process.execPath, argv, {
+    cwd: file('../..'),
+    env,
+    stdio: 'inherit',
+  });
+  process.exitCode = status ?? 1;
 }
 
 /** For each round the CPU time of a call, without and with deadlines: the means of there and back. */

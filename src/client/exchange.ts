@@ -74,6 +74,7 @@ export class Exchange extends Watched {
     body.on('error', (reason) => {
       error = reason;
     });
+    body.on('end', () => this.end(null));
     body.on('close', () => this.end(error));
   }
 

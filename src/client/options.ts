@@ -32,12 +32,13 @@ export interface RetryOptions {
 export interface ClientOptions {
   /** Calls are for this origin alone, and may be paths. */
   origin?: string | URL;
+  /** How long calls may take; 0: no limit. */
   limits?: ClientLimits;
   /** To each origin, at most. Default 100. */
   connections?: number | string;
   /** Requests on a connection at once. Default 1. */
   pipelining?: number | string;
-  /** `false`: nothing is tried again. */
+  /** How many calls are tried again; `false`: none. */
   retries?: RetryOptions | false;
 }
 
@@ -45,9 +46,11 @@ export interface ClientOptions {
 export interface RequestOptions {
   /** Default GET. */
   method?: string;
+  /** By name. */
   headers?: Record<string, string | string[]>;
   /** A call with a stream is not tried again. */
   body?: string | Uint8Array | Readable | null;
+  /** Ends the call. */
   signal?: AbortSignal;
   /** In place of the client's. */
   limits?: Omit<ClientLimits, 'connect'>;

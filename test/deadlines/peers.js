@@ -11,7 +11,10 @@ export async function web(t, listener) {
 
 /** Accepts, and never says a word: no answer to a request, no TLS handshake. */
 export async function mute(t) {
-  return ported(t, net.createServer());
+  return ported(
+    t,
+    net.createServer((socket) => socket.resume()),
+  );
 }
 
 /** Answers `body` byte by byte, one each `ms`, without an end. */

@@ -1,0 +1,213 @@
+// The client: limits, bounded pools, retries within a budget.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { createClient } from 'millrace/client';
+import { dropping, has, mute, stopping, web } from './deadlines/peers.js';
+
+const limits = { timeout: 30_000 };
+const url = ({ port }) => `http://127.0.0.1:${port}/`;
+
+function client(t, options) {
+  const made = createClient(options);
+  t.after(() => made.destroy());
+  return made;
+}
+
+/** Answers these statuses in turn, the last one from then on. */
+async function turns(t, statuses, headers = {}) {
+  const times = [];
+  const peer = await web(t, (request, response) => {
+    request.resume();
+    response.writeHead(statuses[Math.min(times.length, statuses.length - 1)], headers).end('body');
+    times.push(performance.now());
+  });
+  return { ...peer, times };
+}
+
+test('a call: paths of an origin, status, headers, body', limits, async (t) => {
+  const peer = await web(t, async (request, response) => {
+    const body = (await request.toArray()).join('');
+    response.setHeader('X-Method', request.method);
+    response.end(JSON.stringify({ path: request.url, body, a: request.headers['x-a'] }));
+  });
+  const { request, stats } = bound(client(t, { origin: url(peer) }));
+  const response = await request('/path?q=1', {
+    method: 'POST',
+    body: 'hello',
+    headers: { 'X-A': 'a' },
+  });
+  assert.equal(response.status, 200);
+  assert.equal(response.ok, true);
+  assert.equal(response.tries, 1);
+  assert.equal(response.headers['x-method'], 'POST');
+  assert.deepEqual(await response.json(), { path: '/path?q=1', body: 'hello', a: 'a' });
+  const { calls, inFlight, failed, pools } = stats();
+  assert.deepEqual([calls, inFlight, failed], [1, 0, 0]);
+  assert.equal(pools[url(peer).slice(0, -1)].connected, 1);
+});
+
+const bound = (made) => ({
+  request: (...args) => made.request(...args),
+  stats: () => made.stats(),
+});
+
+test('total: from the call to the last byte, and the connection goes', limits, async (t) => {
+  const made = client(t, { limits: { total: 300 }, retries: false });
+  const never = await mute(t);
+  const closed = new Promise((resolve) => {
+    never.server.once('connection', (socket) => socket.once('close', resolve));
+  });
+  await assert.rejects(made.request(url(never)), {
+    code: 'UND_ERR_HEADERS_TIMEOUT',
+    limit: 'total',
+    host: '127.0.0.1',
+  });
+  await closed;
+  const response = await made.request(url(await stopping(t)));
+  await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT', limit: 'total' });
+  const { hits, failed, inFlight } = made.stats();
+  assert.deepEqual([hits.total, failed, inFlight], [2, 2, 0]);
+});
+
+test('first byte and silence', limits, async (t) => {
+  const made = client(t, { limits: { firstByte: 100, silence: 100 }, retries: false });
+  await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  const response = await made.request(url(await stopping(t)));
+  await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT' });
+  const { hits } = made.stats();
+  assert.deepEqual(hits, { connect: 0, firstByte: 1, silence: 1, total: 0 });
+});
+
+test('connect', { ...limits, skip: !has('python3') }, async (t) => {
+  const made = client(t, { limits: { connect: 300 }, retries: false });
+  const call = made.request(url(await dropping(t)));
+  await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT' });
+  assert.equal(made.stats().hits.connect, 1);
+});
+
+test("a call's own limits, and its signal", limits, async (t) => {
+  const made = client(t, { limits: { total: '20s' }, retries: false });
+  const never = url(await mute(t));
+  await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
+  const controller = new AbortController();
+  const call = made.request(never, { signal: controller.signal });
+  controller.abort(new Error('gone'));
+  await assert.rejects(call, { message: 'gone' });
+  await assert.rejects(made.request(never, { signal: controller.signal }), { message: 'gone' });
+});
+
+test(
+  'the number of connections is bounded, and the time in the queue counts',
+  limits,
+  async (t) => {
+    const made = client(t, { connections: 2, limits: { total: 300 }, retries: false });
+    const never = await mute(t);
+    const calls = Array.from({ length: 5 }, () => made.request(url(never)));
+    for (const { reason } of await Promise.allSettled(calls)) assert.equal(reason.limit, 'total');
+    assert.equal(made.stats().hits.total, 5);
+  },
+);
+
+test('pipelining', limits, async (t) => {
+  const waiting = [];
+  const peer = await web(t, (_request, response) => {
+    if (waiting.push(response) === 1) setImmediate(() => waiting[0].end());
+    else response.end();
+  });
+  const made = client(t, { connections: 1, pipelining: 4 });
+  await Promise.all(Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()));
+  assert.equal(peer.sockets.size, 1);
+});
+
+test('what has failed by chance is tried again', limits, async (t) => {
+  const peer = await turns(t, [503, 502, 200]);
+  const made = client(t, { retries: { backoff: 1, floor: 5 } });
+  const response = await made.request(url(peer));
+  assert.deepEqual([response.status, response.tries], [200, 3]);
+  assert.equal(made.stats().retries, 2);
+});
+
+test('a connection that is refused is tried again', limits, async (t) => {
+  const peer = await web(t, (_request, response) => response.end('here'));
+  const { port } = peer;
+  peer.server.close();
+  await once(peer.server, 'close');
+  const made = client(t, { retries: { backoff: '500ms', floor: 5 } });
+  await assert.rejects(made.request(`http://127.0.0.1:${port}/`), { code: 'ECONNREFUSED' });
+  assert.equal(made.stats().retries, 2);
+});
+
+test(
+  'not tried again: POST, streams, other statuses, what the budget refuses',
+  limits,
+  async (t) => {
+    const peer = await turns(t, [503]);
+    const made = client(t, { retries: { backoff: 1, floor: 0, share: 0.5 } });
+    const statusOf = async (options) => {
+      const response = await made.request(url(peer), options);
+      await response.dump();
+      return [response.status, response.tries];
+    };
+    assert.deepEqual(await statusOf({ method: 'POST', body: 'a' }), [503, 1]);
+    assert.deepEqual(await statusOf({ method: 'PUT', body: Readable.from(['a']) }), [503, 1]);
+    assert.equal(made.stats().retries, 0);
+    // Two calls have earned one try, this one half of a further one.
+    assert.deepEqual(await statusOf({ method: 'GET' }), [503, 2]);
+    assert.deepEqual([made.stats().retries, made.stats().retriesRefused], [1, 1]);
+    const missing = await turns(t, [500]);
+    assert.equal((await made.request(url(missing))).tries, 1);
+  },
+);
+
+test('Retry-After is respected, and never beyond the total', limits, async (t) => {
+  const made = client(t, { limits: { total: '2s' }, retries: { backoff: 1, floor: 5 } });
+  const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
+  assert.equal((await made.request(url(soon))).status, 200);
+  assert.ok(soon.times[1] - soon.times[0] >= 990);
+  const late = await turns(t, [503, 200], { 'Retry-After': '3' });
+  const response = await made.request(url(late));
+  assert.deepEqual([response.status, response.tries], [503, 1]);
+});
+
+test('an answer that is not read is nobody else’s fault', limits, async (t) => {
+  const peer = await web(t, (_request, response) => response.end('small'));
+  const made = client(t, { limits: { total: 100 } });
+  const response = await made.request(url(peer));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
+  assert.equal(await response.text(), 'small');
+});
+
+test('close waits for the calls in flight, destroy does not', limits, async (t) => {
+  const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 200));
+  const made = createClient();
+  const answered = made.request(url(peer)).then((response) => response.text());
+  await once(peer.server, 'request');
+  await made.close();
+  assert.equal(await answered, 'late');
+  await assert.rejects(made.request(url(peer)), { code: /UND_ERR_(CLOSED|DESTROYED)/ });
+  const other = createClient();
+  const failing = assert.rejects(other.request(url(peer)), { message: 'enough' });
+  await once(peer.server, 'request');
+  await other.destroy(new Error('enough'));
+  await failing;
+});
+
+test('mistakes', limits, async (t) => {
+  const usage = (message) => ({ code: 'ERR_MILLRACE_USAGE', message });
+  const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
+  wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
+  wrong({ origin: 'ftp://a' }, "origin: 'ftp://a' given; accepted: a URL with http:// or https://");
+  wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
+  wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
+  wrong({ limits: { tls: 1 } }, /^unknown option 'tls'/);
+  wrong({ retries: { share: -1 } }, 'share: -1 given; accepted: a number, 0 or more');
+  const made = client(t, { origin: 'http://a.test' });
+  await assert.rejects(
+    made.request('http://b.test/'),
+    usage("url: 'http://b.test/' given; accepted: what is at http://a.test, the client's origin"),
+  );
+  await assert.rejects(made.request('/', { metod: 'GET' }), usage(/^unknown option 'metod'/));
+});
