@@ -21,6 +21,7 @@ import {
   type Outgoing,
 } from './internals.js';
 import { collected } from './output.js';
+import { unpipeFinished } from './pipe.js';
 import type { NativeServer } from './server.js';
 import type { ServerSocket } from './socket.js';
 
@@ -216,6 +217,7 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
     finished.publish({ request, response, socket, server: home.server });
   }
   if (home.deadlines.size > 0) home.deadlines.delete(response);
+  unpipeFinished(request, response);
   const { incoming } = socket;
   const at = incoming.indexOf(request);
   if (at === 0) incoming.shift();

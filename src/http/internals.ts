@@ -45,6 +45,8 @@ export interface IncomingInternals {
     closeEmitted: boolean;
     destroyed: boolean;
     length: number;
+    /** Where it goes, see `pipe`. */
+    pipes: unknown[];
   };
   upgrade: boolean;
   joinDuplicateHeaders: boolean;

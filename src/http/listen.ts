@@ -9,6 +9,7 @@ import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { isOff } from './off.js';
+import { installPipe } from './pipe.js';
 import { startReactor } from './reactor.js';
 import { reference } from './reference.js';
 import { installResponse } from './response.js';
@@ -213,6 +214,7 @@ export function install(prototype: object): void {
   installCacheDuration();
   installHead();
   installResponse();
+  installPipe();
   installStoreHeader();
   const { _listen2, _emitCloseIfDrained, closeAllConnections, closeIdleConnections } = target;
   target._listen2 = function (...args) {
