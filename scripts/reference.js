@@ -17,6 +17,10 @@ import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { USAGE } from '../dist/cli/help.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { LAB_FLAGS } from '../dist/cli/lab-flags.js';
+// biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { NUMBERS_FLAGS } from '../dist/cli/numbers.js';
+// biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
 import { DEADLINES } from '../dist/deadlines/limits.js';
 import { CACHE_SETTINGS } from '../dist/http/cache.js';
@@ -56,6 +60,8 @@ export function referencePage() {
     ...groups,
     ['millrace capacity', CAPACITY_OWN_FLAGS],
     ['millrace testserver', TEST_SERVER_FLAGS],
+    ['millrace lab', LAB_FLAGS],
+    ['millrace numbers', NUMBERS_FLAGS],
     ['millrace cache', CACHE_FLAGS],
   ].map(([title, flags]) => `## ${title}\n\n${flags.map(entry).join('\n\n')}`);
   return `${[HEAD, ...sections].join('\n')}\n`

@@ -31,6 +31,20 @@ export type {
   Stage as PopulationStage,
   Status,
 } from './explain/result.js';
+export { type LabRun, lab } from './lab/lab.js';
+export type { LabOptions } from './lab/options.js';
+export type {
+  Claim,
+  LabCause,
+  LabFigure,
+  LabMachine,
+  LabProgress,
+  LabResult,
+  LabTable,
+  StudyName,
+  StudyResult,
+} from './lab/result.js';
+export { labStudies, type StudySummary } from './lab/summary.js';
 export { type LoadRun, load } from './load/load.js';
 export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
 export type {

@@ -6,12 +6,22 @@ import { EXIT_CODES } from './exit.js';
 import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
 import { dashed, type Flag, namesOf, signature } from './flag.js';
 import { LOAD_FLAGS } from './flags.js';
+import { LAB_FLAGS } from './lab-flags.js';
+import { NUMBERS_FLAGS } from './numbers.js';
 import { TEST_SERVER_FLAGS } from './testserver.js';
 
 const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
 const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
+const LAB_USAGE = form(
+  'millrace lab [STUDY...] [flags]',
+  'studies of HTTP in Node.js, repeated here',
+);
+const NUMBERS_USAGE = form(
+  '... | millrace numbers',
+  'count, least, most, mean and last of numbers',
+);
 const CACHE_USAGE = form('millrace cache [PID] [flags]', 'output caches of running processes');
 
 /** The forms of the command line, a line each; for help and reference page. */
@@ -21,6 +31,8 @@ export const USAGE = [
   EXPLAIN_USAGE,
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
+  LAB_USAGE,
+  NUMBERS_USAGE,
   CACHE_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
@@ -72,6 +84,18 @@ export function testServerHelpText(): string {
   return [usage([TEST_SERVER_USAGE]), ...TEST_SERVER_FLAGS.map(row)].join('\n');
 }
 
+/** What `millrace lab --help` prints. */
+export function labHelpText(): string {
+  return [usage([LAB_USAGE]), ...LAB_FLAGS.map(row), '', 'millrace lab lists the studies.'].join(
+    '\n',
+  );
+}
+
+/** What `millrace numbers --help` prints. */
+export function numbersHelpText(): string {
+  return [usage([NUMBERS_USAGE]), ...NUMBERS_FLAGS.map(row)].join('\n');
+}
+
 /** What `millrace cache --help` prints. */
 export function cacheHelpText(): string {
   return [usage([CACHE_USAGE]), ...CACHE_FLAGS.map(row)].join('\n');
@@ -80,7 +104,13 @@ export function cacheHelpText(): string {
 /** All about the flag of that name, with or without dashes. */
 export function flagHelp(given: string): string {
   const own: Flag<never>[] = [...OWN_FLAGS, ...CAPACITY_OWN_FLAGS];
-  const flags: Flag<never>[] = [...LOAD_FLAGS, ...own, ...TEST_SERVER_FLAGS, ...CACHE_FLAGS];
+  const flags: Flag<never>[] = [
+    ...LOAD_FLAGS,
+    ...own,
+    ...TEST_SERVER_FLAGS,
+    ...LAB_FLAGS,
+    ...CACHE_FLAGS,
+  ];
   const name = given.replace(/^--?/, '');
   const found = flags.filter((flag) => namesOf(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');

@@ -24,6 +24,8 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'explain') return (await import('./explain.js')).explainCommand(rest);
   if (first === 'capacity') return (await import('./capacity.js')).capacityCommand(rest);
   if (first === 'cache') return (await import('./cache.js')).cacheCommand(rest);
+  if (first === 'lab') return (await import('./lab.js')).labCommand(rest);
+  if (first === 'numbers') return (await import('./numbers.js')).numbersCommand(rest);
   const { loadCommand } = await import('./load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
@@ -34,7 +36,7 @@ function asksFor(flags: string[], args: string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
 }
 
-const TOPICS = ['testserver', 'explain', 'capacity', 'cache'];
+const TOPICS = ['testserver', 'explain', 'capacity', 'lab', 'numbers', 'cache'];
 
 async function help(topic: string | undefined): Promise<number> {
   const help = await import('./help.js');
@@ -42,6 +44,8 @@ async function help(topic: string | undefined): Promise<number> {
   else if (topic === 'testserver') console.log(help.testServerHelpText());
   else if (topic === 'explain') console.log(help.explainHelpText());
   else if (topic === 'capacity') console.log(help.capacityHelpText());
+  else if (topic === 'lab') console.log(help.labHelpText());
+  else if (topic === 'numbers') console.log(help.numbersHelpText());
   else if (topic === 'cache') console.log(help.cacheHelpText());
   else console.log(help.flagHelp(topic));
   return EXIT.ok;

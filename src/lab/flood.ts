@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/** What became of a flood. */
+export interface Flooded {
+  /** Responses that came, in the order of their requests. */
+  answered: number;
+  /** Why it ended before all were answered; `null` if they were. */
+  fault: string | null;
+  durationMs: number;
+}
+
+const REQUESTS_PER_WRITE = 500;
+const END_OF_HEAD = '\r\n\r\n';
+
+/**
+ * One connection that writes numbered requests (`GET /0`, `GET /1`, ...) without waiting for answers, whose bodies are
+ * to hold the number, and checks that they come in order. It ends when all are answered, at a fault, or after `limitMs`.
+ */
+export async function flood(
+  port: number,
+  requests: number,
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+): Promise<Flooded> {
+  const begun = performance.now();
+  const answers = new Answers();
+  const socket = connect(port, '127.0.0.1');
+  const ended = new Promise<string | null>((resolve) => {
+    const timer = setTimeout(() => resolve(`not through in ${limitMs / 1000} s`), limitMs);
+    const end = (fault: string | null) => {
+      clearTimeout(timer);
+      resolve(fault);
+    };
+    socket.on('data', (bytes) => {
+      answers.push(bytes.toString('latin1'));
+      if (answers.fault) end(answers.fault);
+      else if (answers.count === requests) end(null);
+    });
+    socket.on('error', (error) => end(error.message));
+    socket.on('close', () => end('the server closed the connection'));
+    signal.addEventListener('abort', () => end('ended'), { once: true });
+  });
+  write(socket, requests).catch(() => {});
+  const fault = await ended;
+  socket.destroy();
+  signal.throwIfAborted();
+  return { answered: answers.count, fault, durationMs: performance.now() - begun };
+}
+
+async function write(socket: ReturnType<typeof connect>, requests: number): Promise<void> {
+  for (let first = 0; first < requests; first += REQUESTS_PER_WRITE) {
+    let text = '';
+    for (let number = first; number < Math.min(requests, first + REQUESTS_PER_WRITE); number += 1) {
+      text += `GET /${number} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    }
+    if (!socket.write(text)) await once(socket, 'drain');
+  }
+}
+
+/** Responses with `Content-Length` or in one chunk, whose body is the number of the request in a line. */
+class Answers {
+  count = 0;
+  fault: string | null = null;
+  #rest = '';
+
+  push(text: string): void {
+    this.#rest += text;
+    let from = 0;
+    for (;;) {
+      const head = this.#rest.indexOf(END_OF_HEAD, from);
+      const end = head < 0 ? -1 : this.#rest.indexOf('\n', head + END_OF_HEAD.length);
+      if (end < 0) break;
+      const body = this.#rest.slice(head + END_OF_HEAD.length, end);
+      if (body !== String(this.count)) {
+        this.fault = `answer ${this.count} is '${body.slice(0, 40)}'`;
+        return;
+      }
+      this.count += 1;
+      from = end + 1;
+    }
+    this.#rest = this.#rest.slice(from);
+  }
+}

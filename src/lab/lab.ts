@@ -1,0 +1,29 @@
+import { Newest } from '../load/newest.js';
+import type { LabOptions } from './options.js';
+import type { LabProgress, LabResult } from './result.js';
+
+/** A run: the promise of its result, and what it does while it goes on. Iterating ends with the run. */
+export interface LabRun extends Promise<LabResult>, AsyncIterable<LabProgress> {}
+
+/**
+ * Repeats studies of HTTP in Node.js on this machine: their servers, their loads, and what is known of them now.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE`: there is no such study.
+ * @example
+ * const { studies } = await lab({ study: 'pipe-vs-buffer', quick: true });
+ * console.log(studies[0].claims);
+ */
+export function lab(options: LabOptions): LabRun {
+  const progress = new Newest<LabProgress>();
+  const result = runLab(options, (step) => progress.push(step)).finally(() => progress.end());
+  return progress.follow(result);
+}
+
+async function runLab(
+  options: LabOptions,
+  tell: (progress: LabProgress) => void,
+): Promise<LabResult> {
+  // Most who load repeat no studies.
+  const { run } = await import('./run.js');
+  return run(options, tell);
+}

@@ -1,0 +1,110 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { startCommand } from '../../process/command.js';
+import { freePort } from '../../process/free-port.js';
+import { processTree } from '../../process/tree.js';
+import { startTestServer } from '../../testserver/start.js';
+import { moveTo, onCores } from './pinning.js';
+
+/** A server that counts what it is asked. */
+export interface CountingServer {
+  url: string;
+  /** All its processes. */
+  pids: number[];
+  /** Requests so far. */
+  requests(): Promise<number>;
+  /** Connections so far, if it counts them. */
+  connections?(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const START_MS = 10_000;
+
+/** Millrace's own test server: plain `node:http`. */
+export async function startOwnServer(
+  processes: number,
+  cores: string | null,
+): Promise<CountingServer> {
+  const server = await startTestServer({ processes });
+  const pids = [...new Set([server.pid, ...server.pids])];
+  await moveTo(cores, pids);
+  return {
+    url: server.url,
+    pids,
+    requests: () => server.requests(),
+    close: () => server.close(),
+  };
+}
+
+/** nginx with so many workers. */
+export async function startNginx(
+  program: string,
+  workers: number,
+  cores: string | null,
+  signal: AbortSignal,
+): Promise<CountingServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
+  try {
+    const [port, statusPort] = [await freePort(), await freePort()];
+    const config = join(folder, 'nginx.conf');
+    await writeFile(config, nginxConfig(folder, workers, port, statusPort));
+    const command = onCores(cores, [program, '-p', folder, '-e', 'stderr', '-c', config]);
+    const nginx = await startCommand(command, { port, timeoutMs: START_MS, signal });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    let asked = 0;
+    const ask = async () => {
+      const status = await textAt(statusPort, agent);
+      asked += 1;
+      const [, accepted, , requests] = /(\d+) (\d+) (\d+)/.exec(status) ?? [];
+      return { connections: Number(accepted), requests: Number(requests) - asked };
+    };
+    return {
+      url: `http://127.0.0.1:${port}/`,
+      pids: processTree(nginx.pid),
+      requests: async () => (await ask()).requests,
+      connections: async () => (await ask()).connections,
+      async close() {
+        agent.destroy();
+        await nginx.stop();
+        await removeFolder();
+      },
+    };
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+}
+
+/** Answers like the test server, without logs, and never ends a connection by itself. */
+function nginxConfig(folder: string, workers: number, port: number, statusPort: number): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, name)};`,
+  );
+  return `daemon off;
+worker_processes ${workers};
+pid ${join(folder, 'nginx.pid')};
+error_log stderr crit;
+events { worker_connections 4096; }
+http {
+  ${temporary.join('\n  ')}
+  access_log off;
+  default_type text/plain;
+  keepalive_requests 1000000000;
+  keepalive_timeout 1h;
+  server { listen 127.0.0.1:${port} backlog=4096; location / { return 200 "hello, world\\n"; } }
+  server { listen 127.0.0.1:${statusPort}; location / { stub_status; } }
+}
+`;
+}
+
+function textAt(port: number, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, agent }, (response) => {
+      text(response).then(resolve, reject);
+    }).on('error', reject);
+  });
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signalGroup, stopGroup } from '../../process/process-group.js';
+import { hasProcfs, readText } from '../../process/procfs.js';
+import { type SpawnedCommand, spawnCommand } from '../../process/spawn.js';
+import { parseColumn } from '../../process/tcp-counters.js';
+import { createCpuMeter } from '../../process/thread-cpu.js';
+import { processTree } from '../../process/tree.js';
+import type { CountingServer } from './counting-server.js';
+import type { Reading } from './steady.js';
+
+/** A run of a command that loads a server. */
+export interface PeerRun {
+  /** What it printed. */
+  output: string;
+  /** Why that is no result: it failed, or was ended; `null` if it went well. */
+  fault: string | null;
+  /** Requests that the server counted. */
+  requests: number;
+  /** Connections that were accepted: by this server, or where it does not count them by all of this machine. */
+  connections: { count: number; ofAll: boolean } | null;
+  readings: Reading[];
+}
+
+const EVERY_MS = 50;
+/** The last requests of a tool that ends may still be on their way. */
+const QUIET_MS = 20;
+const WELL = 'ended with exit code 0';
+
+/**
+ * Runs a command to its end, or for `limitMs`, and reads meanwhile what the server counts and both sides use.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
+ */
+export async function runPeer(
+  command: string[],
+  server: CountingServer,
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+): Promise<PeerRun> {
+  signal.throwIfAborted();
+  const [requests, connections] = [await server.requests(), await accepted(server)];
+  const chunks: Buffer[] = [];
+  const spawned = await spawnCommand(command, { onOutput: (chunk) => chunks.push(chunk) });
+  const { pid, ended, lastLine } = spawned;
+  const killOnExit = () => signalGroup(pid, 'SIGKILL');
+  process.on('exit', killOnExit);
+  const stop = () => stopGroup(pid, 0);
+  const guard = guarded(stop, limitMs, signal);
+  try {
+    const readings = await follow(spawned, server);
+    const how = await ended;
+    signal.throwIfAborted();
+    const last = lastLine();
+    const failed = how === WELL ? null : last === '' ? how : `${how}: ${last}`;
+    return {
+      output: Buffer.concat(chunks).toString(),
+      fault: guard.late() ? `not through in ${limitMs / 1000} s, and ended` : failed,
+      requests: (await settled(server)) - requests,
+      connections: connections && {
+        ...connections,
+        count: ((await accepted(server))?.count ?? 0) - connections.count,
+      },
+      readings,
+    };
+  } finally {
+    guard.off();
+    await stop();
+    spawned.closeOutput();
+    process.off('exit', killOnExit);
+  }
+}
+
+/** Ends it after its time, or when nobody wants it any more. */
+function guarded(stop: () => Promise<void>, limitMs: number, signal: AbortSignal) {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    stop();
+  }, limitMs);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  return {
+    late: () => late,
+    off() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    },
+  };
+}
+
+/** Reads until the command has ended. */
+async function follow({ pid, ended }: SpawnedCommand, server: CountingServer): Promise<Reading[]> {
+  const [tool, own] = [cpuClock(), cpuClock()];
+  let over = false;
+  ended.then(() => {
+    over = true;
+  });
+  const readings: Reading[] = [];
+  while (!over) {
+    const requests = await server.requests();
+    const cpu = hasProcfs ? { toolMs: tool(processTree(pid)), serverMs: own(server.pids) } : null;
+    readings.push({ atMs: performance.now(), requests, cpu });
+    await Promise.race([ended, sleep(EVERY_MS)]);
+  }
+  return readings;
+}
+
+/** CPU time that processes have used since the first call, in milliseconds. */
+function cpuClock(): (pids: number[]) => number {
+  const meter = createCpuMeter();
+  let allNs = 0;
+  return (pids) => {
+    for (const { cpuNs } of meter(pids).values()) allNs += cpuNs;
+    return allNs / 1e6;
+  };
+}
+
+/** What the server has counted when nothing more comes. */
+async function settled(server: CountingServer): Promise<number> {
+  for (let before = await server.requests(); ; ) {
+    await sleep(QUIET_MS);
+    const now = await server.requests();
+    if (now === before) return now;
+    before = now;
+  }
+}
+
+async function accepted(server: CountingServer): Promise<PeerRun['connections']> {
+  if (server.connections) return { count: await server.connections(), ofAll: false };
+  const count = parseColumn(readText('/proc/net/snmp') ?? '', 'Tcp', 'PassiveOpens');
+  return count === null ? null : { count, ofAll: true };
+}

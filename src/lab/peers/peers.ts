@@ -1,0 +1,245 @@
+import { countOf, json, number, sum, unsuccessful } from './peer-output.js';
+
+/** A load for any tool: flat out, for some seconds, with one thread. */
+export interface PeerLoad {
+  url: string;
+  connections: number;
+  seconds: number;
+  /** A connection for each request. */
+  close: boolean;
+  /** Where its files are, if it needs some. */
+  folder: string;
+}
+
+/** What a tool says of its run. */
+export interface Told {
+  /** Requests per second. */
+  rate: number;
+  /** Requests that it has completed, whatever came of them. */
+  requests: number;
+  errors: number;
+}
+
+/** A load tester: how it is told what to do, and read. */
+export interface Peer {
+  name: string;
+  /** What it is called on the command line. */
+  program: string;
+  /** What makes it print its version; `null`: nothing does. */
+  version: { args: string[]; pattern: RegExp } | null;
+  /** Its command line; `program` are the words that start it. */
+  command(program: string[], load: PeerLoad): string[];
+  /** Files that it reads, by their names. */
+  files?(load: PeerLoad): Record<string, string>;
+  /** Reads what it printed. Throws if that is no report. */
+  read(output: string): Told;
+}
+
+const VERSION = /(\d+\.\d+(?:\.\d+)?)/;
+
+const wrk: Peer = {
+  name: 'wrk',
+  program: 'wrk',
+  version: { args: ['-v'], pattern: VERSION },
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`],
+    ...(close ? ['-H', 'Connection: close'] : []),
+    url,
+  ],
+  read(output) {
+    const sockets = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(
+      output,
+    );
+    const transport = (sockets ?? []).slice(1).reduce((sum, count) => sum + Number(count), 0);
+    return {
+      rate: number(output, /Requests\/sec:\s+([\d.]+)/),
+      requests: number(output, /(\d+) requests in/),
+      errors: transport + countOf(output, /Non-2xx or 3xx responses: (\d+)/),
+    };
+  },
+};
+
+const ab: Peer = {
+  name: 'ab',
+  program: 'ab',
+  version: { args: ['-V'], pattern: /Version (\d+\.\d+)/ },
+  // -t sets -n to 50 000, so -n has to follow; memory for that many is reserved, not used.
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['-q', '-d', '-S', '-r', '-t', `${seconds}`, '-n', '2000000', '-c', `${connections}`],
+    ...(close ? [] : ['-k']),
+    url,
+  ],
+  read: (output) => ({
+    rate: number(output, /Requests per second:\s+([\d.]+)/),
+    requests: number(output, /Complete requests:\s+(\d+)/),
+    errors:
+      number(output, /Failed requests:\s+(\d+)/) + countOf(output, /Non-2xx responses:\s+(\d+)/),
+  }),
+};
+
+const autocannon: Peer = {
+  name: 'autocannon',
+  program: 'autocannon',
+  version: { args: ['--version'], pattern: /autocannon v(\d+\.\d+\.\d+)/ },
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['--json', '-c', `${connections}`, '-d', `${seconds}`],
+    ...(close ? ['-H', 'Connection: close'] : []),
+    url,
+  ],
+  read(output) {
+    const report: { requests: { average: number; total: number }; errors: number; non2xx: number } =
+      json(output);
+    const { requests, errors, non2xx } = report;
+    return { rate: requests.average, requests: requests.total + errors, errors: errors + non2xx };
+  },
+};
+
+const siege: Peer = {
+  name: 'siege',
+  program: 'siege',
+  version: { args: ['--version'], pattern: /SIEGE (\d+\.\d+\.\d+)/ },
+  // It writes files into the home folder.
+  command: (program, { url, connections, seconds, folder }) => [
+    ...['env', `HOME=${folder}`, ...program, '-R', `${folder}/siegerc`],
+    ...['-q', '-j', '-b', '-c', `${connections}`, '-t', `${seconds}S`, url],
+  ],
+  files: ({ close }) => ({
+    siegerc: `connection = ${close ? 'close' : 'keep-alive'}\nparser = false\nlogging = false\nlimit = 1024\n`,
+  }),
+  read(output) {
+    const report: { transactions: number; transaction_rate: number; failed_transactions: number } =
+      json(output);
+    const { transactions, transaction_rate: rate, failed_transactions: failed } = report;
+    return { rate, requests: transactions + failed, errors: failed };
+  },
+};
+
+const vegeta: Peer = {
+  name: 'vegeta',
+  program: 'vegeta',
+  version: { args: ['-version'], pattern: /Version: v?(\d\S*)/ },
+  command: (program, { url, connections, seconds, close }) => [
+    ...['sh', '-c'],
+    `echo "GET $0" | "$@" attack -rate=0 -max-workers=${connections} -duration=${seconds}s -keepalive=${!close} | "$@" report -type=json`,
+    ...[url, ...program],
+  ],
+  read(output) {
+    const report: { requests: number; rate: number; status_codes: Record<string, number> } =
+      json(output);
+    const { requests, rate, status_codes: statuses } = report;
+    return { rate, requests, errors: unsuccessful(Object.entries(statuses)) };
+  },
+};
+
+const hey: Peer = {
+  name: 'hey',
+  program: 'hey',
+  version: null,
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['-z', `${seconds}s`, '-c', `${connections}`, '-cpus', '1'],
+    ...(close ? ['-disable-keepalive'] : []),
+    url,
+  ],
+  read(output) {
+    const counted = (pattern: RegExp) =>
+      [...output.matchAll(pattern)].map(([, what = '', count]) => [what, Number(count)] as const);
+    const statuses = counted(/^\s+\[(\d{3})\]\t(\d+) responses/gm);
+    const failed = sum(counted(/^\s+()\[(\d+)\]\t(?!\d+ responses)/gm));
+    return {
+      rate: number(output, /Requests\/sec:\s+([\d.]+)/),
+      requests: sum(statuses) + failed,
+      errors: unsuccessful(statuses) + failed,
+    };
+  },
+};
+
+const oha: Peer = {
+  name: 'oha',
+  program: 'oha',
+  version: { args: ['--version'], pattern: VERSION },
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['--no-tui', '--output-format', 'json', '--worker-threads', '1'],
+    ...['-c', `${connections}`, '-z', `${seconds}s`],
+    ...(close ? ['--disable-keepalive'] : []),
+    url,
+  ],
+  read(output) {
+    const report: {
+      summary: { requestsPerSec: number };
+      statusCodeDistribution: Record<string, number>;
+      errorDistribution: Record<string, number>;
+    } = json(output);
+    const statuses = Object.entries(report.statusCodeDistribution);
+    // What it has sent and not waited for is no answer, and no error.
+    const failed = sum(
+      Object.entries(report.errorDistribution).filter(
+        ([what]) => what !== 'aborted due to deadline',
+      ),
+    );
+    return {
+      rate: report.summary.requestsPerSec,
+      requests: sum(statuses) + failed,
+      errors: unsuccessful(statuses) + failed,
+    };
+  },
+};
+
+const millrace: Peer = {
+  name: 'millrace',
+  program: 'millrace',
+  version: { args: ['--version'], pattern: VERSION },
+  command: (program, { url, connections, seconds, close }) => [
+    ...program,
+    ...['--json', '-t', '1', '-c', `${connections}`, '-d', `${seconds}s`],
+    ...(close ? ['--connection', 'close'] : []),
+    url,
+  ],
+  read(output) {
+    const report: {
+      throughput: { mean: number };
+      requests: { ok: number; statusErrors: number; transportErrors: number; timeouts: number };
+    } = json(output);
+    const { ok, statusErrors, transportErrors, timeouts } = report.requests;
+    const errors = statusErrors + transportErrors + timeouts;
+    return { rate: report.throughput.mean, requests: ok + errors, errors };
+  },
+};
+
+/** Every tool that the study knows, in the order of its table. */
+export const PEERS: Peer[] = [
+  loadtest('loadtest'),
+  loadtest('loadtest --tcp', '--tcp'),
+  autocannon,
+  ab,
+  wrk,
+  siege,
+  vegeta,
+  hey,
+  oha,
+  millrace,
+];
+
+function loadtest(name: string, ...more: string[]): Peer {
+  return {
+    name,
+    program: 'loadtest',
+    version: { args: ['--version'], pattern: VERSION },
+    command: (program, { url, connections, seconds, close }) => [
+      ...program,
+      ...['--cores', '1', '-t', `${seconds}`, '-c', `${connections}`],
+      ...(close ? [] : ['-k']),
+      ...more,
+      url,
+    ],
+    read: (output) => ({
+      rate: number(output, /Effective rps:\s+(\d+)/),
+      requests: number(output, /Completed requests:\s+(\d+)/),
+      errors: number(output, /Total errors:\s+(\d+)/),
+    }),
+  };
+}

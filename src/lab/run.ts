@@ -1,0 +1,62 @@
+import { packageVersion } from '../load/version.js';
+import { openBench } from './bench.js';
+import { thisMachine } from './machine.js';
+import type { LabOptions } from './options.js';
+import type { LabProgress, LabResult, StudyResult } from './result.js';
+import { secondsOf, studiesOf } from './studies.js';
+import type { Study } from './study.js';
+
+/** Repeats studies one after the other. */
+export async function run(
+  { study, quick = false, signal = new AbortController().signal }: LabOptions,
+  tell: (progress: LabProgress) => void,
+): Promise<LabResult> {
+  const wanted = studiesOf(study);
+  signal.throwIfAborted();
+  const begun = performance.now();
+  const startedAt = new Date().toISOString();
+  const budgetMs = wanted.reduce((sum, it) => sum + secondsOf(it, quick) * 1000, 0);
+  const studies: StudyResult[] = [];
+  for (const one of wanted) {
+    const onStep = (step: string) =>
+      tell({ study: one.name, step, elapsedMs: performance.now() - begun, budgetMs });
+    try {
+      studies.push(await repeat(one, quick, signal, onStep));
+    } catch (error) {
+      if (error !== signal.reason) throw error;
+      if (studies.length === 0) throw error;
+      break;
+    }
+  }
+  return {
+    schemaVersion: 1,
+    tool: { name: 'millrace', version: packageVersion() },
+    startedAt,
+    durationMs: performance.now() - begun,
+    quick,
+    interrupted: signal.aborted,
+    machine: thisMachine(),
+    studies,
+  };
+}
+
+async function repeat(
+  study: Study,
+  quick: boolean,
+  signal: AbortSignal,
+  onStep: (step: string) => void,
+): Promise<StudyResult> {
+  const begun = performance.now();
+  const startedAt = new Date().toISOString();
+  const { name, title, original, question } = study;
+  const found = await study.repeat(openBench(quick, signal, onStep));
+  return {
+    name,
+    title,
+    original,
+    question,
+    startedAt,
+    durationMs: performance.now() - begun,
+    ...found,
+  };
+}

@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url';
+import { startCommand } from '../process/command.js';
+
+/** A service of `examples/studies/`, and how it is started. */
+export interface ServiceSetting {
+  /** Its file, without folder and ending. */
+  name: string;
+  /** Its settings, by environment variables. */
+  env?: Record<string, string>;
+  /** Runs it on Millrace's own HTTP stack. Default `false`: on Node's. */
+  native?: boolean;
+  /** Receives each line that it prints. */
+  onLine?: (line: string) => void;
+  /** Further modules to load before it, as `millrace/deadlines`. */
+  imports?: string[];
+}
+
+/** A service that runs. */
+export interface Service {
+  setting: ServiceSetting;
+  /** `http://127.0.0.1:PORT` or `https://...`, without a path. */
+  origin: string;
+  port: number;
+  pid: number;
+}
+
+const FOLDER = new URL('../../examples/studies/', import.meta.url);
+const START_MS = 10_000;
+
+/** What `--import` loads for a public name of this package: the file, so that a service need not have it installed. */
+const MODULES: Record<string, string> = {
+  'millrace/register': '../http/register.js',
+  'millrace/deadlines': '../deadlines/index.js',
+};
+
+/** The command that starts a service. */
+export function commandOf(setting: ServiceSetting): string[] {
+  const imports = importsOf(setting).map((name) => [
+    '--import',
+    new URL(MODULES[name] ?? name, import.meta.url).href,
+  ]);
+  return [process.execPath, ...imports.flat(), fileURLToPath(fileOf(setting))];
+}
+
+/** The same as somebody would type it who has the package installed. */
+export function typed(setting: ServiceSetting): string {
+  const env = Object.entries(setting.env ?? {}).map(([name, value]) => `${name}=${value} `);
+  const imports = importsOf(setting).map((name) => `--import ${name} `);
+  return `${env.join('')}node ${imports.join('')}examples/studies/${setting.name}.js`;
+}
+
+/** Starts a service, and ends it when `use` is done with it. */
+export async function withService<T>(
+  setting: ServiceSetting,
+  signal: AbortSignal,
+  use: (service: Service) => Promise<T>,
+): Promise<T> {
+  const server = await startCommand(commandOf(setting), {
+    timeoutMs: START_MS,
+    signal,
+    env: { ...process.env, ...setting.env },
+    ...(setting.onLine && { onOutput: linesTo(setting.onLine) }),
+  });
+  const scheme = setting.env?.TLS === '1' ? 'https' : 'http';
+  try {
+    const { port, pid } = server;
+    return await use({ setting, origin: `${scheme}://127.0.0.1:${port}`, port, pid });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Cuts output into lines. */
+function linesTo(onLine: (line: string) => void): (chunk: Buffer) => void {
+  let rest = '';
+  return (chunk) => {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  };
+}
+
+function importsOf({ native = false, imports = [] }: ServiceSetting): string[] {
+  return [...(native ? ['millrace/register'] : []), ...imports];
+}
+
+function fileOf({ name }: ServiceSetting): URL {
+  return new URL(`${name}.js`, FOLDER);
+}

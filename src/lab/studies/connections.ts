@@ -1,0 +1,189 @@
+import { count, rate, time } from '../../report/units.js';
+import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
+import type { ServiceSetting } from '../service.js';
+import type { Bench, Findings, Study } from '../study.js';
+
+/** More than any of the servers can answer: each connection is always in use, and the schedule runs ahead. */
+const TARGET_RATE = 50_000;
+/** Of the mean of a level, from N / R: what queues at the loop by chance. */
+const NEAR = 0.1;
+const DELAY_MS = 50;
+
+/** What the study reported, and with what: responses per second, and latency from the schedule in seconds. */
+const THEN = [
+  { delayMs: 0, connections: 20, rate: 14_145, latencyMs: 8900 },
+  { delayMs: DELAY_MS, connections: 1, rate: 18.47, latencyMs: 12_500 },
+  { delayMs: DELAY_MS, connections: 20, rate: 366.9, latencyMs: 12_400 },
+  { delayMs: DELAY_MS, connections: 100, rate: 1585, latencyMs: 11_850 },
+  { delayMs: DELAY_MS, connections: 3000, rate: 12_558, latencyMs: 8600 },
+];
+
+/** What a number of connections gave. */
+interface Level {
+  connections: number;
+  throughput: number;
+  latencyMs: number;
+}
+
+export const connections: Study = {
+  name: 'connections',
+  title: 'Connections',
+  original:
+    '2016, Node 4.2, a laptop with two cores; load at a constant rate of 50,000/s for 15 s, on kept connections',
+  question:
+    'Why does this service do only X requests a second, although CPU, memory and network are idle?',
+  seconds: { quick: 45, full: 200 },
+  repeat,
+};
+
+async function repeat(bench: Bench): Promise<Findings> {
+  const table = await measureTable(bench);
+  const levels = await measureLevels(bench);
+  const cause = await bench.explain(delayed(DELAY_MS), { connections: 20 });
+  const [alone] = levels;
+  const singleMs = alone?.latencyMs ?? DELAY_MS;
+  const most = Math.max(...levels.map(({ throughput }) => throughput));
+  const knee = (most * singleMs) / 1000;
+  return {
+    tables: [table],
+    figures: [figureOf(levels, singleMs, most, knee)],
+    causes: [cause],
+    changes: [
+      `It tells the knee: ${count(knee)} connections (${rate(most)} req/s x ${time(singleMs)}). The study took 3,000 for it; by its own figures it was 12,558/s x 51.4 ms = 646. Those beyond only wait: 3,000 of them ${time((3000 * 1000) / most)} each, here.`,
+      'millrace explain says so from 20 connections, with an experiment that anybody can repeat; millrace capacity measures the whole curve.',
+      'Latency is counted from the schedule only where there is one (-R). Of a load that waits for answers it is how long they took.',
+    ],
+    claims: [...claimsOf(levels, singleMs, knee), predictionClaim(cause, most)],
+    setup: bench.setup,
+    missing: [],
+  };
+}
+
+/** The runs of the study: at a rate far beyond what the server can give. */
+async function measureTable(bench: Bench): Promise<LabTable> {
+  const rows = [];
+  for (const { delayMs, connections, ...then } of THEN) {
+    bench.step(`${nameOf(delayMs)}, ${count(connections)} connections, at ${rate(TARGET_RATE)}/s`);
+    const { throughput, latencyMs } = await bench.withService(delayed(delayMs), (service) =>
+      bench.load(service, {
+        connections,
+        rate: TARGET_RATE,
+        duration: bench.quick ? 2000 : 15_000,
+        warmup: bench.quick ? 0 : 1000,
+      }),
+    );
+    rows.push({
+      name: `${nameOf(delayMs)}, ${count(connections)}`,
+      cells: [then.rate, throughput.mean, then.latencyMs, latencyMs.mean],
+    });
+  }
+  return {
+    title: 'At a rate that no server can give',
+    rowsAre: 'answers, connections',
+    columns: [
+      { name: 'req/s', unit: 'rate', from: 'then' },
+      { name: 'req/s', unit: 'rate', from: 'now' },
+      { name: 'latency from the schedule', unit: 'time', from: 'then' },
+      { name: 'latency from the schedule', unit: 'time', from: 'now' },
+    ],
+    rows,
+  };
+}
+
+/** Throughput over connections, each of which always has one request in flight. */
+async function measureLevels(bench: Bench): Promise<Level[]> {
+  const wanted = bench.quick
+    ? [1, 20, 100, 400, 3000]
+    : [1, 5, 20, 50, 100, 200, 400, 700, 1000, 1500, 3000];
+  const settle = bench.quick ? 400 : 1500;
+  const duration = bench.quick ? 1200 : 4000;
+  return bench.withService(delayed(DELAY_MS), async (service) => {
+    // Its code is compiled by the first thousands of requests.
+    bench.step('warming up');
+    await bench.load(service, { connections: 100, duration: settle * 2 });
+    const levels: Level[] = [];
+    for (const connections of wanted) {
+      bench.step(`${count(connections)} connections`);
+      const load = { connections, warmup: settle, duration };
+      const { throughput, meanInFlight } = await bench.load(service, load);
+      // By Little's law: also of the requests that were in flight at the end.
+      const latencyMs = (meanInFlight * 1000) / throughput.mean;
+      levels.push({ connections, throughput: throughput.mean, latencyMs });
+    }
+    return levels;
+  });
+}
+
+function figureOf(levels: Level[], singleMs: number, most: number, knee: number): LabFigure {
+  const last = levels.at(-1)?.connections ?? 1;
+  return {
+    kind: 'lines',
+    title: 'Throughput over connections',
+    caption: `Each answer takes ${DELAY_MS} ms. Dashed: N / ${time(singleMs)}, and ${rate(most)} req/s, the most that was seen. They meet at the knee.`,
+    x: { name: 'connections', unit: 'count', scale: 'log' },
+    y: { name: 'responses per second', unit: 'rate', scale: 'log' },
+    series: [
+      {
+        name: 'measured',
+        style: 'dots',
+        points: levels.map(({ connections, throughput }) => [connections, throughput]),
+      },
+      {
+        name: 'each connection by itself',
+        style: 'bound',
+        points: [
+          [1, 1000 / singleMs],
+          [knee, most],
+        ],
+      },
+      {
+        name: 'the most',
+        style: 'bound',
+        points: [
+          [knee, most],
+          [last, most],
+        ],
+      },
+    ],
+    marks: [{ x: knee, label: `knee ${count(knee)}` }],
+  };
+}
+
+function claimsOf(levels: Level[], singleMs: number, knee: number): Claim[] {
+  const below = levels.filter(({ connections }) => connections <= knee / 2);
+  const errors = below.map(({ connections, throughput }) =>
+    Math.abs(throughput / ((connections * 1000) / singleMs) - 1),
+  );
+  const worst = Math.max(...errors);
+  const beyond = levels.filter(({ connections }) => connections >= 1.5 * knee);
+  const last = levels.at(-1);
+  const longer = (last?.latencyMs ?? 0) / singleMs;
+  return [
+    {
+      text: `up to half of the knee throughput is N / R: within ${(worst * 100).toFixed(1)} % (${below.length} levels, at most ${NEAR * 100} %)`,
+      held: below.length > 1 ? worst <= NEAR : null,
+    },
+    {
+      text: `beyond the knee more connections wait longer and get no more: ${count(last?.connections ?? 0)} of them wait ${longer.toFixed(1)} x as long as one alone`,
+      held: beyond.length > 0 ? longer > 1.3 : null,
+    },
+  ];
+}
+
+/** What `explain` predicted from 20 connections, against what was measured of many. */
+function predictionClaim({ remedy }: LabCause, most: number): Claim {
+  const range = remedy?.predictedThroughput;
+  if (!range) return { text: 'explain predicts what more connections give', held: null };
+  return {
+    text: `from 20 connections explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with more of them; the most that was measured is ${rate(most)}`,
+    held: most >= range.low * 0.8 && most <= range.high * 1.2,
+  };
+}
+
+function delayed(delayMs: number): ServiceSetting {
+  return { name: 'delay', env: { DELAY_MS: String(delayMs) } };
+}
+
+function nameOf(delayMs: number): string {
+  return delayMs === 0 ? 'at once' : `after ${delayMs} ms`;
+}

@@ -1,0 +1,112 @@
+import type { LabFigure, LabTable } from '../result.js';
+import { type Cell, cellOf, nameOf, type Run, type Scenario } from './engines-run.js';
+
+/** The tools in the order of the study, and those that are new. */
+const ROWS = [
+  'loadtest',
+  'bare sockets',
+  'loadtest --tcp',
+  'autocannon',
+  'ab',
+  'wrk',
+  'siege',
+  'vegeta',
+  'hey',
+  'oha',
+  'millrace',
+];
+
+/** Requests per second as the study gives them, by server; several cores were three. */
+const THEN: Record<string, Record<string, number>> = {
+  'own 1 close': {
+    loadtest: 6000,
+    'bare sockets': 10_000,
+    'loadtest --tcp': 9000,
+    autocannon: 8000,
+    ab: 20_000,
+  },
+  'own 1 keep-alive': {
+    loadtest: 21_000,
+    'bare sockets': 80_000,
+    'loadtest --tcp': 68_000,
+    autocannon: 57_000,
+    wrk: 73_000,
+  },
+  'own n keep-alive': {
+    loadtest: 54_000,
+    'loadtest --tcp': 115_000,
+    autocannon: 107_000,
+    wrk: 118_000,
+  },
+  'nginx 1 keep-alive': {
+    loadtest: 19_000,
+    'loadtest --tcp': 61_000,
+    autocannon: 40_000,
+    wrk: 111_000,
+  },
+  'nginx n keep-alive': {
+    loadtest: 49_000,
+    'loadtest --tcp': 111_000,
+    autocannon: 80_000,
+    wrk: 122_000,
+  },
+};
+
+export function tableOf(scenario: Scenario, runs: Run[]): LabTable {
+  const { server, processes, close } = scenario;
+  const size = processes === 1 ? '1' : 'n';
+  const then = THEN[`${server} ${size} ${close ? 'close' : 'keep-alive'}`] ?? {};
+  const rows = ROWS.flatMap((tool) => {
+    const cell = cellOf(runs, tool, scenario);
+    if (cell === null && then[tool] === undefined) return [];
+    return [{ name: tool, cells: [then[tool] ?? null, ...cellsOf(cell)] }];
+  });
+  return {
+    title: `${nameOf(scenario)}${processes > 1 ? ' now, 3 then' : ''}`,
+    rowsAre: 'load tester',
+    columns: [
+      { name: 'req/s', unit: 'rate', from: 'then' },
+      { name: 'req/s, as it says', unit: 'rate', from: 'now' },
+      { name: 'req/s, as counted', unit: 'rate', from: 'now' },
+      { name: 'errors', unit: 'count', from: 'now' },
+      { name: 'cores: server', unit: 'cores', from: 'now' },
+      { name: 'cores: tool', unit: 'cores', from: 'now' },
+      { name: 'CPU per request', unit: 'time', from: 'now' },
+      { name: 'req/s per core', unit: 'rate', from: 'now' },
+    ],
+    rows,
+  };
+}
+
+function cellsOf(cell: Cell | null): (number | null)[] {
+  if (cell === null) return Array.from({ length: 7 }, () => null);
+  const { toldRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore } = cell;
+  return [toldRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore];
+}
+
+export function figuresOf(scenarios: Scenario[], runs: Run[]): LabFigure[] {
+  const groups = (of: (cell: Cell) => number | null) =>
+    scenarios.map((scenario) => ({
+      name: nameOf(scenario),
+      bars: ROWS.flatMap((tool) => {
+        const cell = cellOf(runs, tool, scenario);
+        return cell ? [{ name: tool, value: of(cell) }] : [];
+      }),
+    }));
+  return [
+    {
+      kind: 'bars',
+      title: 'Throughput',
+      caption: 'Requests per second, as the server counts them.',
+      unit: 'rate',
+      groups: groups(({ countedRate }) => countedRate),
+    },
+    {
+      kind: 'bars',
+      title: 'Requests for each second of the CPU of the tool',
+      caption: 'What a core would give if nothing but the tool were the limit.',
+      unit: 'rate',
+      groups: groups(({ perCore }) => perCore),
+    },
+  ];
+}

@@ -1,0 +1,235 @@
+import { median } from '../../explain/statistics/median.js';
+import { share, time } from '../../report/units.js';
+import type { Claim, LabFigure, LabTable } from '../result.js';
+import type { ServiceSetting } from '../service.js';
+import type { Bench, Findings, Study } from '../study.js';
+
+const MODES = ['pipe', 'buffer', 'chunks', 'readable'] as const;
+type Mode = (typeof MODES)[number];
+
+const WORDS: Record<Mode, string> = {
+  pipe: 'req.pipe(res)',
+  buffer: 'collect, then write and end',
+  chunks: 'write each chunk, then end',
+  readable: 'read in steps, then end',
+};
+
+/** Responses per second and milliseconds, as the study gives them. */
+const THEN: Record<Mode, { rate: number; latencyMs: number }> = {
+  pipe: { rate: 2000, latencyMs: 44 },
+  buffer: { rate: 20_000, latencyMs: 4 },
+  chunks: { rate: 2000, latencyMs: 44 },
+  readable: { rate: 20_000, latencyMs: 4 },
+};
+
+/** The servers: Node as it was, Node as it is, Millrace. */
+const SERVERS = [
+  { id: 'delayed', name: 'node:http with Nagle, as then', noDelay: '0', native: false },
+  { id: 'node', name: 'node:http', noDelay: '1', native: false },
+  { id: 'native', name: 'Millrace', noDelay: '1', native: true },
+] as const;
+type Server = (typeof SERVERS)[number];
+
+/** What one way to answer gave on one server: medians of its blocks. */
+interface Echoed {
+  server: Server['id'];
+  mode: Mode;
+  rate: number;
+  latencyMs: number;
+  /** Between the first and the last byte of a response; `null` if it comes at once. */
+  gapMs: number | null;
+  writes: number | null;
+  bytesEach: number | null;
+  /** Share of the responses that do not come in one piece. */
+  inParts: number;
+}
+
+const LOAD = { connections: 100, method: 'POST', body: '0123456789' };
+/** Of 1: that the way to answer makes no difference. */
+const SAME = 0.05;
+
+export const pipeVsBuffer: Study = {
+  name: 'pipe-vs-buffer',
+  title: 'Pipe against buffer',
+  original: '2017, Node 6 and 8, a POST of 10 bytes on 100 connections to four echo servers',
+  question: 'Why is req.pipe(res) ten times slower than collecting the body first?',
+  seconds: { quick: 55, full: 190 },
+  repeat,
+};
+
+async function repeat(bench: Bench): Promise<Findings> {
+  const echoed: Echoed[] = [];
+  for (const server of SERVERS) echoed.push(...(await echoAll(bench, server)));
+  const cause = await bench.explain(settingOf(SERVERS[0], 'pipe'), LOAD);
+  const of = (server: Server['id'], mode: Mode) =>
+    echoed.find((one) => one.server === server && one.mode === mode);
+  return {
+    tables: SERVERS.map((server) => tableOf(server, echoed)),
+    figures: figuresOf(echoed),
+    causes: [cause],
+    changes: [
+      'No write blocks: the second part of the response waits in the kernel (Nagle) for the acknowledgement of the first, which the other side delays by 40 ms. An acknowledgement that comes early takes the time away, and nothing else does.',
+      'Node sets noDelay since version 18: no 40 ms any more. What is left of the difference is two system calls and two segments for each response instead of one, and what req.pipe costs by itself.',
+      'On the native stack all that is written within a turn of the loop leaves in one system call, whatever it was written with.',
+    ],
+    claims: claimsOf(of),
+    setup: bench.setup,
+    missing: echoed.every(({ writes }) => writes === null)
+      ? ['system calls: there is no /proc here']
+      : ['system calls of Millrace: the system counts no sendmsg, which its stack sends with'],
+  };
+}
+
+/** All ways to answer on one server, forwards and backwards, so that what drifts falls on all alike. */
+async function echoAll(bench: Bench, server: Server): Promise<Echoed[]> {
+  const blocks = new Map<Mode, Omit<Echoed, 'server' | 'mode'>[]>();
+  const order = bench.quick
+    ? [...MODES]
+    : [...MODES, ...MODES.toReversed(), ...MODES, ...MODES.toReversed()];
+  // What is compared closely is measured more often.
+  if (bench.quick && server.native) order.push('buffer', 'pipe', 'pipe', 'buffer');
+  for (const mode of order) {
+    bench.step(`${server.name}: ${WORDS[mode]}`);
+    const block = await echo(bench, settingOf(server, mode));
+    blocks.set(mode, [...(blocks.get(mode) ?? []), block]);
+  }
+  return MODES.map((mode) => {
+    const all = blocks.get(mode) ?? [];
+    const middle = (of: (block: (typeof all)[number]) => number | null) => {
+      const values = all.flatMap((block) => of(block) ?? []);
+      return values.length > 0 ? median(values) : null;
+    };
+    return {
+      server: server.id,
+      mode,
+      rate: middle((block) => block.rate) ?? 0,
+      latencyMs: middle((block) => block.latencyMs) ?? 0,
+      gapMs: middle((block) => block.gapMs),
+      writes: middle((block) => block.writes),
+      bytesEach: middle((block) => block.bytesEach),
+      inParts: middle((block) => block.inParts) ?? 0,
+    };
+  });
+}
+
+function echo(bench: Bench, setting: ServiceSetting): Promise<Omit<Echoed, 'server' | 'mode'>> {
+  return bench.withService(setting, async (service) => {
+    const { rate, latencyMs, gapMs, writes, requests } = await bench.load(service, {
+      ...LOAD,
+      warmup: bench.quick ? 500 : 1500,
+      duration: bench.quick ? 900 : 3000,
+    });
+    const inParts = gapMs.count / Math.max(1, requests.ok);
+    return {
+      rate,
+      latencyMs: latencyMs.p50 ?? 0,
+      gapMs: inParts > 0.5 ? gapMs.p50 : null,
+      inParts,
+      writes: writes?.perResponse ?? null,
+      bytesEach: writes?.bytesEach ?? null,
+    };
+  });
+}
+
+function settingOf({ noDelay, native }: Server, mode: Mode): ServiceSetting {
+  return { name: 'echo', env: { MODE: mode, NO_DELAY: noDelay }, native };
+}
+
+function tableOf({ id, name }: Server, echoed: Echoed[]): LabTable {
+  const reported = id === 'delayed';
+  return {
+    title: name,
+    rowsAre: 'way to answer',
+    columns: [
+      ...(reported
+        ? ([
+            { name: 'req/s', unit: 'rate', from: 'then' },
+            { name: 'latency', unit: 'time', from: 'then' },
+          ] as const)
+        : []),
+      { name: 'req/s', unit: 'rate', from: 'now' },
+      { name: 'latency, median', unit: 'time', from: 'now' },
+      { name: 'first to last byte', unit: 'time', from: 'now' },
+      { name: 'in parts', unit: 'share', from: 'now' },
+      { name: 'writes per response', unit: 'decimal', from: 'now' },
+      { name: 'bytes per write', unit: 'count', from: 'now' },
+    ],
+    rows: echoed
+      .filter(({ server }) => server === id)
+      .map(({ mode, rate, latencyMs, gapMs, inParts, writes, bytesEach }) => ({
+        name: WORDS[mode],
+        cells: [
+          ...(reported ? [THEN[mode].rate, THEN[mode].latencyMs] : []),
+          rate,
+          latencyMs,
+          gapMs,
+          inParts,
+          writes,
+          bytesEach,
+        ],
+      })),
+  };
+}
+
+function figuresOf(echoed: Echoed[]): LabFigure[] {
+  const bars = (of: (one: Echoed) => number | null) =>
+    SERVERS.map(({ id, name }) => ({
+      name,
+      bars: echoed
+        .filter(({ server }) => server === id)
+        .map((one) => ({ name: WORDS[one.mode], value: of(one) })),
+    }));
+  return [
+    {
+      kind: 'bars',
+      title: 'Throughput of the four echo servers',
+      caption: 'Responses per second, 100 connections, 10 bytes.',
+      unit: 'rate',
+      groups: bars(({ rate }) => rate),
+    },
+    {
+      kind: 'bars',
+      title: 'System calls that write, per response',
+      caption: 'Of the first thread, which runs the loop.',
+      unit: 'decimal',
+      groups: bars(({ writes }) => writes),
+    },
+  ];
+}
+
+function claimsOf(of: (server: Server['id'], mode: Mode) => Echoed | undefined): Claim[] {
+  const ratio = (server: Server['id'], a: Mode, b: Mode) => {
+    const [first, second] = [of(server, a), of(server, b)];
+    return first && second && second.rate > 0 ? first.rate / second.rate : null;
+  };
+  const then = of('delayed', 'pipe');
+  const bufferThen = of('delayed', 'readable');
+  const held = (value: number | null, test: (value: number) => boolean) =>
+    value === null ? null : test(value);
+  const inNode = ratio('node', 'pipe', 'readable');
+  const native = ratio('native', 'pipe', 'readable');
+  const inParts = of('native', 'pipe')?.inParts ?? null;
+  const twice = of('node', 'pipe')?.writes ?? null;
+  return [
+    {
+      text: `with Nagle pipe waits for a timer of TCP: ${time(then?.latencyMs ?? null)} against ${time(bufferThen?.latencyMs ?? null)}`,
+      held: then && bufferThen ? then.latencyMs > 35 && bufferThen.latencyMs < 20 : null,
+    },
+    {
+      text: `without it pipe writes twice for each response: ${twice === null ? '?' : twice.toFixed(2)} system calls, and gives ${shown(inNode)} of buffer on node:http`,
+      held: held(twice, (value) => value > 1.8),
+    },
+    {
+      text: `on Millrace pipe is within ${SAME * 100} % of buffer: ${shown(native)}`,
+      held: held(native, (value) => value >= 1 - SAME),
+    },
+    {
+      text: `on Millrace a piped response comes in one piece: ${inParts === null ? '?' : share(inParts)} come in parts`,
+      held: held(inParts, (value) => value < 0.02),
+    },
+  ];
+}
+
+function shown(ratio: number | null): string {
+  return ratio === null ? '?' : `${ratio.toFixed(2)} x`;
+}

@@ -1,0 +1,221 @@
+import { availableParallelism } from 'node:os';
+import type { LoadOptions } from '../../load/options.js';
+import { count, rate, time } from '../../report/units.js';
+import type { Claim, LabFigure, LabTable } from '../result.js';
+import type { ServiceSetting } from '../service.js';
+import type { Bench, Findings, Study } from '../study.js';
+
+/** How a request comes: on a connection that stays, on one of its own, and so with TLS. */
+const MODES = [
+  { id: 'keep-alive', load: {}, tls: false },
+  { id: 'close', load: { connection: 'close' }, tls: false },
+  { id: 'TLS keep-alive', load: { tls: 'keep-alive' }, tls: true },
+  { id: 'TLS reconnect', load: { tls: 'resume' }, tls: true },
+  { id: 'TLS full', load: { tls: 'full' }, tls: true },
+] as const satisfies { id: string; load: LoadOptions; tls: boolean }[];
+type Mode = (typeof MODES)[number];
+
+const STACKS = [
+  { id: 'built-in', native: false, cached: false },
+  { id: 'native', native: true, cached: false },
+  { id: 'native, 1 s output cache', native: true, cached: true },
+] as const;
+type Stack = (typeof STACKS)[number];
+
+/** Requests per second and the 95th percentile in ms, for one process and for four; `null`: not reported. */
+const THEN: Record<string, ([rate: number, p95Ms: number | null] | null)[]> = {
+  '1 built-in': [
+    [12_461, 17],
+    [3752, null],
+    [5651, 36],
+    [1357, 672],
+    [532, 1440],
+  ],
+  '1 native': [
+    [17_364, 13],
+    [15_686, 25],
+    [14_495, 15],
+    [7382, 101],
+    [747, 1168],
+  ],
+  '1 native, 1 s output cache': [
+    [159_902, 3],
+    [35_624, 18],
+    [109_148, 5],
+    [9824, 136],
+    [742, 1040],
+  ],
+  'n built-in': [
+    [34_003, null],
+    [10_225, null],
+    [14_941, null],
+    [1507, null],
+    [1338, null],
+  ],
+  'n native': [
+    [34_760, null],
+    [20_324, null],
+    [27_834, null],
+    [8178, null],
+    [754, null],
+  ],
+};
+
+/** What one stack gave in one mode. */
+interface Cell {
+  stack: Stack['id'];
+  mode: Mode['id'];
+  processes: number;
+  rate: number;
+  p95Ms: number | null;
+}
+
+const CONNECTIONS = 100;
+
+export const stacks: Study = {
+  name: 'stacks',
+  title: 'A native HTTP stack',
+  original:
+    '2012, Node 0.8 on Windows with its own kernel HTTP server, 4 cores, 500 clients, 10 s of warm-up and 30 s',
+  question: 'How much faster is a Node application whose HTTP is not JavaScript?',
+  seconds: { quick: 58, full: 260 },
+  repeat,
+};
+
+async function repeat(bench: Bench): Promise<Findings> {
+  const cores = availableParallelism();
+  const several = bench.quick || cores < 2 ? [] : [Math.min(4, cores)];
+  const cells: Cell[] = [];
+  for (const processes of [1, ...several]) {
+    // One after the other in each mode: what drifts falls on all stacks.
+    for (const mode of MODES) {
+      for (const stack of stacksFor(processes)) {
+        bench.step(`${stack.id}, ${mode.id}, ${processes} of ${cores} cores`);
+        cells.push(await measure(bench, stack, mode, processes));
+      }
+    }
+  }
+  const cause = await bench.explain(settingOf(STACKS[0], MODES[0], 1), {
+    connections: CONNECTIONS,
+  });
+  return {
+    tables: [1, ...several].map((processes) => tableOf(processes, cells)),
+    figures: figuresOf(cells, 1),
+    causes: [cause],
+    changes: [
+      'node --import millrace/register app.js: the same API and the same objects, on a stack that parses, frames and encrypts in native code. No line of the application changes.',
+      'MILLRACE_CACHE_DURATION=1 keeps what may be kept for a second: hits never enter JavaScript.',
+      'millrace explain says whether HTTP is what an application spends its time with: of one that computes for a millisecond a faster stack takes nothing away.',
+    ],
+    claims: claimsOf(cells),
+    setup: bench.setup,
+    missing: [
+      ...(cores < 4
+        ? [`four processes: there are ${cores} cores, and the load needs one of them`]
+        : []),
+      ...(bench.quick ? ['several processes: without --quick'] : []),
+    ],
+  };
+}
+
+/** Of several processes the study reported no cache. */
+function stacksFor(processes: number): readonly Stack[] {
+  return processes === 1 ? STACKS : STACKS.filter(({ cached }) => !cached);
+}
+
+async function measure(bench: Bench, stack: Stack, mode: Mode, processes: number): Promise<Cell> {
+  const setting = settingOf(stack, mode, processes);
+  const { rate, latencyMs } = await bench.withService(setting, (service) =>
+    bench.load(service, {
+      connections: CONNECTIONS,
+      ...mode.load,
+      ...(mode.tls && { insecure: true }),
+      warmup: bench.quick ? 500 : 2000,
+      duration: bench.quick ? 1000 : 5000,
+    }),
+  );
+  return { stack: stack.id, mode: mode.id, processes, rate, p95Ms: latencyMs.p95 };
+}
+
+function settingOf({ native, cached }: Stack, { tls }: Mode, processes: number): ServiceSetting {
+  const env = {
+    ...(tls && { TLS: '1' }),
+    ...(processes > 1 && { PROCESSES: String(processes) }),
+    ...(cached && { MILLRACE_CACHE_DURATION: '1' }),
+  };
+  return { name: 'hello', env, native };
+}
+
+function tableOf(processes: number, cells: Cell[]): LabTable {
+  const rows = MODES.flatMap((mode, index) =>
+    stacksFor(processes).map(({ id }) => {
+      const then = THEN[`${processes === 1 ? '1' : 'n'} ${id}`]?.[index];
+      const now = cellOf(cells, id, mode.id, processes);
+      return {
+        name: `${mode.id}: ${id}`,
+        cells: [then?.[0] ?? null, now?.rate ?? null, then?.[1] ?? null, now?.p95Ms ?? null],
+      };
+    }),
+  );
+  return {
+    title: processes === 1 ? 'One process' : `${count(processes)} processes now, four then`,
+    rowsAre: 'requests: stack',
+    columns: [
+      { name: 'req/s', unit: 'rate', from: 'then' },
+      { name: 'req/s', unit: 'rate', from: 'now' },
+      { name: 'p95', unit: 'time', from: 'then' },
+      { name: 'p95', unit: 'time', from: 'now' },
+    ],
+    rows,
+  };
+}
+
+function figuresOf(cells: Cell[], processes: number): LabFigure[] {
+  const groups = (of: (cell: Cell) => number | null) =>
+    MODES.map((mode) => ({
+      name: mode.id,
+      bars: cells
+        .filter((cell) => cell.mode === mode.id && cell.processes === processes)
+        .map((cell) => ({ name: cell.stack, value: of(cell) })),
+    }));
+  return [
+    {
+      kind: 'bars',
+      title: 'Throughput',
+      caption: `Responses per second of one process, ${CONNECTIONS} connections.`,
+      unit: 'rate',
+      groups: groups(({ rate }) => rate),
+    },
+    {
+      kind: 'bars',
+      title: 'Latency',
+      caption: 'The 95th percentile of the last byte, flat out: with the throughput above.',
+      unit: 'time',
+      groups: groups(({ p95Ms }) => p95Ms),
+    },
+  ];
+}
+
+function claimsOf(cells: Cell[]): Claim[] {
+  return MODES.map(({ id }) => {
+    const [node, native] = [cellOf(cells, 'built-in', id, 1), cellOf(cells, 'native', id, 1)];
+    const cached = cellOf(cells, 'native, 1 s output cache', id, 1);
+    if (!node || !native) return { text: `${id}: native is faster`, held: null };
+    const gain = (cell: Cell) => `${(cell.rate / node.rate).toFixed(2)} x`;
+    return {
+      text: `${id}: native is faster than built-in: ${gain(native)} (${rate(native.rate)} against ${rate(node.rate)} req/s, p95 ${time(native.p95Ms)} against ${time(node.p95Ms)})${cached ? `, from the cache ${gain(cached)}` : ''}`,
+      held: native.rate > node.rate,
+    };
+  });
+}
+
+function cellOf(
+  cells: Cell[],
+  stack: Stack['id'],
+  mode: Mode['id'],
+  processes: number,
+): Cell | undefined {
+  return cells.find(
+    (cell) => cell.stack === stack && cell.mode === mode && cell.processes === processes,
+  );
+}

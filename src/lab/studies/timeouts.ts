@@ -1,0 +1,338 @@
+import { count, duration, rate, share, time } from '../../report/units.js';
+import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
+import type { ServiceSetting } from '../service.js';
+import type { Bench, Findings, Loaded, Study } from '../study.js';
+
+/** The times of the study, or all of them shorter for a quick run. */
+interface Scale {
+  delayMs: number;
+  slowMs: number;
+  timeoutMs: number;
+  /** Concurrent requests, and requests per second of the open load. */
+  concurrent: number;
+  rate: number;
+  /** Until as many requests wait as ever will, and how long is measured. */
+  settleMs: number;
+  measureMs: number;
+}
+
+const FULL: Scale = {
+  delayMs: 100,
+  slowMs: 10_000,
+  timeoutMs: 3000,
+  concurrent: 1000,
+  rate: 1000,
+  settleMs: 11_000,
+  measureMs: 30_000,
+};
+const QUICK: Scale = {
+  delayMs: 50,
+  slowMs: 1000,
+  timeoutMs: 300,
+  concurrent: 60,
+  rate: 200,
+  settleMs: 1200,
+  measureMs: 3000,
+};
+/** Each tenth answer is slow. */
+const SLOW_EVERY = 10;
+
+/** What the study reported: three minutes each. Latencies in ms, heap in bytes. */
+const CASES = [
+  {
+    open: false,
+    slow: false,
+    limited: false,
+    rate: 1284,
+    available: 1,
+    meanMs: null,
+    p95Ms: null,
+    heap: null,
+  },
+  {
+    open: false,
+    slow: true,
+    limited: false,
+    rate: 854,
+    available: 1,
+    meanMs: null,
+    p95Ms: null,
+    heap: 194e6,
+  },
+  {
+    open: false,
+    slow: true,
+    limited: true,
+    rate: 1125,
+    available: 0.9014,
+    meanMs: null,
+    p95Ms: null,
+    heap: 205e6,
+  },
+  {
+    open: true,
+    slow: true,
+    limited: false,
+    rate: 1000,
+    available: 1,
+    meanMs: 1170,
+    p95Ms: 10_060,
+    heap: 212e6,
+  },
+  {
+    open: true,
+    slow: true,
+    limited: true,
+    rate: 1000,
+    available: 0.9,
+    meanMs: 456,
+    p95Ms: 3050,
+    heap: 149e6,
+  },
+] as const;
+type Case = (typeof CASES)[number];
+
+/** What a case gave. */
+interface Measured {
+  of: Case;
+  /** Responses of any kind per second, and the share of them that was good. */
+  rate: number;
+  available: number;
+  meanMs: number;
+  p95Ms: number | null;
+  /** Requests in flight, mean. */
+  inFlight: number;
+  /** Resident memory of the front, mean; `null` where the system does not tell. */
+  memory: number | null;
+  /** What the formula says of the rate or, of an open load, of the requests in flight. */
+  expected: number;
+}
+
+/** Of the formula. */
+const NEAR = 0.15;
+
+export const timeouts: Study = {
+  name: 'timeouts',
+  title: 'The case for timeouts',
+  original: '2017, Node 7.1, a front that asks a back with a client library, three minutes each',
+  question: 'What does a service lose that waits for another one without a time limit?',
+  seconds: { quick: 50, full: 270 },
+  repeat,
+};
+
+async function repeat(bench: Bench): Promise<Findings> {
+  const scale = bench.quick ? QUICK : FULL;
+  const measured: Measured[] = [];
+  let most = Number.POSITIVE_INFINITY;
+  for (const one of CASES) {
+    const found = await measure(bench, scale, one, most);
+    measured.push(found);
+    // Without slow answers the front gives all it can, or as much as its requests in flight permit.
+    if (!one.slow) most = found.rate;
+  }
+  const cause = await bench.withService(backOf(scale, true), (back) =>
+    bench.explain(frontOf(`${back.origin}/`, scale, false), { connections: scale.concurrent }),
+  );
+  return {
+    tables: [tableOf(measured, scale)],
+    figures: figuresOf(measured),
+    causes: [cause],
+    changes: [
+      `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} answers take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(meanOf(scale, false))} without a limit and ${time(meanOf(scale, true))} with one.`,
+      'At equal concurrency the one with the limit serves more, and memory cannot be compared. At an equal rate the requests in flight are rate x E[R], and memory follows them.',
+      'node --import millrace/deadlines app.js gives every call of a service its limits: connect, TLS, first byte, silence, and a total of 3 s where nothing else is set.',
+    ],
+    claims: claimsOf(measured, cause, bench.quick),
+    setup: bench.setup,
+    missing: [
+      ...(bench.quick
+        ? [
+            `the times of the study: all is shorter here (${duration(scale.delayMs)}, ${duration(scale.slowMs)}, ${duration(scale.timeoutMs)})`,
+          ]
+        : []),
+      'the heap by itself: memory is what the system sees of the process',
+    ],
+  };
+}
+
+/** The mean time of an answer, if each tenth is slow: ms. */
+function meanOf({ delayMs, slowMs, timeoutMs }: Scale, limited: boolean): number {
+  const slow = limited ? Math.min(slowMs, timeoutMs) : slowMs;
+  return delayMs + (slow - delayMs) / SLOW_EVERY;
+}
+
+function measure(bench: Bench, scale: Scale, one: Case, most: number): Promise<Measured> {
+  const load = one.open
+    ? { rate: scale.rate, connections: scale.rate * 2 }
+    : { connections: scale.concurrent };
+  bench.step(nameOf(one, scale));
+  return bench.withService(backOf(scale, one.slow), (back) => {
+    const front = frontOf(`${back.origin}/`, scale, one.limited);
+    return bench.withService(front, async (service) => {
+      const loaded = await bench.load(service, {
+        ...load,
+        // What is not answered in time is the front's affair.
+        timeout: 2 * scale.slowMs,
+        warmup: scale.settleMs,
+        duration: scale.measureMs,
+      });
+      return seenOf(one, scale, loaded, most);
+    });
+  });
+}
+
+function seenOf(one: Case, scale: Scale, loaded: Loaded, most: number): Measured {
+  const { requests, latencyMs, meanInFlight, server } = loaded;
+  const answered = requests.ok + requests.statusErrors;
+  const meanMs = one.slow ? meanOf(scale, one.limited) : scale.delayMs;
+  const samples = server?.series ?? [];
+  const rss = samples.reduce((sum, { rssMb }) => sum + rssMb, 0) / samples.length;
+  return {
+    of: one,
+    rate: loaded.rate,
+    available: answered > 0 ? requests.ok / answered : 0,
+    meanMs: (meanInFlight * 1000) / loaded.rate,
+    p95Ms: latencyMs.p95,
+    inFlight: meanInFlight,
+    memory: samples.length > 0 ? rss * 1e6 : null,
+    expected: one.open
+      ? (scale.rate * meanMs) / 1000
+      : Math.min((scale.concurrent * 1000) / meanMs, most),
+  };
+}
+
+function backOf({ delayMs, slowMs }: Scale, slow: boolean): ServiceSetting {
+  const env = {
+    DELAY_MS: String(delayMs),
+    ...(slow && { SLOW_EVERY: String(SLOW_EVERY), SLOW_MS: String(slowMs) }),
+  };
+  return { name: 'back', env };
+}
+
+function frontOf(back: string, { timeoutMs }: Scale, limited: boolean): ServiceSetting {
+  const env = { BACK: back, ...(limited && { MILLRACE_DEADLINE_TOTAL: `${timeoutMs}ms` }) };
+  return { name: 'front', env, imports: limited ? ['millrace/deadlines'] : [] };
+}
+
+function nameOf({ open, slow, limited }: Case, scale: Scale): string {
+  const load = open ? `${count(scale.rate)}/s` : `${count(scale.concurrent)} concurrent`;
+  if (!slow) return `${load}, no slow answers`;
+  return `${load}, ${limited ? `limit of ${duration(scale.timeoutMs)}` : 'no limit'}`;
+}
+
+function tableOf(measured: Measured[], scale: Scale): LabTable {
+  return {
+    title: `A tenth of the answers takes ${duration(scale.slowMs)}, the others ${duration(scale.delayMs)}${scale === QUICK ? ' (then 10 s and 100 ms, limit 3 s, 1,000 concurrent)' : ''}`,
+    rowsAre: 'load, limit',
+    columns: [
+      { name: 'req/s', unit: 'rate', from: 'then' },
+      { name: 'req/s', unit: 'rate', from: 'now' },
+      { name: 'good', unit: 'share', from: 'then' },
+      { name: 'good', unit: 'share', from: 'now' },
+      { name: 'mean', unit: 'time', from: 'then' },
+      { name: 'mean', unit: 'time', from: 'now' },
+      { name: 'p95', unit: 'time', from: 'now' },
+      { name: 'in flight', unit: 'count', from: 'now' },
+      { name: 'heap', unit: 'bytes', from: 'then' },
+      { name: 'memory', unit: 'bytes', from: 'now' },
+    ],
+    rows: measured.map(({ of: then, ...now }) => ({
+      name: nameOf(then, scale),
+      cells: [
+        then.rate,
+        now.rate,
+        then.available,
+        now.available,
+        then.meanMs,
+        now.meanMs,
+        now.p95Ms,
+        now.inFlight,
+        then.heap,
+        now.memory,
+      ],
+    })),
+  };
+}
+
+/** Throughput, availability, latency and memory at an equal rate, with and without the limit. */
+function figuresOf(measured: Measured[]): LabFigure[] {
+  const open = measured.filter(({ of: { open } }) => open);
+  const closed = measured.filter(({ of: { open, slow } }) => !open && slow);
+  const bars = (
+    title: string,
+    caption: string,
+    unit: 'rate' | 'time' | 'bytes' | 'share',
+    of: (one: Measured) => number | null,
+    shown = open,
+  ): LabFigure => ({
+    kind: 'bars',
+    title,
+    caption,
+    unit,
+    groups: [
+      {
+        name: '',
+        bars: shown.map((one) => ({
+          name: one.of.limited ? 'with the limit' : 'without',
+          value: of(one),
+        })),
+      },
+    ],
+  });
+  return [
+    bars(
+      'Throughput at equal concurrency',
+      'Answers per second, good ones and errors.',
+      'rate',
+      (one) => one.rate,
+      closed,
+    ),
+    bars('Availability at an equal rate', 'Good answers of all.', 'share', (one) => one.available),
+    bars('Latency at an equal rate', 'The mean.', 'time', (one) => one.meanMs),
+    bars('Memory at an equal rate', 'Resident, the mean.', 'bytes', (one) => one.memory),
+  ];
+}
+
+function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[] {
+  const formula = measured
+    .filter(({ of: { slow } }) => slow)
+    .map(({ of: one, rate: given, inFlight, expected }): Claim => {
+      const seen = one.open ? inFlight : given;
+      const what = one.open ? 'in flight' : 'req/s';
+      const limit = one.limited ? 'with the limit' : 'without a limit';
+      return {
+        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)}`,
+        held: Math.abs(seen / expected - 1) <= NEAR,
+      };
+    });
+  const open = (limited: boolean) =>
+    measured.find(({ of: one }) => one.open && one.limited === limited);
+  const [without, limited] = [open(false), open(true)];
+  const available = limited?.available ?? 0;
+  const less = without?.memory && limited?.memory ? 1 - limited.memory / without.memory : null;
+  return [
+    ...formula,
+    {
+      text: `with the limit a tenth fails, and nothing else: ${share(available)} available`,
+      held: Math.abs(available - (1 - 1 / SLOW_EVERY)) < 0.02,
+    },
+    {
+      text: `at an equal rate the limit saves memory: ${less === null ? '?' : share(Math.max(0, less))} of the process`,
+      // A few requests more or less are lost in what the process has anyway.
+      held: less === null || quick ? null : less > 0,
+    },
+    predictionClaim(cause, measured),
+  ];
+}
+
+/** What `explain` says that a limit would give, against what it gave. */
+function predictionClaim({ remedy }: LabCause, measured: Measured[]): Claim {
+  const range = remedy?.predictedThroughput;
+  const given = measured.find(({ of: one }) => !one.open && one.limited);
+  if (!range || !given) return { text: 'explain predicts what a limit gives', held: null };
+  return {
+    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice; ${rate(given.rate)} with that of the study`,
+    // Its limit is another one: three times the usual answer.
+    held: given.rate > 0.4 * range.low,
+  };
+}

@@ -1,0 +1,18 @@
+import type { LabUnit } from '../../lab/result.js';
+import { bytes, cores, count, rate, share, time } from '../units.js';
+
+/** A number of a study as it is printed. */
+export function printed(value: number | null, unit: LabUnit): string {
+  return value === null ? '–' : PRINTED[unit](value);
+}
+
+const PRINTED: Record<LabUnit, (value: number) => string> = {
+  rate,
+  time,
+  bytes,
+  cores,
+  share,
+  count,
+  decimal: (value) => value.toFixed(2),
+  ratio: (value) => `${value.toFixed(2)} x`,
+};

@@ -1,0 +1,130 @@
+import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
+import { STATUS } from '../explain/status.js';
+import { painter } from '../text/paint.js';
+import { paragraph, type Sheet } from '../text/sheet.js';
+import type { TextOptions } from '../text.js';
+import { duration, rate } from '../units.js';
+import { printed } from './numbers.js';
+
+/** Repeated studies as text, without a line break at its end. */
+export function labText(result: LabResult, options: Omit<TextOptions, 'notes'>): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+  const { cpu, cores, memoryGb, node, system } = result.machine;
+  const blocks = [
+    paragraph(sheet, `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`, 2, 'dim'),
+    ...result.studies.flatMap((study) => studyBlocks(study, sheet)),
+    result.interrupted
+      ? [sheet.paint('warning', 'Interrupted: studies that were not complete are left out.')]
+      : [],
+  ];
+  return blocks
+    .filter((block) => block.length > 0)
+    .map((block) => block.join('\n'))
+    .join('\n\n');
+}
+
+function studyBlocks(study: StudyResult, sheet: Sheet): string[][] {
+  const { title, question, original, tables, causes, changes, claims, setup, missing } = study;
+  return [
+    [
+      sheet.paint('strong', title.toUpperCase()),
+      ...indented(sheet, question, 'strong'),
+      ...indented(sheet, `then: ${original}`, 'dim'),
+      ...indented(sheet, `now: in ${duration(Math.round(study.durationMs / 1000) * 1000)}`, 'dim'),
+    ],
+    ...tables.map((table) => tableLines(table, sheet)),
+    ...causes.map((cause) => causeLines(cause, sheet)),
+    part(sheet, 'what Millrace changes', changes),
+    claimLines(claims, sheet),
+    part(sheet, 'not measured', missing),
+    part(sheet, 'set-up', setup),
+  ];
+}
+
+/** Numbers in columns, under `then` and `now`. */
+function tableLines({ title, rowsAre, columns, rows }: LabTable, sheet: Sheet): string[] {
+  const cells = rows.map(({ cells: given }) =>
+    columns.map(({ unit }, index) => printed(given[index] ?? null, unit)),
+  );
+  const first = Math.max(rowsAre.length, ...rows.map(({ name }) => name.length));
+  const heads = columns.map(({ name, from }) => `${from}: ${name}`);
+  const widths = columns.map((_, index) =>
+    Math.max(...cells.map((row) => row[index]?.length ?? 0), longestWord(heads[index] ?? '')),
+  );
+  const wrappedHeads = heads.map((head, index) => wordsWithin(head, widths[index] ?? 0));
+  const height = Math.max(...wrappedHeads.map(({ length }) => length));
+  const headLines = Array.from({ length: height }, (_, line) => {
+    const words = wrappedHeads.map((lines, index) =>
+      (lines[line - (height - lines.length)] ?? '').padStart(widths[index] ?? 0),
+    );
+    const name = line === height - 1 ? rowsAre : '';
+    return sheet.paint('dim', `  ${name.padEnd(first)}  ${words.join('  ')}`.trimEnd());
+  });
+  const lines = rows.map(({ name }, row) => {
+    const values = columns.map(({ from }, index) => {
+      const text = (cells[row]?.[index] ?? '').padStart(widths[index] ?? 0);
+      return from === 'then' ? sheet.paint('dim', text) : text;
+    });
+    return `  ${name.padEnd(first)}  ${values.join('  ')}`;
+  });
+  return [sheet.paint('dim', title), ...headLines, ...lines];
+}
+
+function longestWord(text: string): number {
+  return Math.max(...text.split(' ').map(({ length }) => length));
+}
+
+function wordsWithin(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines;
+}
+
+function causeLines(cause: LabCause, sheet: Sheet): string[] {
+  const { limit, status, sentence, arithmetic, remedy, command } = cause;
+  const predicted = remedy?.predictedThroughput;
+  const remedyLine = remedy
+    ? [
+        `remedy: ${remedy.change}${predicted ? `; predicted ${rate(predicted.low)} to ${rate(predicted.high)} req/s` : ''}`,
+      ]
+    : [];
+  return [
+    sheet.paint('dim', 'why, as explain finds it'),
+    ...indented(sheet, `${STATUS[status].word}${limit ? `  ${limit}` : ''}: ${sentence}`, 'strong'),
+    ...[...arithmetic, ...remedyLine].flatMap((line) => indented(sheet, line)),
+    ...indented(sheet, command, 'dim'),
+  ];
+}
+
+function claimLines(claims: Claim[], sheet: Sheet): string[] {
+  if (claims.length === 0) return [];
+  const lines = claims.flatMap(({ text, held }) => {
+    const [word, ink] = HELD[String(held) as keyof typeof HELD];
+    return indented(sheet, `${word}  ${text}`, ink);
+  });
+  return [sheet.paint('dim', 'what holds here'), ...lines];
+}
+
+const HELD = {
+  true: ['yes', 'good'],
+  false: ['NO ', 'bad'],
+  null: ['?  ', 'warning'],
+} as const;
+
+function part(sheet: Sheet, heading: string, lines: string[]): string[] {
+  if (lines.length === 0) return [];
+  return [sheet.paint('dim', heading), ...lines.flatMap((line) => indented(sheet, line))];
+}
+
+function indented(sheet: Sheet, text: string, ink?: Parameters<Sheet['paint']>[0]): string[] {
+  const [first = '', ...others] = paragraph(sheet, text, 4);
+  const lines = [`  ${first}`, ...others];
+  return ink ? lines.map((line) => sheet.paint(ink, line)) : lines;
+}
