@@ -4,14 +4,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import https from 'node:https';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { createServer } from 'millrace/https';
 import { freePort } from '../dist/process/free-port.js';
+import { until, within } from './stack/sharing.js';
 import { makeCertificates } from './tls/certificates.js';
 
 const limits = { timeout: 60_000 };
@@ -77,6 +81,12 @@ describe('text that is another process’s', () => {
     }
     assert.equal(ports.size, 1);
     assert.equal((await ask('/c', { agent })).status, 404);
+    const counted = [await ask('/a/', { agent }), await ask('/b/', { agent })];
+    assert.deepEqual(
+      counted.map(({ moved }) => moved),
+      [0, 0],
+      'the session has stayed where it was',
+    );
   });
 
   test('large responses, and clients that take their time', limits, async (t) => {
@@ -104,6 +114,30 @@ describe('text that is another process’s', () => {
     socket.resume();
     await once(socket, 'close');
   });
+
+  test(
+    'a client that sends all and ends its side has its answers, and an end',
+    limits,
+    async (t) => {
+      const { start, port } = await makeGround(t);
+      await start('/a/');
+      await start('/b/');
+      for (let at = 0; at < 20; at++) {
+        const socket = tls.connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+        await once(socket, 'secureConnect');
+        const asked = ['a', 'b', 'a'].map((name) => {
+          return `POST /${name}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n${'x'.repeat(20_000)}`;
+        });
+        socket.end(asked.join(''));
+        const all = String(await within(5000, () => `the end of ${at}`, buffer(socket)));
+        const names = [...all.matchAll(/"name":"(.)".*?"bytes":(\d+)/g)];
+        assert.deepEqual(
+          names.map(([, name, bytes]) => `${name} ${bytes}`),
+          ['a 20000', 'b 20000', 'a 20000'],
+        );
+      }
+    },
+  );
 
   test('a client that is gone: the owner hears of it', limits, async (t) => {
     const { start, ask, port } = await makeGround(t);
@@ -201,4 +235,67 @@ describe('hosts with certificates of their own', () => {
       }
     });
   }
+
+  const isLinux = process.platform === 'linux';
+  const stopped = { ...limits, skip: !isLinux && 'what was given cannot be withdrawn here' };
+  test(
+    'connections for a process that is stopped end, and it is spared more',
+    stopped,
+    async (t) => {
+      const { start, ask, port } = await makeGround(t);
+      await start('/');
+      const owner = await start('/', { identity: other, name: 'owner' }, 'other.example');
+      owner.kill('SIGSTOP');
+      const servername = 'other.example';
+      const ends = () => {
+        const to = { host: '127.0.0.1', port, servername, rejectUnauthorized: false };
+        const socket = tls.connect(to).on('error', () => {});
+        return new Promise((resolve, reject) => {
+          socket.once('close', resolve);
+          socket.once('secureConnect', () => reject(new Error('somebody has answered')));
+        });
+      };
+      await within(25_000, () => 'the end of one that it was given', ends());
+      await within(5000, () => 'the end of one that it would be given', ends());
+      assert.equal((await ask('/')).status, 200, 'others are served');
+      owner.kill('SIGCONT');
+      await until('it is given connections again', async () => {
+        const asked = ask('/', { servername, headers: { Host: servername } });
+        return asked.then(
+          ({ name }) => name === 'owner',
+          () => false,
+        );
+      });
+    },
+  );
+
+  test('handshakeTimeout is that of the host, within a process as well', limits, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'millrace-https-'));
+    t.after(() => rmSync(directory, { recursive: true }));
+    process.env.MILLRACE_PORTS = directory;
+    const port = await freePort();
+    const failed = [];
+    const listen = async (host, handshakeTimeout) => {
+      const server = createServer({ ...identity, handshakeTimeout });
+      server.on('tlsClientError', ({ code }) => failed.push(`${host} ${code}`));
+      t.after(() => server.close());
+      await once(server.listen(`https://${host}:${port}/`), 'listening');
+    };
+    await listen('a.test', 60_000);
+    await listen('b.test', 200);
+    for (const at of [0, 1, 2, 3]) {
+      const socket = net.connect(port, '127.0.0.1').on('error', () => {});
+      socket.write(await helloTo('b.test'));
+      await within(5000, () => `the end of ${at}`, once(socket.resume(), 'close'));
+    }
+    assert.deepEqual(failed, Array(4).fill('b.test ERR_TLS_HANDSHAKE_TIMEOUT'));
+  });
 });
+
+/** What a TLS client says first, and nothing behind it. */
+function helloTo(servername) {
+  return new Promise((resolve) => {
+    const duplex = new Duplex({ read() {}, write: resolve });
+    tls.connect({ socket: duplex, servername }).on('error', () => {});
+  });
+}

@@ -1,5 +1,6 @@
 // One port for several processes: how a server listens, and what cannot be.
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -8,9 +9,31 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { assertOwners, brief, Ground } from './stack/sharing.js';
+import { assertOwners, brief, Ground, until } from './stack/sharing.js';
 
 const limits = { timeout: 60_000 };
+/** A program that holds locks of files. */
+const flock = { ...limits, skip: !hasFlock() && 'there is no flock(1)' };
+
+function hasFlock() {
+  return spawnSync('flock', ['--version']).status === 0;
+}
+
+/** Somebody joins those who share the port, and does not come to an end with it until what this gives is called. */
+async function joinSlowly(t, ground) {
+  const place = join(ground.directory, `any-${ground.port}`);
+  await mkdir(place, { mode: 0o700 });
+  const command = [join(place, 'lock'), 'sh', '-c', 'echo locked; read line'];
+  const holder = spawn('flock', command, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const end = async () => {
+    if (holder.exitCode !== null) return;
+    holder.stdin.end();
+    await once(holder, 'exit');
+  };
+  t.after(end);
+  await once(holder.stdout, 'data');
+  return end;
+}
 
 describe('what cannot be', () => {
   for (const [accepted, urls] of [
@@ -164,6 +187,29 @@ describe('what cannot be', () => {
     ]);
   });
 
+  test('another process joins for so long', flock, async (t) => {
+    const ground = await Ground.make(t);
+    const end = await joinSlowly(t, ground);
+    process.env.MILLRACE_PORTS = ground.directory;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const server = createServer();
+    t.after(() => server.close());
+    let error;
+    server.once('error', (thrown) => {
+      error = thrown;
+    });
+    server.listen(ground.prefix('/a/'));
+    await until('the error', () => {
+      t.mock.timers.tick(100);
+      return error;
+    });
+    assert.equal(error.code, 'ETIMEDOUT');
+    assert.match(error.message, /another process is joining .* has not done so in 20 s$/);
+    t.mock.timers.reset();
+    await end();
+    await once(server.listen(ground.prefix('/a/')), 'listening');
+  });
+
   test('MILLRACE_PORTS that is not there', limits, async (t) => {
     const ground = await Ground.make(t);
     const nowhere = join(ground.directory, 'nowhere');
@@ -204,6 +250,33 @@ describe('what cannot be', () => {
   });
 });
 
+describe('a server that is closed before it listens', () => {
+  const isLinux = process.platform === 'linux';
+  const linux = { ...limits, skip: !isLinux && 'there is no /proc' };
+  test('keeps no descriptor of what it has joined', linux, async (t) => {
+    const ground = await Ground.make(t);
+    await ground.start('a /a/');
+    process.env.MILLRACE_PORTS = ground.directory;
+    const close = async () => {
+      const server = createServer();
+      server.listen(ground.prefix('/b/'));
+      server.close();
+      // Whoever joins next waits until this one has come to an end with it.
+      const next = createServer();
+      await once(next.listen(ground.prefix('/c/')), 'listening');
+      next.close();
+      await once(next, 'close');
+      assert.ok(!server.listening);
+    };
+    const descriptors = async () => (await readdir('/proc/self/fd')).length;
+    await close();
+    const before = await descriptors();
+    for (let round = 0; round < 20; round++) await close();
+    // What the last ones had is closed with their links.
+    await until('none is left', async () => (await descriptors()) <= before);
+  });
+});
+
 describe('how a server listens', () => {
   test(
     'the directory, where MILLRACE_PORTS is not set: one of the user alone',
@@ -240,6 +313,19 @@ describe('how a server listens', () => {
     assert.equal(String(response.body), 'in this process');
     assert.equal(brief(await ground.ask('/b/')), '200 b');
     assert.ok(server.stats().connections.moved + server.stats().connections.native > 0);
+  });
+
+  test('as soon as another has joined; no thread waits for that', flock, async (t) => {
+    const ground = await Ground.make(t);
+    const end = await joinSlowly(t, ground);
+    const app = ground.launch(['a /a/'], { later: ['a'], env: { UV_THREADPOOL_SIZE: '1' } });
+    app.order('listen a');
+    // By the only thread that the process has for this.
+    await app.order('read', { said: 'read' });
+    assert.ok(!app.hasSaid({ said: 'listening', name: 'a' }), 'it listens too soon');
+    await end();
+    await app.said({ said: 'listening', name: 'a' });
+    assert.equal(brief(await ground.ask('/a/')), '200 a');
   });
 
   test('ten processes at once', limits, async (t) => {

@@ -1,6 +1,6 @@
 // One port for several processes: how a connection goes to whom its next request belongs to.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { assertOwners, brief, Ground, request, sumOf, until, within } from './stack/sharing.js';
@@ -93,6 +93,22 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.equal(last.requests.unowned, 2);
   });
 
+  test('counted in MILLRACE_STATS_FILE as well', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const file = join(ground.directory, 'stats');
+    const a = await ground.start('a /a/', { env: { MILLRACE_STATS_FILE: file } });
+    // It is a's: there is nobody else yet.
+    const connection = await ground.connectTo('/a/');
+    await connection.ask('/x');
+    await ground.start('b /b/');
+    assert.equal(brief(await connection.ask('/b/')), '200 b');
+    const { connections, requests } = await a.stats('a');
+    await a.end();
+    const counted = JSON.parse(await readFile(file, 'utf8'));
+    assert.deepEqual([counted.connections.moved, counted.requests.unowned], [1, 1]);
+    assert.deepEqual([connections.moved, requests.unowned], [1, 1]);
+  });
+
   test(
     'pipelined for several owners, with bodies, the first one slow: in order',
     limits,
@@ -131,6 +147,43 @@ describe('a connection goes to whom its next request belongs to', () => {
       }
     },
   );
+
+  test('not behind a response that is the last of its connection', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [a] = await ground.startAll('a /a/', 'b /b/');
+    const connection = await ground.connectTo('/a/');
+    // The second is looked at when the first is answered.
+    connection.write(
+      Buffer.concat([request('/a/1?hold=1&last=1'), request('/b/2'), request('/x')]),
+    );
+    await a.said({ said: 'holding' });
+    a.release('1');
+    const response = await connection.response();
+    assert.equal(brief(response), '200 a');
+    assert.equal(response.fields.connection, 'close');
+    assert.equal((await connection.rest()).length, 0);
+    assert.deepEqual((await ground.ask('/b/?show=seen')).json.seen, ['GET /b/?show=seen']);
+    assert.equal((await a.stats('a')).requests.unowned, 0);
+  });
+
+  test('one that its owner has no descriptor for: 503, and the others go on', limits, async (t) => {
+    const ground = await Ground.make(t);
+    await ground.start('a /a/');
+    // More than Node.js needs for itself, and fewer than there are connections.
+    const b = await ground.start('b /b/', { user: { descriptors: 64 } });
+    const connections = await Promise.all(
+      Array.from({ length: 100 }, () => ground.connectTo('/a/')),
+    );
+    const counts = {};
+    for (const connection of connections) {
+      const answer = brief(await connection.ask('/b/'));
+      counts[answer] = (counts[answer] ?? 0) + 1;
+    }
+    assert.deepEqual(Object.keys(counts).sort(), ['200 b', '503 -'], JSON.stringify(counts));
+    for (const connection of connections) assert.equal(brief(await connection.ask('/a/')), '200 a');
+    await until('b has room', async () => (await b.stats('b')).connections.open === 0);
+    assert.equal(brief(await connections[0].ask('/b/')), '200 b');
+  });
 
   test(
     'pipelined by a client that ends its side: all is answered, then the connection ends',

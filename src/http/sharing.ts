@@ -18,6 +18,9 @@ const tickets = new WeakMap<http.Server, number>();
 const joining = new Map<http.Server, boolean>();
 /** How often a shared address may cease to be one while it is joined. */
 const ATTEMPTS = 100;
+/** Milliseconds for which others may join it before us, each until its event loop comes back; and between two looks, at most. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 16;
 
 /** Whether these arguments of `listen` ask for a URL prefix. */
 export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
@@ -60,7 +63,9 @@ type Prefix = ReturnType<typeof native.stackPrefix>;
 
 async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: number): Promise<void> {
   try {
-    const { ticket, fd, code, message } = await join(prefix);
+    const joined = await join(prefix, () => joining.get(server) === true);
+    if (joined === null) return;
+    const { ticket, fd, code, message } = joined;
     if (code !== undefined) {
       const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
       throw Object.assign(error, { code, syscall: 'listen' });
@@ -81,14 +86,36 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
   }
 }
 
-async function join(prefix: Prefix): ReturnType<typeof native.stackJoin> {
+type Joined = Awaited<ReturnType<typeof native.stackJoin>>;
+
+/** Joins those who share the address; null: that is not wanted any more. */
+async function join(prefix: Prefix, isWanted: () => boolean): Promise<Joined | null> {
   const directory = portsDirectory();
-  for (let attempt = 1; ; attempt++) {
+  let attempts = 0;
+  let waited = 0;
+  let pause = 1;
+  while (isWanted()) {
     const joined = await native.stackJoin(directory, prefix.text);
-    // Another server of this process has just left the address.
-    if (joined.code !== 'EAGAIN' || attempt === ATTEMPTS) return joined;
-    await new Promise(setImmediate);
+    if (joined.code === 'EAGAIN' && ++attempts < ATTEMPTS) {
+      // Another server of this process has just left the address.
+      await new Promise(setImmediate);
+    } else if (joined.code !== 'EBUSY') {
+      return joined;
+    } else if (waited >= PATIENCE_MS) {
+      const message = `${joined.message} and has not done so in ${PATIENCE_MS / 1000} s`;
+      return { ...joined, code: 'ETIMEDOUT', message };
+    } else {
+      // Here and not in the pool of threads, of which the whole process has a few.
+      await sleep(pause);
+      waited += pause;
+      pause = Math.min(2 * pause, LOOK_MS);
+    }
   }
+  return null;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** A server is closed that may be about to listen. */

@@ -49,16 +49,18 @@ function onDeadlyTerminate(callback: () => void): void {
 }
 
 function appendStats(path: string): void {
-  const connections = { native: 0, handedOver: 0 };
-  const requests = { native: 0, cached: 0, handedOver: 0 };
+  const connections = { native: 0, handedOver: 0, moved: 0 };
+  const requests = { native: 0, cached: 0, handedOver: 0, unowned: 0 };
   const reasons: Record<string, number> = {};
   for (const server of kept) {
     const stats = server.count();
     connections.native += stats.connections.native;
     connections.handedOver += stats.connections.handedOver;
+    connections.moved += stats.connections.moved;
     requests.native += stats.requests.native;
     requests.cached += stats.requests.cached;
     requests.handedOver += stats.requests.handedOver;
+    requests.unowned += stats.requests.unowned;
     for (const [reason, count] of Object.entries(stats.reasons)) {
       reasons[reason] = (reasons[reason] ?? 0) + count;
     }

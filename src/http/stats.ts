@@ -7,7 +7,7 @@ export interface StackStats {
     native: number;
     /** So far, served by Node's own code. */
     handedOver: number;
-    /** So far, given to whom their requests belong, where the port is shared. */
+    /** So far, given to whom their requests belong, where the port is shared; those whose TLS session stays are not. */
     moved: number;
   };
   requests: {

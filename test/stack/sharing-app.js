@@ -1,11 +1,12 @@
 // Servers that share a port, in a process of their own: `node sharing-app.js SETTINGS NAME PREFIX [NAME PREFIX ...]`.
 //
 // Prints a line of JSON for each thing that happens. Takes orders, a line each: `listen NAME`, `close NAME`,
-// `again NAME` (both, without a pause), `stats NAME`, `release KEY`, `turn KEY`, `terminate` (the threads). What
+// `again NAME` (both, without a pause), `stats NAME`, `release KEY`, `turn KEY`, `read` (a file, by the pool of threads),
+// `terminate` (the threads). What
 // becomes of a request is in its query: see `answer`.
 import cluster from 'node:cluster';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, writeSync } from 'node:fs';
+import { existsSync, readdirSync, readFile, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isMainThread, parentPort, threadId, Worker } from 'node:worker_threads';
 
@@ -62,7 +63,7 @@ function add(name, prefix) {
 
 /**
  * `hold=KEY`: waits for `release KEY`; `begin=KEY`: in the middle of a response of 10 000 000 bytes. `busy=FILE`: computes
- * until there is such a file. `size=N`: so large a body. `cache=SECONDS`. `show=stats|seen|connections|descriptors`.
+ * until there is such a file. `size=N`: so large a body. `cache=SECONDS`. `last=1`: the connection ends. `show=stats|seen|connections|descriptors`.
  */
 async function answer({ name, server, seen }, request, response) {
   const query = new URLSearchParams(request.url.split('?')[1]);
@@ -80,6 +81,7 @@ async function answer({ name, server, seen }, request, response) {
   }
   if (query.has('hold')) await release(name, query.get('hold'));
   if (query.has('cache')) response.cacheDuration = Number(query.get('cache'));
+  if (query.has('last')) response.setHeader('Connection', 'close');
   response.setHeader('X-Name', name);
   response.setHeader('X-Url', request.url);
   if (query.has('begin')) {
@@ -148,6 +150,7 @@ function obey(line) {
     return;
   }
   if (order === 'turn') tell({ said: 'turn', key: name });
+  if (order === 'read') readFile(process.argv[1], () => tell({ said: 'read' }));
   if (!servers.has(name)) return;
   const { server } = servers.get(name);
   if (order === 'listen') listen(name);

@@ -26,6 +26,7 @@ const server = createServer(
           ...{ servername: socket.servername, alpn: socket.alpnProtocol },
           ...{ protocol: socket.getProtocol(), authorized: socket.authorized },
           client: socket.getPeerCertificate().subject?.CN,
+          ...{ moved: server.stats().connections.moved },
         }),
       );
     });

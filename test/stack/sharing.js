@@ -15,7 +15,7 @@ import { REGISTER } from './pair.js';
 const APP = fileURLToPath(new URL('sharing-app.js', import.meta.url));
 
 /** Milliseconds after which what a test waits for does not come any more: it says so before the test is out of time. */
-const PATIENCE = 15_000;
+const PATIENCE = 25_000;
 
 /** The same promise, with a limit. */
 export async function within(ms, what, promise) {
@@ -214,11 +214,19 @@ export class App {
   /** It does not obey: it is stopped, computes, or is gone. */
   away = false;
 
-  /** `hands`: how many of its threads or workers listen; `settle` waits until the others know what it has done. */
-  constructor(args, env, hands, settle) {
+  /**
+   * `hands`: how many of its threads or workers listen; `settle` waits until the others know what it has done; `user`: what
+   * `spawn` takes, and how many `descriptors` it may have.
+   */
+  constructor(args, env, hands, settle, user) {
     this.hands = hands;
     this.settle = settle;
-    this.child = spawn(process.execPath, ['--import', REGISTER, APP, ...args], {
+    const { descriptors, ...who } = user ?? {};
+    const node = [process.execPath, '--import', REGISTER, APP, ...args];
+    const limit = ['sh', '-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh'];
+    const [command, ...words] = descriptors === undefined ? node : [...limit, ...node];
+    this.child = spawn(command, words, {
+      ...who,
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '', ...env },
     });
@@ -315,6 +323,13 @@ export class App {
     await this.exited;
   }
 
+  /** It ends of itself. */
+  async end() {
+    this.away = true;
+    this.child.stdin.end();
+    await this.exited;
+  }
+
   /** It does nothing from now on. */
   stop() {
     this.away = true;
@@ -352,7 +367,7 @@ export class Ground {
   }
 
   /** Starts a process: `NAME PATH` or `NAME HOST/PATH` for each of its servers. */
-  launch(where, settings = {}) {
+  launch(where, { user, ...settings } = {}) {
     const pairs = where.flatMap((pair) => {
       const [name, place] = pair.split(' ');
       const slash = place.indexOf('/');
@@ -363,6 +378,7 @@ export class Ground {
       { ...this.env, ...settings.env },
       settings.threads || settings.workers || 1,
       () => this.settle(),
+      user,
     );
     this.#apps.push(app);
     return app;

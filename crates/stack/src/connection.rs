@@ -170,6 +170,8 @@ pub(crate) struct Connection {
     pub(crate) said_last: bool,
     /// How often it was given on since its last response.
     pub(crate) hops: u8,
+    /// Whoever it was given to has not taken it in time, and would not know it from one that is given anew: it ends here.
+    pub(crate) withdrawn: bool,
 }
 
 impl Connection {
@@ -238,6 +240,7 @@ impl Connection {
             said_last: false,
             relay: None,
             hops: 0,
+            withdrawn: false,
         }
     }
 

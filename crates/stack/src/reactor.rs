@@ -51,6 +51,8 @@ enum Timer {
     Held,
     /// Requests to a server that wait for the response to another.
     Flights(usize),
+    /// What one who shares a port was given and has not taken.
+    Given(usize),
 }
 
 /// The sockets of one thread. See the crate's page.
@@ -431,6 +433,7 @@ impl Reactor {
                 // The turn has begun with it.
                 Timer::Held => {}
                 Timer::Flights(server) => self.on_flights(server),
+                Timer::Given(peer) => self.on_patience(peer),
             }
         }
     }

@@ -23,8 +23,8 @@ mod message;
 pub mod prefix;
 mod routes;
 
-pub(crate) use ground::{Given, Ground, Member, Moving, Peer, Taking};
-pub(crate) use message::{Message, VERSION};
+pub(crate) use ground::{Given, Ground, Lost, Member, Moving, Peer, Taking, is_withdrawn};
+pub(crate) use message::{Gone, Message, VERSION};
 pub use prefix::UrlPrefix;
 pub(crate) use prefix::host_and_path;
 pub(crate) use routes::{Owner, Place, Routes};

@@ -90,7 +90,7 @@ impl Connection {
             return false;
         }
         // Whether a body follows that was not asked for yet, nobody knows (RFC 9110, section 10.1.1).
-        let keep_alive = head.keep_alive && !(head.expect && body.is_some());
+        let keep_alive = head.keep_alive && !(head.expect && body.is_some()) && !self.withdrawn;
         let (line, text) = if gone { GONE } else { NOWHERE };
         server.set_lines(keep_alive);
         server.counts.unowned += 1;

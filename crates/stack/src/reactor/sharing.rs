@@ -11,14 +11,14 @@ use mio::{Interest, Token};
 use slab::Slab;
 
 use super::accepting::Origin;
-use super::{DOORS, LINKS, Reactor};
+use super::{DOORS, LINKS, Reactor, Timer};
 use crate::batch::Batch;
 use crate::channel::Channel;
 use crate::forwarded::About;
 use crate::sharing::joining::{Joined, ReactorId};
 use crate::sharing::{
-    Given, Ground, MAX_HOPS, Member, Message, Moving, Owner, Peer, Place, Taking, UrlPrefix,
-    VERSION, host_and_path,
+    Given, Gone, Ground, Lost, MAX_HOPS, Member, Message, Moving, Owner, Peer, Place, Taking,
+    UrlPrefix, VERSION, host_and_path, is_withdrawn,
 };
 
 /// Reads of one link before everything else has its turn.
@@ -42,7 +42,7 @@ enum Said {
     },
     Welcome {
         prefixes: Vec<UrlPrefix>,
-        gone: Vec<(UrlPrefix, u32)>,
+        gone: Vec<Gone<'static>>,
     },
     Added(UrlPrefix),
     Removed(UrlPrefix),
@@ -111,10 +111,12 @@ impl Reactor {
         let id = self.sharing.grounds.insert(Ground::new(&prefix, door, listener));
         let ground = &mut self.sharing.grounds[id];
         self.poll.registry().register(&mut ground.door, Token(DOORS + id), Interest::READABLE)?;
+        for lost in others.iter().flat_map(|other| &other.gone) {
+            self.sharing.grounds[id].add_gone(lost.clone());
+        }
         for mut other in others {
-            for (prefix, user) in std::mem::take(&mut other.gone) {
-                self.sharing.grounds[id].add_gone(prefix, user);
-            }
+            let user = other.user;
+            other.prefixes.retain(|prefix| self.may_have(id, prefix, user));
             self.add_peer(Peer::joined(other, id)?)?;
         }
         // Somebody may have come, or said something, before.
@@ -182,7 +184,7 @@ impl Reactor {
         let Some(peer) = self.sharing.peers.get_mut(id) else { return };
         let ground = peer.ground;
         let is_over = self.sharing.grounds.get(ground).is_none_or(|it| it.members.is_empty());
-        if is_over && peer.given.is_empty() {
+        if is_over && peer.has_taken_all() {
             self.sharing.peers.remove(id);
         }
     }
@@ -287,6 +289,7 @@ impl Reactor {
     fn hear(&mut self, id: usize) -> io::Result<()> {
         while let Some(peer) = self.sharing.peers.get_mut(id) {
             let Some(said) = peer.link.next(Said::of)? else { break };
+            peer.is_alive();
             self.on_said(id, said)?;
         }
         self.take_all_in(id)
@@ -303,7 +306,10 @@ impl Reactor {
         // One that cannot be told has them still, if it lives.
         if peer.link.is_flushed() || said.is_err() && peer.is_dead() {
             for taking in std::mem::take(&mut peer.taking) {
-                self.take_in(id, taking);
+                // It has come too late for one that was withdrawn.
+                if !is_withdrawn(&taking.socket) {
+                    self.take_in(id, taking);
+                }
             }
         }
         said
@@ -320,20 +326,19 @@ impl Reactor {
             }
             Said::Welcome { prefixes, gone } => {
                 peer.welcomed = true;
-                peer.prefixes = prefixes;
-                for (prefix, user) in gone {
-                    ground.add_gone(prefix, user);
+                let (at, user) = (peer.ground, peer.user);
+                for lost in gone.iter().filter_map(|gone| Lost::said(gone, user)) {
+                    ground.add_gone(lost);
                 }
+                for prefix in prefixes {
+                    self.add_prefix(id, at, user, prefix);
+                }
+                self.route(at);
+                return Ok(());
             }
             Said::Added(prefix) => {
                 let (at, user) = (peer.ground, peer.user);
-                if self.holder(at, &prefix).is_none_or(|holder| holder == user) {
-                    self.take_back(at, &prefix);
-                    let prefixes = &mut self.sharing.peers[id].prefixes;
-                    if !prefixes.contains(&prefix) {
-                        prefixes.push(prefix);
-                    }
-                }
+                self.add_prefix(id, at, user, prefix);
                 self.route(at);
                 return Ok(());
             }
@@ -349,7 +354,7 @@ impl Reactor {
             }
             Said::Taken(serials) => {
                 for serial in serials {
-                    peer.given.remove(&serial);
+                    peer.remove_given(serial);
                 }
                 let ground = peer.ground;
                 self.leave_peer(id);
@@ -358,7 +363,7 @@ impl Reactor {
             }
             Said::Lost(serial) => return peer.link.send(&Message::Refused { serial }, None),
             Said::Refused(serial) => {
-                let (ground, given) = (peer.ground, peer.given.remove(&serial));
+                let (ground, given) = (peer.ground, peer.remove_given(serial));
                 if let Some(given) = given {
                     self.put_back(ground, given);
                 }
@@ -371,20 +376,34 @@ impl Reactor {
         Ok(())
     }
 
-    /// The user who has a prefix, or had it last.
-    fn holder(&self, ground: usize, prefix: &UrlPrefix) -> Option<u32> {
-        let mut others = self.sharing.peers.iter().filter(|(_, peer)| peer.ground == ground);
-        let other = others.find(|(_, peer)| peer.prefixes.contains(prefix));
-        let ground = self.sharing.grounds.get(ground)?;
+    /// Notes a prefix of a peer, unless it is another user's.
+    fn add_prefix(&mut self, id: usize, ground: usize, user: u32, prefix: UrlPrefix) {
+        if !self.may_have(ground, &prefix, user) {
+            return;
+        }
+        self.take_back(ground, &prefix);
+        if let Some(peer) = self.sharing.peers.get_mut(id)
+            && !peer.prefixes.contains(&prefix)
+        {
+            peer.prefixes.push(prefix);
+        }
+    }
+
+    /// Whether a user may have a prefix: nobody else has it, or had it last, as far as anybody says.
+    fn may_have(&self, at: usize, prefix: &UrlPrefix, user: u32) -> bool {
+        let Some(ground) = self.sharing.grounds.get(at) else { return false };
+        let others = self.sharing.peers.iter().filter(|(_, peer)| peer.ground == at);
+        let mut holders = others.filter(|(_, peer)| peer.prefixes.contains(prefix));
         let is_own = ground.prefixes().any(|own| own == prefix);
-        let own = is_own.then(|| rustix::process::getuid().as_raw());
-        let gone = ground.gone.iter().find(|(gone, _)| gone == prefix).map(|(_, user)| *user);
-        other.map(|(_, peer)| peer.user).or(own).or(gone)
+        let mut lost = ground.gone.iter().filter(|lost| lost.prefix == *prefix);
+        holders.all(|(_, peer)| peer.user == user)
+            && (!is_own || user == rustix::process::getuid().as_raw())
+            && lost.all(|lost| lost.user == user)
     }
 
     fn take_back(&mut self, ground: usize, prefix: &UrlPrefix) {
         if let Some(ground) = self.sharing.grounds.get_mut(ground) {
-            ground.gone.retain(|(gone, _)| gone != prefix);
+            ground.gone.retain(|lost| lost.prefix != *prefix);
         }
     }
 
@@ -398,7 +417,7 @@ impl Reactor {
             version: VERSION,
             secure: ground.secure,
             prefixes: ground.prefixes().map(text).collect(),
-            gone: ground.gone.iter().map(|(prefix, user)| (*user, text(prefix))).collect(),
+            gone: ground.gone.iter().map(Lost::to_message).collect(),
         };
         let listener = (secure == ground.secure).then(|| Arc::clone(&ground.listener));
         peer.link.send(&welcome, listener)
@@ -415,15 +434,58 @@ impl Reactor {
     }
 
     /// A connection comes back from one who cannot take it.
-    fn put_back(&mut self, ground: usize, given: Given) {
-        let member = self.sharing.grounds.get(ground).and_then(|ground| ground.members.first());
-        let Some(server) = member.map(|member| member.server) else { return };
-        let Moving { socket: Some(socket), peer, hops, about, bytes } = given.map(Arc::into_inner)
-        else {
-            return;
-        };
-        let taking = Taking { socket, peer, hops, about, bytes };
-        self.put_in(ground, server, taking, false).ok();
+    fn put_back(&mut self, ground: usize, given: Given) -> Option<usize> {
+        let server = self.sharing.grounds.get(ground)?.members.first()?.server;
+        // One that has not been sent yet is still the link's, too.
+        let owned = |socket: Arc<OwnedFd>| Arc::try_unwrap(socket).or_else(|it| it.try_clone());
+        let Moving { socket, peer, hops, about, bytes } = given.map(owned);
+        let taking = Taking { socket: socket.ok()?, peer, hops, about, bytes };
+        self.put_in(ground, server, taking, false).ok()
+    }
+
+    /// Time for a peer to take what it was given is over, for some of that at least: it comes back, to be answered by us. Whoever is
+    /// stopped, or computes without a second thread, keeps no client waiting for longer.
+    pub(super) fn on_patience(&mut self, id: usize) {
+        let Some(peer) = self.sharing.peers.get_mut(id) else { return };
+        peer.timed = false;
+        let withdrawn = peer.withdraw(self.now);
+        // What it has taken before, it has told by now.
+        while let Some(peer) = self.sharing.peers.get_mut(id)
+            && !withdrawn.is_empty()
+            && matches!(peer.link.receive(), Ok(true))
+        {
+            // One that says nonsense is found so by the next event.
+            if self.hear(id).is_err() {
+                break;
+            }
+        }
+        for serial in withdrawn {
+            let Some(peer) = self.sharing.peers.get_mut(id) else { return };
+            let (ground, given) = (peer.ground, peer.remove_given(serial));
+            let Some(given) = given else { continue };
+            let is_secure = self.sharing.grounds.get(ground).is_some_and(|it| it.secure);
+            if is_secure && given.about.is_none() {
+                // Before a handshake nothing can be said. The other holds the socket, too, so that closing it would not do; one
+                // that cannot be shut down has no client any more.
+                socket2::SockRef::from(&*given.socket).shutdown(Shutdown::Both).ok();
+            } else if let Some(id) = self.put_back(ground, given) {
+                let connection = &mut self.connections[id];
+                (connection.hops, connection.withdrawn) = (MAX_HOPS + 1, true);
+            }
+        }
+        self.watch_given(id);
+    }
+
+    /// What a peer was given has its time.
+    fn watch_given(&mut self, id: usize) {
+        if let Some(peer) = self.sharing.peers.get_mut(id)
+            && !peer.timed
+            && let Some(at) = peer.patience_ends()
+        {
+            peer.timed = true;
+            self.timers.push(at, Timer::Given(id));
+            self.timers_changed = true;
+        }
     }
 
     fn put_in(
@@ -432,14 +494,14 @@ impl Reactor {
         server: usize,
         taking: Taking,
         placed: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<usize> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
         let id = self.add(socket, peer, server, Origin::Other { ground, about, bytes })?;
         let connection = &mut self.connections[id];
         (connection.hops, connection.placed) = (hops, placed);
         self.again(id);
-        Ok(())
+        Ok(id)
     }
 
     /// A peer is gone: what it was given and has not taken goes elsewhere, and its prefixes are nobody's.
@@ -455,19 +517,18 @@ impl Reactor {
         }
         let Some(mut peer) = self.sharing.peers.try_remove(id) else { return };
         self.poll.registry().deregister(&mut peer.link.socket).ok();
-        let Peer { ground: at, user, prefixes, given, link, .. } = peer;
-        // What it holds of the sockets goes first.
-        drop(link);
+        let (at, user, prefixes) = (peer.ground, peer.user, std::mem::take(&mut peer.prefixes));
+        let given = peer.into_given();
         let Some(ground) = self.sharing.grounds.get_mut(at) else { return };
         let others = self.sharing.peers.iter().filter(|(_, peer)| peer.ground == at);
         let held: Vec<_> = others.flat_map(|(_, peer)| &peer.prefixes).cloned().collect();
         for prefix in prefixes {
             if !held.contains(&prefix) && !ground.prefixes().any(|own| *own == prefix) {
-                ground.add_gone(prefix, user);
+                ground.add_gone(Lost { prefix, user, is_sure: true });
             }
         }
         self.route(at);
-        for given in given.into_values() {
+        for given in given {
             self.put_back(at, given);
         }
         self.drop_ground(at);
@@ -491,6 +552,10 @@ impl Reactor {
         if let Owner::Link(other) = owner
             && self.sharing.peers.get(other).is_some_and(Peer::is_full)
         {
+            if connection.shaking {
+                // Nothing can be said before the handshake, and nobody was told of it.
+                return drop(self.remove(id));
+            }
             connection.hops = MAX_HOPS + 1;
             return self.again(id);
         }
@@ -504,8 +569,9 @@ impl Reactor {
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
                 Some(to) => {
                     let given = Given { hops: hops.saturating_add(1), ..moving.map(Arc::new) };
-                    if to.give(given).is_err() {
-                        self.lose(other);
+                    match to.give(given, self.now) {
+                        Ok(()) => self.watch_given(other),
+                        Err(_) => self.lose(other),
                     }
                 }
                 None => drop(self.put_in(ground, server, moving, false)),
@@ -516,7 +582,7 @@ impl Reactor {
     /// A connection whose server is gone, and whose next request may be anybody's, goes on with the others. `false`: there are none.
     pub(super) fn pass_on(&mut self, id: usize, batch: &mut Batch<'_>) -> bool {
         let Some(connection) = self.connections.get_mut(id) else { return false };
-        let is_free = connection.unopened && connection.queued() == 0;
+        let is_free = connection.unopened && connection.queued() == 0 && !connection.withdrawn;
         let Some(at) = connection.ground.filter(|_| is_free) else { return false };
         let server = connection.server;
         let members = self.sharing.grounds.get(at).map(|ground| &ground.members);
@@ -534,14 +600,17 @@ impl Reactor {
     /// its text.
     fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
-        if let Some(server) = self.servers.get_mut(connection.server) {
-            server.counts.moved += 1;
-        }
         if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
             let (socket, about) = self.relay(id)?;
             return Ok((socket, Some(about), Vec::new()));
         }
         let about = connection.channel.forwarded().cloned().map(Box::new);
+        // The text of a session that stays moves, not the connection.
+        if about.is_none()
+            && let Some(server) = self.servers.get_mut(connection.server)
+        {
+            server.counts.moved += 1;
+        }
         if connection.unopened {
             let (socket, _, bytes) = self.release(id)?;
             return Ok((socket, about, bytes));
@@ -559,7 +628,7 @@ impl Said {
             Message::Hello { version: VERSION, secure } => Self::Hello { secure: *secure },
             Message::Welcome { version: VERSION, prefixes, gone, .. } => Self::Welcome {
                 prefixes: prefixes.iter().filter_map(prefix).collect(),
-                gone: gone.iter().filter_map(|(user, text)| Some((prefix(text)?, *user))).collect(),
+                gone: gone.iter().map(Gone::to_owned).collect(),
             },
             Message::Added { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Added),
             Message::Removed { prefix: text } => prefix(text).map_or(Self::Nonsense, Self::Removed),

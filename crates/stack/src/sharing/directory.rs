@@ -9,9 +9,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use millrace_net::{Clock as _, Monotonic};
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, chmodat, fchmod, flock, mkdir, open, openat,
     statat, unlinkat,
@@ -20,9 +18,6 @@ use rustix::io::Errno;
 
 /// No process joins while another does.
 const LOCK: &str = "lock";
-/// How long another may take for that: until its event loop comes back.
-const LOCK_PATIENCE: Duration = Duration::from_secs(20);
-const LOCK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub(crate) struct Directory {
@@ -62,8 +57,9 @@ impl Directory {
         Ok(Self { fd: Arc::new(fd), path: path.into(), is_shared })
     }
 
-    /// Waits until nobody else joins; they may once this is gone.
-    pub(crate) fn lock(&self) -> io::Result<File> {
+    /// Nobody else joins until this is gone; `None`: somebody does now. Does not wait for that, which may take as long as an
+    /// event loop is busy: the thread is one of few that all of a process share.
+    pub(crate) fn lock(&self) -> io::Result<Option<File>> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = statat(&*self.fd, LOCK, AtFlags::SYMLINK_NOFOLLOW);
         let made = found.is_err_and(|error| error == Errno::NOENT);
@@ -72,15 +68,10 @@ impl Directory {
             // It may be another's by now, who has done so.
             fchmod(&file, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP).ok();
         }
-        let clock = Monotonic::new();
-        let until = clock.now() + LOCK_PATIENCE;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file.into()),
-                Err(Errno::WOULDBLOCK) if clock.now() >= until => {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_INTERVAL),
+                Ok(()) => return Ok(Some(file.into())),
+                Err(Errno::WOULDBLOCK) => return Ok(None),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }

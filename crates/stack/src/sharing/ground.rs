@@ -6,20 +6,28 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
+use millrace_net::Nanos;
 use mio::net::{UnixListener, UnixStream};
 use rustix::process::Pid;
 
 use super::directory::{Door, DoorFile};
 use super::joining::Other;
 use super::link::{self, Link};
-use super::message::Message;
+use super::message::{self, Message};
 use super::prefix::UrlPrefix;
 use super::routes::{Owner, Routes};
 use crate::forwarded::About;
 
 /// Connections that a process may be given without taking them: then it does not work.
 const MAX_GIVEN: usize = 1024;
+/// How long one of them waits for it to do so.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The priority (`SO_PRIORITY`) of a socket that was withdrawn from whom it was given to. Both have the same socket, so whoever takes it late
+/// finds this. Nothing else sets it, and to the system it is as good as the usual one, zero.
+#[cfg(target_os = "linux")]
+const WITHDRAWN: u32 = 1;
 
 /// A shared address.
 #[derive(Debug)]
@@ -33,8 +41,18 @@ pub(crate) struct Ground {
     /// What they are given.
     pub(crate) listener: Arc<OwnedFd>,
     pub(crate) members: Vec<Member>,
-    /// Prefixes that nobody has any more who had not given them back, with their users.
-    pub(crate) gone: Vec<(UrlPrefix, u32)>,
+    /// Prefixes that nobody has any more who had not given them back.
+    pub(crate) gone: Vec<Lost>,
+}
+
+/// A prefix that nobody has any more who had not given it back: its user alone may have it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) prefix: UrlPrefix,
+    pub(crate) user: u32,
+    /// We have seen it, or somebody says so whose word is as good: root, or a process of our own user. What others say, who may
+    /// speak for themselves, bars everybody else from the prefix and gives it to nobody whom others deny it.
+    pub(crate) is_sure: bool,
 }
 
 /// A server of this reactor.
@@ -56,9 +74,13 @@ pub(crate) struct Peer {
     /// It has said who it is.
     pub(crate) welcomed: bool,
     pub(crate) prefixes: Vec<UrlPrefix>,
-    /// Connections that it was given and has not taken, by number.
-    pub(crate) given: BTreeMap<u32, Given>,
+    /// Connections that it was given and has not taken, by number, and when.
+    given: BTreeMap<u32, (Nanos, Given)>,
     serial: u32,
+    /// A timer is set for the first of them.
+    pub(crate) timed: bool,
+    /// It has not taken what it was given in time, and has said nothing since.
+    is_late: bool,
     /// Connections that it gave and that are not known to it as taken, and of which it has not been told so.
     pub(crate) taking: Vec<Taking>,
     pub(crate) taken: Vec<u32>,
@@ -121,10 +143,15 @@ impl Ground {
     }
 
     /// Remembers a prefix that nobody has any more.
-    pub(crate) fn add_gone(&mut self, prefix: UrlPrefix, user: u32) {
-        if !self.gone.iter().any(|(gone, _)| *gone == prefix) {
-            self.gone.push((prefix, user));
+    pub(crate) fn add_gone(&mut self, lost: Lost) {
+        let mut known = self.gone.iter().filter(|known| known.prefix == lost.prefix);
+        if known.any(|known| known.is_sure || known.user == lost.user && !lost.is_sure) {
+            return;
         }
+        if lost.is_sure {
+            self.gone.retain(|known| known.prefix != lost.prefix);
+        }
+        self.gone.push(lost);
     }
 
     /// Who answers what, with these others.
@@ -138,10 +165,24 @@ impl Ground {
                 routes.add(prefix, Some(Owner::Link(id)));
             }
         }
-        for (prefix, _) in &self.gone {
-            routes.add(prefix, None);
+        for lost in &self.gone {
+            routes.add(&lost.prefix, None);
         }
         routes
+    }
+}
+
+impl Lost {
+    /// What a process of the user `teller` says of a prefix; `None`: nothing that is one.
+    pub(crate) fn said(gone: &message::Gone<'_>, teller: u32) -> Option<Self> {
+        let prefix = UrlPrefix::parse(&gone.prefix).ok()?;
+        let is_trusted = teller == 0 || teller == rustix::process::getuid().as_raw();
+        Some(Self { prefix, user: gone.user, is_sure: gone.is_sure && is_trusted })
+    }
+
+    pub(crate) fn to_message(&self) -> message::Gone<'static> {
+        let Self { user, is_sure, .. } = *self;
+        message::Gone { prefix: Cow::Owned(self.prefix.to_string()), user, is_sure }
     }
 }
 
@@ -161,9 +202,20 @@ impl Peer {
     }
 
     fn of(link: Link<UnixStream>, ground: usize, user: u32, process: Option<Pid>) -> Self {
-        let (given, taking, taken) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let (prefixes, welcomed, serial) = (Vec::new(), false, 0);
-        Self { link, ground, user, process, welcomed, prefixes, given, serial, taking, taken }
+        Self {
+            link,
+            ground,
+            user,
+            process,
+            welcomed: false,
+            prefixes: Vec::new(),
+            given: BTreeMap::new(),
+            serial: 0,
+            timed: false,
+            is_late: false,
+            taking: Vec::new(),
+            taken: Vec::new(),
+        }
     }
 
     /// The process is no more, so nobody else has what it has given.
@@ -171,20 +223,79 @@ impl Peer {
         self.process.is_some_and(link::is_ending)
     }
 
-    /// It has been given as many connections as may wait for it.
+    /// It has been given as many connections as may wait for it, or for as long as they may.
     pub(crate) fn is_full(&self) -> bool {
-        self.given.len() >= MAX_GIVEN
+        self.given.len() >= MAX_GIVEN || self.is_late
+    }
+
+    /// It has said something.
+    pub(crate) fn is_alive(&mut self) {
+        self.is_late = false;
+    }
+
+    /// It has all that it was given.
+    pub(crate) fn has_taken_all(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// A connection that it was given is its own, or comes back.
+    pub(crate) fn remove_given(&mut self, serial: u32) -> Option<Given> {
+        self.given.remove(&serial).map(|(_, given)| given)
+    }
+
+    /// All that it was given and has not taken.
+    pub(crate) fn into_given(self) -> impl Iterator<Item = Given> {
+        // What the link holds of the sockets goes first.
+        drop(self.link);
+        self.given.into_values().map(|(_, given)| given)
+    }
+
+    /// When the first of what it was given is to be withdrawn.
+    pub(crate) fn patience_ends(&self) -> Option<Nanos> {
+        self.given.values().map(|(since, _)| *since + PATIENCE).min()
+    }
+
+    /// Marks what it has not taken in time: it does not take that any more, unless it has said so by now. Gives the numbers.
+    pub(crate) fn withdraw(&mut self, now: Nanos) -> Vec<u32> {
+        let late = self.given.iter().filter(|(_, (since, _))| *since + PATIENCE <= now);
+        let marked = late.filter(|(_, (_, given))| mark_withdrawn(&given.socket).is_ok());
+        let late: Vec<u32> = marked.map(|(serial, _)| *serial).collect();
+        self.is_late |= !late.is_empty();
+        late
     }
 
     /// Gives it a connection.
-    pub(crate) fn give(&mut self, given: Given) -> io::Result<()> {
+    pub(crate) fn give(&mut self, given: Given, now: Nanos) -> io::Result<()> {
         self.serial = self.serial.wrapping_add(1);
         let Self { serial, .. } = *self;
         let (socket, hops) = (Arc::clone(&given.socket), given.hops);
-        let given = self.given.entry(serial).or_insert(given);
+        let (_, given) = self.given.entry(serial).or_insert((now, given));
         let about = given.about.as_deref().map(Cow::Borrowed);
         let (peer, bytes) = (given.peer, &given.bytes[..]);
         let message = Message::Connection { serial, hops, peer, about, bytes };
         self.link.send(&message, Some(socket))
     }
+}
+
+#[cfg(target_os = "linux")]
+fn mark_withdrawn(socket: &OwnedFd) -> io::Result<()> {
+    socket2::SockRef::from(socket).set_priority(WITHDRAWN)
+}
+
+/// Whether who gave a connection has withdrawn it. To be asked after it was told that the connection is taken: it marks first and then hears
+/// what was told, so that never both have it.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_withdrawn(socket: &OwnedFd) -> bool {
+    socket2::SockRef::from(socket).priority().is_ok_and(|priority| priority == WITHDRAWN)
+}
+
+/// Without a mark, what was given stays with whom it was given to.
+#[cfg(not(target_os = "linux"))]
+fn mark_withdrawn(_: &OwnedFd) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_withdrawn(_: &OwnedFd) -> bool {
+    false
 }

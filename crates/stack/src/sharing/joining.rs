@@ -1,7 +1,7 @@
 //! How a process joins those that share an address: it finds their doors in a directory, and gets the listening socket
 //! from any of them.
 //!
-//! Blocks, for as long as those processes take to answer; meant for a thread that may wait.
+//! Blocks, for as long as those processes take to answer, which has a bound of seconds; meant for a thread that may wait.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -16,6 +16,7 @@ use millrace_net::{Clock as _, Monotonic, Nanos};
 use rustix::process::Pid;
 
 use super::directory::{Directory, Door};
+use super::ground::Lost;
 use super::link::{Link, peer_of};
 use super::message::{Message, VERSION};
 use super::prefix::UrlPrefix;
@@ -48,8 +49,8 @@ pub(crate) struct Other {
     pub(crate) user: u32,
     pub(crate) process: Option<Pid>,
     pub(crate) prefixes: Vec<UrlPrefix>,
-    /// Prefixes that nobody has any more, with their users.
-    pub(crate) gone: Vec<(UrlPrefix, u32)>,
+    /// Prefixes that nobody has any more, as it says.
+    pub(crate) gone: Vec<Lost>,
     /// It has answered.
     pub(crate) welcomed: bool,
 }
@@ -65,6 +66,8 @@ pub enum JoinError {
     OtherScheme(bool),
     /// They speak another version of the protocol.
     OtherVersion,
+    /// Somebody else joins them at this moment.
+    Busy,
     /// None of them has answered.
     Silent,
 }
@@ -77,11 +80,11 @@ impl JoinError {
             Self::System(_, _, error) => match error.kind() {
                 io::ErrorKind::PermissionDenied => "EACCES",
                 io::ErrorKind::NotFound => "ENOENT",
-                io::ErrorKind::TimedOut => "ETIMEDOUT",
                 _ => "EIO",
             },
             Self::Taken(..) => "EACCES",
             Self::OtherScheme(_) | Self::OtherVersion => "EADDRINUSE",
+            Self::Busy => "EBUSY",
             Self::Silent => "ETIMEDOUT",
         }
     }
@@ -97,6 +100,7 @@ impl fmt::Display for JoinError {
             Self::OtherVersion => {
                 f.write_str("those who share the port use another version of millrace")
             }
+            Self::Busy => f.write_str("another process is joining those who share the port"),
             Self::Silent => f.write_str("those who share the port do not answer"),
         }
     }
@@ -124,7 +128,7 @@ impl Joined {
 }
 
 /// Joins those who share the address of a prefix. `base` is where all such addresses have their directories: whoever may
-/// write there may join. `own` is the reactor that is to share.
+/// write there may join. `own` is the reactor that is to share. [`JoinError::Busy`]: to be tried again.
 pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, JoinError> {
     let mode = fs::metadata(base)
         .map_err(|error| JoinError::System("cannot use", base.into(), error))?
@@ -138,7 +142,7 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
         move |error| JoinError::System(what, path, error)
     };
     let directory = Directory::open(&path, is_shared).map_err(system("cannot use"))?;
-    let lock = directory.lock().map_err(system("cannot lock"))?;
+    let lock = directory.lock().map_err(system("cannot lock"))?.ok_or(JoinError::Busy)?;
     let own_name = format!("{}.{:016x}", std::process::id(), own.0);
     let doors = directory.doors().map_err(system("cannot read"))?;
     let here = doors.contains(&own_name);
@@ -148,8 +152,12 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
         return Ok(joined);
     }
     for name in doors {
-        match UnixStream::connect(directory.path(&name)) {
+        match connect(&directory.path(&name)) {
             Ok(socket) => joined.greet(socket).map_err(system("cannot join in"))?,
+            // Its door is full of those who have come, and it does not look.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(JoinError::Silent);
+            }
             // Whoever made it is gone.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 directory.remove(&name);
@@ -160,6 +168,13 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
     joined.hear()?;
     joined.door = Some(directory.open_door(own_name).map_err(system("cannot listen in"))?);
     Ok(joined)
+}
+
+/// Does not wait for room at the door.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = UnixStream::from(mio::net::UnixStream::connect(path)?);
+    socket.set_nonblocking(false)?;
+    Ok(socket)
 }
 
 fn name_of(prefix: &UrlPrefix) -> String {
@@ -204,11 +219,24 @@ impl Joined {
         if self.listener.is_none() && !self.others.is_empty() {
             return Err(JoinError::Silent);
         }
-        let taken = self.others.iter().find_map(|other| other.bars(&self.prefix));
-        match taken {
+        match self.barring() {
             Some(user) => Err(JoinError::Taken(self.prefix.clone(), user)),
             None => Ok(()),
         }
+    }
+
+    /// The user who has the prefix, or had it last, if that is somebody else.
+    fn barring(&self) -> Option<u32> {
+        let own = rustix::process::getuid().as_raw();
+        let lost = self.others.iter().flat_map(|other| &other.gone);
+        let lost = lost.filter(|lost| lost.prefix == self.prefix);
+        let holders = self.others.iter().filter(|other| other.prefixes.contains(&self.prefix));
+        // Who is trusted is right, whatever others say.
+        if let Some(sure) = lost.clone().find(|lost| lost.is_sure) {
+            return Some(sure.user).filter(|&user| user != own);
+        }
+        let mut holders = holders.map(|other| other.user).filter(|&user| user != own);
+        holders.next().or_else(|| lost.map(|it| it.user).find(|&user| user != own))
     }
 }
 
@@ -221,7 +249,7 @@ impl Other {
         secure: bool,
     ) -> Result<bool, JoinError> {
         loop {
-            let Self { link, prefixes, gone, .. } = self;
+            let Self { link, prefixes, gone, user, .. } = self;
             let said = link.next(|message, descriptor| match message {
                 Message::Welcome { version, .. } if *version != VERSION => {
                     Err(JoinError::OtherVersion)
@@ -231,10 +259,7 @@ impl Other {
                 }
                 Message::Welcome { prefixes: theirs, gone: lost, .. } => {
                     prefixes.extend(theirs.iter().filter_map(|text| UrlPrefix::parse(text).ok()));
-                    let lost = lost.iter();
-                    gone.extend(
-                        lost.filter_map(|(user, text)| Some((UrlPrefix::parse(text).ok()?, *user))),
-                    );
+                    gone.extend(lost.iter().filter_map(|lost| Lost::said(lost, *user)));
                     *listener = listener.take().or(descriptor);
                     Ok(true)
                 }
@@ -258,13 +283,5 @@ impl Other {
                 _ => return Ok(false),
             }
         }
-    }
-
-    /// The user who has this prefix, if that is somebody else.
-    fn bars(&self, prefix: &UrlPrefix) -> Option<u32> {
-        let own = rustix::process::getuid().as_raw();
-        let held = self.prefixes.contains(prefix).then_some(self.user);
-        let lost = self.gone.iter().find(|(gone, _)| gone == prefix).map(|(_, user)| *user);
-        held.or(lost).filter(|&user| user != own)
     }
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::forwarded::About;
 
 /// Changes with every change of what is said.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// No message is longer: the bytes of one connection that were read and not taken, and room to spare.
 const MAX_LENGTH: usize = 1024 * 1024;
 const PREFIX: usize = 4;
@@ -30,12 +30,12 @@ pub(crate) enum Message<'a> {
         version: u32,
         secure: bool,
     },
-    /// `prefixes`: of the one who says so. `gone`: of owners that are gone, with their users.
+    /// `prefixes`: of the one who says so. `gone`: of owners that are gone.
     Welcome {
         version: u32,
         secure: bool,
         prefixes: Vec<Cow<'a, str>>,
-        gone: Vec<(u32, Cow<'a, str>)>,
+        gone: Vec<Gone<'a>>,
     },
     Added {
         prefix: Cow<'a, str>,
@@ -63,9 +63,25 @@ pub(crate) enum Message<'a> {
     },
 }
 
+/// A prefix whose owner, a process of this user, has ended unasked. `is_sure`: the one who says so has seen that, or has it from
+/// somebody whom it trusts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gone<'a> {
+    pub(crate) prefix: Cow<'a, str>,
+    pub(crate) user: u32,
+    pub(crate) is_sure: bool,
+}
+
 /// The other side does not keep to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
+
+impl Gone<'_> {
+    pub(crate) fn to_owned(&self) -> Gone<'static> {
+        let Self { user, is_sure, .. } = *self;
+        Gone { prefix: Cow::Owned(self.prefix.clone().into_owned()), user, is_sure }
+    }
+}
 
 impl Message<'_> {
     /// Adds the message to bytes that leave.
