@@ -86,13 +86,13 @@ describe('maxRequestsInFlight', () => {
 });
 
 describe('TLS', () => {
-  const { server: identity } = makeCertificates();
+  const { server: identity, other } = makeCertificates();
   const stored = (request, response) => {
     const { servername, authorized } = request.socket;
     response.end(`${servername} ${authorized} ${request.socket.getProtocol()}`);
   };
 
-  async function busy(t, options) {
+  async function busy(t, options, prepare) {
     const server = createSecureServer({ ...identity, cache: { duration: 60 }, ...options }, stored);
     const port = await listen(t, server);
     const client = startClient(t, port, 'handshakes');
@@ -101,6 +101,7 @@ describe('TLS', () => {
     await first.next();
     first.go();
     await first.next();
+    prepare?.(server);
     client.go();
     block(BLOCKED_MS);
     return { server, answers: await client.next() };
@@ -114,6 +115,24 @@ describe('TLS', () => {
       assert.ok(ms < SOON_MS, `after ${ms} ms`);
     }
     assert.ok(server.stats().requests.cached >= 4);
+  });
+
+  test('a context that has just been set is used at once', limits, async (t) => {
+    const { answers } = await busy(t, {}, (server) => server.setSecureContext(other));
+    for (const { status, name, ms } of answers) {
+      assert.equal(status, 200);
+      assert.equal(name, 'other');
+      assert.ok(ms < SOON_MS, `after ${ms} ms`);
+    }
+  });
+
+  test('where the application has just come to choose, they wait for it', limits, async (t) => {
+    const { answers } = await busy(t, {}, (server) => server.addContext('a.test', other));
+    for (const { status, name, ms } of answers) {
+      assert.equal(status, 200);
+      assert.equal(name, 'other');
+      assert.ok(ms > SOON_MS, `after ${ms} ms`);
+    }
   });
 
   test('where the application chooses the context, they wait for it', limits, async (t) => {
