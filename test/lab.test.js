@@ -15,9 +15,9 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-lab-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs millrace; `{ code, stdout, stderr }`. */
-async function millrace(args, { input = '', onStderr = () => {} } = {}) {
+async function millrace(args, { input = '', onFirstStderr = () => {} } = {}) {
   const child = spawn(process.execPath, [bin, ...args], { stdio: 'pipe' });
-  child.stderr.on('data', () => onStderr(child));
+  child.stderr.once('data', () => onFirstStderr(child));
   child.stdin.end(input);
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
@@ -107,7 +107,7 @@ describe('the command line', () => {
 
   test('Ctrl-C before a study is complete: one line, exit 130, nothing left', async () => {
     const { code, stdout, stderr } = await millrace(['lab', 'connections', '--quick'], {
-      onStderr: (child) => child.kill('SIGINT'),
+      onFirstStderr: (child) => child.kill('SIGINT'),
     });
     assert.equal(code, 130);
     assert.equal(stdout, '');
