@@ -142,6 +142,20 @@ export const stack = [
     bars: [{ row: 'cached', than: 'node', metric: 'p99Ms', atMost: 0.01 }],
   },
   {
+    ...serving,
+    name: 'companion-idle',
+    question:
+      'The hello world with a deadline, whose event loop is never busy for long: what does the second thread cost that waits for that?',
+    load: { app: 'hello-while-busy', connections: 50 },
+    loads: {
+      'one thread': { tool: 'millrace', app: 'hello-one-thread' },
+      'second thread': { tool: 'millrace', app: 'hello-while-busy' },
+    },
+    tools: ['one thread', 'second thread'],
+    baseline: 'one thread',
+    bars: [{ row: 'second thread', than: 'one thread', atLeast: 0.97 }],
+  },
+  {
     name: 'cache-distinct',
     kind: 'distinct',
     question: '1 GiB of different responses through an output cache of 64 MiB: in how much memory?',

@@ -1,0 +1,3 @@
+import { serveHello } from './hello-deadline.js';
+
+serveHello({ whileBusy: false });
