@@ -43,7 +43,8 @@ test(
 test('a timeout without a listener limits nothing, so it is none', limits, async (t) => {
   const { call } = service(t, short);
   const { port } = await mute(t);
-  assert.equal((await call('http', { port, timeout: 5000 })).error.limit, 'total');
+  const { error } = await call('http', { port, timeout: 5000 });
+  assert.deepEqual([error.limit, error.limitMs], ['total', 200]);
 });
 
 test('an application that reads or writes at its own pace', limits, async (t) => {
@@ -92,7 +93,7 @@ test('upgraded and raw connections last', limits, async (t) => {
 
 test('an answer that has arrived while the event loop was busy is in time', limits, async (t) => {
   const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '300' });
-  const quick = await late(t, 50);
+  const quick = await late(t, 200);
   assert.equal((await call('busy', { url: url(quick), ms: 700 })).value, 'late');
 });
 
@@ -126,6 +127,18 @@ function run(source, env = {}) {
     });
   });
 }
+
+test('its timer does not keep a process alive', limits, async (t) => {
+  const { port } = await mute(t);
+  const { stdout } = await run(
+    `import http from 'node:http';
+    http.get({ host: '127.0.0.1', port: ${port} }).on('error', () => {}).on('socket', () => {
+      console.log(process.getActiveResourcesInfo().includes('Timeout'));
+      process.exit();
+    });`,
+  );
+  assert.equal(stdout, 'false\n');
+});
 
 test('a process ends when it has nothing to do, and not before', limits, async (t) => {
   const peer = await late(t, 100);

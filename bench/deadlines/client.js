@@ -1,10 +1,9 @@
-// Makes calls, so many at once, for some seconds; prints what one of them cost as JSON: `{ calls, cpuUs, wallUs }`.
-// The first second warms up.
+// Makes calls when its parent asks for some, so many at once, and tells what one of them cost in CPU time.
 //
-//   node [--import millrace/deadlines] client.js (http | fetch | undici) PORT AT_ONCE SECONDS
+//   fork: [--import millrace/deadlines] client.js (http | fetch | undici) PORT AT_ONCE
 import http from 'node:http';
 
-const [kind, port, atOnce, seconds] = process.argv.slice(2);
+const [kind, port, atOnce] = process.argv.slice(2);
 const url = `http://127.0.0.1:${port}/`;
 const agent = new http.Agent({ keepAlive: true });
 const { request } = kind === 'undici' ? await import('undici') : {};
@@ -21,27 +20,19 @@ const kinds = {
   undici: async () => void (await (await request(url)).body.text()),
 };
 
-let calls = 0;
 const call = kinds[kind];
 
-async function callUntil(end) {
-  while (performance.now() < end) {
-    await call();
-    calls++;
-  }
+async function make(calls) {
+  let left = calls;
+  const some = async () => {
+    while (left-- > 0) await call();
+  };
+  await Promise.all(Array.from({ length: Number(atOnce) }, some));
 }
 
-async function run(ms) {
-  const end = performance.now() + ms;
-  await Promise.all(Array.from({ length: Number(atOnce) }, () => callUntil(end)));
-}
-
-await run(1000);
-calls = 0;
-const cpu = process.cpuUsage();
-const since = performance.now();
-await run(1000 * seconds);
-const { user, system } = process.cpuUsage(cpu);
-const wallUs = (1000 * (performance.now() - since)) / calls;
-console.log(JSON.stringify({ calls, cpuUs: (user + system) / calls, wallUs }));
-process.exit();
+process.on('message', async (calls) => {
+  const before = process.cpuUsage();
+  await make(calls);
+  const { user, system } = process.cpuUsage(before);
+  process.send((user + system) / calls);
+});

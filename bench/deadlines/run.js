@@ -1,17 +1,24 @@
-// What deadlines cost: the CPU time of a call with and without them, in blocks that alternate (A B B A).
+// What deadlines cost: the CPU time of a call with and without them. Two processes make blocks of calls in turn (A B B A),
+// so short that what else the machine does weighs on both alike. Processes differ by themselves, so there are several pairs.
 //
-//   npm run bench -- deadlines [--case http | fetch | undici]... [--rounds N] [--seconds N]
+//   npm run bench -- deadlines [--case http | fetch | undici]... [--pairs N]
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { medianInterval } from '../statistics.js';
+import { median, medianInterval } from '../statistics.js';
 
 const CASES = ['http', 'fetch', 'undici'];
 const ROWS = ['without', 'with'];
-/** Calls at once. */
+/** Calls at once, and in a block. */
 const AT_ONCE = 10;
+const CALLS = 2000;
+/** Rounds that do not count. */
+const WARM_UP = 3;
+/** Those of a pair that do. */
+const ROUNDS = 5;
+const PRELOAD = ['--import', 'millrace/deadlines'];
 /** What a call with deadlines may cost, against one without. */
 const BAR = 1.03;
 
@@ -22,8 +29,7 @@ export async function main(args) {
     args,
     options: {
       case: { type: 'string', multiple: true, default: CASES },
-      rounds: { type: 'string', default: '10' },
-      seconds: { type: 'string', default: '2' },
+      pairs: { type: 'string', default: '12' },
       soak: { type: 'boolean', default: false },
       calls: { type: 'string', default: '100000' },
     },
@@ -46,7 +52,7 @@ export async function main(args) {
     console.log('| calls by | CPU per call, without | with | ratio (95 % interval) | bar |');
     console.log('|---|---|---|---|---|');
     for (const name of values.case) {
-      console.log(row(name, measure(name, port, Number(values.rounds), values.seconds)));
+      console.log(row(name, await measure(name, port, Number(values.pairs))));
     }
   } finally {
     server.kill();
@@ -56,7 +62,7 @@ export async function main(args) {
 /** In a process of its own, which prints what it found. */
 function soak(calls) {
   const argv = ['--import', 'millrace/deadlines', file('soak.js'), calls];
-  const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '200ms' };
+  const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '500ms' };
   const { status } = spawnSync(process.execPath, argv, {
     cwd: file('../..'),
     env,
@@ -65,33 +71,43 @@ function soak(calls) {
   process.exitCode = status ?? 1;
 }
 
-/** For each round the CPU time of a call, without and with deadlines: the means of there and back. */
-function measure(name, port, rounds, seconds) {
+/** For each pair of processes the CPU time of a call, without and with deadlines: medians over its rounds. */
+async function measure(name, port, pairs) {
   const results = [];
-  for (let round = 0; round < rounds; round++) {
-    const sums = { without: 0, with: 0 };
-    const there = round % 2 === 0 ? ROWS : ROWS.toReversed();
-    for (const which of [...there, ...there.toReversed()]) {
-      sums[which] += block(name, port, seconds, which).cpuUs / 2;
+  for (let pair = 0; pair < pairs; pair++) {
+    const clients = { without: client(name, port, []), with: client(name, port, PRELOAD) };
+    const costs = { without: [], with: [] };
+    for (let round = -WARM_UP; round < ROUNDS; round++) {
+      const there = round % 2 === 0 ? ROWS : ROWS.toReversed();
+      for (const which of [...there, ...there.toReversed()]) {
+        clients[which].send(CALLS);
+        const [us] = await once(clients[which], 'message');
+        if (round >= 0) costs[which].push(us);
+      }
     }
-    results.push(sums);
+    for (const one of Object.values(clients)) one.kill();
+    results.push({ without: median(costs.without), with: median(costs.with) });
   }
   return results;
 }
 
-function block(name, port, seconds, which) {
-  const preload = which === 'with' ? ['--import', 'millrace/deadlines'] : [];
-  const argv = ['-c', '1', process.execPath, ...preload, file('client.js'), name, port];
-  const output = execFileSync('taskset', [...argv, String(AT_ONCE), seconds], {
+function client(name, port, preload) {
+  const child = fork(file('client.js'), [name, port, String(AT_ONCE)], {
+    execArgv: preload,
     cwd: file('../..'),
   });
-  return JSON.parse(output);
+  execFileSync('taskset', ['-a', '-c', '-p', '1', String(child.pid)]);
+  return child;
 }
 
 function row(name, results) {
   const of = (which) => medianInterval(results.map((one) => one[which])).median.toFixed(1);
-  const { median, low, high } = medianInterval(results.map((one) => one.with / one.without));
+  const {
+    median: middle,
+    low,
+    high,
+  } = medianInterval(results.map((one) => one.with / one.without));
   const verdict = high <= BAR ? 'met' : low > BAR ? 'missed' : 'open';
-  const ratio = `${median.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+  const ratio = `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   return `| ${name} | ${of('without')} µs | ${of('with')} µs | ${ratio} | ≤ ${BAR}: **${verdict}** |`;
 }

@@ -3,14 +3,16 @@
 //
 //   npm run bench -- deadlines --soak [--calls N]
 
-import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 // Whether anything stays behind: many calls, every tenth of which is never answered and ends by its limit. Prints what
 // the process holds after the first tenth of them and after all, and fails if it has grown.
 //
 //   npm run bench -- deadlines --soak [--calls N]
-import http, { createServer } from 'node:http';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { request } from 'undici';
@@ -24,12 +26,14 @@ const AT_ONCE = 200;
 /** What the heap may grow by, in bytes. */
 const MOST_GROWTH = 3_000_000;
 
-let asked = 0;
-const server = createServer((_request, response) => {
-  if (++asked % 10 !== 0) response.end('hello');
-});
-await once(server.listen(0, '127.0.0.1'), 'listening');
-const { port } = server.address();
+const server = spawn(
+  process.execPath,
+  [fileURLToPath(new URL('server.js', import.meta.url)), '10'],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
+const port = String((await once(server.stdout, 'data'))[0]).trim();
 const url = `http://127.0.0.1:${port}/`;
 const agent = new http.Agent({ keepAlive: true });
 
@@ -61,7 +65,6 @@ async function callUntil(count) {
 /** What is held once nothing is in flight and idle connections have gone. */
 async function held() {
   agent.destroy();
-  server.closeIdleConnections();
   // undici keeps idle connections for four seconds, and its own timers look once a second.
   await sleep(6000);
   for (let i = 0; i < 4; i++) {
@@ -94,4 +97,5 @@ const grown = ['descriptors', 'sockets', 'timers', 'inFlight'].filter(
 if (after.heapBytes - before.heapBytes > MOST_GROWTH) grown.push('heapBytes');
 if (hits.total !== ended.limited) grown.push('hits that are no errors');
 console.log(grown.length === 0 ? 'nothing stays behind' : `grown: ${grown.join(', ')}`);
+server.kill();
 process.exit(grown.length === 0 && ended.other === 0 ? 0 : 1);

@@ -64,7 +64,9 @@ class HttpCall extends Call {
     if (res) return this.stageOf(res);
     if (request.destroyed) return 'ended';
     if (!socket || socket.connecting || isShakingHands(socket)) return 'waiting';
-    return !request.writableEnded && unsent(socket) === 0 ? 'application' : 'first byte';
+    const isWriting = !request.writableEnded && unsent(socket) === 0;
+    // Who waits for `100 Continue` waits for the peer.
+    return isWriting && !request.hasHeader('expect') ? 'application' : 'first byte';
   }
 
   private stageOf(response: IncomingMessage): Stage {

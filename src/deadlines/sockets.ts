@@ -12,15 +12,26 @@ import { ownTimeoutOf } from './http.js';
 import { replace } from './replace.js';
 import { unwatch, Watched, watch } from './wheel.js';
 
+const kConnecting = Symbol('millrace.connecting');
+
 /** With what Node keeps on it and does not declare. */
-type Socket = net.Socket & { secureConnecting?: boolean; _httpMessage?: unknown };
+type Socket = net.Socket & {
+  secureConnecting?: boolean;
+  _httpMessage?: unknown;
+  [kConnecting]?: Connecting;
+};
 
 /** Gives limits to all connections that are begun from now on: until they are open, and for the TLS handshake. */
 export function limitSockets(hosts: Hosts): void {
   replace(net.Socket.prototype, 'connect', (original) => {
     return function connect(this: Socket, ...args: unknown[]) {
       const result = Reflect.apply(original, this, args);
-      if (this.connecting && !isExempt()) limit(this, hosts.named(hostOf(args)));
+      const name = hostOf(args);
+      if (this.connecting && !isExempt() && name !== PROBE) {
+        const host = hosts.named(name);
+        host.counters.connections++;
+        limit(this, host, takeIsForUndici());
+      }
       return result;
     } as typeof original;
   });
@@ -30,25 +41,36 @@ export function limitSockets(hosts: Hosts): void {
       const made = Reflect.apply(original, this, args) as tls.TLSSocket;
       const options = args.find((one) => typeof one === 'object' && one !== null);
       const { socket, servername, host } = (options ?? {}) as tls.ConnectionOptions;
-      if (socket && !isExempt()) limit(made, hosts.named(servername || host || 'localhost'));
+      if (socket && !isExempt()) {
+        limit(made, hosts.named(servername || host || 'localhost'), takeIsForUndici());
+      }
       return made;
     } as typeof original;
   });
   subscribe('undici:client:beforeConnect', () => {
     isForUndici = true;
     // Its connector asks for the connection at once, unless it is the application's own.
-    queueMicrotask(() => {
-      isForUndici = false;
-    });
+    queueMicrotask(takeIsForUndici);
   });
 }
 
+/** Millrace's own, where a process is explained. */
+const PROBE = `unix:${process.env.MILLRACE_PROBE}`;
+
 let isForUndici = false;
 
-function limit(socket: Socket, host: Host): void {
-  host.counters.connections++;
+/** Whether the connection that is begun now is the one that undici has just told of. */
+function takeIsForUndici(): boolean {
+  const was = isForUndici;
+  isForUndici = false;
+  return was;
+}
+
+function limit(socket: Socket, host: Host, isUndicis: boolean): void {
+  // A socket may be used for another connection, when its last one has failed.
+  if (socket[kConnecting]) unwatch(socket[kConnecting]);
   const { connect, tls: handshake } = host.limits;
-  if (connect > 0 || handshake > 0) new Connecting(socket, host, isForUndici);
+  if (connect > 0 || handshake > 0) socket[kConnecting] = new Connecting(socket, host, isUndicis);
 }
 
 /** A connection on its way. */

@@ -73,14 +73,21 @@ function endAtUpgrade(request: Request, call: UndiciCall): void {
 class Origins {
   readonly #hosts: Hosts;
   readonly #known = new Map<unknown, Host>();
+  #lastOrigin: unknown;
+  #last: Host | null = null;
 
   constructor(hosts: Hosts) {
     this.#hosts = hosts;
   }
 
   host(origin: unknown): Host {
-    const known = this.#known.get(origin);
-    if (known) return known;
+    if (this.#last !== null && origin === this.#lastOrigin) return this.#last;
+    this.#last = this.#known.get(origin) ?? this.#add(origin);
+    this.#lastOrigin = origin;
+    return this.#last;
+  }
+
+  #add(origin: unknown): Host {
     const text = String(origin);
     const host = this.#hosts.named(URL.canParse(text) ? new URL(text).hostname : text);
     if (typeof origin === 'string' && this.#known.size < 1000) this.#known.set(origin, host);

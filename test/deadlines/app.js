@@ -150,7 +150,9 @@ export const calls = {
   /** Keeps the event loop busy while the answer arrives. */
   busy: async ({ url, ms }) => {
     const response = fetch(url);
-    await sleep(20);
+    await sleep(100);
+    // From here timers come before what has arrived.
+    await new Promise((resolve) => setImmediate(resolve));
     for (const end = performance.now() + ms; performance.now() < end; );
     return (await response).text();
   },
@@ -182,9 +184,9 @@ export async function outcome(call) {
     return { value: await call(), ms: performance.now() - since };
   } catch (error) {
     const cause = error.cause ?? error;
-    const { name, code, syscall, limit, host, elapsedMs, message } = cause;
+    const { name, code, syscall, limit, limitMs, host, elapsedMs, message } = cause;
     return {
-      error: { outer: error.name, name, code, syscall, limit, host, elapsedMs, message },
+      error: { outer: error.name, name, code, syscall, limit, limitMs, host, elapsedMs, message },
       isUndicis: Object.values(undici.errors).some(
         (one) => one.name === name && cause instanceof one,
       ),
