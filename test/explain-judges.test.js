@@ -200,6 +200,14 @@ describe('more connections than were asked for', () => {
     assert.equal(mayTryMore(few(calls('http://127.0.0.1:3001'))), true);
     assert.equal(mayTryMore(few(calls('https://api.example.com:443'))), false);
     assert.equal(mayTryMore(few(calls('tcp://10.0.0.5:5432'))), false);
+    const unseen = (outbound) => (facts) => {
+      facts.base.inside = null;
+      facts.sockets = outbound && { ...facts.sockets, outbound };
+    };
+    assert.equal(mayTryMore(few(unseen([]))), true);
+    assert.equal(mayTryMore(few(unseen([{ peer: '127.0.0.1:5432' }]))), true);
+    assert.equal(mayTryMore(few(unseen([{ peer: '10.0.0.5:5432' }]))), false);
+    assert.equal(mayTryMore(few(unseen(null))), false);
     const failing = few((facts) => {
       facts.errorShare = 0.05;
     });

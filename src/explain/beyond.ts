@@ -23,17 +23,18 @@ const LEAST_GROWTH = 1.5;
 const MOST_CONNECTIONS = 2000;
 const MORE_ERRORS = 0.01;
 
-/** Whether further connections may be tried: the service asks nobody else who has not been asked for more, and errors are no answer. */
-export function mayTryMore({ base, model, errorShare }: Facts): boolean {
-  const calls = base.inside?.outbound ?? [];
-  return (
-    model === 'closed' && errorShare < MORE_ERRORS && calls.every(({ origin }) => isHere(origin))
-  );
+/** Whether further connections may be tried: nobody elsewhere is asked for more, as far as that is seen, and errors are no answer. */
+export function mayTryMore({ base, model, errorShare, sockets }: Facts): boolean {
+  const asked = base.inside
+    ? base.inside.outbound.map(({ origin }) => origin)
+    : sockets?.outbound.map(({ peer }) => peer);
+  const onlyHere = asked?.every(isHere) ?? false;
+  return model === 'closed' && errorShare < MORE_ERRORS && onlyHere;
 }
 
-/** On this machine: `http://127.0.0.1:3001`, `tcp://localhost:5432`. */
-function isHere(origin: string): boolean {
-  return /^[a-z]+:\/\/(127\.|localhost[:/]|\[?::1\]?)/.test(origin);
+/** On this machine: `http://127.0.0.1:3001`, `tcp://localhost:5432`, `127.0.0.1:5432`. */
+function isHere(peer: string): boolean {
+  return /^(?:[a-z]+:\/\/)?(?:127\.|localhost[:/]|\[?::1\]?)/.test(peer);
 }
 
 /** The next number of connections to try, as far as the knee seems to be; `null` if there is no sense in more. */
