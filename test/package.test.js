@@ -43,6 +43,8 @@ test('the main package holds what the build made of src, and no addon', () => {
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
     'examples/compare.mjs',
+    'examples/studies/hello.js',
+    'examples/studies/localhost-cert.pem',
   ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);
   assert.deepEqual(main.files.filter(isUnexpected), []);
@@ -109,7 +111,7 @@ test('the installed package is imported, and its types compile without skipLibCh
   });
 
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
-  assert.equal(names.stdout, 'MillraceError capacity explain load startTestServer\n');
+  assert.equal(names.stdout, 'MillraceError capacity explain lab labStudies load startTestServer\n');
 });
 
 test('without the package for this platform one line says what is missing', async () => {
@@ -130,7 +132,7 @@ test('without the package for this platform one line says what is missing', asyn
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/compare\.mjs|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
       file,
     )
   )
