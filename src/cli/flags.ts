@@ -385,7 +385,6 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     name: 'connect-timeout',
     value: 'TIME',
     group: CONNECTIONS,
-    common: true,
     fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
     help: 'for the connect, and again for the handshake',
     set({ options }, value, given) {

@@ -14,14 +14,8 @@ const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can 
 const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
-const LAB_USAGE = form(
-  'millrace lab [STUDY...] [flags]',
-  'studies of HTTP in Node.js, repeated here',
-);
-const NUMBERS_USAGE = form(
-  '... | millrace numbers',
-  'count, least, most, mean and last of numbers',
-);
+const LAB_USAGE = form('millrace lab [STUDY...] [flags]', 'known studies, repeated here');
+const NUMBERS_USAGE = form('... | millrace numbers', 'least, most, mean of numbers');
 const CACHE_USAGE = form('millrace cache [PID] [flags]', 'output caches of running processes');
 
 /** The forms of the command line, a line each; for help and reference page. */
@@ -32,7 +26,6 @@ export const USAGE = [
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   LAB_USAGE,
-  NUMBERS_USAGE,
   CACHE_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
