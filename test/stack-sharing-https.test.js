@@ -285,6 +285,7 @@ describe('hosts with certificates of their own', () => {
     await listen('b.test', 200);
     for (const at of [0, 1, 2, 3]) {
       const socket = net.connect(port, '127.0.0.1').on('error', () => {});
+      t.after(() => socket.destroy());
       socket.write(await helloTo('b.test'));
       await within(5000, () => `the end of ${at}`, once(socket.resume(), 'close'));
     }

@@ -429,4 +429,19 @@ describe('how a server listens', () => {
     const third = await ground.connectTo('/b/');
     await assert.rejects(third.ask('/a/'), /^Error: (end|ECONNRESET) /);
   });
+
+  test('maxConnections: before anything is answered from the cache', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const settings = { options: { cache: true }, properties: { maxConnections: 1 } };
+    const a = await ground.start('a /a/', settings);
+    await ground.start('b /b/');
+    const own = await ground.connectTo('/a/?cache=60');
+    assert.equal(brief(await own.ask('/a/?cache=60')), '200 a');
+    assert.equal((await a.stats('a')).requests.cached, 1);
+    for (let at = 0; at < 5; at++) {
+      const other = await ground.connectTo('/b/');
+      await assert.rejects(other.ask('/a/?cache=60'), /^Error: (end|ECONNRESET) /);
+    }
+    assert.equal((await a.stats('a')).requests.cached, 1);
+  });
 });

@@ -1,5 +1,6 @@
 // A member of a group that shares ports, which says of prefixes that they were somebody's: `node sharing-liar.js DIRECTORY CLAIMS`, the latter as JSON:
-// `[[PREFIX, USER], ...]`. Says `listening`, and `asked` whenever somebody asks who joins.
+// `[[PREFIX, USER], ...]`. Says `listening`.
+import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -29,15 +30,16 @@ const length = Buffer.alloc(4);
 length.writeUInt32LE(message.length);
 const welcome = Buffer.concat([length, Buffer.from(message)]);
 
-const server = net.createServer((socket) => {
-  socket.on('error', () => {});
-  socket.once('data', () => {
-    socket.write(welcome);
-    console.log('asked');
+/** So many that one is found before those of others, in whatever order a directory gives its names. */
+const DOORS = 16;
+
+for (let at = 1; at <= DOORS; at++) {
+  const door = join(directory, `${at}.0123456789abcdef`);
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(welcome));
   });
-});
-const door = join(directory, '1.0123456789abcdef');
-server.listen(door, () => {
+  await once(server.listen(door), 'listening');
   chmodSync(door, 0o660);
-  console.log('listening');
-});
+}
+console.log('listening');
