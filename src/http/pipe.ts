@@ -5,24 +5,42 @@ import type { ServerSocket } from './socket.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 
+type Listener = (...given: unknown[]) => void;
+
 /** A request whose body goes to its own response. */
 interface Piping {
+  /** The response, as long as Node's pipe is not needed. */
   [kPiped]?: Outgoing | undefined;
+  /** A part of the body has gone. */
+  [kBegun]?: boolean;
+  [kNode]?: NodePipe | undefined;
+}
+
+/** Node's own pipe, whose listeners are called in the place of those that were there before. */
+interface NodePipe {
+  response: Outgoing;
+  data: Listener | undefined;
+  end: Listener | undefined;
 }
 
 /** 'data' and 'end'. */
 const OWN_EVENTS = 2;
 const kPiped = Symbol('millrace.piped');
-const nodePipe = Readable.prototype.pipe as unknown as Pipe;
+const kBegun = Symbol('millrace.begun');
+const kNode = Symbol('millrace.node');
+const { pipe: nodePipe, unpipe: nodeUnpipe } = Readable.prototype as unknown as {
+  pipe: Pipe;
+  unpipe: Pipe;
+};
 
 /**
- * `pipe` for the usual case, a request into its own response. Node's own puts five listeners on the response and takes
- * them away again, which costs as much as all else of a small request. Here the response says itself when it is over
- * (`unpipeFinished`). Everything else is Node's.
+ * `pipe` for the usual case, a small request into its own response. Node's own puts five listeners on the response and
+ * takes them away again, which costs as much as all else of such a request. Here the response says itself when it is
+ * over (`unpipeFinished`). Whatever else happens before that (a second part of the body, a full connection, another
+ * destination, `unpipe`) turns it into Node's own pipe.
  */
 function pipe(this: Incoming & Piping, destination: unknown, options?: unknown): unknown {
-  // It was unpiped since.
-  if (this[kPiped] !== undefined && !goesTo(this, this[kPiped])) forget(this);
+  toNode(this);
   const response = destination as Outgoing & { [kConnection]?: ServerSocket };
   const state = this._readableState;
   if (
@@ -50,23 +68,70 @@ function pipe(this: Incoming & Piping, destination: unknown, options?: unknown):
   return destination;
 }
 
+function unpipe(this: Incoming & Piping, destination?: unknown): unknown {
+  toNode(this);
+  const piped = this[kNode];
+  if (piped && (destination === undefined || destination === piped.response)) {
+    this[kNode] = undefined;
+    this.removeListener('data', forward);
+    this.removeListener('end', endResponse);
+  }
+  return nodeUnpipe.call(this, destination);
+}
+
 function forward(this: Incoming & Piping, chunk: unknown): void {
-  const response = this[kPiped];
-  if (!goesTo(this, response) || response.write(chunk as Buffer)) return;
-  this.pause();
-  response.once('drain', () => {
-    if (goesTo(this, response)) this.resume();
-  });
+  const piped = this[kNode];
+  if (piped) {
+    piped.data?.(chunk);
+    return;
+  }
+  const more = this[kPiped]?.write(chunk as Buffer);
+  if (more && !this[kBegun]) this[kBegun] = true;
+  // Which waits by itself where the response is full.
+  else toNode(this);
 }
 
 function endResponse(this: Incoming & Piping): void {
-  const response = this[kPiped];
-  if (goesTo(this, response)) response.end();
+  const piped = this[kNode];
+  if (piped) piped.end?.();
+  else this[kPiped]?.end();
 }
 
-/** `unpipe` takes the response out of the list, and nothing else is told. */
-function goesTo(request: Incoming, response: Outgoing | undefined): response is Outgoing {
-  return response !== undefined && request._readableState.pipes.includes(response);
+/** From here on by Node's own pipe, as if it had been Node's from the beginning: it gets no part of the body that has gone already. */
+function toNode(request: Incoming & Piping): void {
+  const response = request[kPiped];
+  if (response === undefined) return;
+  const { pipes, endEmitted } = request._readableState;
+  request[kPiped] = undefined;
+  pipes.splice(pipes.indexOf(response), 1);
+  const told = response.rawListeners('pipe') as Listener[];
+  for (const listener of told) response.removeListener('pipe', listener);
+  nodePipe.call(request, response);
+  for (const listener of told) response.on('pipe', listener);
+  for (const name of ['unpipe', 'close', 'finish']) toFront(response, name);
+  request[kNode] = {
+    response,
+    data: takeLast(request, 'data'),
+    end: endEmitted ? undefined : takeLast(request, 'end'),
+  };
+}
+
+/** Takes a listener away that was just added. */
+function takeLast(request: Incoming, name: string): Listener | undefined {
+  const last = request.rawListeners(name).at(-1) as
+    | (Listener & { listener?: Listener })
+    | undefined;
+  if (last) request.removeListener(name, last);
+  return last?.listener ?? last;
+}
+
+/** Calls the listener that was just added before the others. */
+function toFront(response: Outgoing, name: string): void {
+  const listeners = response.rawListeners(name) as Listener[];
+  const last = listeners.at(-1);
+  if (listeners.length < 2 || !last) return;
+  response.removeListener(name, last);
+  response.prependListener(name, last);
 }
 
 /** The response is over: as Node does, nothing goes to it any more, and it is told so. */
@@ -75,20 +140,16 @@ export function unpipeFinished(request: Incoming & Piping, response: Outgoing): 
   const state = request._readableState;
   if (state.endEmitted && response._eventsCount === 0 && request._eventsCount === OWN_EVENTS) {
     // Nobody else is to be told, and nothing more will come.
+    request[kPiped] = undefined;
     state.pipes.length = 0;
-    return;
+  } else {
+    request.unpipe(response as never);
   }
-  if (goesTo(request, response)) request.unpipe(response as never);
-  forget(request);
-}
-
-function forget(request: Incoming & Piping): void {
-  request[kPiped] = undefined;
-  request.removeListener('data', forward);
-  request.removeListener('end', endResponse);
 }
 
 /** Puts the fast path into `http.IncomingMessage.prototype`, for requests of native connections alone. */
 export function installPipe(): void {
-  (http.IncomingMessage.prototype as unknown as { pipe: Pipe }).pipe = pipe as Pipe;
+  const prototype = http.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
+  prototype.pipe = pipe as Pipe;
+  prototype.unpipe = unpipe as Pipe;
 }
