@@ -200,6 +200,21 @@ describe('more connections than were asked for', () => {
     assert.equal(mayTryMore(few(calls('http://127.0.0.1:3001'))), true);
     assert.equal(mayTryMore(few(calls('https://api.example.com:443'))), false);
     assert.equal(mayTryMore(few(calls('tcp://10.0.0.5:5432'))), false);
+    for (const origin of ['http://localhost', 'tcp://[::1]:5432', 'tcp://[::ffff:127.0.0.1]:1']) {
+      assert.equal(mayTryMore(few(calls(origin))), true, origin);
+    }
+    for (const origin of [
+      'https://127.example.com:443',
+      'tcp://[::1234]:5',
+      'http://127.0.0.1.x.com',
+    ]) {
+      assert.equal(mayTryMore(few(calls(origin))), false, origin);
+    }
+    // HTTP/2, native drivers: the probe sees no calls, the system a socket.
+    const socket = few((facts) => {
+      facts.sockets.outbound = [{ peer: '10.0.0.5:443' }];
+    });
+    assert.equal(mayTryMore(socket), false);
     const unseen = (outbound) => (facts) => {
       facts.base.inside = null;
       facts.sockets = outbound && { ...facts.sockets, outbound };

@@ -23,18 +23,25 @@ const LEAST_GROWTH = 1.5;
 const MOST_CONNECTIONS = 2000;
 const MORE_ERRORS = 0.01;
 
-/** Whether further connections may be tried: nobody elsewhere is asked for more, as far as that is seen, and errors are no answer. */
+/**
+ * Whether further connections may be tried: nobody elsewhere is asked for more, neither by the calls that the probe sees
+ * nor by the sockets that the system sees (of protocols that the probe does not know), and errors are no answer.
+ */
 export function mayTryMore({ base, model, errorShare, sockets }: Facts): boolean {
-  const asked = base.inside
-    ? base.inside.outbound.map(({ origin }) => origin)
-    : sockets?.outbound.map(({ peer }) => peer);
-  const onlyHere = asked?.every(isHere) ?? false;
+  const called = base.inside?.outbound.map(({ origin }) => hostOf(origin)) ?? [];
+  const connected = sockets?.outbound.map(({ peer }) => hostOf(peer));
+  const onlyHere = connected !== undefined && [...called, ...connected].every(isLoopback);
   return model === 'closed' && errorShare < MORE_ERRORS && onlyHere;
 }
 
-/** On this machine: `http://127.0.0.1:3001`, `tcp://localhost:5432`, `127.0.0.1:5432`. */
-function isHere(peer: string): boolean {
-  return /^(?:[a-z]+:\/\/)?(?:127\.|localhost[:/]|\[?::1\]?)/.test(peer);
+/** Of `http://localhost:3001`, `tcp://[::1]:5432`, `127.0.0.1:5432`. */
+function hostOf(peer: string): string {
+  const [, bracketed, host = ''] = /^(?:[a-z]+:\/\/)?(?:\[(.+)\]|([^:/]+))/.exec(peer) ?? [];
+  return bracketed ?? host;
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|(?:::ffff:)?127(?:\.\d+){3}|::1)$/.test(host);
 }
 
 /** The next number of connections to try, as far as the knee seems to be; `null` if there is no sense in more. */
