@@ -97,6 +97,14 @@ test('an answer that has arrived while the event loop was busy is in time', limi
   assert.equal((await call('busy', { url: url(quick), ms: 700 })).value, 'late');
 });
 
+test('time for which the event loop was busy counts against nobody', limits, async (t) => {
+  const { call, stats } = service(t, { ...short, MILLRACE_DEADLINE_TOTAL: '300' });
+  const peer = await web(t, (_request, response) => response.end('answer'));
+  const { value, error } = await call('busyAtOnce', { port: peer.port, ms: 1000 });
+  assert.deepEqual(value, ['answer', 'answer'], error?.message);
+  assert.deepEqual(Object.values((await stats()).hits), [0, 0, 0, 0, 0]);
+});
+
 test('errors arrive in the asynchronous context of their call', limits, async (t) => {
   const { call } = service(t, short);
   const { port } = await mute(t);

@@ -34,7 +34,7 @@ const WAITING_FOR: Partial<Record<Stage, WaitingFor>> = {
 class Course {
   /** When it was last seen to get on. */
   since: number;
-  /** Milliseconds for which it waited for the application. */
+  /** Milliseconds for which it waited for the application, or for the process. */
   held = 0;
   hit: DeadlineName | null = null;
   isUnbound = false;
@@ -52,6 +52,12 @@ class Course {
     this.progress = progress;
     this.looked = at;
   }
+
+  excuse(ms: number): void {
+    this.held += ms;
+    this.since += ms;
+    this.looked += ms;
+  }
 }
 
 /**
@@ -60,7 +66,6 @@ class Course {
  */
 export abstract class Call extends Watched {
   readonly host: Host;
-  private readonly begun = now();
   /** From the first look on. */
   private course: Course | null = null;
 
@@ -95,6 +100,11 @@ export abstract class Call extends Watched {
       const limit = course?.hit ?? null;
       endChannel.publish({ host: host.name, by, elapsedMs, limit } satisfies CallEnded);
     }
+  }
+
+  override excuse(ms: number): void {
+    this.course ??= new Course(this.begun);
+    this.course.excuse(ms);
   }
 
   check(at: number): void {

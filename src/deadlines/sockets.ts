@@ -4,7 +4,6 @@ import { ClientRequest } from 'node:http';
 import net from 'node:net';
 import tls from 'node:tls';
 import { hitChannel, type LimitReached } from './channels.js';
-import { now } from './clock.js';
 import { DeadlineError, undiciError } from './errors.js';
 import { isExempt } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
@@ -78,8 +77,9 @@ class Connecting extends Watched {
   private readonly socket: Socket;
   private readonly host: Host;
   private readonly isForUndici: boolean;
-  private readonly begun = now();
-  private openSince: number | null = null;
+  /** When the part began that it is in: connecting, or the handshake. */
+  private since = this.begun;
+  private isOpen = false;
   private readonly context = new AsyncResource('MILLRACE_CONNECT', { requireManualDestroy: true });
 
   constructor(socket: Socket, host: Host, isForUndici: boolean) {
@@ -91,6 +91,10 @@ class Connecting extends Watched {
     watch(this);
   }
 
+  override excuse(ms: number): void {
+    this.since += ms;
+  }
+
   check(at: number): void {
     const { socket, host } = this;
     const isOpen = !socket.connecting;
@@ -98,11 +102,11 @@ class Connecting extends Watched {
       unwatch(this);
       return;
     }
-    if (isOpen) this.openSince ??= at;
+    if (isOpen && !this.isOpen) this.since = at;
+    this.isOpen = isOpen;
     const name = isOpen ? 'tls' : 'connect';
     const limitMs = host.limits[name];
-    const left =
-      limitMs > 0 ? (this.openSince ?? this.begun) + limitMs - at : Number.POSITIVE_INFINITY;
+    const left = limitMs > 0 ? this.since + limitMs - at : Number.POSITIVE_INFINITY;
     if (left <= 0 && !hasOwnLimit(socket)) this.fail(name, limitMs, at);
     else this.due = at + (left > 0 ? Math.min(left, host.interval) : host.interval);
   }

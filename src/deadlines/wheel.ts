@@ -6,15 +6,22 @@ export abstract class Watched {
   /** When it wants to be looked at next, on the clock of `now`. */
   due = Number.POSITIVE_INFINITY;
   isWatched = false;
+  readonly begun = now();
   previous: Watched | null = null;
   next: Watched | null = null;
 
   /** Its time has come. It may say a later one, or `unwatch` itself. */
   abstract check(at: number): void;
+  /** So many milliseconds, up to now, do not count: the process was busy with itself. */
+  excuse(ms: number): void {
+    this.due += ms;
+  }
 }
 
 /** Between two looks. */
 const LEAST_INTERVAL = 10;
+/** A timer that is late by less tells of nothing but timers. */
+const LEAST_STALL = 20;
 /** Of Node's timers, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 /** What runs by the timer is nobody's: not in the context of the call that happened to start it. */
@@ -61,15 +68,16 @@ function startTimer(ms: number): NodeJS.Timeout {
   return setTimeout(afterArrivals, ms).unref();
 }
 
-/** What has arrived while the loop was busy comes first: a peer is not late for that. */
+/** What has arrived while the loop was busy comes first: a peer is not late for that. Nor for the time itself: `excuseAll`. */
 function afterArrivals(): void {
   setImmediate(look);
 }
 
 function look(): void {
+  const at = now();
+  excuseAll(planned, at);
   timer = null;
   planned = Number.POSITIVE_INFINITY;
-  const at = now();
   lookedAt = at;
   const late: Watched[] = [];
   let soonest = Number.POSITIVE_INFINITY;
@@ -83,6 +91,17 @@ function look(): void {
     if (entry.isWatched && entry.due < soonest) soonest = entry.due;
   }
   if (soonest < Number.POSITIVE_INFINITY) plan(soonest);
+}
+
+/**
+ * The look comes late where the loop stood still, and a host can do nothing about that: names that are found,
+ * connections and answers all wait for the loop, and each of them for another turn.
+ */
+function excuseAll(since: number, at: number): void {
+  if (at - since < LEAST_STALL) return;
+  for (let entry = first; entry !== null; entry = entry.next) {
+    entry.excuse(at - Math.max(since, entry.begun));
+  }
 }
 
 /** What the application throws is its own matter, and no other call's. */

@@ -156,6 +156,17 @@ export const calls = {
     for (const end = performance.now() + ms; performance.now() < end; );
     return (await response).text();
   },
+  /** Keeps the event loop busy as soon as each kind of call has begun: none has got its name, its connection, its answer. */
+  busyAtOnce: async ({ port, ms }) => {
+    const at = { port, host: 'localhost', agent: false };
+    const begun = [
+      opened(net.connect(port, 'localhost'), 'connect').then((socket) => socket.end()),
+      read(http, at),
+      fetch(`http://localhost:${port}/`).then((response) => response.text()),
+    ];
+    for (const end = performance.now() + ms; performance.now() < end; );
+    return (await Promise.all(begun)).slice(1);
+  },
   channels: async ({ port }) => {
     const { channels } = await import('millrace/deadlines');
     const told = {};
