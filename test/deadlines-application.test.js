@@ -105,6 +105,24 @@ test('time for which the event loop was busy counts against nobody', limits, asy
   assert.deepEqual(Object.values((await stats()).hits), [0, 0, 0, 0, 0]);
 });
 
+test('a request that has no socket yet is ended, too, and once', limits, async (t) => {
+  const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '500' });
+  const peer = await web(t, (request, response) => {
+    if (request.url !== '/events') return response.end('answer');
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    return response.write('data: x\n\n');
+  });
+  const { value, error } = await call('withoutSocket', { port: peer.port });
+  const ended = ['total', 'close'];
+  assert.deepEqual(
+    value,
+    { byConnection: ended, byAgent: ended, queued: ended, left: [], next: 'answer' },
+    error?.message,
+  );
+  const { inFlight, hits } = await stats();
+  assert.deepEqual([inFlight, hits.total], [0, 3]);
+});
+
 test('errors arrive in the asynchronous context of their call', limits, async (t) => {
   const { call } = service(t, short);
   const { port } = await mute(t);

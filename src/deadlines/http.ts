@@ -3,6 +3,7 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Call, type OwnLimits, type Stage } from './call.js';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js';
+import { giveUp } from './give-up.js';
 import type { Host, Hosts } from './hosts.js';
 import { replace } from './replace.js';
 import { takeTimedSignal } from './signals.js';
@@ -96,7 +97,8 @@ class HttpCall extends Call {
     const { request } = this;
     this.context.runInAsyncScope(() => {
       if (request.res) cutOff(request.res, error);
-      else request.destroy(error);
+      else if (request.socket) request.destroy(error);
+      else giveUp(request, error);
     });
   }
 }

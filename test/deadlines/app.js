@@ -134,6 +134,44 @@ export const calls = {
     const [chunk] = await once(socket, 'data');
     return `${chunk}`;
   },
+  /** Requests that have no socket when their time is over: their events, and those of the ones after them. */
+  withoutSocket: async ({ port }) => {
+    const told = (options) =>
+      new Promise((resolve) => {
+        const events = [];
+        const request = http.get({ host: '127.0.0.1', port, ...options });
+        request.on('error', ({ limit }) => events.push(limit));
+        request.on('close', () => {
+          events.push('close');
+          resolve(events);
+        });
+      });
+    let late;
+    const connecting = (_options, onSocket) => {
+      late = onSocket;
+    };
+    /** And then its connection comes. */
+    const connected = async (options) => {
+      const events = await told(options);
+      const socket = net.connect(port, '127.0.0.1');
+      late(null, socket);
+      await once(socket, 'close');
+      return events;
+    };
+    const byConnection = await connected({ createConnection: connecting });
+    const slow = Object.assign(new http.Agent(), { createConnection: connecting });
+    const byAgent = await connected({ agent: slow });
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const response = await new Promise((resolve) => {
+      http.get({ host: '127.0.0.1', port, path: '/events', agent }, resolve);
+    });
+    const queued = await told({ agent });
+    const left = Object.keys(agent.requests);
+    response.destroy();
+    const next = await read(http, { port, agent });
+    agent.destroy();
+    return { byConnection, byAgent, queued, left, next };
+  },
   /** The asynchronous context in which errors arrive. */
   contexts: async ({ port }) => {
     const storage = new AsyncLocalStorage();
