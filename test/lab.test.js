@@ -89,6 +89,23 @@ describe('pipelining', () => {
   });
 });
 
+describe('timeouts', () => {
+  const found = repeated('timeouts');
+
+  test('explain finds the slow dependency, and what a limit gives', () => {
+    const [{ causes }] = found.result.studies;
+    assert.ok(['slow-dependency', 'noisy-machine'].includes(causes[0].limit), causes[0].sentence);
+  });
+});
+
+describe('pipe against buffer', () => {
+  repeated('pipe-vs-buffer');
+});
+
+describe('stacks', () => {
+  repeated('stacks');
+});
+
 describe('the command line', () => {
   test('lists the studies, each with its question and length', async () => {
     const { code, stdout } = await millrace(['lab']);
@@ -145,6 +162,19 @@ describe('numbers', () => {
   test('as text', async () => {
     const { stdout } = await millrace(['numbers'], { input: '1\n2\n1200\n' });
     assert.equal(stdout, 'count 3  min 1  max 1,200  average 401  current 1,200\n');
+  });
+
+  test('thousands with commas, as in its own output; what is no number is none', async () => {
+    const input = '1,234\nrps 12,345,678.5 now\n0x1f\n1e999\n-0xff\n1234,567\n';
+    const { stdout, stderr } = await millrace(['numbers', '--json'], { input });
+    assert.deepEqual(JSON.parse(stdout), {
+      count: 3,
+      min: 1234,
+      max: 12345678.5,
+      average: (12345678.5 + 2 * 1234) / 3,
+      current: 1234,
+    });
+    assert.equal(stderr, 'millrace: 3 of the lines hold no number\n');
   });
 
   test('nothing to read: no result, exit 2', async () => {
