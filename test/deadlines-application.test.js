@@ -40,6 +40,35 @@ test(
   },
 );
 
+test(
+  'a signal by time is the limit of its own call, whenever its library listens',
+  limits,
+  async (t) => {
+    const { call, stats } = service(t, short);
+    const { port } = await late(t, 500);
+    const peer = { port, url: url({ port }), ms: 5000 };
+    assert.equal((await call('listensFirst', peer)).value, 'late');
+    const then = await call('listensThen', peer);
+    assert.deepEqual(then.value, [200, 'total'], then.error?.message);
+    const second = await call('secondHas', peer);
+    assert.deepEqual(second.value, ['total', 200], second.error?.message);
+    assert.equal((await stats()).hits.total, 2);
+  },
+);
+
+test('a redirect has the signal of its call', limits, async (t) => {
+  const { call } = service(t, short);
+  const peer = await web(t, (request, response) => {
+    if (request.url === '/late') setTimeout(() => response.end('late'), 500);
+    else response.writeHead(302, { Location: request.url === '/' ? '/next' : 'late' }).end();
+  });
+  const there = { url: url(peer), ms: 5000 };
+  assert.equal((await call('fetch', there)).value, 'late');
+  // And only that one.
+  const { error } = await call('fetch', { url: `${url(peer)}late` });
+  assert.equal(error.limit, 'total');
+});
+
 test('a timeout without a listener limits nothing, so it is none', limits, async (t) => {
   const { call } = service(t, short);
   const { port } = await mute(t);

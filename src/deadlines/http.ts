@@ -6,7 +6,7 @@ import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js'
 import { giveUp } from './give-up.js';
 import type { Host, Hosts } from './hosts.js';
 import { replace } from './replace.js';
-import { takeTimedSignal } from './signals.js';
+import { type Made, offerTimedSignals, takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
 
 /** What Node keeps on a request and does not declare. */
@@ -28,12 +28,14 @@ const nodesAgents = new Set<unknown>([http.globalAgent, https.globalAgent]);
 export function limitHttp(hosts: Hosts): void {
   const limited = (original: typeof http.request): typeof http.request =>
     function request(this: unknown, ...args: unknown[]) {
-      takeTimedSignal();
       const made = Reflect.apply(original, this, args) as Request;
       const { host, socketPath } = made;
       const name = socketPath ? `unix:${socketPath}` : host;
-      made[kCall] = new HttpCall(hosts.named(name), made, takeTimedSignal());
+      const hasOwnTotal = takeTimedSignal();
+      const call = new HttpCall(hosts.named(name), made, hasOwnTotal);
+      made[kCall] = call;
       made.on('close', onClose);
+      if (!hasOwnTotal && call.isBeingMade) offerTimedSignals(call);
       return made;
     } as typeof http.request;
   for (const module of [http, https]) {
@@ -46,10 +48,10 @@ function onClose(this: Request): void {
   this[kCall]?.end();
 }
 
-class HttpCall extends Call {
+class HttpCall extends Call implements Made {
   protected readonly by = 'http';
   private readonly request: Request;
-  private readonly hasOwnTotal: boolean;
+  private hasOwnTotal: boolean;
   /** Errors are the caller's: they are emitted in its asynchronous context. */
   private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
 
@@ -57,6 +59,14 @@ class HttpCall extends Call {
     super(host);
     this.request = request;
     this.hasOwnTotal = hasOwnTotal;
+  }
+
+  get isBeingMade(): boolean {
+    return !this.request.writableEnded;
+  }
+
+  hearTimedSignal(): void {
+    this.hasOwnTotal = true;
   }
 
   protected stage(): Stage {

@@ -14,12 +14,42 @@ let isHeard = false;
 
 /**
  * Whether somebody has begun to listen to a signal that aborts by time just now: in this turn, and nobody has asked
- * since. Whoever takes a signal for a call listens to it first; there is no other way to see it in `fetch`.
+ * since. Most who take a signal for a call listen to it first; there is no other way to see it in `fetch`.
  */
 export function takeTimedSignal(): boolean {
   const was = isHeard;
   isHeard = false;
   return was;
+}
+
+/** A request that its maker may still be busy with. */
+export interface Made {
+  readonly isBeingMade: boolean;
+  /** Its maker listens to a signal that aborts by time. */
+  hearTimedSignal(): void;
+}
+
+let lastMade: Made | null = null;
+
+/** Others listen when they have made their request, as node-fetch does: in this turn, and before they end it. */
+export function offerTimedSignals(made: Made): void {
+  if (lastMade === null) queueMicrotask(forgetLastMade);
+  lastMade = made;
+}
+
+function forgetLastMade(): void {
+  lastMade = null;
+}
+
+function hear(options: unknown): void {
+  // With options listen Node and undici, for a call that is yet to come.
+  if (lastMade?.isBeingMade && options === undefined) {
+    lastMade.hearTimedSignal();
+    lastMade = null;
+    return;
+  }
+  if (!isHeard) queueMicrotask(takeTimedSignal);
+  isHeard = true;
 }
 
 /** Hears of listeners to signals from now on. */
@@ -30,10 +60,7 @@ export function watchSignals(): void {
     enumerable: true,
     writable: true,
     value: function addEventListener(this: AbortSignal, ...args: Parameters<typeof inherited>) {
-      if (args[0] === 'abort' && isTimed(this)) {
-        if (!isHeard) queueMicrotask(takeTimedSignal);
-        isHeard = true;
-      }
+      if (args[0] === 'abort' && isTimed(this)) hear(args[2]);
       return Reflect.apply(inherited, this, args);
     },
   });

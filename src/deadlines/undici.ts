@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Call, type OwnLimits, type Stage } from './call.js';
+import { setImmediate } from './clock.js';
 import { type DeadlineFacts, undiciError, type WaitingFor } from './errors.js';
 import { EXEMPT } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
@@ -12,6 +13,7 @@ import { internal } from './undici-internals.js';
 interface Request {
   origin?: unknown;
   method: string;
+  path: string;
   upgrade?: string | null;
   headersTimeout?: number | null;
   bodyTimeout?: number | null;
@@ -44,13 +46,19 @@ const UNDICIS_TIMEOUT = 300_000;
 /** Gives limits to all requests of all copies of undici that are begun from now on, those of `fetch` among them. */
 export function limitUndici(hosts: Hosts): void {
   const origins = new Origins(hosts);
+  const redirects = new Redirects();
   on('undici:request:create', ({ request }) => {
-    const call = new UndiciCall(origins.host(request.origin), request, takeTimedSignal());
+    const hasOwnTotal = takeTimedSignal() || redirects.take(request);
+    const call = new UndiciCall(origins.host(request.origin), request, hasOwnTotal);
     request[kCall] = call;
     if (request.upgrade || request.method === 'CONNECT') endAtUpgrade(request, call);
   });
   on('undici:client:sendHeaders', ({ request, socket }) => request[kCall]?.sent(socket));
-  on('undici:request:headers', ({ request, response }) => request[kCall]?.answered(response));
+  on('undici:request:headers', ({ request, response }) => {
+    const call = request[kCall];
+    call?.answered(response);
+    if (call?.hasOwnTotal && response) redirects.add(request, response);
+  });
   on('undici:request:trailers', ({ request }) => request[kCall]?.end());
   on('undici:request:error', ({ request }) => request[kCall]?.end());
 }
@@ -95,10 +103,34 @@ class Origins {
   }
 }
 
+/** Where calls with a signal of their own are sent on to: `fetch` listens once, and follows in the turn of the answer. */
+class Redirects {
+  readonly #targets: string[] = [];
+
+  add({ origin, path }: Request, { statusCode, headers }: Response): void {
+    if (statusCode < 300 || statusCode >= 400) return;
+    const location = fieldOf(headers, 'location');
+    const base = `${origin}${path}`;
+    if (location === undefined || !URL.canParse(location, base)) return;
+    const target = new URL(location, base);
+    // One that is not followed is no other call's.
+    if (this.#targets.length === 0) setImmediate(() => this.#targets.splice(0));
+    this.#targets.push(`${target.origin}${target.pathname}${target.search}`);
+  }
+
+  /** Whether this is the call to one of them. */
+  take({ origin, path }: Request): boolean {
+    if (this.#targets.length === 0) return false;
+    const place = this.#targets.indexOf(`${origin}${path}`);
+    if (place >= 0) this.#targets.splice(place, 1);
+    return place >= 0;
+  }
+}
+
 class UndiciCall extends Call {
   protected readonly by = 'undici';
+  readonly hasOwnTotal: boolean;
   private readonly request: Request;
-  private readonly hasOwnTotal: boolean;
   private socket: Socket | null = null;
   private response: Response | null = null;
 
@@ -173,12 +205,14 @@ function clientLimit(client: unknown, name: string): number | undefined {
 }
 
 /** Of raw fields, name and value in turn, or of an object (HTTP/2). */
-function isEventStream(headers: Response['headers']): boolean {
+function fieldOf(headers: Response['headers'], name: string): string | undefined {
   const fields = Array.isArray(headers) ? headers : Object.entries(headers).flat();
   for (let index = 0; index + 1 < fields.length; index += 2) {
-    if (/^content-type$/i.test(String(fields[index]))) {
-      return /^text\/event-stream/i.test(String(fields[index + 1]));
-    }
+    if (String(fields[index]).toLowerCase() === name) return String(fields[index + 1]);
   }
-  return false;
+  return undefined;
+}
+
+function isEventStream(headers: Response['headers']): boolean {
+  return /^text\/event-stream/i.test(fieldOf(headers, 'content-type') ?? '');
 }

@@ -39,6 +39,30 @@ export const calls = {
   https: (options) => read(https, { rejectUnauthorized: false, ...options }),
   unresolved: () => read(http, { host: 'never.test', lookup: never.never }),
   signalled: ({ port, ms }) => read(http, { port, signal: AbortSignal.timeout(ms) }),
+  /** As axios does it: listens to the signal, and makes its request then. */
+  listensFirst: ({ port, ms }) => {
+    const signal = AbortSignal.timeout(ms);
+    signal.addEventListener('abort', never.never);
+    return read(http, { port });
+  },
+  /** As node-fetch does it: makes its request, listens, and ends it. Meanwhile somebody calls without a signal. */
+  listensThen: ({ port, url, ms }) => {
+    const request = http.request({ host: '127.0.0.1', port, agent: false });
+    AbortSignal.timeout(ms).addEventListener('abort', never.never);
+    request.end();
+    const without = fetch(url).then(
+      () => null,
+      ({ cause }) => cause.limit,
+    );
+    const own = once(request, 'response').then(([{ statusCode }]) => statusCode);
+    return Promise.all([own, without]);
+  },
+  /** Two calls in one turn, of which the second has a signal. */
+  secondHas: async ({ port, url, ms }) => {
+    const first = read(http, { port }).catch(({ limit }) => limit);
+    const second = fetch(url, { signal: AbortSignal.timeout(ms) });
+    return Promise.all([first, second.then(({ status }) => status)]);
+  },
   fetch: async ({ url, ms }) => {
     const response = await fetch(url, ms ? { signal: AbortSignal.timeout(ms) } : {});
     return response.text();
