@@ -23,8 +23,9 @@ export const NUMBERS_FLAGS: Flag<NumbersInvocation>[] = [
 ];
 
 const REDRAW_MS = 100;
-/** A number as programs print it, with or without an exponent. */
-const NUMBER = /[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/i;
+/** A number as programs print it: with commas between thousands or without, with or without an exponent. Hexadecimal ones are none. */
+const NUMBER =
+  /(?<!0x[\da-f]*)[-+]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d*)?|(?!0x[\da-f])\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/i;
 
 /** Count, least, most, mean and last of the numbers on standard input, as they come; a line each. */
 export async function numbersCommand(args: string[]): Promise<number> {
@@ -68,11 +69,12 @@ class Summary {
   /** The first number of the line: `12.5`, `heap 12.5 MB`. */
   add(line: string): void {
     const [found] = NUMBER.exec(line) ?? [];
-    if (found === undefined) {
+    const value = Number(found?.replaceAll(',', '') ?? Number.NaN);
+    // What no number can hold would spoil all that is said of the others.
+    if (!Number.isFinite(value)) {
       if (line.trim() !== '') this.others += 1;
       return;
     }
-    const value = Number(found);
     this.count += 1;
     this.#sum += value;
     this.#min = Math.min(this.#min, value);
