@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { createClient } from 'millrace/client';
+import { errors } from 'undici';
 import { dropping, has, mute, stopping, web } from './deadlines/peers.js';
 
 const limits = { timeout: 30_000 };
@@ -171,6 +172,51 @@ test('Retry-After is respected, and never beyond the total', limits, async (t) =
   assert.deepEqual([response.status, response.tries], [503, 1]);
 });
 
+test('Retry-After without sense, and one beyond any timer', limits, async (t) => {
+  const warnings = [];
+  const warned = ({ name }) => warnings.push(name);
+  process.on('warning', warned);
+  t.after(() => process.off('warning', warned));
+  const options = { limits: { total: 0 }, retries: { backoff: 400, floor: 10 } };
+  const made = client(t, options);
+  for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
+    const far = await turns(t, [503], { 'Retry-After': asked });
+    const response = await made.request(url(far));
+    assert.deepEqual([response.status, response.tries], [503, 1], asked);
+    await response.dump();
+  }
+  const random = Math.random;
+  t.after(() => Object.assign(Math, { random }));
+  Math.random = () => 0.5;
+  for (const asked of ['soon', 'soon 2199', 'Fri, soon', '-5']) {
+    const senseless = await turns(t, [503, 503, 200], { 'Retry-After': asked });
+    assert.equal((await made.request(url(senseless))).tries, 3, asked);
+    const [first, second, third] = senseless.times;
+    assert.ok(second - first >= 190 && third - second >= 390, `${asked}: ${senseless.times}`);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(warnings, []);
+});
+
+test('Retry-After with a date', limits, async (t) => {
+  const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+  for (const form of [(date) => date.toUTCString(), asctime]) {
+    const since = performance.now();
+    // Dates are whole seconds.
+    const asked = form(new Date(Date.now() + 2000));
+    const peer = await turns(t, [503, 200], { 'Retry-After': asked });
+    assert.equal((await made.request(url(peer))).tries, 2);
+    const waited = performance.now() - since;
+    assert.ok(waited >= 900 && waited < 10_000, `${asked}: ${waited} ms`);
+  }
+});
+
+/** `Sun Nov  6 08:49:37 1994` */
+function asctime(date) {
+  const [day, of, month, year, time] = date.toUTCString().replace(',', '').split(' ');
+  return `${day} ${month} ${String(Number(of)).padStart(2)} ${time} ${year}`;
+}
+
 test('an answer that is not read is nobody else’s fault', limits, async (t) => {
   const peer = await web(t, (_request, response) => response.end('small'));
   const made = client(t, { limits: { total: 100 } });
@@ -187,12 +233,32 @@ test('close waits for the calls in flight, destroy does not', limits, async (t) 
   await once(peer.server, 'request');
   await made.close();
   assert.equal(await answered, 'late');
-  await assert.rejects(made.request(url(peer)), { code: /UND_ERR_(CLOSED|DESTROYED)/ });
+  await assert.rejects(made.request(url(peer)), { code: 'UND_ERR_CLOSED' });
   const other = createClient();
   const failing = assert.rejects(other.request(url(peer)), { message: 'enough' });
   await once(peer.server, 'request');
   await other.destroy(new Error('enough'));
   await failing;
+});
+
+test('a client that is closed makes no calls, used before or not', limits, async (t) => {
+  const peer = await web(t, (_request, response) => response.end('here'));
+  for (const isUsed of [false, true]) {
+    for (const [end, code, error] of [
+      ['close', 'UND_ERR_CLOSED', errors.ClientClosedError],
+      ['destroy', 'UND_ERR_DESTROYED', errors.ClientDestroyedError],
+    ]) {
+      const made = createClient({ origin: url(peer) });
+      if (isUsed) await (await made.request('/')).text();
+      await made[end]();
+      const failed = await made.request('/').catch((reason) => reason);
+      assert.ok(failed instanceof error, `${end}: ${failed}`);
+      assert.equal(failed.code, code);
+      assert.match(failed.message, /^The client is (closed|destroyed); it makes no further calls/);
+      const { calls, inFlight } = made.stats();
+      assert.deepEqual([calls, inFlight], [isUsed ? 1 : 0, 0]);
+    }
+  }
 });
 
 test('mistakes', limits, async (t) => {

@@ -38,6 +38,9 @@ export interface ClientStats {
   pools: Record<string, { connected: number; free: number; queued: number; running: number }>;
 }
 
+/** Of Node's timers, in milliseconds; a longer one would be over at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** How a try went: one of the two. */
 interface Try {
   response: Answer | null;
@@ -64,7 +67,8 @@ export class Client {
   };
   #agent: Agent | null = null;
   #loading: Promise<Agent> | null = null;
-  #closed = false;
+  /** Said by `close` or `destroy`: what calls from then on fail with. */
+  #closed: 'closed' | 'destroyed' | null = null;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -76,6 +80,7 @@ export class Client {
     checkRequest(options);
     const url = targetOf(target, this.#settings.origin);
     const limits = limitsOfCall(options, this.#settings.limits);
+    if (this.#closed !== null) throw await closedError(this.#closed);
     const exchange = new Exchange(url.hostname, limits.total, options.signal, (error) =>
       this.#ended(error),
     );
@@ -109,13 +114,13 @@ export class Client {
 
   /** Ends when the calls in flight have ended; new ones fail. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closed ??= 'closed';
     await (await this.#loading)?.close();
   }
 
   /** Ends at once; calls in flight fail with the error. */
   async destroy(error?: Error): Promise<void> {
-    this.#closed = true;
+    this.#closed = 'destroyed';
     await (await this.#loading)?.destroy(error ?? null);
   }
 
@@ -173,11 +178,11 @@ export class Client {
   ): number | null {
     const { retries } = this.#settings;
     const failed = response === null ? isPassing(error) : isPassingStatus(response.statusCode);
-    if (!failed || exchange.isOver || this.#closed) return null;
+    if (!failed || exchange.isOver || this.#closed !== null) return null;
     if (earlier >= retries.most || !isRepeatable(options)) return null;
     const asked = askedWait(response?.headers['retry-after']);
     const pause = Math.max(asked, backoff(retries.backoff, earlier));
-    if (pause >= exchange.left) return null;
+    if (pause >= exchange.left || pause > LONGEST_TIMER) return null;
     if (!this.#budget.spend()) {
       this.#counts.retriesRefused++;
       return null;
@@ -214,6 +219,15 @@ export class Client {
     });
     return this.#loading;
   }
+}
+
+/** undici's own, which it cannot give where it was never asked for anything before. */
+async function closedError(how: 'closed' | 'destroyed'): Promise<Error> {
+  const { errors } = await import('undici');
+  const message = `The client is ${how}; it makes no further calls (millrace/client)`;
+  return how === 'closed'
+    ? new errors.ClientClosedError(message)
+    : new errors.ClientDestroyedError(message);
 }
 
 /** There is nothing to be read. */

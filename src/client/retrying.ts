@@ -28,12 +28,20 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** What a response asks for by `Retry-After`, seconds or a date, in milliseconds. */
+/** What a response asks for by `Retry-After`, seconds or a date, in milliseconds; 0 where it says neither. */
 export function askedWait(field: unknown): number {
   if (typeof field !== 'string') return 0;
-  const ms = /^\s*\d+\s*$/.test(field) ? Number(field) * 1000 : Date.parse(field) - Date.now();
-  return Math.max(ms, 0);
+  const text = field.trim();
+  // Digits without end are infinity, which is longer than any call may wait.
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  if (!HTTP_DATE.test(text)) return 0;
+  // The oldest form of a date has no zone, and means the same one.
+  const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - Date.now();
+  return Number.isNaN(ms) ? 0 : Math.max(ms, 0);
 }
+
+/** `Date.parse` alone finds dates in almost anything. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /** Before a try, at random, so that those who failed together do not come back together. */
 export function backoff(base: number, earlier: number): number {
