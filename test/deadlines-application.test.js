@@ -86,6 +86,10 @@ test('an application that reads or writes at its own pace', limits, async (t) =>
     request.resume().on('end', () => response.end('taken'));
   });
   assert.equal((await call('slowWriter', { port: taking.port, ms: 600 })).value, 'sent');
+  assert.equal((await call('slowExpecter', { port: taking.port, ms: 600 })).value, 'sent');
+  // Who waits for the consent waits for the peer.
+  const never = await mute(t);
+  assert.equal((await call('slowExpecter', { port: never.port, ms: 0 })).error.limit, 'total');
   assert.equal((await call('slowFetchWriter', { url: url(taking), ms: 600 })).value, 'taken');
 });
 

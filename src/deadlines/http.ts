@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import http, { ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Call, type OwnLimits, type Stage } from './call.js';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js';
@@ -29,12 +29,15 @@ export function limitHttp(hosts: Hosts): void {
   const limited = (original: typeof http.request): typeof http.request =>
     function request(this: unknown, ...args: unknown[]) {
       const made = Reflect.apply(original, this, args) as Request;
+      // Somebody has put something else in its place, which is for tests.
+      if (!(made instanceof ClientRequest)) return made;
       const { host, socketPath } = made;
       const name = socketPath ? `unix:${socketPath}` : host;
       const hasOwnTotal = takeTimedSignal();
       const call = new HttpCall(hosts.named(name), made, hasOwnTotal);
       made[kCall] = call;
       made.on('close', onClose);
+      if (made.hasHeader('expect')) made.once('continue', onContinue);
       if (!hasOwnTotal && call.isBeingMade) offerTimedSignals(call);
       return made;
     } as typeof http.request;
@@ -48,10 +51,15 @@ function onClose(this: Request): void {
   this[kCall]?.end();
 }
 
+function onContinue(this: Request): void {
+  this[kCall]?.mayContinue();
+}
+
 class HttpCall extends Call implements Made {
   protected readonly by = 'http';
   private readonly request: Request;
   private hasOwnTotal: boolean;
+  private hasContinued = false;
   /** Errors are the caller's: they are emitted in its asynchronous context. */
   private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
 
@@ -69,6 +77,11 @@ class HttpCall extends Call implements Made {
     this.hasOwnTotal = true;
   }
 
+  /** From now on the rest of the request is the application's to write. */
+  mayContinue(): void {
+    this.hasContinued = true;
+  }
+
   protected stage(): Stage {
     const { request } = this;
     const { res, socket } = request;
@@ -77,7 +90,8 @@ class HttpCall extends Call implements Made {
     if (!socket || socket.connecting || isShakingHands(socket)) return 'waiting';
     const isWriting = !request.writableEnded && unsent(socket) === 0;
     // Who waits for `100 Continue` waits for the peer.
-    return isWriting && !request.hasHeader('expect') ? 'application' : 'first byte';
+    const awaitsContinue = !this.hasContinued && request.hasHeader('expect');
+    return isWriting && !awaitsContinue ? 'application' : 'first byte';
   }
 
   private stageOf(response: IncomingMessage): Stage {

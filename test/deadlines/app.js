@@ -104,6 +104,18 @@ export const calls = {
       request.write('half');
       setTimeout(() => request.end('half'), ms);
     }),
+  /** The same, with the consent of its peer. */
+  slowExpecter: ({ port, ms }) =>
+    new Promise((resolve, reject) => {
+      const headers = { Expect: '100-continue', 'Transfer-Encoding': 'chunked' };
+      const options = { host: '127.0.0.1', port, agent: false, method: 'POST', headers };
+      const request = http.request(options, (response) => {
+        response.resume().on('end', () => resolve('sent'));
+      });
+      request.on('error', reject);
+      request.on('continue', () => setTimeout(() => request.end('all'), ms));
+      request.flushHeaders();
+    }),
   slowFetchWriter: async ({ url, ms }) => {
     const body = async function* () {
       yield 'half';
