@@ -1,6 +1,7 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
+import { hostName, isHostPattern } from './host-name.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits, type DeadlineName } from './limits.js';
 
 /** What the environment says about limits. */
@@ -12,15 +13,17 @@ export interface Given {
   hosts: Map<string, Partial<DeadlineLimits>>;
 }
 
-const PREFIX = 'MILLRACE_DEADLINE_';
+const PREFIX = 'MILLRACE_DEADLINE';
+const SWITCH = 'MILLRACE_DEADLINES';
 const HOSTS = 'MILLRACE_DEADLINE_HOSTS';
 const ACCEPTED = 'milliseconds, or 500ms, 3s, 1m30s; 0 or off: no limit';
+/** As long as a timer of Node's: in milliseconds, 24 days and some hours. */
+const LONGEST = 2 ** 31 - 1;
 
 /** Reads the variables; one that cannot be used, or that nobody knows, is an error of one line. */
 export function givenBy(environment: NodeJS.ProcessEnv): Given {
   refuseUnknown(environment);
-  if (isOff(environment.MILLRACE_DEADLINES))
-    return { isOff: true, all: noLimits(), hosts: new Map() };
+  if (isOff(environment[SWITCH])) return { isOff: true, all: noLimits(), hosts: new Map() };
   const all: Partial<DeadlineLimits> = {};
   for (const name of DEADLINE_NAMES) {
     const { variable } = DEADLINES[name];
@@ -32,15 +35,13 @@ export function givenBy(environment: NodeJS.ProcessEnv): Given {
 
 function isOff(text = ''): boolean {
   if (text !== '' && text !== 'off') {
-    throw usageError(
-      `MILLRACE_DEADLINES: '${text}' given; accepted: off, which turns deadlines off`,
-    );
+    throw usageError(`${SWITCH}: '${text}' given; accepted: off, which turns deadlines off`);
   }
   return text === 'off';
 }
 
 function refuseUnknown(environment: NodeJS.ProcessEnv): void {
-  const known = [...DEADLINE_NAMES.map((name) => DEADLINES[name].variable), HOSTS];
+  const known = [...DEADLINE_NAMES.map((name) => DEADLINES[name].variable), HOSTS, SWITCH];
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(PREFIX) || known.includes(variable)) continue;
     const near = nearest(variable, known);
@@ -55,12 +56,19 @@ function hostsOf(text: string): Given['hosts'] {
   const hosts: Given['hosts'] = new Map();
   for (const entry of text.split(';').filter((one) => one.trim() !== '')) {
     const [, pattern = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(entry) ?? [];
-    if (!/^(\*|(\*\.)?[^*]+)$/.test(pattern) || value === '') {
+    if (pattern === '' || value === '') {
       throw usageError(
         `${HOSTS}: '${entry.trim()}' given; accepted: api.example.com=10s;*.slow.test=first-byte:5s,total:30s`,
       );
     }
-    hosts.set(bare(pattern.toLowerCase()), limitsOf(value, `${HOSTS}: ${pattern}`));
+    if (!isHostPattern(pattern)) {
+      throw usageError(
+        `${HOSTS}: '${pattern}' given; accepted: a host without scheme, port and path, as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or *`,
+      );
+    }
+    const host = hostName(pattern);
+    if (hosts.has(host)) throw usageError(`${HOSTS}: '${pattern}' given twice; accepted: once`);
+    hosts.set(host, limitsOf(value, `${HOSTS}: ${pattern}`));
   }
   return hosts;
 }
@@ -78,6 +86,8 @@ function limitsOf(text: string, name: string): Partial<DeadlineLimits> {
         `${name}: '${part.trim()}' given; accepted: ${words()} with a time, as in total:10s`,
       );
     }
+    if (limits[limit] !== undefined)
+      throw usageError(`${name}: '${text}' given; accepted: ${word} once`);
     limits[limit] = limitOf(value, `${name}: ${word}`);
   }
   return limits;
@@ -93,12 +103,10 @@ function words(): string {
 
 function limitOf(text: string, name: string): number {
   if (text === 'off') return 0;
-  if (/^\d+$/.test(text)) return Number(text);
-  if (hasDurationUnit(text)) return parseDuration(text, name);
-  throw usageError(`${name}: '${text}' given; accepted: ${ACCEPTED}`);
-}
-
-/** An IPv6 address without its brackets. */
-export function bare(host: string): string {
-  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  const isDigits = /^\d+$/.test(text);
+  if (!isDigits && !hasDurationUnit(text))
+    throw usageError(`${name}: '${text}' given; accepted: ${ACCEPTED}`);
+  const ms = isDigits ? Number(text) : parseDuration(text, name);
+  if (ms <= LONGEST) return ms;
+  throw usageError(`${name}: '${text}' given; accepted: ${LONGEST}ms (24 days) at most, or off`);
 }

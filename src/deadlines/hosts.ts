@@ -1,4 +1,5 @@
-import { bare, type Given } from './environment.js';
+import type { Given } from './environment.js';
+import { hostName, patternsOf } from './host-name.js';
 import { completed, DEADLINE_NAMES, type DeadlineLimits } from './limits.js';
 import { HostCounters } from './stats.js';
 
@@ -35,7 +36,7 @@ export class Hosts {
   }
 
   #add(text: string): Host {
-    const name = bare(text).toLowerCase();
+    const name = hostName(text);
     const limits = this.limitsFor(name);
     const host = { name, limits, counters: this.#countersOf(name), interval: intervalOf(limits) };
     if (this.#known.size < 2 * MOST_HOSTS) this.#known.set(text, host);
@@ -53,23 +54,17 @@ export class Hosts {
 
   limitsFor(host: string): DeadlineLimits {
     const { all, hosts } = this.#given;
-    return completed({ ...all, ...hosts.get(patternFor(bare(host).toLowerCase(), hosts)) });
+    for (const pattern of patternsOf(hostName(host))) {
+      const limits = hosts.get(pattern);
+      if (limits !== undefined) return completed({ ...all, ...limits });
+    }
+    return completed(all);
   }
 
   /** What was counted, by host. */
   *counted(): Iterable<[name: string, counters: HostCounters]> {
     yield* this.#counters;
   }
-}
-
-/** The host itself, or else the longest `*.` that it ends with, or else `*`. */
-function patternFor(host: string, hosts: Given['hosts']): string {
-  if (hosts.has(host)) return host;
-  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
-    const pattern = `*${host.slice(dot)}`;
-    if (hosts.has(pattern)) return pattern;
-  }
-  return '*';
 }
 
 function intervalOf(limits: DeadlineLimits): number {
