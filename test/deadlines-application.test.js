@@ -93,6 +93,25 @@ test('an application that reads or writes at its own pace', limits, async (t) =>
   assert.equal((await call('slowFetchWriter', { url: url(taking), ms: 600 })).value, 'taken');
 });
 
+test('a body of undici that nobody reads yet', limits, async (t) => {
+  const { call } = service(t, { ...short, MILLRACE_DEADLINE_HOSTS: 'localhost=off' });
+  let unread;
+  const peer = await web(t, (request, response) => {
+    if (request.url === '/') {
+      response.write('one ');
+      unread = response;
+      return;
+    }
+    setTimeout(() => {
+      unread.end('two');
+      response.end();
+    }, 600);
+  });
+  const restAt = `http://localhost:${peer.port}/rest`;
+  const { value, error } = await call('slowUndiciReader', { url: url(peer), restAt });
+  assert.equal(value, 'one two', error?.message);
+});
+
 test('streams of events last', limits, async (t) => {
   const { call } = service(t, short);
   const source = await web(t, (_request, response) => {

@@ -1,10 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Call, type OwnLimits, type Stage } from './call.js';
 import { setImmediate } from './clock.js';
 import { type DeadlineFacts, undiciError, type WaitingFor } from './errors.js';
 import { EXEMPT } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
+import { pathOf } from './paths.js';
 import { takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
 import { internal } from './undici-internals.js';
@@ -53,7 +55,12 @@ export function limitUndici(hosts: Hosts): void {
     request[kCall] = call;
     if (request.upgrade || request.method === 'CONNECT') endAtUpgrade(request, call);
   });
-  on('undici:client:sendHeaders', ({ request, socket }) => request[kCall]?.sent(socket));
+  on('undici:client:sendHeaders', ({ request, socket }) => {
+    const call = request[kCall];
+    call?.sent(socket);
+    const path = socket && pathOf(socket);
+    if (path !== undefined) call?.moveTo(hosts.named(path));
+  });
   on('undici:request:headers', ({ request, response }) => {
     const call = request[kCall];
     call?.answered(response);
@@ -158,7 +165,8 @@ class UndiciCall extends Call {
     }
     if (isEventStream(response.headers)) return 'unbound';
     const parser = internal(socket, 'parser') as { paused?: boolean } | undefined;
-    return parser?.paused || socket.readableLength > 0 ? 'application' : 'body';
+    const isHeld = parser?.paused || socket.readableLength > 0 || isUnread(request);
+    return isHeld ? 'application' : 'body';
   }
 
   protected progress(): number {
@@ -189,6 +197,16 @@ class UndiciCall extends Call {
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
   }
+}
+
+/**
+ * The application has the answer and has not begun to read it: then nobody may listen to the error of its body, either,
+ * and versions 5 and 6 would end the process by it. Not so `fetch`, which reads ahead.
+ */
+function isUnread(request: Request): boolean {
+  const { res } = (internal(request, 'handler') ?? {}) as { res?: Partial<Readable> | null };
+  if (!res || res.readableFlowing !== null) return false;
+  return res.listenerCount?.('readable') === 0 && res.listenerCount('data') === 0;
 }
 
 /** It is a client's of `millrace/client`, which has limits of its own. */

@@ -73,6 +73,11 @@ export const calls = {
     const { body } = await undici.request(url, { ...rest, ...signal });
     return body.text();
   },
+  undiciSocket: async ({ socketPath }) => {
+    const client = new undici.Client('http://localhost', { socketPath });
+    const { body } = await client.request({ path: '/', method: 'GET' });
+    return body.text();
+  },
   /** Reads for so many milliseconds nothing, and then all. */
   slowReader: ({ port, ms }) =>
     new Promise((resolve, reject) => {
@@ -92,6 +97,12 @@ export const calls = {
     const response = await fetch(url);
     await sleep(ms);
     return (await response.arrayBuffer()).byteLength;
+  },
+  /** Has the answer, and reads it when its peer has said the rest. */
+  slowUndiciReader: async ({ url, restAt }) => {
+    const { body } = await undici.request(url);
+    await (await fetch(restAt)).text();
+    return body.text();
   },
   /** Sends the first half of its request, and after some time the second one. */
   slowWriter: ({ port, ms }) =>
