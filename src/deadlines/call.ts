@@ -65,7 +65,7 @@ class Course {
  * ended before the first look. What a call is doing is then read off the library's own objects.
  */
 export abstract class Call extends Watched {
-  readonly host: Host;
+  private host: Host;
   /** From the first look on. */
   private course: Course | null = null;
 
@@ -85,6 +85,23 @@ export abstract class Call extends Watched {
     host.counters.inFlight++;
     // Whole numbers are no objects.
     this.due = Math.ceil(this.begun) + host.interval;
+    watch(this);
+  }
+
+  /** It goes to another host than its URL says. */
+  moveTo(host: Host): void {
+    if (!this.isWatched || host === this.host) return;
+    for (const [{ counters }, one] of [
+      [this.host, -1],
+      [host, 1],
+    ] as const) {
+      counters.calls += one;
+      counters.inFlight += one;
+    }
+    this.host = host;
+    // It may have to be looked at sooner.
+    unwatch(this);
+    this.due = Math.min(this.due, Math.ceil(now()) + host.interval);
     watch(this);
   }
 

@@ -8,6 +8,7 @@ import { DeadlineError, undiciError } from './errors.js';
 import { isExempt } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
 import { ownTimeoutOf } from './http.js';
+import { rememberPath } from './paths.js';
 import { replace } from './replace.js';
 import { unwatch, Watched, watch } from './wheel.js';
 
@@ -29,6 +30,7 @@ export function limitSockets(hosts: Hosts): void {
       if (this.connecting && !isExempt() && name !== PROBE) {
         const host = hosts.named(name);
         host.counters.connections++;
+        if (name.startsWith('unix:')) rememberPath(this, name);
         limit(this, host, takeIsForUndici());
       }
       return result;
