@@ -31,8 +31,6 @@ export function limitHttp(hosts: Hosts): void {
       const made = Reflect.apply(original, this, args) as Request;
       // Somebody has put something else in its place, which is for tests.
       if (!(made instanceof ClientRequest)) return made;
-      // Somebody has put something else in its place, which is for tests.
-      if (!(made instanceof ClientRequest)) return made;
       const { host, socketPath } = made;
       const name = socketPath ? `unix:${socketPath}` : host;
       const hasOwnTotal = takeTimedSignal();
