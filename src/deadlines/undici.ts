@@ -9,6 +9,7 @@ import type { Host, Hosts } from './hosts.js';
 import { pathOf } from './paths.js';
 import { takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
+import { queuedAt, rememberClient } from './undici-clients.js';
 import { internal } from './undici-internals.js';
 
 /** A request of undici, of any copy from version 5 on: what its channels tell of. */
@@ -65,6 +66,10 @@ export function limitUndici(hosts: Hosts): void {
     const call = request[kCall];
     call?.answered(response);
     if (call?.hasOwnTotal && response) redirects.add(request, response);
+  });
+  on('undici:client:connected', ({ socket }) => {
+    const client = socket && internal(socket, 'client');
+    if (hasOwnLimit(client)) rememberClient(client);
   });
   on('undici:request:trailers', ({ request }) => request[kCall]?.end());
   on('undici:request:error', ({ request }) => request[kCall]?.end());
@@ -177,7 +182,7 @@ class UndiciCall extends Call {
   protected own(): OwnLimits {
     const { request, socket } = this;
     if (this.hasOwnTotal || isExemptRequest(request)) return { total: true };
-    const client = socket === null ? undefined : internal(socket, 'client');
+    const client = socket === null ? queuedAt(request) : internal(socket, 'client');
     const own: OwnLimits = {};
     const firstByte = request.headersTimeout ?? clientLimit(client, 'headers timeout');
     const silence = request.bodyTimeout ?? clientLimit(client, 'body timeout');
@@ -220,6 +225,12 @@ function clientLimit(client: unknown, name: string): number | undefined {
   if (typeof client !== 'object' || client === null) return undefined;
   const ms = internal(client, name);
   return typeof ms === 'number' && ms !== UNDICIS_TIMEOUT ? ms : undefined;
+}
+
+function hasOwnLimit(client: unknown): client is object {
+  return ['headers timeout', 'body timeout'].some(
+    (name) => clientLimit(client, name) !== undefined,
+  );
 }
 
 /** Of raw fields, name and value in turn, or of an object (HTTP/2). */

@@ -73,6 +73,18 @@ export const calls = {
     const { body } = await undici.request(url, { ...rest, ...signal });
     return body.text();
   },
+  /** Three calls at once by each of the clients, which makes one after another: what they give, or the limit that ended them. */
+  undiciQueues: ({ url, clients }) => {
+    const ask = async (client) => {
+      try {
+        return await (await client.request({ path: '/', method: 'GET' })).body.text();
+      } catch ({ limit }) {
+        return limit;
+      }
+    };
+    const made = clients.map((options) => new undici.Client(url, options));
+    return Promise.all(made.map((one) => Promise.all([ask(one), ask(one), ask(one)])));
+  },
   undiciSocket: async ({ socketPath }) => {
     const client = new undici.Client('http://localhost', { socketPath });
     const { body } = await client.request({ path: '/', method: 'GET' });
