@@ -16,6 +16,8 @@ export interface Beyond {
 const QUEUEING = 1.3;
 /** Of what the growing number of connections would give. */
 const FULL = 0.75;
+/** To be beyond the knee, not just at it. */
+const BEYOND_KNEE = 1.2;
 /** Steps stay this small: a pool or another service may be full before. */
 const MOST_GROWTH = 8;
 const LEAST_GROWTH = 1.5;
@@ -51,8 +53,7 @@ export function nextConnections(facts: Facts, before: Beyond | null): number | n
   const now = before?.connections ?? slots;
   const alone = Math.min(singleMs ?? responseMs, responseMs);
   const limit = before?.loopLimit ?? loopsOf(base);
-  // To be beyond the knee, not just at it.
-  const wanted = limit === null ? now * MOST_GROWTH : (1.2 * limit * alone) / 1000;
+  const wanted = limit === null ? now * MOST_GROWTH : (BEYOND_KNEE * limit * alone) / 1000;
   const bounded = Math.min(
     MOST_CONNECTIONS,
     now * MOST_GROWTH,
@@ -62,12 +63,19 @@ export function nextConnections(facts: Facts, before: Beyond | null): number | n
   return next > now ? next : null;
 }
 
+/** A little more connections than the knee has, where requests were seen to queue. */
+export function kneeOf({ singleMs, responseMs }: Facts, { throughput }: Beyond): number {
+  const alone = Math.min(singleMs ?? responseMs, responseMs);
+  return Math.max(1, Math.round((BEYOND_KNEE * throughput * alone) / 1000));
+}
+
 /** What a block with more connections says. `null`: requests failed, which is no throughput. */
 export function beyondOf(facts: Facts, block: Observation, before: Beyond | null): Beyond | null {
   if (errorShareOf([block]) > facts.errorShare + MORE_ERRORS) return null;
   const { connections } = block.load.plan;
   const responseMs = responseMsOf(block);
-  const from = before ?? { connections: facts.slots, throughput: facts.throughput };
+  const from =
+    before && !before.queues ? before : { connections: facts.slots, throughput: facts.throughput };
   const gain = block.throughput / from.throughput;
   return {
     connections,

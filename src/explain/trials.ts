@@ -1,7 +1,7 @@
 import type { LoadResult } from '../load/result.js';
 import { count, share, time } from '../report/units.js';
 import { bareThroughput } from './bare-server.js';
-import { type Beyond, beyondOf, mayTryMore, nextConnections } from './beyond.js';
+import { type Beyond, beyondOf, kneeOf, mayTryMore, nextConnections } from './beyond.js';
 import {
   type Change,
   EXPERIMENTS,
@@ -148,21 +148,34 @@ export class Trials {
     let before: Beyond | null = null;
     for (let step = 0; step < MOST_STEPS; step += 1) {
       const connections = nextConnections(this.#facts, before);
-      if (connections === null || performance.now() + this.#blockMs() > this.#untilMs) return;
-      this.#onStep(`trying: ${count(connections)} connections`);
-      const block = await this.#subject.block(this.#length, { load: { connections } });
-      const seen = beyondOf(this.#facts, block, before);
-      if (!seen) {
-        this.missed.push(
-          `${count(connections)} connections: ${share(errorShareOf([block]))} of the requests failed`,
-        );
-        return;
-      }
+      if (connections === null) break;
+      const seen = await this.#tryConnections(connections, before);
+      if (!seen) return;
       before = seen;
-      this.#further.push(block);
+    }
+    // Near the knee, and by now with compiled code.
+    const knee = before?.queues ? kneeOf(this.#facts, before) : null;
+    if (knee !== null) await this.#tryConnections(knee, before);
+  }
+
+  /** What so many connections give; `null` if that cannot be told. */
+  async #tryConnections(connections: number, before: Beyond | null): Promise<Beyond | null> {
+    if (performance.now() + this.#blockMs() > this.#untilMs) return null;
+    this.#onStep(`trying: ${count(connections)} connections`);
+    const block = await this.#subject.block(this.#length, { load: { connections } });
+    const seen = beyondOf(this.#facts, block, before);
+    if (!seen) {
+      this.missed.push(
+        `${count(connections)} connections: ${share(errorShareOf([block]))} of the requests failed`,
+      );
+      return null;
+    }
+    this.#further.push(block);
+    if (!before?.queues || seen.throughput > before.throughput) {
       this.#facts = { ...this.#facts, beyond: seen };
       this.#judged = this.#judge();
     }
+    return seen;
   }
 
   #mayGoBeyond(): boolean {
@@ -187,7 +200,7 @@ export class Trials {
   #beyondMs(): number {
     const [top] = this.#judged.suspects;
     if (top?.limit !== 'too-few-connections' || !this.#mayGoBeyond()) return 0;
-    return Math.min(MOST_STEPS * this.#blockMs(), (this.#untilMs - performance.now()) / 3);
+    return Math.min((MOST_STEPS + 1) * this.#blockMs(), (this.#untilMs - performance.now()) / 3);
   }
 
   /** Ratios of errors tell nothing of what was before: a window of a rate limiter has run out, a breaker has opened. */
