@@ -14,6 +14,8 @@ interface Internals {
   res?: IncomingMessage | null;
   timeout?: number;
   socketPath?: string | null;
+  /** That of follow-redirects. */
+  _redirectable?: object;
   agent?: { options?: { timeout?: number } } | null;
   [kCall]?: HttpCall;
 }
@@ -33,7 +35,8 @@ export function limitHttp(hosts: Hosts): void {
       if (!(made instanceof ClientRequest)) return made;
       const { host, socketPath } = made;
       const name = socketPath ? `unix:${socketPath}` : host;
-      const hasOwnTotal = takeTimedSignal();
+      const hasOwnTotal = takeTimedSignal() || isNextHop(args[0]);
+      if (hasOwnTotal) limitedBySignal.set(Object(args[0]), made);
       const call = new HttpCall(hosts.named(name), made, hasOwnTotal);
       made[kCall] = call;
       made.on('close', onClose);
@@ -45,6 +48,17 @@ export function limitHttp(hosts: Hosts): void {
     replace(module, 'request', limited);
     replace(module, 'get', limited);
   }
+}
+
+/**
+ * By their options: follow-redirects, which axios uses, gives the same ones to all requests of a call, and is written
+ * on them. The signal is listened to once.
+ */
+const limitedBySignal = new WeakMap<object, Request>();
+
+function isNextHop(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false;
+  return limitedBySignal.get(options)?._redirectable !== undefined;
 }
 
 function onClose(this: Request): void {
