@@ -111,7 +111,10 @@ test('the installed package is imported, and its types compile without skipLibCh
   });
 
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
-  assert.equal(names.stdout, 'MillraceError capacity explain lab labStudies load startTestServer\n');
+  assert.equal(
+    names.stdout,
+    'MillraceError capacity explain lab labStudies load startTestServer\n',
+  );
 });
 
 test('without the package for this platform one line says what is missing', async () => {
