@@ -12,6 +12,11 @@ import { routeOf } from '../dist/probe/routes.cjs';
 const folder = mkdtempSync(join(tmpdir(), 'millrace-arithmetic-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+/** A frame of a profile. */
+function frame(functionName, url = '') {
+  return { functionName, url, lineNumber: 0, columnNumber: 0 };
+}
+
 describe('the arithmetic of the probe', () => {
   test('buckets and quantiles are true to 5 %', () => {
     let seed = 7;
@@ -54,12 +59,6 @@ describe('the arithmetic of the probe', () => {
     const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA' };
     const inline = Buffer.from(JSON.stringify(map)).toString('base64');
     writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
-    const frame = (functionName, url = '') => ({
-      functionName,
-      url,
-      lineNumber: 0,
-      columnNumber: 0,
-    });
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 3, 5] },
       { id: 2, callFrame: frame('(idle)') },
@@ -87,12 +86,6 @@ describe('the arithmetic of the probe', () => {
   });
 
   test('a profile: time in calls of node:fs, whoever makes them', () => {
-    const frame = (functionName, url = '') => ({
-      functionName,
-      url,
-      lineNumber: 0,
-      columnNumber: 0,
-    });
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 3] },
       { id: 2, callFrame: frame('(idle)') },
@@ -107,12 +100,6 @@ describe('the arithmetic of the probe', () => {
   });
 
   test('a profile: printing and writing, without what the debugger is told of it', () => {
-    const frame = (functionName, url = '') => ({
-      functionName,
-      url,
-      lineNumber: 0,
-      columnNumber: 0,
-    });
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2] },
       { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3, 7, 9] },
