@@ -3,6 +3,7 @@
 mod accepting;
 mod beside;
 mod caching;
+mod given;
 mod handshakes;
 mod inquiry;
 mod relaying;
