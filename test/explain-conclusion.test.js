@@ -15,11 +15,13 @@ function concluded({
   hot = [],
   facts = factsOfHealthy(),
   probeCost = null,
+  level = facts.throughput,
+  bare = null,
 }) {
   const chosen = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence: [], remedy };
   const finding = { status: 'likely', chosen, also: [], excluded: [] };
   const found = { suspects: [chosen], acquitted: [], points: [], missed: [], noise: 0.03 };
-  const all = { ...found, facts, finding, experiments, culprit, hot, probeCost };
+  const all = { ...found, facts, finding, experiments, culprit, hot, probeCost, level, bare };
   return conclude(all, []);
 }
 
@@ -45,6 +47,23 @@ describe('the remedy', () => {
     // 1000/s with a tenth of the time for the probe: 0.1 ms each.
     const { low, high } = of(1);
     assert.ok(Math.abs(low - 1 / (1 / 10 - 0.0001)) < 1e-9 && high > 20, `${low} ${high}`);
+  });
+
+  test('of a busy loop goes by the median of all blocks, not by the first', () => {
+    const facts = factsOfHealthy();
+    const of = (busy) => {
+      Object.assign(facts.loop, { busy });
+      const level = 2 * facts.throughput;
+      return concluded({ limit: 'logging', facts, level }).remedy.predictedThroughput;
+    };
+    assert.deepEqual(of(1), { low: 20, high: 40 });
+    assert.deepEqual(of(0.5), { low: 10, high: 20 });
+  });
+
+  test('is no more than a server gives that does nothing', () => {
+    const { remedy, evidence } = concluded({ limit: 'logging', bare: 15 });
+    assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 15 });
+    assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
   });
 
   test('names the function that brings the limit about', () => {

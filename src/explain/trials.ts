@@ -193,7 +193,8 @@ export class Trials {
     // What the trials show may ask for a new server, too.
     const maybe = this.#setting.restart ? LEAST_RESERVE_MS : 0;
     const wanted = Math.max(Math.min(this.#serversMs(servers), leftMs / 2), maybe);
-    return Math.min(wanted, spareMs) + this.#profileMs() + this.#beyondMs();
+    // More connections need no new server: what limits there is another thing.
+    return Math.max(Math.min(wanted, spareMs), this.#beyondMs()) + this.#profileMs();
   }
 
   /** Time to try more connections, where those asked for seem to be too few. */
