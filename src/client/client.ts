@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent, Dispatcher, Pool } from 'undici';
+import { LONGEST_TIMER } from '../deadlines/clock.js';
 import { EXEMPT, exempted } from '../deadlines/exempt.js';
 import { RetryBudget } from './budget.js';
 import { Exchange } from './exchange.js';
@@ -37,9 +38,6 @@ export interface ClientStats {
   /** By origin: connections that are open, those of them without a request, requests in the queue and on connections. */
   pools: Record<string, { connected: number; free: number; queued: number; running: number }>;
 }
-
-/** Of Node's timers, in milliseconds; a longer one would be over at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** How a try went: one of the two. */
 interface Try {

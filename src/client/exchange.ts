@@ -7,7 +7,6 @@ import type { Answer } from './response.js';
 export class Exchange extends Watched {
   readonly #host: string;
   readonly #total: number;
-  readonly #begun = now();
   readonly #controller = new AbortController();
   readonly #given: AbortSignal | undefined;
   readonly #onEnd: (error: unknown) => void;
@@ -29,7 +28,7 @@ export class Exchange extends Watched {
     if (given?.aborted) this.abort(given.reason);
     else given?.addEventListener('abort', this.#onAbort);
     if (total === 0 || this.#isOver) return;
-    this.due = this.#begun + total;
+    this.due = this.begun + total;
     watch(this);
   }
 
@@ -43,7 +42,7 @@ export class Exchange extends Watched {
 
   /** Milliseconds. */
   get left(): number {
-    return this.#total === 0 ? Number.POSITIVE_INFINITY : this.#begun + this.#total - now();
+    return this.#total === 0 ? Number.POSITIVE_INFINITY : this.begun + this.#total - now();
   }
 
   /** Gives what `work` gives, or fails as soon as the call is aborted: in a queue `undici` would tell later. */
@@ -88,7 +87,7 @@ export class Exchange extends Watched {
       limit: 'total',
       limitMs: this.#total,
       host: this.#host,
-      elapsedMs: at - this.#begun,
+      elapsedMs: at - this.begun,
     };
     this.abort(undiciError(facts, this.#body ? 'the rest of the body' : 'the first byte'));
   }

@@ -1,6 +1,7 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
+import { LONGEST_TIMER } from './clock.js';
 import { hostName, isHostPattern } from './host-name.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits, type DeadlineName } from './limits.js';
 
@@ -17,8 +18,6 @@ const PREFIX = 'MILLRACE_DEADLINE';
 const SWITCH = 'MILLRACE_DEADLINES';
 const HOSTS = 'MILLRACE_DEADLINE_HOSTS';
 const ACCEPTED = 'milliseconds, or 500ms, 3s, 1m30s; 0 or off: no limit';
-/** As long as a timer of Node's: in milliseconds, 24 days and some hours. */
-const LONGEST = 2 ** 31 - 1;
 
 /** Reads the variables; one that cannot be used, or that nobody knows, is an error of one line. */
 export function givenBy(environment: NodeJS.ProcessEnv): Given {
@@ -107,6 +106,8 @@ function limitOf(text: string, name: string): number {
   if (!isDigits && !hasDurationUnit(text))
     throw usageError(`${name}: '${text}' given; accepted: ${ACCEPTED}`);
   const ms = isDigits ? Number(text) : parseDuration(text, name);
-  if (ms <= LONGEST) return ms;
-  throw usageError(`${name}: '${text}' given; accepted: ${LONGEST}ms (24 days) at most, or off`);
+  if (ms <= LONGEST_TIMER) return ms;
+  throw usageError(
+    `${name}: '${text}' given; accepted: ${LONGEST_TIMER}ms (24 days) at most, or off`,
+  );
 }

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { clearTimeout, now, setImmediate, setTimeout } from './clock.js';
+import { clearTimeout, LONGEST_TIMER, now, setImmediate, setTimeout } from './clock.js';
 
 /** Something that wants to be looked at, at a time. */
 export abstract class Watched {
@@ -22,8 +22,6 @@ export abstract class Watched {
 const LEAST_INTERVAL = 10;
 /** A timer that is late by less tells of nothing but timers. */
 const LEAST_STALL = 20;
-/** Of Node's timers, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 /** What runs by the timer is nobody's: not in the context of the call that happened to start it. */
 const nobody = new AsyncResource('MILLRACE_DEADLINES', { requireManualDestroy: true });
 
