@@ -221,6 +221,7 @@ test('an answer that is not read is nobody else’s fault', limits, async (t) =>
   const peer = await web(t, (_request, response) => response.end('small'));
   const made = client(t, { limits: { total: 100 } });
   const response = await made.request(url(peer));
+  // The limit's time passes, and nothing happens: there is no event to wait for.
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
   assert.equal(await response.text(), 'small');

@@ -107,6 +107,20 @@ describe('bandwidth', () => {
   });
 });
 
+describe('listen-backlog', () => {
+  test('without repeated connects a request takes what the median of both takes', () => {
+    const { suspect } = judged('listen-backlog', (facts) => {
+      facts.base.outside.network.listenOverflows = 20;
+      Object.assign(facts.base.load.connectMs, { p50: 10, p99: 1020 });
+      Object.assign(facts.base.load.latencyMs, { p50: 15 });
+      facts.base.load.connections.opened = 500;
+      Object.assign(facts, { slots: 50, throughput: 100, responseMs: 40 });
+    });
+    // 50 in 10 + 40 ms, at best in 10 + 15.
+    assert.deepEqual(suspect.remedy.predictedThroughput, { low: 1000, high: 2000 });
+  });
+});
+
 describe('slow-dependency', () => {
   const waiting = (facts, rssMb) => {
     facts.model = 'open';

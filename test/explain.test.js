@@ -92,6 +92,9 @@ describe('a limit is confirmed by what it predicted', () => {
     const doubled = found.experiments.find(({ name }) => name === 'connections x2');
     assert.ok(doubled.measured.low > 1.5, JSON.stringify(doubled.measured));
     assert.ok(found.remedy.settings.connections > 8);
+    // The knee was looked for beyond the doubled load.
+    const most = Math.max(...found.capacity.points.map(({ connections }) => connections));
+    assert.ok(most > 16, `at most ${most} connections were tried`);
     assert.ok(found.remedy.predictedThroughput.low > found.load.throughput.mean);
   });
 

@@ -1,0 +1,93 @@
+// What predictions rest on beside experiments: profiles under load and at rest, and a server that does nothing.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bareThroughput } from '../dist/explain/bare-server.js';
+import { isFar } from '../dist/explain/prediction.js';
+import { takeProfiles } from '../dist/explain/profiling.js';
+import { factsOfHealthy } from './explain/facts.js';
+
+/** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */
+function profileOf(stacks) {
+  const callFrame = (functionName, url = 'file:///app.js') => ({
+    functionName,
+    url,
+    lineNumber: functionName.length,
+    columnNumber: 0,
+  });
+  const nodes = [{ id: 1, callFrame: callFrame('(root)', ''), children: [] }];
+  const samples = [];
+  for (const [names, count] of stacks) {
+    let parent = nodes[0];
+    for (const name of names) {
+      const node = { id: nodes.length + 1, callFrame: callFrame(name), children: [] };
+      parent.children.push(node.id);
+      nodes.push(node);
+      parent = node;
+    }
+    samples.push(...Array(count).fill(parent.id));
+  }
+  samples.push(1);
+  return { nodes, samples, timeDeltas: samples.map(() => 1000) };
+}
+
+/** A subject whose profiles are these, under load and then at rest. */
+function subjectOf(...profiles) {
+  return {
+    hub: { command: async () => [profileOf(profiles.shift())] },
+    block: async () => {},
+    rest: async () => {},
+  };
+}
+
+describe('what no request asks for', () => {
+  const underLoad = [
+    [['tick', 'scan'], 30],
+    [['handle', 'scan'], 20],
+    [['handle'], 50],
+  ];
+
+  test('is what runs at rest, with the share that it has under load, without what requests call of it', async () => {
+    const { spent, culprit } = await takeProfiles(
+      subjectOf(underLoad, [[['tick', 'scan'], 10]]),
+      'idle-work',
+    );
+    assert.ok(Math.abs(spent.unasked - 0.3) < 0.02, `${spent.unasked}`);
+    assert.equal(culprit.name, 'scan');
+  });
+
+  test('is not looked for where it is not the question', async () => {
+    const { spent } = await takeProfiles(subjectOf(underLoad), 'logging');
+    assert.equal(spent.unasked, null);
+  });
+});
+
+describe('a server that does nothing', () => {
+  test('is asked by the same load, and gone afterwards', async () => {
+    const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
+    const length = { settleMs: 50, measureMs: 200 };
+    const rate = await bareThroughput(load, 100, length, new AbortController().signal);
+    assert.ok(rate > 50, `${rate}`);
+  });
+
+  test('is asked only where much more is promised than there is', () => {
+    const promised = (high, change = () => {}) => {
+      const facts = factsOfHealthy();
+      Object.assign(facts.loop, { busy: 1 });
+      change(facts);
+      const low = facts.throughput;
+      const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
+      const chosen = { limit: 'logging', remedy };
+      return isFar(chosen, { facts, experiments: [], hot: [] });
+    };
+    assert.equal(promised(5), true);
+    assert.equal(promised(2), false);
+    assert.equal(
+      promised(5, (facts) => Object.assign(facts.loop, { busy: 0.5 })),
+      false,
+    );
+    assert.equal(
+      promised(5, (facts) => Object.assign(facts, { model: 'open' })),
+      false,
+    );
+  });
+});
