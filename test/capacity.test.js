@@ -136,7 +136,7 @@ describe('sweep of a simulated server', () => {
     const target = new Simulated(({ connections }, self) =>
       result(throughput(connections), changes(connections, self)),
     );
-    const measured = await sweepConnections(target, budget(), most);
+    const measured = await sweepConnections(target, budget(), most, () => noise.uniform());
     assertFits(isSweep, measured.sweep);
     return { ...measured.sweep, target };
   };

@@ -39,13 +39,16 @@ export type Measured = Map<number, LoadResult[]>;
 /**
  * Throughput over connections: 1, 2, 4, ... up to `most`, once, until three levels lie past the knee; then all of them
  * again in random order, so that what drifts falls on all alike, as long as the budget lasts.
+ *
+ * @param random in [0, 1); decides on the order
  */
 export async function sweepConnections(
   target: Target,
   budget: Budget,
   most: number,
+  random: () => number = Math.random,
 ): Promise<{ sweep: Sweep; first: LoadResult }> {
-  const run = new SweepRun(target, budget);
+  const run = new SweepRun(target, budget, random);
   const first = await run.warmUp(Math.min(DEFAULTS.connections, most));
   const ended = await run.climb(most);
   await run.repeat();
@@ -55,12 +58,14 @@ export async function sweepConnections(
 class SweepRun {
   readonly #target: Target;
   readonly #budget: Budget;
+  readonly #random: () => number;
   readonly #blockMs: number;
   readonly #measured: Measured = new Map();
 
-  constructor(target: Target, budget: Budget) {
+  constructor(target: Target, budget: Budget, random: () => number) {
     this.#target = target;
     this.#budget = budget;
+    this.#random = random;
     this.#blockMs = Math.max(shortestBlockMs, budget.leftMs / blocksPerBudget);
   }
 
@@ -87,7 +92,7 @@ class SweepRun {
   async repeat(): Promise<void> {
     const levels = usable(levelsOf(this.#measured)).map(({ connections }) => connections);
     for (let round = 1; round < rounds; round += 1) {
-      for (const connections of shuffled(levels)) {
+      for (const connections of shuffled(levels, this.#random)) {
         if ((await this.#block(connections)) === null) return;
       }
     }
@@ -174,7 +179,7 @@ function placesOf(measured: readonly number[], reach: number): number[] {
 }
 
 /** Fisher and Yates. */
-function shuffled<T>(values: readonly T[]): T[] {
+function shuffled<T>(values: readonly T[], random: () => number): T[] {
   const left = [...values];
-  return values.flatMap(() => left.splice(Math.floor(Math.random() * left.length), 1));
+  return values.flatMap(() => left.splice(Math.floor(random() * left.length), 1));
 }
