@@ -3,6 +3,7 @@ import { certificate } from './certificates.js';
 import { startNginx } from './nginx.js';
 import { startApp } from './stack/app.js';
 import { startProxied, startShared } from './stack/one-port.js';
+import { startVarnish } from './varnish.js';
 
 const starters = {
   bare: startBareServer,
@@ -10,6 +11,7 @@ const starters = {
   app: startApp,
   shared: startShared,
   proxied: startProxied,
+  varnish: startVarnish,
 };
 
 /**

@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 /** The schemas by the names that they call each other. */
-const schemas = ['result.schema.json', 'explanation.schema.json', 'capacity.schema.json'].map(
-  (name) => {
-    const file = new URL(`../docs/reference/${name}`, import.meta.url);
-    return [name, JSON.parse(readFileSync(file, 'utf8'))];
-  },
-);
+const schemas = ['result', 'explanation', 'capacity', 'lab'].map((kind) => {
+  const name = `${kind}.schema.json`;
+  const file = new URL(`../docs/reference/${name}`, import.meta.url);
+  return [name, JSON.parse(readFileSync(file, 'utf8'))];
+});
 
 const published = validatorOf(schemas);
 const exact = validatorOf(schemas.map(([name, schema]) => [name, closed(schema)]));
@@ -22,7 +21,11 @@ export const isResult = exact('result.schema.json');
 export const isExplanation = exact('explanation.schema.json');
 export const isCapacityResult = exact('capacity.schema.json');
 export const isSweep = exact('capacity.schema.json#/$defs/sweep');
+export const isLabResult = exact('lab.schema.json');
 export const isSearch = exact('capacity.schema.json#/$defs/search');
+
+/** The names of the studies, as the schema has them. */
+export const publishedStudies = schemas[3][1].$defs.name.enum;
 
 /** The ids of the limits, as the schema has them. */
 export const publishedLimits = schemas[1][1].$defs.limit.enum;

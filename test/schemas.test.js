@@ -1,8 +1,10 @@
-// The published schemas of explanations and capacity results. That of a load is tested with its fixtures in report.test.js,
+// The published schemas of explanations, capacity results and studies. That of a load is tested with its fixtures in report.test.js,
 // and real results where they are made.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { LIMIT_IDS } from '../dist/explain/limits.js';
+import { STUDY_NAMES } from '../dist/lab/result.js';
 import * as results from './capacity/results.js';
 import * as explanations from './explain/explanations.js';
 import {
@@ -11,7 +13,9 @@ import {
   fitsPublishedExplanation,
   isCapacityResult,
   isExplanation,
+  isLabResult,
   publishedLimits,
+  publishedStudies,
 } from './schemas.js';
 
 /** A copy, changed. */
@@ -127,5 +131,38 @@ describe('capacity result', () => {
       assert.ok(fitsPublishedCapacity(changed(make(), add)), `${add}`);
     }
     assert.equal(fitsPublishedCapacity(changed(found(), (it) => delete it.search.rate)), false);
+  });
+});
+
+describe('studies', () => {
+  /** What the page of all studies holds, that is published. */
+  const page = readFileSync(new URL('../docs/studies.html', import.meta.url), 'utf8');
+  const [, json] = /<script type="application\/json" id="result">(.*?)<\/script>/s.exec(page);
+
+  test('the studies that are published are valid', () => {
+    isLabResult(JSON.parse(json));
+    assert.deepEqual(isLabResult.errors, null);
+  });
+
+  test('the names are those that are known, in their order', () => {
+    assert.deepEqual(publishedStudies, [...STUDY_NAMES]);
+  });
+
+  test('one with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      (it) => delete it.machine.node,
+      (it) => Object.assign(it, { schemaVersion: 2 }),
+      (it) => Object.assign(it.studies[0], { name: 'luck' }),
+      (it) => Object.assign(it.studies[0].claims[0], { held: 'yes' }),
+      (it) => Object.assign(it.studies[0].claims[0], { why: '' }),
+      (it) => Object.assign(it.studies[0].causes[0], { limit: 'bad-luck' }),
+      (it) => Object.assign(it.studies[0].causes[0], { status: 'sure' }),
+      (it) => it.studies[0].tables[0].rows[0].cells.push('1'),
+      (it) => Object.assign(it.studies[0].tables[0].columns[0], { unit: 'yard' }),
+      (it) => it.studies[0].figures[0].series[0].points[0].push(1),
+    ];
+    for (const spoil of spoiled) {
+      assert.equal(isLabResult(changed(JSON.parse(json), spoil)), false, `${spoil}`);
+    }
   });
 });

@@ -40,7 +40,10 @@ const tls = [
 }));
 
 /** The output cache beside the peers that answer without an application. */
-const cached = { ...serving, tools: ['node', 'millrace', 'cached', 'nginx', 'proxy_cache'] };
+const cached = {
+  ...serving,
+  tools: ['node', 'millrace', 'cached', 'nginx', 'proxy_cache', 'varnish'],
+};
 const cachedBars = (factor) => [
   { row: 'cached', than: 'node', atLeast: factor },
   { row: 'cached', than: 'nginx', atLeast: 1 },

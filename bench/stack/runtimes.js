@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nginxVersion, onPath } from '../tools.js';
+import { varnishVersion } from '../varnish.js';
 
 /** The module that puts Millrace under `node:http`. */
 const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.meta.url));
@@ -15,6 +16,7 @@ const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.
 export function findRuntimes({ node = process.execPath, register }) {
   const version = versionOf(node);
   const [bun] = onPath('bun') ?? [];
+  const varnish = varnishVersion();
   const runtimes = {
     node: version && { version, server: app(node) },
     millrace: version && {
@@ -34,6 +36,7 @@ export function findRuntimes({ node = process.execPath, register }) {
       version: `nginx ${nginxVersion()}`,
       server: (load) => ({ ...nginx(load), cached: true }),
     },
+    varnish: varnish && { version: varnish, server: () => ({ kind: 'varnish' }) },
     shared: version && {
       version: 'millrace, where the processes share the port',
       server: severalApps('shared', node, '--import', register ?? ownRegister),

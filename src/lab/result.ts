@@ -1,5 +1,5 @@
 import type { LimitId } from '../explain/limits.js';
-import type { Range, Status } from '../explain/result.js';
+import type { Remedy, Status } from '../explain/result.js';
 
 /** The studies, in the order in which their questions build on each other. */
 export const STUDY_NAMES = [
@@ -91,7 +91,7 @@ export interface LabCause {
   sentence: string;
   arithmetic: string[];
   /** What to change, and the responses per second that it predicts. */
-  remedy: { change: string; predictedThroughput: Range | null } | null;
+  remedy: Remedy | null;
   /** What was explained: a command line that anybody can repeat. */
   command: string;
 }
