@@ -23,7 +23,7 @@ import {
 import { collected } from './output.js';
 import { unpipeFinished } from './pipe.js';
 import type { NativeServer } from './server.js';
-import type { ServerSocket } from './socket.js';
+import { NONE, type ServerSocket } from './socket.js';
 
 const started = diagnostics.channel('http.server.request.start');
 const finished = diagnostics.channel('http.server.response.finish');
@@ -54,7 +54,8 @@ export function begin(
   const number = socket.told++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
   if (socket.timeout > 0) resetTimeout(socket);
-  socket.incoming.push(request);
+  if (socket.incoming === NONE) socket.incoming = [request];
+  else socket.incoming.push(request);
   if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
   else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
@@ -104,7 +105,8 @@ function enqueue(socket: ServerSocket, response: Outgoing): void {
     socket.outgoingData += delta;
     socket.home.drain(socket);
   };
-  socket.outgoing.push(response);
+  if (socket.outgoing === NONE) socket.outgoing = [response];
+  else socket.outgoing.push(response);
   if (!socket._paused && socket.outgoingData >= socket.home.highWaterMark) {
     socket._paused = true;
     socket.pause();
@@ -218,12 +220,7 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   }
   if (home.deadlines.size > 0) home.deadlines.delete(response);
   unpipeFinished(request, response);
-  const { incoming } = socket;
-  const at = incoming.indexOf(request);
-  if (at === 0) incoming.shift();
-  else if (at > 0) incoming.splice(at, 1);
-  // Otherwise it went with its connection.
-  if (at >= 0) home.inFlight--;
+  if (forget(request, socket)) home.inFlight--;
   dump(request);
   detachSignal?.call(request);
   if (socket._eventsCount > 0) response.detachSocket(socket as never);
@@ -241,10 +238,27 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
     socket.destroySoon();
     return;
   }
-  const next = socket.outgoing.shift();
-  if (next) next.assignSocket(socket as never);
-  else answered(socket);
+  if (socket.outgoing === NONE) answered(socket);
+  else assignNext(socket);
   if (collected(socket) === 0) home.report(socket);
+}
+
+/** Takes a request that is answered from those that are not; `false`: it went with its connection. */
+function forget(request: Incoming, socket: ServerSocket): boolean {
+  const { incoming } = socket;
+  const at = incoming.indexOf(request);
+  if (at < 0) return false;
+  if (incoming.length === 1) socket.incoming = NONE;
+  else if (at === 0) incoming.shift();
+  else incoming.splice(at, 1);
+  return true;
+}
+
+/** The next response has its turn. */
+function assignNext(socket: ServerSocket): void {
+  const next = socket.outgoing.shift();
+  if (socket.outgoing.length === 0) socket.outgoing = NONE;
+  next?.assignSocket(socket as never);
 }
 
 /** No response is due. */
@@ -308,16 +322,17 @@ export function emitClose(response: Outgoing): void {
 export function abortIncoming(socket: ServerSocket): void {
   const { home } = socket;
   socket.receiving = null;
-  home.inFlight -= socket.incoming.length;
+  const { incoming, outgoing } = socket;
+  home.inFlight -= incoming.length;
+  socket.incoming = NONE;
   if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
-  for (const response of socket.outgoing) home.deadlines.delete(response);
-  for (let request = socket.incoming.shift(); request; request = socket.incoming.shift()) {
+  for (const response of outgoing) home.deadlines.delete(response);
+  for (const request of incoming) {
     (request as unknown as http.IncomingMessage).destroy(aborted());
   }
   if (!ENDS_QUEUED) return;
-  for (let next = socket.outgoing.shift(); next; next = socket.outgoing.shift()) {
-    next.destroy(aborted());
-  }
+  socket.outgoing = NONE;
+  for (const next of outgoing) next.destroy(aborted());
 }
 
 /** From Node 24 on, responses that wait for their turn are told that the connection is gone. */

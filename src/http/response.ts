@@ -164,6 +164,11 @@ function sendChunked(
   }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   appendText(connection, `${head}${length.toString(16)}\r\n`, true);
+  // Each of these is a call into V8, and trailers are rare.
+  if (typeof body === 'string' && response._trailer === '') {
+    appendText(connection, `${body}\r\n${last}`, false);
+    return;
+  }
   if (typeof body === 'string') appendText(connection, body, false);
   else appendBytes(connection, body);
   appendText(connection, `\r\n${last}`, true);

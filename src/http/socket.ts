@@ -19,6 +19,9 @@ import { ReadableView, WritableView } from './stream-view.js';
 
 type Callback = (error?: Error | null) => void;
 
+/** What an idle connection has in place of a list of its own, whose places V8 would keep. */
+export const NONE: never[] = Object.freeze([]) as never;
+
 /**
  * The socket of a connection that the reactor owns: a `net.Socket` to look at (`instanceof`, the properties, calls and
  * events that servers use), without a handle and without stream buffers. What is written
@@ -45,9 +48,9 @@ export class ServerSocket {
   /** The request whose body is being received. */
   receiving: Incoming | null = null;
   /** Requests that are not answered, the oldest first. */
-  incoming: Incoming[] = [];
+  incoming: Incoming[] = NONE;
   /** Responses that wait for their turn, and approximately their bytes. */
-  outgoing: Outgoing[] = [];
+  outgoing: Outgoing[] = NONE;
   outgoingData = 0;
   requestsCount = 0;
   /** Requests that the reactor has told of. */
