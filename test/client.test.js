@@ -242,6 +242,27 @@ test('close waits for the calls in flight, destroy does not', limits, async (t) 
   await failing;
 });
 
+test(
+  'close waits for a call that pauses before a further try, and may be called again',
+  limits,
+  async (t) => {
+    let asked = 0;
+    const peer = await web(t, (_request, response) => {
+      asked += 1;
+      response.writeHead(asked === 1 ? 503 : 200, { 'Retry-After': '1' }).end('here');
+    });
+    const made = createClient({ retries: { backoff: 1, floor: 5 } });
+    const answered = made.request(url(peer)).then((response) => response.text());
+    while (made.stats().retries === 0) await new Promise(setImmediate);
+    await Promise.all([made.close(), made.close()]);
+    assert.equal(await answered, 'here');
+    assert.equal(asked, 2);
+    await made.close();
+    await made.destroy();
+    await made.close();
+  },
+);
+
 test('a client that is closed makes no calls, used before or not', limits, async (t) => {
   const peer = await web(t, (_request, response) => response.end('here'));
   for (const isUsed of [false, true]) {

@@ -67,6 +67,9 @@ export class Client {
   #loading: Promise<Agent> | null = null;
   /** Said by `close` or `destroy`: what calls from then on fail with. */
   #closed: 'closed' | 'destroyed' | null = null;
+  #closing: Promise<void> | null = null;
+  /** Called when the last call in flight has ended. */
+  #onIdle = () => {};
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -111,15 +114,27 @@ export class Client {
   }
 
   /** Ends when the calls in flight have ended; new ones fail. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed ??= 'closed';
-    await (await this.#loading)?.close();
+    this.#closing ??= this.#closeWhenIdle();
+    return this.#closing;
   }
 
   /** Ends at once; calls in flight fail with the error. */
   async destroy(error?: Error): Promise<void> {
     this.#closed = 'destroyed';
     await (await this.#loading)?.destroy(error ?? null);
+  }
+
+  /** undici would refuse the further try of a call that pauses before it. */
+  async #closeWhenIdle(): Promise<void> {
+    if (this.#counts.inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    const agent = await this.#loading;
+    if (this.#closed === 'closed') await agent?.close();
   }
 
   async #answer(
@@ -191,6 +206,7 @@ export class Client {
 
   #ended(error: unknown): void {
     this.#counts.inFlight--;
+    if (this.#counts.inFlight === 0) this.#onIdle();
     if (error === null) return;
     this.#counts.failed++;
     const { limit } = error as { limit?: unknown };
