@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import http, { ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { Call, type OwnLimits, type Stage } from './call.js';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js';
 import { giveUp } from './give-up.js';
@@ -164,12 +165,19 @@ function isShakingHands(socket: object): boolean {
   return (socket as { secureConnecting?: boolean }).secureConnecting === true;
 }
 
+/** So follow-redirects, which axios uses, keeps its limit, which may be the same as that of Node's agents. */
+function isEndedByTimeout(socket: Socket): boolean {
+  return socket.listeners('timeout').includes(socket.destroy);
+}
+
 /** The limit for silence that the application has set: of the request, its connection or its agent. Without a listener none of them does anything. */
 export function ownTimeoutOf(request: ClientRequest): number | undefined {
   const { timeout, socket, agent }: Request = request;
   if (request.listenerCount('timeout') === 0) return undefined;
   if (timeout) return timeout;
   const ofAgent = agent?.options?.timeout;
-  if (socket?.timeout && socket.timeout !== ofAgent) return socket.timeout;
+  if (socket?.timeout && (socket.timeout !== ofAgent || isEndedByTimeout(socket))) {
+    return socket.timeout;
+  }
   return ofAgent && !nodesAgents.has(agent) ? ofAgent : undefined;
 }

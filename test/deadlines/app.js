@@ -276,6 +276,11 @@ export const calls = {
     await sleep(20);
     return told;
   },
+  /** By a client library: with a limit that it is given, or with none. */
+  library: async ({ name, url, ms }) => {
+    const { limited, unlimited } = await import('./libraries.js');
+    return ms ? limited[name](url, ms) : unlimited[name](url);
+  },
   net: async ({ port }) => void (await opened(net.connect(port, '127.0.0.1'), 'connect')),
   tls: async ({ port }) => void (await opened(tls.connect(port, '127.0.0.1'), 'secureConnect')),
   /** TLS over a connection that is there already. */
