@@ -43,7 +43,7 @@ test('the main package holds what the build made of src, and no addon', () => {
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
     'examples/compare.mjs',
-    'examples/studies/hello.js',
+    'examples/studies/hello.mjs',
     'examples/studies/localhost-cert.pem',
   ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);

@@ -10,8 +10,7 @@ import {
   type ControlRequest,
   controlDirectory,
 } from '../http/control-protocol.js';
-import { bytes, count, share, time } from '../report/units.js';
-import { parseCount } from '../units.js';
+import { bytes, count, plural, share, time } from '../report/units.js';
 import { EXIT } from './exit.js';
 import type { Flag } from './flag.js';
 import { parseArguments } from './parse.js';
@@ -82,7 +81,10 @@ export async function cacheCommand(args: string[]): Promise<number> {
   const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command);
   const [pid, ...more] = [...positional, ...(rest ?? [])];
   if (more.length > 0) throw usageError(`cache: '${more[0]}' given; accepted: one process number`);
-  const only = pid === undefined ? null : parseCount(pid, 'cache', { min: 1, max: 2 ** 31 });
+  if (pid !== undefined && !/^[1-9]\d*$/.test(pid)) {
+    throw usageError(`cache: '${pid}' given; accepted: one process number`);
+  }
+  const only = pid === undefined ? null : Number(pid);
   const answers = await ask(only, requestOf(command));
   if (only !== null && answers.length === 0) {
     throw new MillraceError(
@@ -111,7 +113,9 @@ function requestOf({ entries, clear, path, prefix }: CacheCommand): ControlReque
 async function ask(only: number | null, request: ControlRequest): Promise<ControlAnswer[]> {
   const directory = controlDirectory();
   const names = directory === null ? [] : readdirSync(directory);
-  const wanted = names.filter((name) => only === null || name.split('.')[0] === String(only));
+  // Beside the processes' sockets there may be what those who share ports know of each other.
+  const sockets = names.filter((name) => /^\d+\./.test(name));
+  const wanted = sockets.filter((name) => only === null || name.split('.')[0] === String(only));
   const answers = await Promise.all(
     wanted.map((name) => askOne(join(directory ?? '', name), request)),
   );
@@ -148,8 +152,8 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     const rate = asked > 0 ? ` (${share(stats.hits / asked)} of what can be stored)` : '';
     const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
     lines.push(
-      `  ${count(stats.hits)} hits${rate}, ${count(stats.misses)} misses${waiting}`,
-      `  ${count(stats.entries)} entries, ${bytes(stats.bytes)}, ${count(stats.evictions)} left for want of room`,
+      `  ${plural(stats.hits, 'hit')}${rate}, ${plural(stats.misses, 'miss', 'misses')}${waiting}`,
+      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} left for want of room`,
     );
     const reasons = {
       ...prefixed('past it', stats.passes),
@@ -162,7 +166,7 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
     const vary = entry.vary ? `, by ${entry.vary}` : '';
     lines.push(
-      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${count(entry.hits)} hits, fresh for ${time(entry.freshForMs)}${vary}`,
+      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}`,
     );
   }
   return lines.join('\n');

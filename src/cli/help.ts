@@ -26,6 +26,7 @@ export const USAGE = [
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   LAB_USAGE,
+  NUMBERS_USAGE,
   CACHE_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),

@@ -3,11 +3,10 @@
  *
  * @module millrace/deadlines
  */
-import { writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { MillraceError } from '../errors.js';
+import { fromEnvironment } from '../environment.js';
 import { type CallEnded, channels, type LimitReached } from './channels.js';
-import { type Given, givenBy } from './environment.js';
+import { givenBy } from './environment.js';
 import { DeadlineError, type DeadlineFacts } from './errors.js';
 import { Hosts } from './hosts.js';
 import { limitHttp } from './http.js';
@@ -17,7 +16,7 @@ import { limitSockets } from './sockets.js';
 import { type DeadlineStats, type HostStats, readAll } from './stats.js';
 import { limitUndici } from './undici.js';
 
-const given = readEnvironment();
+const given = fromEnvironment(() => givenBy(process.env));
 const hosts = new Hosts(given);
 
 if (!given.isOff) {
@@ -26,17 +25,6 @@ if (!given.isOff) {
   limitUndici(hosts);
   watchSignals();
   syncBuiltinESMExports();
-}
-
-/** This runs before the application: what is wrong is said in one line, and not as an exception out of nowhere. */
-function readEnvironment(): Given {
-  try {
-    return givenBy(process.env);
-  } catch (error) {
-    if (!(error instanceof MillraceError)) throw error;
-    writeSync(2, `millrace: ${error.message}\n`);
-    process.exit(2);
-  }
 }
 
 /** What happened so far with the calls of this thread, by host. */

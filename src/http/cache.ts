@@ -1,4 +1,5 @@
 import type http from 'node:http';
+import { fromEnvironment } from '../environment.js';
 import { type MillraceError, usageError } from '../errors.js';
 import { native } from './native.js';
 
@@ -49,14 +50,14 @@ const DEFAULTS = Object.fromEntries(
   KEYS.map((key) => [key, CACHE_SETTINGS[key].fallback]),
 ) as unknown as CacheOptions;
 
-const fromEnvironment = readEnvironment();
+const ofEnvironment = fromEnvironment(givenDuration);
 
 const set = new WeakMap<http.Server, CacheOptions | null>();
 
 /** What a server's cache is to do; `null`: it is off. */
 export function cacheOf(server: http.Server): Readonly<CacheOptions> | null {
   const own = set.get(server);
-  return own === undefined ? fromEnvironment : own;
+  return own === undefined ? ofEnvironment : own;
 }
 
 /** Takes `cache` from among a server's options. */
@@ -72,7 +73,7 @@ export type CacheOption = boolean | Partial<CacheOptions>;
 
 function read(given: unknown): CacheOptions | null {
   if (given === false) return null;
-  const base = fromEnvironment ?? DEFAULTS;
+  const base = ofEnvironment ?? DEFAULTS;
   if (given === true) return base;
   if (typeof given !== 'object' || given === null) {
     throw usage('cache', given, 'true, false or an object');
@@ -99,7 +100,7 @@ function usage(what: string, given: unknown, accepted: string): MillraceError {
   return usageError(`${what} = ${String(given)}: accepted is ${accepted}`);
 }
 
-function readEnvironment(): CacheOptions | null {
+function givenDuration(): CacheOptions | null {
   const text = process.env.MILLRACE_CACHE_DURATION;
   if (!text) return null;
   const duration = Number(text);

@@ -1,4 +1,5 @@
 import type http from 'node:http';
+import { fromEnvironment } from '../environment.js';
 import { MillraceError, usageError } from '../errors.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
 
@@ -33,7 +34,7 @@ const DEFAULTS: StackLimits = {
     keyof StackLimits,
     number
   >),
-  responseTimeout: responseTimeoutFromEnvironment(),
+  responseTimeout: fromEnvironment(givenResponseTimeout),
 };
 
 const set = new WeakMap<http.Server, StackLimits>();
@@ -80,7 +81,7 @@ function setLimit(server: http.Server, name: keyof StackLimits, value: number): 
   set.set(server, { ...limitsOf(server), [name]: value });
 }
 
-function responseTimeoutFromEnvironment(): number {
+function givenResponseTimeout(): number {
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
   if (!text) return LIMITS.responseTimeout.fallback;
   if (/^\d+$/.test(text)) return Number(text);

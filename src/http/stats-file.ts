@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, writeSync } from 'node:fs';
 import type { NativeServer } from './server.js';
 
 /** At the process's end, appends a line with what its servers counted to the file that this variable names. */
@@ -65,5 +65,10 @@ function appendStats(path: string): void {
       reasons[reason] = (reasons[reason] ?? 0) + count;
     }
   }
-  appendFileSync(path, `${JSON.stringify({ connections, requests, reasons })}\n`);
+  try {
+    appendFileSync(path, `${JSON.stringify({ connections, requests, reasons })}\n`);
+  } catch (error) {
+    // The application's end and its exit code are its own.
+    writeSync(2, `millrace: MILLRACE_STATS_FILE: ${(error as Error).message}\n`);
+  }
 }

@@ -53,7 +53,8 @@ export function openBench(
       );
       signal.throwIfAborted();
       const { limit, status, sentence, arithmetic } = verdict;
-      const command = `millrace explain ${flagsOf(load)} -- ${typed(setting)}`.replace('  ', ' ');
+      const explain = `millrace explain ${flagsOf(load)} -- `.replace('  ', ' ');
+      const command = typed(setting, explain);
       return { limit, status, sentence, arithmetic, remedy, command };
     },
   };

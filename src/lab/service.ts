@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startCommand } from '../process/command.js';
 
@@ -42,11 +43,12 @@ export function commandOf(setting: ServiceSetting): string[] {
   return [process.execPath, ...imports.flat(), fileURLToPath(fileOf(setting))];
 }
 
-/** The same as somebody would type it who has the package installed. */
-export function typed(setting: ServiceSetting): string {
+/** The same as somebody would type it here; `before`: a command that it is given to. */
+export function typed(setting: ServiceSetting, before = ''): string {
   const env = Object.entries(setting.env ?? {}).map(([name, value]) => `${name}=${value} `);
   const imports = importsOf(setting).map((name) => `--import ${name} `);
-  return `${env.join('')}node ${imports.join('')}examples/studies/${setting.name}.js`;
+  const file = relative(process.cwd(), fileURLToPath(fileOf(setting)));
+  return `${env.join('')}${before}node ${imports.join('')}${file}`;
 }
 
 /** Starts a service, and ends it when `use` is done with it. */
@@ -85,5 +87,5 @@ function importsOf({ native = false, imports = [] }: ServiceSetting): string[] {
 }
 
 function fileOf({ name }: ServiceSetting): URL {
-  return new URL(`${name}.js`, FOLDER);
+  return new URL(`${name}.mjs`, FOLDER);
 }

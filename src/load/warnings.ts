@@ -168,7 +168,7 @@ function addressesLeftOut({ refusedAddresses }: Circumstances): string | null {
 function reopened({ connections, plan }: LoadResult): string | null {
   const closed = connections.closedByServer;
   if (plan.connection === 'close' || closed === 0) return null;
-  return `The server closed ${plural(closed, 'connection')} that was to be kept: opening others is part of the latencies. See its keep-alive settings.`;
+  return `The server closed ${plural(closed, 'connection')} that ${closed === 1 ? 'was' : 'were'} to be kept: opening others is part of the latencies. See its keep-alive settings.`;
 }
 
 function fullHandshakes({ plan, connections: { tlsFull, tlsResumed } }: LoadResult): string | null {
