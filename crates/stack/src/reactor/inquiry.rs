@@ -25,7 +25,9 @@ impl Reactor {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
         };
         let late = |connection: &Connection| {
+            // What goes on in the next turn may have waited for another's response until now.
             !connection.shaking
+                && !connection.listed
                 && connection.waiting == Waiting::Nothing
                 && (!connection.head_done && over(connection.began, head)
                     || over(connection.began, whole))
