@@ -100,3 +100,19 @@ test('no second process where it would take what the first one listens on', () =
   assert.equal(obstacle({ ...setting, ownPath: null }, factsOfHealthy()), null);
   assert.match(obstacle({ ...setting, ownPath: '/run/app.sock' }, factsOfHealthy()), /app.sock/);
 });
+
+test('a closed load in place of a rate that is not borne is said', () => {
+  const facts = factsOfHealthy();
+  facts.overload = { rate: 200, answered: 121 };
+  const [line] = concluded({ limit: 'event-loop-cpu', facts }).verdict.arithmetic;
+  assert.match(
+    line,
+    /^of 200 req\/s asked for 121 are answered: a queue grows; .* \d+ connections/,
+  );
+});
+
+test('responses without compression are asked for where the server gives them', () => {
+  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
+  assert.equal(obstacle({}, factsOfHealthy()), null);
+  assert.match(obstacle({}, { ...factsOfHealthy(), identityBytes: null }), /compresses/);
+});

@@ -446,8 +446,9 @@ describe('processes that serve nothing', () => {
       const [process] = facts.base.outside.processes;
       const main = { ...process.main, pid: 101, tid: 101, run: 0.97 };
       facts.base.outside.processes.push({ ...process, pid: 101, main });
-      const { base, single, sample, unknownPath, idleShare, identityBytes } = facts;
-      const changed = factsOf({ base, single, sample, unknownPath, idleShare, identityBytes });
+      const { base, single, sample, unknownPath, idleShare, identityBytes, overload } = facts;
+      const seen = { base, single, sample, unknownPath, idleShare, identityBytes, overload };
+      const changed = factsOf(seen);
       assert.equal(changed.loop.run, 0.3);
       return changed;
     });
@@ -474,4 +475,20 @@ describe('noisy-machine', () => {
     });
     assert.match(suspect.sentence, /other processes use 0.9/);
   });
+});
+
+test('compression is not held to an experiment that the server ignores', () => {
+  const compressing = (identityBytes) => (facts) => {
+    facts.loop.busy = 1;
+    facts.loop.cpuMs = 1;
+    facts.base.outside.cpu.server = 1;
+    facts.throughput = 1000;
+    facts.sample.headers['content-encoding'] = 'gzip';
+    facts.sample.bodyBytes = 15_000;
+    facts.identityBytes = identityBytes;
+  };
+  const plain = judged('compression', compressing(60_000)).suspect;
+  assert.ok(plain.predictions['identity encoding']);
+  const never = judged('compression', compressing(null)).suspect;
+  assert.equal(never.predictions['identity encoding'], undefined);
 });

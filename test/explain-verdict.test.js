@@ -116,11 +116,12 @@ test('weak suspects are no verdict', () => {
   assert.equal(found.status, 'cannot-tell');
 });
 
-function open(warnings) {
-  return {
-    model: 'open',
-    base: { load: { requests: { sent: 100 }, warnings: warnings.map((id) => ({ id })) } },
-  };
+/** An open load of 1000 a second for 3 s, of which so many are answered. */
+function open(warnings, throughput = 1000) {
+  const requests = { sent: 3000, transportErrors: 0, timeouts: 0 };
+  const plan = { model: 'open', rate: 1000 };
+  const load = { plan, requests, durationMs: 3000, warnings: warnings.map((id) => ({ id })) };
+  return { model: 'open', base: { load, throughput } };
 }
 
 test('a rate that is borne has no limit, unless something spoils the responses', () => {
@@ -129,6 +130,9 @@ test('a rate that is borne has no limit, unless something spoils the responses',
   const blocked = suspect('event-loop-blocked', 0.9, {});
   assert.equal(decide(open([]), [busy, blocked], [], NOISE).chosen, blocked);
   assert.equal(decide(open(['rate-not-reached']), [busy], [], NOISE).chosen, busy);
+  // All is sent, and the queue is the server's.
+  assert.equal(decide(open([], 850), [busy], [], NOISE).chosen, busy);
+  assert.equal(decide(open([], 950), [busy], [], NOISE).status, 'no-limit');
 });
 
 test('a few errors do not come before what an experiment has shown', () => {

@@ -1,4 +1,4 @@
-import { rate, share, time } from '../report/units.js';
+import { count, rate, share, time } from '../report/units.js';
 import type { Investigated } from './investigation.js';
 import { populationOf } from './population.js';
 import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
@@ -27,7 +27,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
       limit: chosen?.limit ?? null,
       status: finding.status,
       sentence: sentenceOf(found),
-      arithmetic: chosen?.arithmetic ?? capacityLine(found),
+      arithmetic: [...overloadLine(facts), ...(chosen?.arithmetic ?? capacityLine(found))],
       alsoLimiting: finding.also.map(({ limit }) => limit),
     },
     population: populationOf(facts),
@@ -63,6 +63,9 @@ function sentenceOf({ facts, finding }: Investigated): string {
     const busy = facts.loop ? `; the event loop is ${share(facts.loop.busy)} busy` : '';
     return `nothing limits at this load: all of ${rate(facts.throughput)} req/s are answered, in ${time(facts.responseMs)}${busy}.`;
   }
+  if (facts.throughput === 0) {
+    return `cannot tell: no request was answered in ${time(facts.base.load.durationMs)}; ${count(facts.inFlight)} wait for their response.`;
+  }
   const open = also.map(({ limit }) => limit);
   return open.length > 0
     ? `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`
@@ -81,6 +84,15 @@ function bareEvidence({ bare }: Investigated): Evidence[] {
   ];
 }
 
+/** Where the load is not the one that was asked for. */
+function overloadLine({ overload, base }: Investigated['facts']): string[] {
+  if (overload === null) return [];
+  const { connections } = base.load.plan;
+  return [
+    `of ${rate(overload.rate)} req/s asked for ${rate(overload.answered)} are answered: a queue grows; what follows is measured with ${count(connections)} connections in place of the rate`,
+  ];
+}
+
 /** What the service could bear, by its CPU time per request. */
 function capacityLine({ facts }: Investigated): string[] {
   const most = loopLimit(facts);
@@ -90,13 +102,19 @@ function capacityLine({ facts }: Investigated): string[] {
   ];
 }
 
-function remedyOf(chosen: Suspect, { also }: Finding, found: Investigated): Explanation['remedy'] {
+function remedyOf(
+  chosen: Suspect,
+  { also, excluded }: Finding,
+  found: Investigated,
+): Explanation['remedy'] {
   const { remedy } = chosen;
+  const next = remedy.nextLimit ?? also[0]?.limit ?? null;
   const hot = hotOf(chosen, found);
   return {
     change: `${withFunction(remedy.change, found, hot)}${withSecond(chosen, found)}`,
     predictedThroughput: remediedThroughput(chosen, found),
-    nextLimit: remedy.nextLimit ?? also[0]?.limit ?? null,
+    // What an experiment has excluded is not announced.
+    nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
     ...(remedy.settings && { settings: remedy.settings }),
   };
 }

@@ -45,8 +45,10 @@ export interface Facts {
   sockets: SocketCensus | null;
   /** A URL at which the server finds nothing; `null`: it answers every path alike. */
   unknownPath: string | null;
-  /** Bytes of the body without compression; `null` if it was not asked for. */
+  /** Bytes of the body without compression; `null` if there is none, or no way without it. */
   identityBytes: number | null;
+  /** The rate that was asked for and what was answered of it, where a closed load took its place: more than the server bears. */
+  overload: { rate: number; answered: number } | null;
   /** A time limit for the main dependency that leaves its usual answers alone; `null` without one. */
   deadlineMs: number | null;
 }
@@ -81,7 +83,7 @@ export interface MachineUse {
 /** What was looked at before the experiments. */
 export type Seen = Pick<
   Facts,
-  'base' | 'single' | 'sample' | 'unknownPath' | 'idleShare' | 'identityBytes'
+  'base' | 'single' | 'sample' | 'unknownPath' | 'idleShare' | 'identityBytes' | 'overload'
 >;
 
 /** The facts of a baseline. */
@@ -155,10 +157,20 @@ export function machineOf(blocks: Observation[]): MachineUse | null {
   };
 }
 
-/** Whether all of an open load was sent and answered in time. */
-export function bearsRate({ load }: Observation): boolean {
-  const failed = load.warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
-  return !failed && load.requests.sent > 0;
+/** Part of a rate that a block's answers may lack, as those to its last requests come later. */
+const LATER = 0.1;
+
+/** Whether an open load is sent, and answered as fast as it comes: with enough connections all is sent, and the queue is the server's. */
+export function bearsRate({ load, throughput }: Observation): boolean {
+  const { plan, requests, warnings } = load;
+  const failed = warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
+  if (failed || requests.sent === 0) return false;
+  if (plan.rate === null) return true;
+  const seconds = load.durationMs / 1000;
+  const due = plan.rate * seconds;
+  const ended = throughput * seconds + requests.transportErrors + requests.timeouts;
+  // The number of arrivals of a Poisson process scatters by its root.
+  return ended >= due - Math.max(LATER * due, 3 * Math.sqrt(due));
 }
 
 function loopOf(

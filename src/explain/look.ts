@@ -51,7 +51,10 @@ export async function look(
     within(estimateMs * 1.3, 300, 8000, 0.15),
   );
   const measureMs = within(estimateMs * 15, 3000, 8000, 0.2);
-  const base = await baseline(subject, { settleMs, measureMs }, moreLoad);
+  const length = { settleMs, measureMs };
+  const asked = await baseline(subject, length);
+  const isOverload = asked.load.plan.model === 'open' && !bearsRate(asked) && moreLoad;
+  const base = isOverload ? await closedInstead(subject, length, asked, aloneMs, untilMs) : asked;
   const after = before === null ? null : await heldBytes(subject);
   const retained =
     before !== null && after !== null
@@ -60,7 +63,9 @@ export async function look(
   // A server that has just started may be busy with that: the quieter look counts.
   const idleAfter = idleBefore !== null && idleBefore > 0.05 ? await idleShareOf(subject) : null;
   const idleShare = idleAfter === null ? idleBefore : Math.min(idleBefore ?? 1, idleAfter);
-  const seen: Seen = { base, single, sample, unknownPath, idleShare, identityBytes };
+  const rate = asked.load.plan.rate;
+  const overload = isOverload && rate !== null ? { rate, answered: asked.throughput } : null;
+  const seen: Seen = { base, single, sample, unknownPath, idleShare, identityBytes, overload };
   return { facts: factsOf(seen), retained };
 }
 
@@ -71,20 +76,40 @@ async function idleShareOf(subject: Subject): Promise<number | null> {
   return view && Math.max(0, ...view.processes.map(({ main }) => main.run));
 }
 
-/** The load as asked for; where it is a rate that the server does not bear, as many connections as were in flight. */
-async function baseline(
-  subject: Subject,
-  length: BlockLength,
-  moreLoad: boolean,
-): Promise<Observation> {
+/** The load as asked for; once more where a rate is nearly borne, as a machine that stands still for a moment looks alike. */
+async function baseline(subject: Subject, length: BlockLength): Promise<Observation> {
   const asked = await subject.block(length);
-  const { plan, meanInFlight } = asked.load;
-  if (plan.model === 'closed' || bearsRate(asked) || !moreLoad) return asked;
-  subject.saturate(
-    Math.min(MOST_CONNECTIONS, Math.max(LEAST_CONNECTIONS, Math.round(meanInFlight))),
-  );
+  const { rate } = asked.load.plan;
+  if (rate === null || bearsRate(asked) || asked.throughput < NEARLY * rate) return asked;
   return subject.block(length);
 }
+
+/** A queue that grows by more than the rest of a rate is none of the machine's. */
+const NEARLY = 0.7;
+
+/** In place of a rate that the server does not bear: as many connections as were in flight. */
+async function closedInstead(
+  subject: Subject,
+  length: BlockLength,
+  { load }: Observation,
+  aloneMs: number,
+  untilMs: number,
+): Promise<Observation> {
+  const latestMs = performance.now() + QUEUED_PART * (untilMs - performance.now());
+  const measureMs = Math.max(500, 4 * aloneMs);
+  let typicalMs: number | null;
+  // A queue outlives the clients that filled it; when it is over, one request alone is answered as before.
+  do {
+    const { load } = await subject.block({ settleMs: 0, measureMs }, { alone: true });
+    typicalMs = load.latencyMs.p50;
+  } while ((typicalMs === null || typicalMs > 2 * aloneMs + 5) && performance.now() < latestMs);
+  const connections = Math.round(load.meanInFlight);
+  subject.saturate(Math.min(MOST_CONNECTIONS, Math.max(LEAST_CONNECTIONS, connections)));
+  return subject.block(length);
+}
+
+/** Part of the time that is left which the end of such a queue may take. */
+const QUEUED_PART = 0.4;
 
 /** Of a load that becomes closed: enough to saturate most services, and not more than most bear. */
 const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];

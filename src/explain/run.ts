@@ -15,7 +15,7 @@ import { investigate } from './investigation.js';
 import type { ExplainOptions } from './options.js';
 import { openProbeHub, type ProbeHub } from './probe.js';
 import type { ExplainProgress, Explanation } from './result.js';
-import { sampleOf } from './sample.js';
+import { sampleOf, speaksTls } from './sample.js';
 import { EXPLAIN_OPTIONS } from './shapes.js';
 import { Subject } from './subject.js';
 
@@ -59,6 +59,7 @@ export async function run(
     }
     const facts = inventory(subject.pid, subject.endpoint);
     const sampled = await sampleOf(subject.options, signal);
+    if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
     const found = await investigate(subject, {
@@ -92,6 +93,16 @@ export async function run(
 function endpointOf({ native }: Plan): Endpoint | null {
   const [origin] = native.origins;
   return origin && origin.unixPath === undefined ? { host: origin.host, port: origin.port } : null;
+}
+
+/** A load of TLS's refusals would explain nothing. */
+async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
+  const url = await speaksTls(load);
+  if (url === null) return;
+  const secure = url.replace('http:', 'https:');
+  throw usageError(
+    `${url}: the server speaks TLS; give ${started ? `its address before the command: ${secure} -- COMMAND` : secure}`,
+  );
 }
 
 async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { SecureContextOptions } from 'node:tls';
+import { connect, type SecureContextOptions } from 'node:tls';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
 import type { NativeHeader } from '../native.js';
@@ -23,7 +23,7 @@ export interface Sampled {
   unknownPath: string | null;
   /** Until the response was complete, the connection's opening included. */
   tookMs: number | null;
-  /** Bytes of the body when no compression is asked for; `null` if there is none anyway. */
+  /** Bytes of the body when no compression is asked for; `null` if there is none anyway, or nevertheless. */
   identityBytes: number | null;
 }
 
@@ -44,6 +44,28 @@ export async function sampleOf(options: LoadOptions, signal: AbortSignal): Promi
     sample && sample.status !== NOT_FOUND ? await unknownPathOf(options, take) : null;
   return { sample, unknownPath, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
 }
+
+/** Whether a server that is to be loaded in plain text takes a TLS handshake instead. */
+export async function speaksTls(options: LoadOptions): Promise<string | null> {
+  const { targets } = (await planOf(options)).summary;
+  const url = targets[0]?.url ?? '';
+  if (!url.startsWith('http://') || options.socketPath !== undefined) return null;
+  const { hostname, port } = new URL(url);
+  const socket = connect({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 80),
+    rejectUnauthorized: false,
+  });
+  const isSecure = await new Promise<boolean>((resolve) => {
+    socket.setTimeout(TLS_PATIENCE_MS, () => resolve(false));
+    socket.on('error', () => resolve(false));
+    socket.on('secureConnect', () => resolve(true));
+  });
+  socket.destroy();
+  return isSecure ? url : null;
+}
+
+const TLS_PATIENCE_MS = 1000;
 
 async function unknownPathOf(
   options: LoadOptions,

@@ -77,5 +77,6 @@ export function factsOfHealthy() {
   const single = { ...base, load: { ...base.load, meanInFlight: 1 }, throughput: 20 };
   const sample = { status: 200, headers: { 'content-encoding': 'gzip' }, bodyBytes: 100 };
   const unknownPath = 'http://127.0.0.1:1/none';
-  return factsOf({ base, single, sample, unknownPath, idleShare: 0, identityBytes: 300 });
+  const seen = { base, single, sample, unknownPath, idleShare: 0, identityBytes: 300 };
+  return factsOf({ ...seen, overload: null });
 }

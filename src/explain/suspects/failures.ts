@@ -16,7 +16,9 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
     ...codes.map(([code, number]) => `status ${code} (${count(number)})`),
     ...errors.map(({ kind, count: number }) => `${kind} (${count(number)})`),
   ];
-  const limited = (statusCodes['429'] ?? 0) > requests.statusErrors / 2;
+  const most = (...codes: string[]) =>
+    codes.reduce((sum, code) => sum + (statusCodes[code] ?? 0), 0) > requests.statusErrors / 2;
+  const limited = most('429');
   return {
     limit,
     weight: Math.min(1, 0.4 + errorShare * 3),
@@ -32,7 +34,9 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
     remedy: {
       change: limited
         ? 'raise the limiter, or load below it: fast refusals are no throughput'
-        : 'mend what fails first: errors are faster or slower than the work they replace',
+        : most('401', '403')
+          ? "send what the server asks for, as -H 'Authorization: ...' or -H 'Cookie: ...'"
+          : 'mend what fails first: errors are faster or slower than the work they replace',
       predictedThroughput: null,
       nextLimit: null,
     },

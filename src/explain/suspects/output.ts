@@ -83,7 +83,10 @@ export const compression: Judge = (facts) => {
       ...loopEvidence(facts),
     ],
     otherwise: 'unknown',
-    predictions: { ...(busy && busyLoop(facts)), 'identity encoding': gain },
+    predictions: {
+      ...(busy && busyLoop(facts)),
+      ...(facts.identityBytes !== null && { 'identity encoding': gain }),
+    },
     remedy: {
       change: 'compress once and keep the result, a lower level, or let a proxy do it',
       predictedThroughput: times(gain, facts.throughput),
