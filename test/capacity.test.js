@@ -17,6 +17,7 @@ import { parseCondition } from '../dist/load/condition.js';
 import { capacityPage } from '../dist/report/capacity/html.js';
 import { capacityText } from '../dist/report/capacity/text.js';
 import { Noise } from './noise.js';
+import { retried } from './retry.js';
 import { asJson, isCapacityResult, isSearch, isSweep } from './schemas.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
@@ -286,24 +287,24 @@ describe('real servers', () => {
 
   test('throughput over connections: a delay of 20 ms, and 4 ms one after the other', async () => {
     const page = join(folder, 'page.html');
-    const { ended } = millrace(['--json', '--html', page, '--budget', '16s', ...started], {
-      DELAY: '20',
-      SERVICE: '4',
+    const flags = ['--json', '--html', page, '--budget', '16s', ...started];
+    const sweep = async () => {
+      const { code, stdout, stderr } = await millrace(flags, { DELAY: '20', SERVICE: '4' }).ended;
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const report = await retried(sweep, ({ sweep: { levels, best } }) => {
+      near(0.2, best.throughput.mean, 250, 'best');
+      assert.ok(best.connections >= 4, `${best.connections} connections`);
+      // Whatever this machine did meanwhile, more connections were no slower by far.
+      const last = levels.at(-1);
+      near(0.3, last.throughput.mean, 250, 'last');
+      near(0.3, last.latencyMs.p50, last.connections * 4, 'wait of the last');
     });
-    const { code, stdout, stderr } = await ended;
-    assert.equal(code, 0, stderr);
-    const report = JSON.parse(stdout);
     assertFits(isCapacityResult, report);
     assert.equal(readFileSync(page, 'utf8'), capacityPage(report));
     assert.equal(report.schemaVersion, 1);
     assert.equal(report.search, null);
-    const { levels, best } = report.sweep;
-    near(0.2, best.throughput.mean, 250, 'best');
-    assert.ok(best.connections >= 4, `${best.connections} connections`);
-    // Whatever this machine did meanwhile, more connections were no slower by far.
-    const last = levels.at(-1);
-    near(0.3, last.throughput.mean, 250, 'last');
-    near(0.3, last.latencyMs.p50, last.connections * 4, 'wait of the last');
     assert.match(capacityText(report, { color: false, width: 80, notes: [] }), /req\/s/);
   });
 
@@ -324,18 +325,22 @@ describe('real servers', () => {
       if (p90(middle) < boundMs) low = middle;
       else high = middle;
     }
-    const { ended } = millrace(['--json', '--slo', 'p90<100ms', '--budget', '30s', ...started], {
-      DELAY: String(delay),
-      SERVICE: String(serviceMs),
+    const flags = ['--json', '--slo', 'p90<100ms', '--budget', '30s', ...started];
+    const env = { DELAY: String(delay), SERVICE: String(serviceMs) };
+    const search = async () => {
+      const { code, stdout, stderr } = await millrace(flags, env).ended;
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const report = await retried(search, ({ search: { rate, trials } }) => {
+      near(0.2, rate.value, low, 'rate');
+      // JSON has no infinity: without an upper end it is `null`.
+      const meets = rate.low <= 1.2 * low && (rate.high ?? low) >= 0.8 * low;
+      assert.ok(meets, `${rate.low} to ${rate.high} instead of ${low}`);
+      assert.ok(trials.some(({ held }) => held) && trials.some(({ held }) => !held));
     });
-    const { code, stdout, stderr } = await ended;
-    assert.equal(code, 0, stderr);
-    const report = JSON.parse(stdout);
     assertFits(isCapacityResult, report);
-    const { search } = report;
-    near(0.2, search.rate.value, low, 'rate');
-    assert.deepEqual(search.objective, ['p90<100ms']);
-    assert.ok(search.trials.some(({ held }) => held) && search.trials.some(({ held }) => !held));
+    assert.deepEqual(report.search.objective, ['p90<100ms']);
   });
 
   test('no line of the text is wider than the terminal', () => {
@@ -412,20 +417,19 @@ describe('real servers', () => {
   });
 
   test('one that ends under load: what was measured until then, and exit 3', async () => {
-    const { ended } = millrace(['--json', '--budget', '10s', ...started], {
-      DELAY: '5',
-      ENDS_ABOVE: '12',
+    const env = { DELAY: '5', ENDS_ABOVE: '12' };
+    const sweep = () => millrace(['--json', '--budget', '10s', ...started], env).ended;
+    // A busy machine may bound the generator before.
+    await retried(sweep, ({ code, stdout }) => {
+      const report = JSON.parse(stdout);
+      assertFits(isCapacityResult, report);
+      assert.equal(report.sweep.ended, 'server-ended');
+      assert.equal(code, 3);
+      assert.deepEqual(
+        report.sweep.levels.map(({ connections }) => connections),
+        [1, 2, 4, 8],
+      );
     });
-    const { code, stdout } = await ended;
-    assert.equal(code, 3);
-    const report = JSON.parse(stdout);
-    assertFits(isCapacityResult, report);
-    const { sweep } = report;
-    assert.equal(sweep.ended, 'server-ended');
-    assert.deepEqual(
-      sweep.levels.map(({ connections }) => connections),
-      [1, 2, 4, 8],
-    );
   });
 
   test('one that ends at once, and one that is not there: one line, exit 3', async () => {

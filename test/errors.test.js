@@ -15,7 +15,7 @@ import { raw, response } from './truth/responses.js';
 import { delay, hang, ok } from './truth/scripts.js';
 import { truthServer } from './truth/server.js';
 
-const TIMEOUT = { timeout: 20_000 };
+const TIMEOUT = { timeout: 60_000 };
 
 /** Kind and number of the errors of a result. */
 function kinds(result) {
@@ -211,7 +211,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     const server = await truthServer(t, ({ index }) =>
       index % 2 ? { parts: [], ending: 'hang' } : response(),
     );
-    const result = await load({ url: server.url, requests: 6, connections: 1, timeout: 100 });
+    const result = await load({ url: server.url, requests: 6, connections: 1, timeout: 500 });
     await server.settled(result.connections.opened);
     assertSeenByServer(result, server);
     assert.deepEqual(kinds(result), { timeout: 3 });

@@ -63,7 +63,7 @@ test('load.mjs prints numbers of the result', limits, async () => {
 });
 
 test('progress.mjs prints a line per snapshot, then the end', limits, async () => {
-  const { code, stdout, stderr } = await example('progress.mjs', '500ms');
+  const { code, stdout, stderr } = await example('progress.mjs', '1500ms');
   assert.equal(code, 0, stderr);
   const snapshots = stdout.match(/^[\d.]+ s: \d+ done, 0 failed, \d+ in flight, p99 \S+ ms$/gm);
   assert.ok(snapshots.length >= 2, stdout);

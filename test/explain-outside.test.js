@@ -25,6 +25,7 @@ import { checkPid } from '../dist/process/check-pid.js';
 import { Counter } from '../dist/process/counter.js';
 import { parseIdle, parseMachineCpu } from '../dist/process/machine-cpu.js';
 import { parseColumn } from '../dist/process/tcp-counters.js';
+import { retried } from './retry.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
 const timeout = 180_000;
@@ -128,6 +129,11 @@ function generator(seed) {
   };
 }
 
+/** That a thread wanted a core all the time: it had one, waited for one, or the machine's host had taken that away. */
+function assertWants({ run, queued }, { steal }) {
+  assert.ok(run + queued + steal > 0.85, `${run} + ${queued} + ${steal} stolen`);
+}
+
 /** A loop that is never idle, and tells on demand what CPU time it has had. */
 const BUSY = `
   process.on('disconnect', () => process.exit());
@@ -144,30 +150,39 @@ describe('the threads of a server', { skip, timeout }, () => {
       return (user + system) / 1e6;
     };
     const watching = watch(child.pid);
-    const before = await ownSeconds();
-    const { processes, cpu, seconds } = await during(watching, () => sleep(1000));
-    const own = (await ownSeconds()) - before;
+    const look = async () => {
+      const before = await ownSeconds();
+      const view = await during(watching, () => sleep(1000));
+      return { ...view, own: (await ownSeconds()) - before };
+    };
+    const { processes, seconds } = await retried(look, ({ processes, cpu, seconds, own }) => {
+      const [{ main }] = processes;
+      assertWants(main, cpu);
+      // By its own account, which begins a little before and ends a little after.
+      assert.ok(
+        within(cpu.server * seconds, own * 0.7, own * 1.05),
+        `${cpu.server * seconds} of ${own}`,
+      );
+      assert.ok(within(main.run, cpu.server * 0.8, cpu.server), `${main.run} of ${cpu.server}`);
+    });
     const [{ pid, main }] = processes;
     assert.equal(pid, child.pid);
     assert.equal(main.tid, child.pid);
     assert.ok(seconds >= 0.99);
-    assert.ok(main.run + main.queued > 0.85, `${main.run} + ${main.queued}`);
-    // By its own account, which begins a little before and ends a little after.
-    assert.ok(
-      within(cpu.server * seconds, own * 0.7, own * 1.05),
-      `${cpu.server * seconds} of ${own}`,
-    );
-    assert.ok(within(main.run, cpu.server * 0.8, cpu.server), `${main.run} of ${cpu.server}`);
   });
 
   test('that shares its core waits for it', { skip: noTaskset }, async () => {
     const before = ['taskset', '-c', '0'];
     const [child] = await Promise.all([node(BUSY, { before }), node(BUSY, { before })]);
-    const { processes, cpu } = await during(watch(child.pid), () => sleep(1500));
-    assert.ok(processes[0].main.queued > 0.2, `${processes[0].main.queued}`);
-    assert.ok(processes[0].main.run + processes[0].main.queued > 0.85);
+    const watching = watch(child.pid);
+    const look = () => during(watching, () => sleep(1500));
+    const { cpu } = await retried(look, ({ processes, cpu }) => {
+      const [{ main }] = processes;
+      assert.ok(main.queued > 0.2, `${main.queued}`);
+      assertWants(main, cpu);
+      assert.ok(cpu.others > 0.1, `${cpu.others}`);
+    });
     assert.equal(cpu.cores, 1);
-    assert.ok(cpu.others > 0.1, `${cpu.others}`);
   });
 
   test('of the pool are apart from the one of the loop, also if they come later', async () => {
@@ -213,11 +228,17 @@ describe('the threads of a server', { skip, timeout }, () => {
 
   test('of this process are told as well', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
-    const { cpu, selfQueued } = await during(watch(child.pid), () => {
+    const watching = watch(child.pid);
+    const work = () => {
       for (const end = now() + 500; now() < end; );
-    });
-    assert.ok(cpu.self + selfQueued > 0.85, `${cpu.self} + ${selfQueued}`);
-    assert.ok(cpu.server < 0.2);
+    };
+    await retried(
+      () => during(watching, work),
+      ({ cpu, selfQueued }) => {
+        assertWants({ run: cpu.self, queued: selfQueued }, cpu);
+        assert.ok(cpu.server < 0.2);
+      },
+    );
   });
 });
 
@@ -272,7 +293,8 @@ describe('a server from outside', { skip, timeout }, () => {
     await until(() => watching.between(endMs, now()) === null && now() > endMs + 50);
     const view = watching.between(fromMs, endMs);
     assert.equal(view.processes.length, 1);
-    assert.ok(view.processes[0].main.run + view.processes[0].main.queued > 0.5);
+    // On a busy machine its end is told late, and is no part of what it ran.
+    assert.ok(view.processes[0].main.run + view.processes[0].main.queued > 0.3);
     watching.stop();
     assert.deepEqual(watching.between(fromMs, endMs), view);
   });

@@ -14,6 +14,7 @@ import { attachProbe } from '../dist/explain/attach.js';
 import { openProbeHub } from '../dist/explain/probe.js';
 import { analyseProfile } from '../dist/explain/profile.js';
 import { freePort } from '../dist/process/free-port.js';
+import { retried } from './retry.js';
 
 const SERVICE = fileURLToPath(new URL('fixtures/probe/service.mjs', import.meta.url));
 const STACK = new URL('../dist/http/register.js', import.meta.url).href;
@@ -56,7 +57,7 @@ describe('what it sees', () => {
   });
 
   test('waiting without CPU holds the loop as well', async () => {
-    const view = await observe('/wait', { connections: 2, requests: 30 });
+    const view = await observe('/wait', { connections: 2, requests: 60 });
     assert.ok(view.utilisation > 0.8);
     assert.equal(view.stalls.by[0].what, 'GET /wait');
   });
@@ -70,22 +71,28 @@ describe('what it sees', () => {
   });
 
   test('many short handlers are no stall', async () => {
-    const view = await observe('/hello', { connections: 500, requests: 6000 });
+    const look = () => observe('/hello', { connections: 500, requests: 6000 });
     // The machine may take the core away where the system does not tell of it.
-    const own = view.stalls.by.filter(({ what }) => what === 'GET /hello');
-    assert.ok(view.stalls.share < 0.1, JSON.stringify(view.stalls));
-    assert.deepEqual(own, []);
+    const view = await retried(look, ({ stalls }) => {
+      const own = stalls.by.filter(({ what }) => what === 'GET /hello');
+      assert.ok(stalls.share < 0.1, JSON.stringify(stalls));
+      assert.deepEqual(own, []);
+    });
     assert.ok(view.loops === null || view.eventsPerLoop > 0);
   });
 
   test('a thread pool that is full, under a loop that is idle', async () => {
     const env = { UV_THREADPOOL_SIZE: '3' };
-    const view = await observe('/pool', { connections: 4, requests: 12, env });
+    const full = () => observe('/pool', { connections: 4, requests: 12, env });
+    const view = await retried(full, ({ poolMs, utilisation }) => {
+      assert.ok(poolMs.mean > 10 && poolMs.max >= poolMs.mean, `${poolMs.mean}`);
+      assert.ok(utilisation < 0.5, `utilisation ${utilisation}`);
+    });
     assert.equal(view.threadPoolSize, '3');
-    assert.ok(view.poolMs.mean > 10 && view.poolMs.max >= view.poolMs.mean, `${view.poolMs.mean}`);
-    assert.ok(view.utilisation < 0.5, `utilisation ${view.utilisation}`);
-    const free = await observe('/timer', { connections: 4, requests: 40 });
-    assert.ok(free.poolMs.mean < view.poolMs.mean / 3);
+    const idle = () => observe('/timer', { connections: 4, requests: 40 });
+    const free = await retried(idle, ({ poolMs }) => {
+      assert.ok(poolMs.mean < view.poolMs.mean / 3, `${poolMs.mean} of ${view.poolMs.mean}`);
+    });
     assert.equal(free.threadPoolSize, null);
   });
 
@@ -103,8 +110,8 @@ describe('what it sees', () => {
   });
 
   test('output that is waited for', async () => {
-    const view = await observe('/log', { connections: 2, requests: 300 });
-    near(view.output.writes * view.seconds, 300, 0.15);
+    const view = await observe('/log', { connections: 2, requests: 1000 });
+    near(view.output.writes * view.seconds, 1000, 0.15);
     near(view.output.bytes, view.output.writes * 'one line\n'.length, 0.01);
     assert.ok(view.output.share > 0 && view.output.share < 1);
   });
@@ -120,7 +127,7 @@ describe('what it sees', () => {
         await until(hub, (view) => view?.inFlight > 4);
         for (const socket of sockets) socket.destroy();
         await until(hub, (view) => view?.inFlight < 0.1);
-        const view = await drive('/hello', { connections: 1, requests: 500 });
+        const view = await drive('/hello', { connections: 1, requests: 1500 });
         assert.ok(view.inFlight < 1);
       });
     }
@@ -128,7 +135,7 @@ describe('what it sees', () => {
 
   test('calls that wait for a socket of an agent', async () => {
     await withDependency(async (to) => {
-      const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 100 });
+      const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 300 });
       const [call, ...others] = view.outbound;
       assert.deepEqual(others, []);
       assert.equal(call.origin, to);
@@ -163,7 +170,7 @@ describe('what it sees', () => {
     await once(server, 'listening');
     const { port } = server.address();
     try {
-      const view = await observe(`/line?to=${port}`, { connections: 8, requests: 200 });
+      const view = await observe(`/line?to=${port}`, { connections: 8, requests: 800 });
       const [call, ...others] = view.outbound;
       assert.deepEqual(others, []);
       assert.equal(call.origin, `tcp://127.0.0.1:${port}`);
@@ -233,10 +240,10 @@ describe('what it does when told', () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/hello', { connections: 1, requests: 5 });
       assert.deepEqual(await hub.command('spin', { microseconds: 5000 }), [null]);
-      const spun = await drive('/hello', { connections: 8, requests: 150 });
+      const spun = await drive('/hello', { connections: 8, requests: 300 });
       assert.ok(spun.routes[0].syncMs >= 5 && spun.utilisation > 0.7, `${spun.utilisation}`);
       await hub.command('spin', { microseconds: 0 });
-      const free = await drive('/hello', { connections: 8, requests: 1000 });
+      const free = await drive('/hello', { connections: 8, requests: 2000 });
       assert.ok(free.routes[0].syncMs < 4);
     });
   });
@@ -248,8 +255,8 @@ describe('what it does when told', () => {
       const off = await drive('/hello', { connections: 2, requests: 500, samples: false });
       assert.equal(off, null);
       await hub.command('subscribe', { on: true });
-      const on = await drive('/hello', { connections: 2, requests: 500 });
-      near(on.finished * on.seconds, 500, 0.2);
+      const on = await drive('/hello', { connections: 2, requests: 2000 });
+      near(on.finished * on.seconds, 2000, 0.2);
     });
   });
 
@@ -270,13 +277,15 @@ describe('what it does when told', () => {
       await drive('/hello', { connections: 1, requests: 1 });
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const parts = async () => (await received(port, '/parts', agent)).map(String);
-      assert.equal((await parts()).join(), 'a,b,c');
+      // What is written while this process is held up comes in one as well.
+      const apart = (seen) => assert.equal(seen.join(), 'a,b,c');
+      await retried(parts, apart);
       await hub.command('cork', { on: true });
       for (let count = 0; count < 3; count++) assert.deepEqual(await parts(), ['abc']);
       const size = Buffer.concat(await received(port, '/big', agent)).length;
       assert.equal(size, 64 * 65_536);
       await hub.command('cork', { on: false });
-      assert.equal((await parts()).join(), 'a,b,c');
+      await retried(parts, apart);
       agent.destroy();
     });
   });
@@ -452,8 +461,8 @@ describe('a process that already runs', () => {
     await served({ probed: false }, async ({ hub, child, drive }) => {
       await attachProbe(child.pid, hub);
       await drive('/log', { connections: 2, requests: 10 });
-      const view = await drive('/log', { connections: 2, requests: 500 });
-      near(view.output.writes * view.seconds, 500, 0.15);
+      const view = await drive('/log', { connections: 2, requests: 1000 });
+      near(view.output.writes * view.seconds, 1000, 0.15);
       await assert.rejects(request(9229, '/json/list'), /ECONNREFUSED/);
     });
   });

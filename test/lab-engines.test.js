@@ -146,8 +146,8 @@ describe('a tool that runs', () => {
   test('is ended with all that it started if it hangs', async () => {
     const server = await ownServer();
     const command = ['sh', '-c', 'sleep 600 & echo started; wait'];
-    const run = await runPeer(command, server, { limitMs: 300, signal });
-    assert.match(run.fault, /^not through in 0\.3 s/);
+    const run = await runPeer(command, server, { limitMs: 2000, signal });
+    assert.match(run.fault, /^not through in 2 s/);
     assert.equal(run.output, 'started\n');
     if (hasProcfs) assert(!isSleeping(), 'it is still there');
   });

@@ -14,6 +14,7 @@ import { listeningSockets, ownerOfPort } from '../dist/process/listening.js';
 import { readStat } from '../dist/process/procfs.js';
 import { sampleProcesses } from '../dist/process/sampler.js';
 import { ancestors, processTree } from '../dist/process/tree.js';
+import { retried } from './retry.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const hasIPv6 = networkInterfaces().lo?.some(({ address }) => address === '::1');
@@ -217,7 +218,10 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     assert.ok(readings.threads[0].cpu > 0.9 * sum);
     assert.ok(readings.rssMaxMb > 20 && readings.rssMaxMb < 500, `${readings.rssMaxMb} MB`);
     assert.ok(readings.series.length > 3);
-    assert.deepEqual(readings.series.slice(0, 3), samples.slice(0, 3));
+    const offset = samples.findIndex(({ tMs }) => tMs === readings.series[0].tMs);
+    // Where this process was held up before `from`, the first lies outside.
+    assert.ok(offset === 0 || offset === 1, `${offset}`);
+    assert.deepEqual(readings.series.slice(0, 3), samples.slice(offset, offset + 3));
     assert.ok(readings.series.every(({ tMs }, i, all) => i === 0 || tMs > all[i - 1].tMs));
   });
 
@@ -295,7 +299,7 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
   });
 });
 
-describe('a command', { skip: noProcfs, timeout: 30_000 }, () => {
+describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   async function start(command, options) {
     const server = await startCommand(command, { timeoutMs: 15_000, ...options });
     cleanups.push(() => server.stop());
@@ -423,7 +427,6 @@ describe('a command', { skip: noProcfs, timeout: 30_000 }, () => {
   });
 
   describe('that does not work', () => {
-    const name = process.execPath;
     const failures = {
       'no such program': [['no-such-server'], 'cannot start `no-such-server`: no such program'],
       'not a program': [
@@ -445,27 +448,44 @@ describe('a command', { skip: noProcfs, timeout: 30_000 }, () => {
         ),
         /^`.*` ended with exit code 1 before it listened on any port: TypeError: bad configuration$/,
       ],
-      'does not listen': [
-        program('console.log("thinking"); setInterval(() => {}, 1e6)'),
-        /^`.*` does not listen on any port after 0\.4 s: thinking$/,
-        { timeoutMs: 400 },
-      ],
     };
-    for (const [what, [command, message, options]] of Object.entries(failures)) {
+    for (const [what, [command, message]] of Object.entries(failures)) {
       test(what, async () => {
-        await assert.rejects(start(command, options), { code: 'ERR_MILLRACE_COMMAND', message });
+        await assert.rejects(start(command), { code: 'ERR_MILLRACE_COMMAND', message });
         assert.deepEqual(processTree(process.pid), [process.pid]);
       });
     }
 
-    test('listens elsewhere', async () => {
-      const [port, other] = [await freePort(), await freePort()];
-      await assert.rejects(
-        start(program(`${LISTENING}.listen(${other})`), { port, timeoutMs: 700 }),
-        {
-          code: 'ERR_MILLRACE_COMMAND',
-          message: `\`${name} -e ${LISTENING}.listen(${other})\` does not listen on port ${port} after 0.7 s, only on ${other}`,
+    /** How one fails that is late. The time grows with each try: a slow machine may not have got so far before. */
+    async function assertLate(command, options, message) {
+      await retried(
+        async (attempt) => {
+          const timeoutMs = 100 * 4 ** attempt;
+          const error = await start(command, { ...options, timeoutMs }).catch((it) => it);
+          return { error, seconds: timeoutMs / 1000 };
         },
+        ({ error, seconds }) => {
+          assert.equal(error.code, 'ERR_MILLRACE_COMMAND');
+          assert.equal(error.message, `\`${command.join(' ')}\` ${message(seconds)}`);
+        },
+      );
+      assert.deepEqual(processTree(process.pid), [process.pid]);
+    }
+
+    test('does not listen', async () => {
+      await assertLate(
+        program('console.log("thinking"); setInterval(() => {}, 1e6)'),
+        {},
+        (seconds) => `does not listen on any port after ${seconds} s: thinking`,
+      );
+    });
+
+    test('listens elsewhere', async () => {
+      const [port, other] = await freePorts(2);
+      await assertLate(
+        program(`${LISTENING}.listen(${other})`),
+        { port },
+        (seconds) => `does not listen on port ${port} after ${seconds} s, only on ${other}`,
       );
     });
 

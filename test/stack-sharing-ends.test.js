@@ -227,7 +227,7 @@ describe('a process is killed', () => {
         return (await a.stats('a')).connections.moved === moved + connections.length;
       });
     };
-    one.stop();
+    await one.stop();
     await give();
     await one.kill();
     for (const connection of connections) {
@@ -235,7 +235,7 @@ describe('a process is killed', () => {
       assert.equal(brief(await connection.ask('/a/')), '200 a');
     }
     const two = await ground.start('two /s/');
-    two.stop();
+    await two.stop();
     await give();
     two.goOn();
     for (const [at, connection] of connections.entries()) {
@@ -251,7 +251,7 @@ describe('a process is killed', () => {
     const connections = await Promise.all(Array.from({ length: 400 }, () => ground.connect()));
     await Promise.all(connections.map((connection) => connection.ask('/a/')));
     const { moved } = (await a.stats('a')).connections;
-    b.stop();
+    await b.stop();
     const body = 'a body '.repeat(3000);
     for (const [at, connection] of connections.entries()) connection.send(`/b/${at}`, { body });
     await until('all of them are given', async () => {
@@ -271,7 +271,7 @@ describe('a process is killed', () => {
     const [a, b] = await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connectTo('/b/');
     const { moved } = (await b.stats('b')).connections;
-    a.stop();
+    await a.stop();
     connection.send('/a/', { body: 'body' });
     await until('b has given it', async () => (await b.stats('b')).connections.moved > moved);
     await b.kill();
@@ -446,7 +446,7 @@ describe('a server that is closed gives its prefix back', () => {
     const [root, b] = await ground.startAll('root /', 'b /b/');
     for (let round = 0; round < 8; round++) {
       const connection = await ground.connectTo('/');
-      root.stop();
+      await root.stop();
       connection.send('/b/');
       await b.close('b');
       await until('its door is gone', async () => (await ground.doors()).length === 1);
@@ -464,7 +464,7 @@ describe('a server that is closed gives its prefix back', () => {
       const ground = await Ground.make(t);
       const [root, b] = await ground.startAll('root /', ['b /b/', 'c /c/']);
       const connection = await ground.connectTo('/');
-      root.stop();
+      await root.stop();
       connection.send('/b/', { body: 'body' });
       await b.close('b');
       root.goOn();
@@ -480,7 +480,7 @@ describe('a server that is closed gives its prefix back', () => {
     const [root, b] = await ground.startAll('root /', 'b /b/');
     const connection = await ground.connectTo('/b/');
     const { moved } = (await b.stats('b')).connections;
-    root.stop();
+    await root.stop();
     connection.send('/', { body: 'body' });
     await until('b has given it', async () => (await b.stats('b')).connections.moved > moved);
     await b.close('b');

@@ -15,7 +15,7 @@ import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'millrace/https';
 import { freePort } from '../dist/process/free-port.js';
-import { until, within } from './stack/sharing.js';
+import { stopped, until, within } from './stack/sharing.js';
 import { makeCertificates } from './tls/certificates.js';
 
 const limits = { timeout: 60_000 };
@@ -237,37 +237,34 @@ describe('hosts with certificates of their own', () => {
   }
 
   const isLinux = process.platform === 'linux';
-  const stopped = { ...limits, skip: !isLinux && 'what was given cannot be withdrawn here' };
-  test(
-    'connections for a process that is stopped end, and it is spared more',
-    stopped,
-    async (t) => {
-      const { start, ask, port } = await makeGround(t);
-      await start('/');
-      const owner = await start('/', { identity: other, name: 'owner' }, 'other.example');
-      owner.kill('SIGSTOP');
-      const servername = 'other.example';
-      const ends = () => {
-        const to = { host: '127.0.0.1', port, servername, rejectUnauthorized: false };
-        const socket = tls.connect(to).on('error', () => {});
-        return new Promise((resolve, reject) => {
-          socket.once('close', resolve);
-          socket.once('secureConnect', () => reject(new Error('somebody has answered')));
-        });
-      };
-      await within(25_000, () => 'the end of one that it was given', ends());
-      await within(5000, () => 'the end of one that it would be given', ends());
-      assert.equal((await ask('/')).status, 200, 'others are served');
-      owner.kill('SIGCONT');
-      await until('it is given connections again', async () => {
-        const asked = ask('/', { servername, headers: { Host: servername } });
-        return asked.then(
-          ({ name }) => name === 'owner',
-          () => false,
-        );
+  const linux = { ...limits, skip: !isLinux && 'what was given cannot be withdrawn here' };
+  test('connections for a process that is stopped end, and it is spared more', linux, async (t) => {
+    const { start, ask, port } = await makeGround(t);
+    await start('/');
+    const owner = await start('/', { identity: other, name: 'owner' }, 'other.example');
+    owner.kill('SIGSTOP');
+    await stopped(owner.pid);
+    const servername = 'other.example';
+    const ends = () => {
+      const to = { host: '127.0.0.1', port, servername, rejectUnauthorized: false };
+      const socket = tls.connect(to).on('error', () => {});
+      return new Promise((resolve, reject) => {
+        socket.once('close', resolve);
+        socket.once('secureConnect', () => reject(new Error('somebody has answered')));
       });
-    },
-  );
+    };
+    await within(25_000, () => 'the end of one that it was given', ends());
+    await within(5000, () => 'the end of one that it would be given', ends());
+    assert.equal((await ask('/')).status, 200, 'others are served');
+    owner.kill('SIGCONT');
+    await until('it is given connections again', async () => {
+      const asked = ask('/', { servername, headers: { Host: servername } });
+      return within(5000, () => 'the answer', asked).then(
+        ({ name }) => name === 'owner',
+        () => false,
+      );
+    });
+  });
 
   test('handshakeTimeout is that of the host, within a process as well', limits, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'millrace-https-'));

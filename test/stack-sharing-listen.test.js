@@ -174,7 +174,7 @@ describe('what cannot be', () => {
   test('those who share the port do not answer', limits, async (t) => {
     const ground = await Ground.make(t);
     const a = await ground.start('a /a/');
-    a.stop();
+    await a.stop();
     const b = ground.launch(['b /b/']);
     const { code, message, thrown } = await b.said({ said: 'error' });
     assert.equal(code, 'ETIMEDOUT', message);
@@ -347,7 +347,7 @@ describe('how a server listens', () => {
     const b = await ground.start(['b /b/', 'c /c/'], { later: ['c'] });
     for (let round = 0; round < 10; round++) {
       const connection = await ground.connectTo('/a/');
-      a.stop();
+      await a.stop();
       await b.listen('c');
       connection.send('/c/');
       a.goOn();
@@ -364,7 +364,7 @@ describe('how a server listens', () => {
       const apps = await ground.startAll('a /a/', 'b /b/', 'c /c/', 'd /d/');
       for (const [at, name] of ['e', 'f'].entries()) {
         const late = apps.filter((_, other) => other !== at);
-        for (const app of late) app.stop();
+        await Promise.all(late.map((app) => app.stop()));
         await ground.start(`${name} /${name}/`);
         for (const app of late) app.goOn();
         await ground.settle();
@@ -378,7 +378,7 @@ describe('how a server listens', () => {
 
   test('headersTimeout: for connections that never ask for anything', limits, async (t) => {
     const ground = await Ground.make(t);
-    const options = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 };
+    const options = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 50 };
     const app = await ground.start('a /a/', { options });
     const silent = await ground.connect();
     const partial = await ground.connect();

@@ -14,7 +14,7 @@ describe('what a stopped process was given', { concurrency: true }, () => {
     const [, b] = await ground.startAll('a /a/', 'b /b/');
     const given = await ground.connectTo('/a/');
     const another = await ground.connectTo('/a/');
-    b.stop();
+    await b.stop();
     given.send('/b/given', { body: 'a body' });
     const response = await given.response();
     assert.equal(brief(response), '503 -');
@@ -40,7 +40,7 @@ describe('what a stopped process was given', { concurrency: true }, () => {
     const [, b] = await ground.startAll('a /a/', 'b /b/');
     const connections = [];
     for (let at = 0; at < 1030; at++) connections.push(await ground.connectTo('/a/'));
-    b.stop();
+    await b.stop();
     const answers = connections.map((connection) => connection.ask('/b/'));
     const refused = [];
     for (const answer of answers) answer.then((response) => refused.push(brief(response)));
@@ -56,7 +56,7 @@ describe('what a stopped process was given', { concurrency: true }, () => {
     const [a, b] = await ground.startAll('a /a/', 'b /b/');
     const given = await ground.connectTo('/a/');
     const { moved } = (await a.stats('a')).connections;
-    b.stop();
+    await b.stop();
     given.send('/b/');
     await until('it is given', async () => (await a.stats('a')).connections.moved > moved);
     b.goOn();

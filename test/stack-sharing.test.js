@@ -330,7 +330,7 @@ describe('what nobody has', () => {
     async (t) => {
       const ground = await Ground.make(t);
       await ground.start('a /a/', {
-        options: { keepAliveTimeout: 200, connectionsCheckingInterval: 50 },
+        options: { keepAliveTimeout: 1000, connectionsCheckingInterval: 50 },
         properties: { keepAliveTimeoutBuffer: 0 },
       });
       const connection = await ground.connect();

@@ -1,5 +1,5 @@
 // See busy.js: `node busy-client.js PORT one-and-more|compute|handshakes`. Says `"ready"`, and in the end, for each request, the status, the
-// body, the milliseconds that it took, and through TLS the name in the server's certificate.
+// body, when it had arrived by the system's clock, and through TLS the name in the server's certificate.
 import { once } from 'node:events';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,6 @@ const say = (value) => console.log(JSON.stringify(value));
 
 /** A request on a connection of its own. */
 async function ask(path, connect = plain) {
-  const from = performance.now();
   const socket = connect();
   socket.write(`GET ${path} HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n`);
   let name;
@@ -20,9 +19,9 @@ async function ask(path, connect = plain) {
     name = socket.getPeerCertificate().subject.CN;
   });
   const response = await text(socket);
-  const ms = performance.now() - from;
+  const at = Date.now();
   const [head, body] = response.split('\r\n\r\n');
-  return { status: Number(head.slice(9, 12)), body, ms, name };
+  return { status: Number(head.slice(9, 12)), body, at, name };
 }
 
 function plain() {

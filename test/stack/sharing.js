@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -43,6 +44,27 @@ export async function until(what, ask) {
     if (found) return found;
     if (performance.now() > limit) throw new Error(`not within ${PATIENCE} ms: ${what}`);
     await new Promise(setImmediate);
+  }
+}
+
+/** Until a process that was sent SIGSTOP is stopped: each of its threads goes on until the system has come to it. */
+export async function stopped(pid) {
+  // Other systems do not tell of threads.
+  if (process.platform !== 'linux') return;
+  const tasks = `/proc/${pid}/task`;
+  await until(`all of ${pid} is stopped`, () =>
+    readdirSync(tasks).every((task) => stateOf(`${tasks}/${task}`) === 'T'),
+  );
+}
+
+/** `undefined`: it has ended. */
+function stateOf(task) {
+  try {
+    const stat = readFileSync(`${task}/stat`, 'utf8');
+    // The name before it, in parentheses, may contain some.
+    return stat[stat.lastIndexOf(')') + 2];
+  } catch {
+    return undefined;
   }
 }
 
@@ -330,10 +352,11 @@ export class App {
     await this.exited;
   }
 
-  /** It does nothing from now on. */
-  stop() {
+  /** It does nothing any more when this is over. */
+  async stop() {
     this.away = true;
     this.child.kill('SIGSTOP');
+    await stopped(this.pid);
   }
 
   goOn() {
