@@ -187,16 +187,16 @@ describe('more connections than were asked for', () => {
     const facts = few();
     const { slots, responseMs } = facts;
     // As many times the requests in the same time, each for less of the loop.
-    const throughput = (4 * slots * 1000) / responseMs;
+    const throughput = (8 * slots * 1000) / responseMs;
     const cpuMs = facts.loop.cpuMs / 3;
-    const more = block(facts, { connections: 4 * slots, throughput, cpuMs });
+    const more = block(facts, { connections: 8 * slots, throughput, cpuMs });
     const beyond = beyondOf(facts, more, null);
     assert.equal(beyond.queues, false);
     const { suspect } = judged('too-few-connections', () => ({ ...facts, beyond }));
     const { low, high } = suspect.remedy.predictedThroughput;
     assert.ok(low < 1000 / cpuMs && 1000 / cpuMs < high, `${low} ${high}`);
     // Ten times as many wait for each other.
-    const many = block(facts, { connections: 40 * slots, throughput: 1.2 * throughput, cpuMs });
+    const many = block(facts, { connections: 80 * slots, throughput: 1.2 * throughput, cpuMs });
     const full = beyondOf(facts, many, beyond);
     assert.equal(full.queues, true);
     const told = judged('too-few-connections', () => ({ ...facts, beyond: full })).suspect;
@@ -204,6 +204,19 @@ describe('more connections than were asked for', () => {
       told.remedy.settings.connections,
       Math.round((1.2 * throughput * facts.singleMs) / 1000),
     );
+  });
+
+  test('what is promised goes no further than twice what was tried', () => {
+    const facts = few();
+    const { slots, responseMs } = facts;
+    const throughput = (2 * slots * 1000) / responseMs;
+    const cpuMs = facts.loop.cpuMs / 3;
+    const more = block(facts, { connections: 2 * slots, throughput, cpuMs });
+    const beyond = beyondOf(facts, more, null);
+    const { remedy } = judged('too-few-connections', () => ({ ...facts, beyond })).suspect;
+    assert.equal(remedy.settings.connections, 4 * slots);
+    assert.ok(remedy.predictedThroughput.high < 2.2 * throughput);
+    assert.equal(remedy.nextLimit, 'too-few-connections');
   });
 
   test('they are not tried on services that ask others elsewhere, or fail', () => {

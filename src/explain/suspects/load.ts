@@ -76,7 +76,8 @@ export const tooFewConnections: Judge = (facts) => {
     : null;
   // Closer than this it makes no difference.
   const knee = bothMeet !== null && bothMeet > 1.1 * slots ? bothMeet : null;
-  const reached = most ? reachable(facts, most) : null;
+  const farthest = knee ? farthestOf(facts, knee) : null;
+  const reached = most ? reachable(facts, most, farthest) : null;
   const wait = waitOf(facts);
   return {
     limit,
@@ -107,12 +108,10 @@ export const tooFewConnections: Judge = (facts) => {
       ...slowedByDelay(facts),
     },
     remedy: {
-      change: knee
-        ? `about ${count(knee)} connections (or requests in flight); beyond that they only wait`
-        : 'more connections, until the response time grows',
+      change: moreConnections(knee, farthest),
       predictedThroughput: reached,
-      nextLimit: 'event-loop-cpu',
-      ...(knee && { settings: { connections: knee } }),
+      nextLimit: farthest ? limit : 'event-loop-cpu',
+      ...(knee && { settings: { connections: farthest ?? knee } }),
     },
   };
 };
@@ -124,9 +123,36 @@ export function mostThroughput(facts: Facts): number | null {
   return beyond.queues ? beyond.throughput : Math.max(beyond.throughput, beyond.loopLimit);
 }
 
+/** What is said goes no further than twice what was tried: a pool or another service may be full before the loop is. */
+const EXTRAPOLATED = 2;
+
+/** The most connections that a prediction is made for, where the knee lies beyond them; `null`: it does not. */
+function farthestOf({ beyond, slots }: Facts, knee: number): number | null {
+  const farthest = EXTRAPOLATED * (beyond?.connections ?? 2 * slots);
+  return !beyond?.queues && knee > farthest ? farthest : null;
+}
+
+function moreConnections(knee: number | null, farthest: number | null): string {
+  if (farthest !== null) {
+    return `more connections, ${count(farthest)} to begin with: twice what was tried; by the loop's time alone ${count(knee ?? farthest)} were worth having`;
+  }
+  return knee !== null
+    ? `about ${count(knee)} connections (or requests in flight); beyond that they only wait`
+    : 'more connections, until the response time grows';
+}
+
 /** What more connections reach: what they did, or, where that was not tried, near a bound before which queues form. */
-function reachable({ beyond, throughput }: Facts, most: number): Range {
+function reachable(
+  { beyond, slots, throughput }: Facts,
+  most: number,
+  farthest: number | null,
+): Range {
   if (beyond?.queues) return about(most, 0.1);
+  if (farthest !== null) {
+    const each = beyond ? beyond.throughput / beyond.connections : throughput / slots;
+    const high = Math.min(1.1 * most, 1.05 * each * farthest);
+    return { low: Math.max(beyond?.throughput ?? throughput, 0.7 * high), high };
+  }
   return {
     low: Math.max(throughput, beyond?.throughput ?? 0, 0.7 * most),
     high: Math.max(1.1 * most, throughput),
