@@ -4,6 +4,7 @@ import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from './nginx.js';
+import { cpuNs, descendantsOf } from './proc.js';
 import { collect, end, errorLine, start } from './processes.js';
 
 /** What Varnish says of its version; null if it is not there. */
@@ -18,7 +19,18 @@ export async function startVarnish({ cores, directory }) {
   const [port] = await freePorts(1);
   const vcl = join(directory, 'varnish.vcl');
   writeFileSync(vcl, configuration(origin.address().port));
-  const argv = ['-F', '-n', join(directory, 'varnish'), '-f', vcl, '-a', `127.0.0.1:${port}`];
+  // Without its jail: as another user it could not read what is ours.
+  const argv = [
+    '-j',
+    'none',
+    '-F',
+    '-n',
+    join(directory, 'varnish'),
+    '-f',
+    vcl,
+    '-a',
+    `127.0.0.1:${port}`,
+  ];
   // One pool of threads, as there is one core; its log in memory is read by nobody.
   const settings = ['-s', 'malloc,64m', '-p', 'thread_pools=1', '-p', 'thread_pool_min=100'];
   const child = start(['varnishd', ...argv, ...settings], cores);
@@ -32,6 +44,10 @@ export async function startVarnish({ cores, directory }) {
   return {
     url,
     port,
+    /** What its processes have used of the processor so far. */
+    async sample() {
+      return { serverCpuNs: cpuNs([child.pid, ...descendantsOf(child.pid)]) };
+    },
     async stop() {
       end(child);
       await child.exited;
