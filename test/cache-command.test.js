@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { controlDirectory } from '../dist/http/control-protocol.js';
 import { get, limits, serve } from './stack/caching.js';
 
 describe('millrace cache', () => {
@@ -30,11 +33,11 @@ describe('millrace cache', () => {
       assert.equal(all.code, 0, all.stderr);
       assert.match(
         all.stdout,
-        new RegExp(`^${pid}  127\\.0\\.0\\.1:${server.address().port}\n  1 hits`),
+        new RegExp(`^${pid}  127\\.0\\.0\\.1:${server.address().port}\n  1 hit `),
       );
       assert.match(all.stdout, / 3 misses\n {2}3 entries/);
       const entries = await cli(pid, '--entries');
-      assert.match(entries.stdout, /http:\/\/a\/a {2}200, 1 B, 1 hits, fresh for/);
+      assert.match(entries.stdout, /http:\/\/a\/a {2}200, 1 B, 1 hit, fresh for/);
       assert.match((await cli(pid, '--delete', '/b?c')).stdout, / 1 removed/);
       assert.match((await cli(pid, '--delete-prefix', '/a')).stdout, / 1 removed/);
       const [{ servers }] = JSON.parse((await cli(pid, '--clear', '--json')).stdout);
@@ -42,6 +45,17 @@ describe('millrace cache', () => {
       assert.equal(server.cache.stats().entries, 0);
     },
   );
+
+  test('the directory of shared ports beside the sockets is none of them', limits, async (t) => {
+    const { server } = await serve(t, { duration: 60 });
+    await get(server, '/');
+    const ports = join(controlDirectory(), 'ports');
+    const isNew = mkdirSync(ports, { recursive: true }) !== undefined;
+    t.after(() => isNew && rmSync(ports, { recursive: true }));
+    const { code, stdout, stderr } = await cli();
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^${process.pid}  `, 'm'));
+  });
 
   test('what it does not accept is one line', limits, async () => {
     for (const [args, code, message] of [

@@ -47,7 +47,6 @@ export function helpText(): string {
   return [
     usage(USAGE),
     ...rows,
-    '',
     ...wrap(`Also: ${others.join(' ')}`),
     ...wrap(`Exit codes: ${EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.`),
   ].join('\n');
