@@ -45,7 +45,7 @@ export async function sampleOf(options: LoadOptions, signal: AbortSignal): Promi
   return { sample, unknownPath, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
 }
 
-/** Whether a server that is to be loaded in plain text takes a TLS handshake instead. */
+/** The URL of a server that is to be loaded in plain text and takes a TLS handshake instead; `null`: it does not. */
 export async function speaksTls(options: LoadOptions): Promise<string | null> {
   const { targets } = (await planOf(options)).summary;
   const url = targets[0]?.url ?? '';

@@ -133,12 +133,10 @@ function farthestOf({ beyond, slots }: Facts, knee: number): number | null {
 }
 
 function moreConnections(knee: number | null, farthest: number | null): string {
-  if (farthest !== null) {
-    return `more connections, ${count(farthest)} to begin with: twice what was tried; by the loop's time alone ${count(knee ?? farthest)} were worth having`;
-  }
-  return knee !== null
+  if (knee === null) return 'more connections, until the response time grows';
+  return farthest === null
     ? `about ${count(knee)} connections (or requests in flight); beyond that they only wait`
-    : 'more connections, until the response time grows';
+    : `more connections, ${count(farthest)} to begin with: twice what was tried; by the loop's time alone ${count(knee)} were worth having`;
 }
 
 /** What more connections reach: what they did, or, where that was not tried, near a bound before which queues form. */
