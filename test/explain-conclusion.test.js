@@ -5,7 +5,7 @@ import { conclude } from '../dist/explain/conclusion.js';
 import { EXPERIMENTS } from '../dist/explain/experiments.js';
 import { factsOfHealthy } from './explain/facts.js';
 
-const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 }, nextLimit: null };
+const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
 
 /** The conclusion on one suspect. */
 function concluded({
@@ -17,10 +17,20 @@ function concluded({
   probeCost = null,
   level = facts.throughput,
   bare = null,
+  excluded = [],
+  nextLimit = null,
 }) {
-  const chosen = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence: [], remedy };
-  const finding = { status: 'likely', chosen, also: [], excluded: [] };
-  const found = { suspects: [chosen], acquitted: [], points: [], missed: [], noise: 0.03 };
+  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence: [] };
+  named.remedy = { ...remedy, nextLimit };
+  const chosen = limit === null ? null : named;
+  const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
+  const found = {
+    suspects: chosen ? [chosen] : [],
+    acquitted: [],
+    points: [],
+    missed: [],
+    noise: 0.03,
+  };
   const all = { ...found, facts, finding, experiments, culprit, hot, probeCost, level, bare };
   return conclude(all, []);
 }
@@ -115,4 +125,17 @@ test('responses without compression are asked for where the server gives them', 
   const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
   assert.equal(obstacle({}, factsOfHealthy()), null);
   assert.match(obstacle({}, { ...factsOfHealthy(), identityBytes: null }), /compresses/);
+});
+
+test('no next limit that an experiment has excluded', () => {
+  const nextLimit = 'disk';
+  const excluded = [{ limit: nextLimit, why: 'it is not' }];
+  assert.equal(concluded({ limit: 'logging', nextLimit }).remedy.nextLimit, nextLimit);
+  assert.equal(concluded({ limit: 'logging', nextLimit, excluded }).remedy.nextLimit, null);
+});
+
+test('of a server that answers nothing it is said how many wait', () => {
+  const facts = Object.assign(factsOfHealthy(), { throughput: 0, inFlight: 10 });
+  const { sentence } = concluded({ limit: null, facts }).verdict;
+  assert.match(sentence, /^cannot tell: no request was answered in .*; 10 wait/);
 });

@@ -505,3 +505,15 @@ test('compression is not held to an experiment that the server ignores', () => {
   const never = judged('compression', compressing(null)).suspect;
   assert.equal(never.predictions['identity encoding'], undefined);
 });
+
+test('of refusals it is said what the server asks for', () => {
+  const refused = (status) => (facts) => {
+    facts.errorShare = 1;
+    facts.base.load.requests.statusErrors = 100;
+    facts.base.load.statusCodes = { [status]: 100 };
+  };
+  for (const status of ['401', '403']) {
+    assert.match(judged('errors', refused(status)).suspect.remedy.change, /-H 'Authorization/);
+  }
+  assert.match(judged('errors', refused('500')).suspect.remedy.change, /^mend what fails/);
+});

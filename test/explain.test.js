@@ -247,6 +247,20 @@ test('a rate that is borne has no limit', limits, async () => {
   assertFits(found);
 });
 
+test('a server that speaks TLS is not loaded in plain text', limits, async () => {
+  const server = createSecureServer(await selfSignedCertificate(['localhost']));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const address = `127.0.0.1:${server.address().port}/`;
+    await assert.rejects(explain({ url: `http://${address}`, budget: '15s' }), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: `http://${address}: the server speaks TLS; give https://${address}`,
+    });
+  } finally {
+    server.close();
+  }
+});
+
 test('a server that ends meanwhile is told first, with how it ended', limits, async () => {
   const command = service(
     'ends',

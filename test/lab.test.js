@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lab, labStudies } from '../dist/index.js';
+import { typed } from '../dist/lab/service.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-lab-'));
@@ -66,6 +67,13 @@ function repeated(study, { repeat = () => lab({ study, quick: true }), wanted = 
   });
   return found;
 }
+
+test('a printed command can be typed where it was printed', () => {
+  const setting = { name: 'echo', env: { MODE: 'pipe', NO_DELAY: '0' } };
+  const command = typed(setting, 'millrace explain -c 100 -- ');
+  const [, file] = /^MODE=pipe NO_DELAY=0 millrace explain -c 100 -- node (\S+)$/.exec(command);
+  assert.ok(existsSync(file), file);
+});
 
 describe('connections', () => {
   const found = repeated('connections', {

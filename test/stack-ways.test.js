@@ -142,15 +142,27 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
   }
 });
 
+test('MILLRACE_STATS_FILE that cannot be written leaves the end as it is', limits, async () => {
+  const source = viaNode.replace('process.exit()', 'process.exit(3)');
+  const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: '/no/such/folder' });
+  assert.deepEqual(end, [3, null]);
+  assert.match(stderr, /^millrace: MILLRACE_STATS_FILE: ENOENT.*\n$/);
+});
+
 describe('what the environment may not say', () => {
   const refused = {
     MILLRACE_STACK: ['off', "'off' given; accepted: node, which turns the stack off"],
+    MILLRACE_CACHE_DURATION: [
+      '10s',
+      "'10s' given; accepted: seconds, as 10 or 0.5; 0 stores only what says how long",
+    ],
     MILLRACE_RESPONSE_TIMEOUT: ['3 s', "'3 s' given; accepted: milliseconds, or 500ms, 3s, 1m30s"],
   };
   for (const [name, [value, message]] of Object.entries(refused)) {
     test(name, limits, async () => {
-      const { stdout, stderr } = await run(viaNode, ways[0][2], { [name]: value });
+      const { stdout, stderr, end } = await run(viaNode, ways[0][2], { [name]: value });
       assert.equal(stdout, '');
+      assert.deepEqual(end, [2, null]);
       assert.equal(stderr, `millrace: ${name}: ${message}\n`);
     });
   }
