@@ -698,8 +698,8 @@ export declare function stackExport(connection: number, length: number, label: s
 /** Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks. */
 export declare function stackFatal(error: unknown): void
 
-/** The functions of the hot path: `send(connection, length, done, last)` and `sendBytes(connection, length, bytes, done)`. */
-export declare function stackFunctions(): { send(connection: number, length: number, done: number, last: boolean): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }
+/** The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`. */
+export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }
 
 /** Connections on which nothing is under way. */
 export declare function stackIdle(server: number): Array<number>
@@ -743,6 +743,9 @@ export declare function stackProceedBehind(connection: number, taken: number): v
 /** Hands on the next bytes as they come. */
 export declare function stackProceedRaw(connection: number): void
 
+/** Bytes of a connection that have not left. */
+export declare function stackQueued(connection: number): number
+
 /** Hands on the rest of the connection's text as it comes, with what is kept of it. */
 export declare function stackRaw(connection: number): void
 
@@ -771,10 +774,10 @@ export declare function stackShare(server: number, ticket: number, fd: number): 
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow
 
 /**
- * Starts the stack on this thread; once. The memory is the batch's events and bytes, and the bytes to
- * be sent; `callback` takes the number of events of a batch.
+ * Starts the stack on this thread; once. The memory is the batch's events and bytes, the bytes to be sent and
+ * whose they are; `callback` takes the number of events of a batch.
  */
-export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, receiver: object, callback: (arg: number) => void): void
+export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, outbox: Int32Array, receiver: object, callback: (arg: number) => void): void
 
 /** Receives requests, after an end of the handshake that was told alone. */
 export declare function stackStartRequests(connection: number): void

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackCounts, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackIsRelayed, stackIsTimedOut, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetContext, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
+const { NativeRun, NativeSecureContext, csvFiles, selfSignedCertificate, stackAbandon, stackAddresses, stackAddServer, stackAdopt, stackCacheDelete, stackCacheEntries, stackCacheFor, stackCacheStatistics, stackCertificates, stackChoose, stackClose, stackCloseListener, stackCompanion, stackConfigure, stackCounts, stackEnd, stackExport, stackFatal, stackFunctions, stackIdle, stackIdleFor, stackIsRelayed, stackIsTimedOut, stackJoin, stackJudge, stackLate, stackListen, stackOwns, stackPause, stackPrefix, stackProceed, stackProceedBehind, stackProceedRaw, stackQueued, stackRaw, stackReference, stackRelease, stackRemoveServer, stackSetContext, stackSetKeepAlive, stackSetNoDelay, stackShare, stackSlow, stackStart, stackStartRequests, stackUnshare } = nativeBinding
 export { NativeRun }
 export { NativeSecureContext }
 export { csvFiles }
@@ -811,6 +811,7 @@ export { stackPrefix }
 export { stackProceed }
 export { stackProceedBehind }
 export { stackProceedRaw }
+export { stackQueued }
 export { stackRaw }
 export { stackReference }
 export { stackRelease }

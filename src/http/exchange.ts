@@ -20,7 +20,7 @@ import {
   kWritableFinished,
   type Outgoing,
 } from './internals.js';
-import { collected } from './output.js';
+import { collected, report } from './output.js';
 import { unpipeFinished } from './pipe.js';
 import type { NativeServer } from './server.js';
 import { NONE, type ServerSocket } from './socket.js';
@@ -240,7 +240,7 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   }
   if (socket.outgoing === NONE) answered(socket);
   else assignNext(socket);
-  if (collected(socket) === 0) home.report(socket);
+  if (collected(socket) === 0) report(socket);
 }
 
 /** Takes a request that is answered from those that are not; `false`: it went with its connection. */

@@ -4,7 +4,7 @@ import { untaken } from './batch.js';
 import { abortIncoming } from './exchange.js';
 import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
-import { flush } from './output.js';
+import { flushAll } from './output.js';
 import type { HttpServer, NativeServer } from './server.js';
 import { MISDIRECTED, owns } from './sharing.js';
 import type { ServerSocket } from './socket.js';
@@ -22,7 +22,7 @@ export function handOver(
   made: Buffer = NOTHING,
 ): void {
   if (socket.id < 0) return;
-  flush();
+  flushAll();
   if (home.caches) socket.countQueued();
   if (socket.queued > 0) {
     // What has been sent leaves first.

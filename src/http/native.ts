@@ -2,6 +2,9 @@ import * as native from '../../native/index.js';
 import { EVENT_LENGTH } from './event.js';
 
 const EVENTS = 4096;
+/** Entries of the outbox, and numbers of each: see `outbox.ts`. */
+export const ENTRIES = 64;
+export const ENTRY_LENGTH = 5;
 const INPUT_BYTES = 1024 * 1024;
 /** Bytes that are collected before they are sent. */
 export const OUTPUT_BYTES = 256 * 1024;
@@ -12,19 +15,21 @@ interface Latin1Buffer extends Buffer {
   utf8Write(text: string, offset: number): number;
 }
 
-/** Memory shared with the reactor: events, bytes that came in, bytes to be sent. */
+/** Memory shared with the reactor: events, bytes that came in, bytes to be sent and whose they are. */
 export const events = new Int32Array(EVENTS * EVENT_LENGTH);
 export const input = Buffer.allocUnsafeSlow(INPUT_BYTES) as Latin1Buffer;
 export const output = Buffer.allocUnsafeSlow(OUTPUT_BYTES) as Latin1Buffer;
+export const outbox = new Int32Array(ENTRIES * ENTRY_LENGTH);
 
 export { native };
 export const functions = native.stackFunctions();
 
 let started = false;
 
-/** Puts the reactor into this thread's loop, once. `onBatch` takes the number of events of a batch. */
-export function start(onBatch: (count: number) => void): void {
-  if (started) return;
+/** Puts the reactor into this thread's loop, once; `false`: it is there. `onBatch` takes the number of events of a batch. */
+export function start(onBatch: (count: number) => void): boolean {
+  if (started) return false;
   started = true;
-  native.stackStart(events, input, output, { events, input, output }, onBatch);
+  native.stackStart(events, input, output, outbox, { events, input, output, outbox }, onBatch);
+  return true;
 }

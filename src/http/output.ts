@@ -1,4 +1,5 @@
 import { functions, OUTPUT_BYTES, output } from './native.js';
+import { isDue, isFull, post, sendPosted } from './outbox.js';
 import type { ServerSocket } from './socket.js';
 
 /** Bytes from here on are handed to the system from where they are. */
@@ -7,12 +8,16 @@ const COPY_LIMIT = 8 * 1024;
 /** Up to here, copying byte by byte costs less than a call. */
 const LOOP_LIMIT = 48;
 
+/** Bytes that may wait in the outbox. */
+const MAX_POSTED = 64 * 1024;
+
 /*
  * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
- * body and last chunk leave in one system call: at the end of a request's turn, or when another
- * connection wants to send.
+ * body and last chunk leave in one system call. At the end of a request, or when another connection wants to send,
+ * they go into the outbox, and are in front of `start` until that is sent.
  */
 let owner: ServerSocket | null = null;
+let start = 0;
 let length = 0;
 let inTurn = false;
 let scheduled = false;
@@ -22,11 +27,12 @@ let settling: ServerSocket[] = [];
 /** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
 export function setInTurn(value: boolean): void {
   inTurn = value;
+  if (!value) send();
 }
 
 /** Bytes of this connection that have not been given to the system. */
 export function collected(socket: ServerSocket): number {
-  return owner === socket ? length : 0;
+  return owner === socket ? length - start : 0;
 }
 
 function schedule(): void {
@@ -83,9 +89,11 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
     else for (let at = 0; at < bytes.length; at++) output[length + at] = bytes[at] as number;
     length += bytes.length;
   } else {
-    const first = length;
-    length = 0;
-    socket.written(functions.sendBytes(socket.id, first, bytes, 0), first + bytes.length);
+    const first = length - start;
+    if (socket.posted > 0) sendPosted();
+    const queued = functions.sendBytes(socket.id, start, first, bytes, 0);
+    length = start;
+    socket.written(queued, first + bytes.length);
   }
 }
 
@@ -96,25 +104,63 @@ export function flushEnd(): void {
   if (settling.length > 0) process.nextTick(settle);
 }
 
-/** Gives what was collected to the system. */
+/** Gives what was collected to the system, or in a turn to the outbox. */
 export function flush(): void {
   const socket = owner;
   if (socket === null) return;
-  const bytes = length;
+  const bytes = length - start;
   owner = null;
-  length = 0;
-  if (socket.id < 0) return;
-  const { done } = socket;
-  socket.done = 0;
+  if (socket.id < 0) {
+    length = start;
+    return;
+  }
   // Behind a connection's last response our side ends, and the end leaves with it.
   const last = socket.finishing?._last === true;
-  if (bytes > 0 || done > 0) socket.written(functions.send(socket.id, bytes, done, last), bytes);
-  if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
+  if (bytes > 0 || socket.done > 0) post(socket, start, bytes, last);
+  start = length;
+  const waits = inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last);
+  if (!waits || isDue()) send();
+}
+
+/** Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them. */
+function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
+  return (
+    bytes < COPY_LIMIT &&
+    !last &&
+    (socket.finishing !== null || socket._httpMessage === null) &&
+    socket.callbacks === null &&
+    !socket.needDrain &&
+    socket.queued === 0
+  );
+}
+
+/** Gives to the system what this connection has written. */
+export function flushOf(socket: ServerSocket): void {
+  if (owner === socket) flush();
+  if (socket.posted > 0) send();
+}
+
+/** Gives everything to the system, the outbox first. */
+export function flushAll(): void {
+  flush();
+  send();
+}
+
+function send(): void {
+  sendPosted();
+  if (owner === null) start = length = 0;
+}
+
+/** Responses ended without bytes of their own to send. */
+export function report(socket: ServerSocket): void {
+  if (socket.done === 0 || socket.posted > 0 || socket.id < 0) return;
+  post(socket, start, 0, false);
+  if (!inTurn || isFull()) send();
 }
 
 /** Drops what a connection has collected. */
 export function discard(socket: ServerSocket): void {
-  if (owner === socket) length = 0;
+  if (owner === socket) length = start;
 }
 
 /** `socket` has something to tell when its bytes have left. */

@@ -19,7 +19,7 @@ import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
-import { collected, flush, pending, setInTurn, settle } from './output.js';
+import { collected, flush, flushAll, pending, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
@@ -31,7 +31,17 @@ const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallba
 
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {
-  start(onBatch);
+  if (start(onBatch)) leaveNothing();
+}
+
+/** With Node, what was written before the process ends, or ends itself, has left. */
+function leaveNothing(): void {
+  process.prependListener('exit', flushAll);
+  const { kill } = process;
+  process.kill = (pid, signal) => {
+    flushAll();
+    return kill.call(process, pid, signal);
+  };
 }
 
 function onBatch(count: number): void {

@@ -7,7 +7,7 @@ import { abortWithin, countingFrom, countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
-import { flush } from './output.js';
+import { flushAll } from './output.js';
 import { reference } from './reference.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
@@ -322,7 +322,7 @@ export class SecureServer extends NativeServer {
   override handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
     // What the batch tells as requests cannot be told as bytes any more.
     if (socket.id < 0 || untaken(socket.id) !== -1) return;
-    flush();
+    flushAll();
     if (socket.queued > 0) {
       // What has been sent leaves first.
       socket.afterWrite(() => this.handOver(socket, bytes, reason));

@@ -13,7 +13,7 @@ import type { Outgoing, ServerInternals } from './internals.js';
 import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
-import { functions, native } from './native.js';
+import { native } from './native.js';
 import { appendText, collected, flush } from './output.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
@@ -325,13 +325,6 @@ export class NativeServer {
   connected(socket: ServerSocket): void {
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
     this.server.emit('connection', socket as never);
-  }
-
-  /** Tells the reactor of responses that ended without bytes of their own to send. */
-  report(socket: ServerSocket): void {
-    const { done } = socket;
-    socket.done = 0;
-    if (socket.id >= 0 && done > 0) functions.send(socket.id, 0, done, false);
   }
 
   closeIdle(): void {

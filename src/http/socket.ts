@@ -4,13 +4,14 @@ import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { begin } from './exchange.js';
 import type { Incoming, Outgoing } from './internals.js';
-import { functions, native } from './native.js';
+import { native } from './native.js';
+import { sendPosted } from './outbox.js';
 import {
   appendBytes,
   appendText,
   collected,
   discard,
-  flush,
+  flushOf,
   settleLater,
   tellSoon,
 } from './output.js';
@@ -63,6 +64,8 @@ export class ServerSocket {
   callbacks: Callback[] | null = null;
   /** Reads the rest of the connection in place of the reactor. */
   foreign: { take(bytes: Buffer): void; close?(): void } | null = null;
+  /** Bytes in the outbox. */
+  posted = 0;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
@@ -178,7 +181,7 @@ export class ServerSocket {
     return this.#destroyed;
   }
   get bytesWritten() {
-    return this.sent + collected(this);
+    return this.sent + this.posted + collected(this);
   }
   get _bytesDispatched() {
     return this.bytesWritten;
@@ -282,15 +285,24 @@ export class ServerSocket {
 
   /** Asks the reactor for the bytes that wait, answers from the cache among them. */
   countQueued(): void {
-    if (this.id >= 0) this.queued = Math.max(0, functions.send(this.id, 0, 0, false));
+    if (this.posted > 0) sendPosted();
+    if (this.id >= 0) this.queued = native.stackQueued(this.id);
   }
 
   /** Calls back when everything written so far has left. */
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
+    if (this.posted > 0) sendPosted();
     settleLater(this);
     tellSoon(this);
+  }
+
+  /** The reactor's answer to an entry of the outbox. */
+  left(result: number, count: number): void {
+    this.posted -= count;
+    this.written(result, count);
+    if (this.queued === 0 && !this.needDrain) this.unsettled = 0;
   }
 
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */
@@ -331,7 +343,7 @@ export class ServerSocket {
     // As with Node's own sockets, what was written before has left unless it was corked.
     const corked = this.corked > 0;
     if (corked) discard(this);
-    else if (collected(this) > 0) flush();
+    flushOf(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
     this.allLeft = !error && !corked && this.queued === 0;
@@ -357,7 +369,7 @@ export class ServerSocket {
   resetAndDestroy(): this {
     if (this.id >= 0) {
       const { id } = this;
-      if (collected(this) > 0) flush();
+      flushOf(this);
       native.stackClose(id, true);
       this.home.forget(this);
     }

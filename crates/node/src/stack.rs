@@ -19,6 +19,10 @@ use crate::event_loop::{EventLoop, Woken};
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
 
+/// Numbers of an entry of the outbox (`src/http/outbox.ts`): connection, where its bytes begin in the output memory, how
+/// many they are, how many responses end with them, 1 if our side of the connection ends behind them.
+const ENTRY: usize = 5;
+
 /// A time that does not come.
 const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -51,6 +55,7 @@ struct Stack {
     events: Shared<i32>,
     input: Shared<u8>,
     output: Shared<u8>,
+    outbox: Shared<i32>,
     references: Cell<u32>,
     /// The time for which the timer is set.
     timer: Cell<Option<u64>>,
@@ -181,14 +186,15 @@ pub(crate) fn system_error(error: std::io::Error) -> Error {
     Error::from_reason(error.to_string())
 }
 
-/// Starts the stack on this thread; once. The memory is the batch's events and bytes, and the bytes to
-/// be sent; `callback` takes the number of events of a batch.
+/// Starts the stack on this thread; once. The memory is the batch's events and bytes, the bytes to be sent and
+/// whose they are; `callback` takes the number of events of a batch.
 #[napi]
 pub fn stack_start(
     env: Env,
     mut events: Int32Array,
     mut input: Uint8Array,
     mut output: Uint8Array,
+    mut outbox: Int32Array,
     receiver: napi::bindgen_prelude::Object<'_>,
     callback: Function<'_, u32, ()>,
 ) -> Result<()> {
@@ -205,11 +211,12 @@ pub fn stack_start(
         sys::napi_create_reference(raw, callback.raw(), 1, &raw mut callback_reference);
     }
     // SAFETY: typed arrays that `receiver` keeps alive; only this thread uses them.
-    let (events, input, output) = unsafe {
+    let (events, input, output, outbox) = unsafe {
         (
             Shared { start: events.as_mut().as_mut_ptr(), length: events.len() },
             Shared { start: input.as_mut().as_mut_ptr(), length: input.len() },
             Shared { start: output.as_mut().as_mut_ptr(), length: output.len() },
+            Shared { start: outbox.as_mut().as_mut_ptr(), length: outbox.len() },
         )
     };
     let stack = Rc::new(Stack {
@@ -224,6 +231,7 @@ pub fn stack_start(
         events,
         input,
         output,
+        outbox,
         references: Cell::new(0),
         timer: Cell::new(None),
     });
@@ -574,46 +582,48 @@ pub fn stack_idle(server: u32) -> Result<Vec<u32>> {
     Ok(with(|reactor| reactor.idle(server as usize))?.into_iter().map(|id| id as u32).collect())
 }
 
-/// `(connection, length, done, last)`: sends so many bytes of the output memory, with which so many responses
-/// end; gives the bytes that wait, or a negative error number. Written by hand: it is called for every
-/// response.
-unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let mut arguments = [ptr::null_mut(); 4];
-    let mut count = arguments.len();
-    let (mut connection, mut length, mut done, mut last) = (0u32, 0u32, 0u32, false);
-    let mut result = ptr::null_mut();
-    // SAFETY: called by Node with its environment; missing arguments are `undefined`, which leaves zeros.
-    unsafe {
-        let at = arguments.as_mut_ptr();
-        sys::napi_get_cb_info(env, info, &raw mut count, at, ptr::null_mut(), ptr::null_mut());
-        sys::napi_get_value_uint32(env, arguments[0], &raw mut connection);
-        sys::napi_get_value_uint32(env, arguments[1], &raw mut length);
-        sys::napi_get_value_uint32(env, arguments[2], &raw mut done);
-        sys::napi_get_value_bool(env, arguments[3], &raw mut last);
-    }
-    let queued = STACK.with_borrow(|stack| {
-        let Some(stack) = stack else { return -1 };
-        // SAFETY: JavaScript waits for this function.
-        let output = unsafe { stack.output.slice() };
-        let bytes = &output[..(length as usize).min(output.len())];
-        let sent =
-            stack.reactor.with(|reactor| reactor.send(connection as usize, bytes, done, last));
-        stack.check_timer();
-        outcome(sent)
-    });
-    // SAFETY: as above.
-    unsafe { sys::napi_create_int32(env, queued, &raw mut result) };
-    result
+/// Bytes of a connection that have not left.
+#[napi]
+pub fn stack_queued(connection: u32) -> Result<u32> {
+    Ok(with(|reactor| reactor.queued(connection as usize))? as u32)
 }
 
-/// `(connection, length, bytes, done)`: the same, followed by bytes of the caller's.
+/// `(count)`: sends what the first entries of the outbox name. In the place of each connection stands afterwards how many
+/// bytes wait, or a negative error number. Written by hand: it is called for every few responses.
+unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+    let (mut argument, mut arguments, mut count) = (ptr::null_mut(), 1, 0u32);
+    // SAFETY: called by Node with its environment; a missing argument is `undefined`, which leaves zero.
+    unsafe {
+        let (receiver, data) = (ptr::null_mut(), ptr::null_mut());
+        sys::napi_get_cb_info(env, info, &raw mut arguments, &raw mut argument, receiver, data);
+        sys::napi_get_value_uint32(env, argument, &raw mut count);
+    }
+    STACK.with_borrow(|stack| {
+        let Some(stack) = stack else { return };
+        // SAFETY: JavaScript waits for this function.
+        let (output, outbox) = unsafe { (stack.output.slice(), stack.outbox.slice()) };
+        stack.reactor.with(|reactor| {
+            for entry in outbox.chunks_exact_mut(ENTRY).take(count as usize) {
+                // JavaScript wrote them: none is negative.
+                let [id, start, length, done, last] = std::array::from_fn(|at| entry[at] as usize);
+                let bytes = output.get(start..start + length).unwrap_or_default();
+                entry[0] = outcome(reactor.send(id, bytes, done as u32, last == 1));
+            }
+        });
+        stack.check_timer();
+    });
+    ptr::null_mut()
+}
+
+/// `(connection, start, length, bytes, done)`: sends bytes of the output memory, followed by bytes of the caller's; gives
+/// how many wait, or a negative error number.
 unsafe extern "C" fn send_bytes(
     env: sys::napi_env,
     info: sys::napi_callback_info,
 ) -> sys::napi_value {
-    let mut arguments = [ptr::null_mut(); 4];
+    let mut arguments = [ptr::null_mut(); 5];
     let mut count = arguments.len();
-    let (mut connection, mut first, mut done) = (0u32, 0u32, 0u32);
+    let (mut connection, mut start, mut first, mut done) = (0u32, 0u32, 0u32, 0u32);
     let (mut data, mut length) = (ptr::null_mut(), 0usize);
     let mut result = ptr::null_mut();
     // SAFETY: as in `send`; a value that is no buffer leaves the length at zero.
@@ -621,9 +631,10 @@ unsafe extern "C" fn send_bytes(
         let at = arguments.as_mut_ptr();
         sys::napi_get_cb_info(env, info, &raw mut count, at, ptr::null_mut(), ptr::null_mut());
         sys::napi_get_value_uint32(env, arguments[0], &raw mut connection);
-        sys::napi_get_value_uint32(env, arguments[1], &raw mut first);
-        sys::napi_get_buffer_info(env, arguments[2], &raw mut data, &raw mut length);
-        sys::napi_get_value_uint32(env, arguments[3], &raw mut done);
+        sys::napi_get_value_uint32(env, arguments[1], &raw mut start);
+        sys::napi_get_value_uint32(env, arguments[2], &raw mut first);
+        sys::napi_get_buffer_info(env, arguments[3], &raw mut data, &raw mut length);
+        sys::napi_get_value_uint32(env, arguments[4], &raw mut done);
     }
     let queued = STACK.with_borrow(|stack| {
         let Some(stack) = stack else { return -1 };
@@ -635,7 +646,7 @@ unsafe extern "C" fn send_bytes(
         };
         // SAFETY: as in `send`.
         let output = unsafe { stack.output.slice() };
-        let first = &output[..(first as usize).min(output.len())];
+        let first = output.get(start as usize..(start + first) as usize).unwrap_or_default();
         let sent =
             stack.reactor.with(|reactor| reactor.send_two(connection as usize, first, bytes, done));
         stack.check_timer();
@@ -653,9 +664,9 @@ fn outcome(sent: std::io::Result<usize>) -> i32 {
     }
 }
 
-/// The functions of the hot path: `send(connection, length, done, last)` and `sendBytes(connection, length, bytes, done)`.
+/// The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`.
 #[napi(
-    ts_return_type = "{ send(connection: number, length: number, done: number, last: boolean): number; sendBytes(connection: number, length: number, bytes: Uint8Array, done: number): number }"
+    ts_return_type = "{ send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }"
 )]
 pub fn stack_functions(env: Env) -> Result<napi::bindgen_prelude::Object<'static>> {
     let raw = env.raw();

@@ -32,6 +32,13 @@ impl Reactor {
         Ok(queued)
     }
 
+    /// Bytes of a connection that have not left.
+    #[must_use]
+    pub fn queued(&self, id: usize) -> usize {
+        let connection = self.connections.get(id).filter(|connection| !connection.is_moved());
+        connection.map_or(0, Connection::queued)
+    }
+
     /// A connection, unless it is another's by now.
     pub(super) fn own(&mut self, id: usize) -> io::Result<&mut Connection> {
         let connection = self.connections.get_mut(id).filter(|connection| !connection.is_moved());

@@ -1,0 +1,176 @@
+// Responses of a turn leave together; nobody waits long for others' handlers, and a process leaves nothing behind.
+
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import http from '../dist/http/index.js';
+import { REGISTER } from './stack/pair.js';
+
+const LIMIT_MS = 5000;
+const CLIENT = new URL('stack/same-turn-client.js', import.meta.url);
+const LEAVING = fileURLToPath(new URL('stack/leaving.js', import.meta.url));
+
+/**
+ * Requests that come together, `handlers.length` of them. `handlers[i]` takes the i-th, in the order in which the stack tells
+ * of them, and may wait until the response of an earlier one has arrived.
+ */
+class SameTurn {
+  static async start(handlers) {
+    const flags = new Int32Array(new SharedArrayBuffer(4 * (handlers.length + 1)));
+    const order = [];
+    const server = http.createServer((request, response) => {
+      const handler = handlers[order.length];
+      order.push(Number(request.url.slice(1)));
+      handler(response, (earlier) => Atomics.wait(flags, order[earlier], 0, LIMIT_MS));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const worker = new Worker(CLIENT, { workerData: { port: server.address().port, flags } });
+    after(async () => {
+      await worker.terminate();
+      server.closeAllConnections();
+      server.close();
+    });
+    for (const _ of handlers) await once(server, 'connection');
+    return Object.assign(new SameTurn(), { flags, worker, order });
+  }
+
+  /** One turn; ends when all have been answered. */
+  async run() {
+    const { flags, worker, order } = this;
+    const sent = flags.length - 1;
+    flags.fill(0);
+    order.length = 0;
+    worker.postMessage('go');
+    assert.notEqual(Atomics.wait(flags, sent, 0, LIMIT_MS), 'timed-out');
+    for (let index = 0; index < sent; index++) {
+      const { value } = Atomics.waitAsync(flags, index, 0, LIMIT_MS);
+      assert.notEqual(await value, 'timed-out');
+    }
+  }
+}
+
+const answer = (response) => response.end('it');
+
+function busy(ms) {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test('a response waits for one handler at the most, if that takes longer than an instant', async () => {
+  let outcome;
+  const turn = await SameTurn.start([
+    answer,
+    (response) => {
+      busy(1);
+      answer(response);
+    },
+    (response, whether) => {
+      outcome = whether(0);
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.notEqual(outcome, 'timed-out');
+});
+
+test('a connection that is closed in the turn of its response has got it', async () => {
+  let closed = 0;
+  const turn = await SameTurn.start([
+    (response) => {
+      response.socket.on('close', () => closed++);
+      answer(response);
+    },
+    (response) => {
+      response.req.socket.server.closeIdleConnections();
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.equal(closed, 1);
+});
+
+test('what was written counts before it has left', async () => {
+  let socket;
+  const counts = [];
+  const turn = await SameTurn.start([
+    (response) => {
+      ({ socket } = response);
+      answer(response);
+    },
+    (response) => {
+      counts.push(socket.bytesWritten);
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.ok(counts[0] > 0);
+  assert.equal(socket.bytesWritten, counts[0]);
+});
+
+// The last of them, as nothing waits for a while afterwards.
+test('behind a handler that blocks the loop, no response waits for another handler', async () => {
+  let blocks;
+  let outcome;
+  const turn = await SameTurn.start([
+    answer,
+    (response, whether) => {
+      if (blocks) busy(20);
+      else outcome = whether(0);
+      answer(response);
+    },
+  ]);
+  blocks = true;
+  await turn.run();
+  blocks = false;
+  await turn.run();
+  assert.notEqual(outcome, 'timed-out');
+});
+
+async function ask(port, path) {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  await new Promise((resolve) => {
+    socket.write(`GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`, resolve);
+  });
+  return socket;
+}
+
+/** Up to the connection's end, however that comes. */
+async function textOf(socket) {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  await once(socket, 'close');
+  return text;
+}
+
+async function leaving(execArgv) {
+  const stdio = ['pipe', 'ignore', 'ignore', 'ipc'];
+  const child = fork(LEAVING, { execArgv, stdio, env: { ...process.env, NODE_OPTIONS: '' } });
+  const [port] = await once(child, 'message');
+  return { child, port };
+}
+
+for (const [name, execArgv] of Object.entries({ node: [], stack: ['--import', REGISTER] })) {
+  for (const way of ['exit', 'tick', 'microtask', 'finish', 'throw', 'kill']) {
+    test(`what was answered leaves before the process does: ${way}, ${name}`, async () => {
+      const { port } = await leaving(execArgv);
+      assert.match(await textOf(await ask(port, way)), /bye/);
+    });
+  }
+
+  test(`what was answered leaves before another's handler ends the process, ${name}`, async () => {
+    const { child, port } = await leaving(execArgv);
+    await ask(port, 'block');
+    const answered = await ask(port, 'answered');
+    await ask(port, 'leave');
+    child.stdin.write('x');
+    assert.match(await textOf(answered), /bye/);
+  });
+}
