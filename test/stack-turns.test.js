@@ -19,7 +19,7 @@ const LEAVING = fileURLToPath(new URL('stack/leaving.js', import.meta.url));
  * of them, and may wait until the response of an earlier one has arrived.
  */
 class SameTurn {
-  static async start(handlers) {
+  static async start(handlers, limits = {}) {
     const flags = new Int32Array(new SharedArrayBuffer(4 * (handlers.length + 1)));
     const order = [];
     const server = http.createServer((request, response) => {
@@ -27,6 +27,7 @@ class SameTurn {
       order.push(Number(request.url.slice(1)));
       handler(response, (earlier) => Atomics.wait(flags, order[earlier], 0, LIMIT_MS));
     });
+    Object.assign(server, limits);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const worker = new Worker(CLIENT, { workerData: { port: server.address().port, flags } });
     after(async () => {
@@ -60,21 +61,92 @@ function busy(ms) {
   while (performance.now() < end);
 }
 
-test('a response waits for one handler at the most, if that takes longer than an instant', async () => {
+for (const [when, later] of Object.entries({
+  'answers at once': answer,
+  'answers later': (r) => setImmediate(answer, r),
+})) {
+  test(`a response waits for one handler at the most, if that takes longer than an instant and ${when}`, async () => {
+    let outcome;
+    const turn = await SameTurn.start([
+      answer,
+      (response) => {
+        busy(1);
+        later(response);
+      },
+      (response, whether) => {
+        outcome = whether(0);
+        answer(response);
+      },
+    ]);
+    await turn.run();
+    assert.notEqual(outcome, 'timed-out');
+  });
+}
+
+test('of those whom one handler answers, nobody waits for all', async () => {
+  const held = [];
   let outcome;
+  const hold = (response) => held.push(response);
   const turn = await SameTurn.start([
-    answer,
-    (response) => {
-      busy(1);
-      answer(response);
-    },
+    hold,
+    hold,
+    hold,
     (response, whether) => {
+      for (const other of held) {
+        answer(other);
+        busy(1);
+      }
       outcome = whether(0);
       answer(response);
     },
   ]);
   await turn.run();
   assert.notEqual(outcome, 'timed-out');
+});
+
+test("'finish' comes when the response has left, whenever it was listened for", async () => {
+  let outcome;
+  const turn = await SameTurn.start([
+    (response, whether) => {
+      answer(response);
+      response.on('finish', () => {
+        outcome = whether(0);
+      });
+    },
+    answer,
+  ]);
+  await turn.run();
+  assert.notEqual(outcome, 'timed-out');
+});
+
+test('who was answered in time is not late because another blocks the loop', async () => {
+  const slow = (response) => {
+    busy(500);
+    answer(response);
+  };
+  const turn = await SameTurn.start([answer, slow], { responseTimeout: 100 });
+  await turn.run();
+  assert.equal(turn.flags[turn.order[0]], 200);
+});
+
+test('what has left counts no more against what may be written', async () => {
+  const part = Buffer.alloc(10 * 1024);
+  const more = [];
+  const server = http.createServer(async (_request, response) => {
+    response.writeHead(200, { 'Content-Length': 20 * part.length });
+    for (let times = 0; times < 20; times++) {
+      more.push(response.write(part));
+      await new Promise(setImmediate);
+    }
+    response.end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  after(() => server.close());
+  const socket = await ask(server.address().port, '');
+  for await (const chunk of socket) {
+    if (socket.bytesRead >= 20 * part.length && chunk) break;
+  }
+  assert.deepEqual([...new Set(more)], [true]);
 });
 
 test('a connection that is closed in the turn of its response has got it', async () => {
@@ -158,7 +230,7 @@ async function leaving(execArgv) {
 }
 
 for (const [name, execArgv] of Object.entries({ node: [], stack: ['--import', REGISTER] })) {
-  for (const way of ['exit', 'tick', 'microtask', 'finish', 'throw', 'kill']) {
+  for (const way of ['exit', 'tick', 'microtask', 'finish', 'listener', 'throw', 'abort', 'kill']) {
     test(`what was answered leaves before the process does: ${way}, ${name}`, async () => {
       const { port } = await leaving(execArgv);
       assert.match(await textOf(await ask(port, way)), /bye/);

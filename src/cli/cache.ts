@@ -78,7 +78,7 @@ function aPath(value: string, given: string): string {
 /** Looks at the output caches of this user's processes, or removes what they hold. */
 export async function cacheCommand(args: string[]): Promise<number> {
   const command: CacheCommand = {};
-  const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command);
+  const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command, {}, 'cache');
   const [pid, ...more] = [...positional, ...(rest ?? [])];
   if (more.length > 0) throw usageError(`cache: '${more[0]}' given; accepted: one process number`);
   if (pid !== undefined && !/^[1-9]\d*$/.test(pid)) {

@@ -31,7 +31,7 @@ export async function capacityCommand(args: string[]): Promise<number> {
 
 function readInvocation(args: string[]): CapacityInvocation {
   const invocation = newCapacityInvocation();
-  const parsed = parseArguments(args, CAPACITY_FLAGS, invocation, CAPACITY_REFUSALS);
+  const parsed = parseArguments(args, CAPACITY_FLAGS, invocation, CAPACITY_REFUSALS, 'capacity');
   for (const url of parsed.positional) addUrl(invocation, url);
   if (parsed.command?.length === 0) throw usageError('-- given without a command after it');
   if (parsed.command) invocation.options.command = parsed.command;

@@ -32,7 +32,13 @@ export async function explainCommand(args: string[]): Promise<number> {
 
 function readInvocation(args: string[]): ExplainInvocation {
   const invocation = newExplainInvocation();
-  const { positional, command } = parseArguments(args, EXPLAIN_FLAGS, invocation, EXPLAIN_REFUSALS);
+  const { positional, command } = parseArguments(
+    args,
+    EXPLAIN_FLAGS,
+    invocation,
+    EXPLAIN_REFUSALS,
+    'explain',
+  );
   for (const url of positional) addUrl(invocation, url);
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;

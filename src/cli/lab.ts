@@ -11,7 +11,7 @@ import { StepLine } from './progress.js';
 /** Repeats the studies that the command line names, or lists them. */
 export async function labCommand(args: string[]): Promise<number> {
   const invocation = newLabInvocation();
-  const { positional, command } = parseArguments(args, LAB_FLAGS, invocation);
+  const { positional, command } = parseArguments(args, LAB_FLAGS, invocation, {}, 'lab');
   if (command) throw usageError('-- given; lab starts the services of its studies itself');
   const studies = await labStudies();
   if (positional.length === 0) {

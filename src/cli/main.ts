@@ -1,4 +1,5 @@
-import { MillraceError } from '../errors.js';
+import { MillraceError, usageError } from '../errors.js';
+import { nearest } from '../load/nearest.js';
 import { EXIT, exitCodeOf } from './exit.js';
 
 /** Runs a command line; resolves with its exit code. */
@@ -26,6 +27,12 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'cache') return (await import('./cache.js')).cacheCommand(rest);
   if (first === 'lab') return (await import('./lab.js')).labCommand(rest);
   if (first === 'numbers') return (await import('./numbers.js')).numbersCommand(rest);
+  const near = /^[a-z]+$/.test(first) && first !== 'load' ? nearest(first, COMMANDS) : undefined;
+  if (near) {
+    throw usageError(
+      `'${first}' given; did you mean ${near}? A host of that name is http://${first}/`,
+    );
+  }
   const { loadCommand } = await import('./load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
@@ -37,6 +44,7 @@ function asksFor(flags: string[], args: string[]): boolean {
 }
 
 const TOPICS = ['testserver', 'explain', 'capacity', 'lab', 'numbers', 'cache'];
+const COMMANDS = ['load', 'help', ...TOPICS];
 
 async function help(topic: string | undefined): Promise<number> {
   const help = await import('./help.js');

@@ -30,7 +30,7 @@ const NUMBER =
 /** Count, least, most, mean and last of the numbers on standard input, as they come; a line each. */
 export async function numbersCommand(args: string[]): Promise<number> {
   const invocation: NumbersInvocation = { json: false };
-  const { positional, command } = parseArguments(args, NUMBERS_FLAGS, invocation);
+  const { positional, command } = parseArguments(args, NUMBERS_FLAGS, invocation, {}, 'numbers');
   if (positional.length > 0 || command) {
     throw usageError(
       `numbers: '${positional[0] ?? '--'}' given; accepted: numbers on standard input, one on each line`,

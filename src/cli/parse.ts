@@ -14,15 +14,16 @@ export type Refusals = Record<string, string>;
 
 /**
  * Sets the flags of a command line in `into`. Knows `-c 400`, `-c400`, `-kj`, `--flag value`, `--flag=value`, and long
- * names with one dash.
+ * names with one dash. `topic`: whose help lists the flags.
  */
 export function parseArguments<Into>(
   args: string[],
   flags: Flag<Into>[],
   into: Into,
   refusals: Refusals = {},
+  topic?: string,
 ): Operands {
-  const parser = new Parser(args, flags, into, refusals);
+  const parser = new Parser(args, flags, into, refusals, topic);
   return parser.parse();
 }
 
@@ -31,12 +32,20 @@ class Parser<Into> {
   readonly #into: Into;
   readonly #flags = new Map<string, Flag<Into>>();
   readonly #refusals: Refusals;
+  readonly #help: string;
   #index = 0;
 
-  constructor(args: string[], flags: Flag<Into>[], into: Into, refusals: Refusals) {
+  constructor(
+    args: string[],
+    flags: Flag<Into>[],
+    into: Into,
+    refusals: Refusals,
+    topic: string | undefined,
+  ) {
     this.#args = args;
     this.#into = into;
     this.#refusals = refusals;
+    this.#help = topic ? `millrace ${topic} --help` : 'millrace --help';
     for (const flag of flags) for (const name of namesOf(flag)) this.#flags.set(name, flag);
   }
 
@@ -111,7 +120,7 @@ class Parser<Into> {
     const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
     const advice = near
       ? `did you mean ${dashed(near)}?`
-      : 'millrace --help lists those that there are';
+      : `${this.#help} lists those that there are`;
     return usageError(`unknown flag '${given}'; ${advice}`);
   }
 }

@@ -120,7 +120,13 @@ export const TEST_SERVER_FLAGS: Flag<TestServerOptions>[] = [
 /** Serves until Ctrl-C or SIGTERM; prints one line, the URL. */
 export async function testServerCommand(args: string[]): Promise<number> {
   const options: TestServerOptions = { port: DEFAULT_PORT };
-  const { positional, command } = parseArguments(args, TEST_SERVER_FLAGS, options);
+  const { positional, command } = parseArguments(
+    args,
+    TEST_SERVER_FLAGS,
+    options,
+    {},
+    'testserver',
+  );
   const [extra] = [...positional, ...(command ?? [])];
   if (extra !== undefined) throw usageError(`testserver: '${extra}' given; accepted: flags only`);
   const interrupted = new Promise<number>((resolve) => onInterrupt(() => resolve(EXIT.ok)));

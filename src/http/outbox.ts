@@ -1,4 +1,3 @@
-import { batch } from './batch.js';
 import { ENTRIES, ENTRY_LENGTH, functions, outbox } from './native.js';
 import type { ServerSocket } from './socket.js';
 
@@ -38,10 +37,9 @@ export function isFull(): boolean {
   return senders.length === ENTRIES;
 }
 
-/** In a turn, whether what was posted has waited for long enough. */
+/** Whether what was posted has waited for long enough. */
 export function isDue(): boolean {
-  // Behind the last request comes the turn's end.
-  if (batch.cursor === batch.total) return false;
+  if (senders.length === 0) return false;
   const time = now();
   if (since === 0) since = time;
   return time - since > PATIENCE_MS || time < mistrustedUntil;
@@ -56,7 +54,8 @@ export function sendPosted(): void {
     if (time - since > BLOCKED_MS) mistrustedUntil = time + MISTRUST_MS;
     since = 0;
   }
-  for (let entry = 0; entry < length; entry++) {
+  // A connection's responses end with the last of its entries.
+  for (let entry = length - 1; entry >= 0; entry--) {
     const socket = senders[entry] as ServerSocket;
     outbox[entry * ENTRY_LENGTH + 3] = socket.done;
     socket.done = 0;

@@ -55,6 +55,8 @@ function now(): void {
 function claim(socket: ServerSocket): void {
   if (owner === socket) return;
   flush();
+  // Who answers many may take its time over each.
+  if (inTurn) sendDue();
   owner = socket;
   schedule();
 }
@@ -117,17 +119,23 @@ export function flush(): void {
   // Behind a connection's last response our side ends, and the end leaves with it.
   const last = socket.finishing?._last === true;
   if (bytes > 0 || socket.done > 0) post(socket, start, bytes, last);
+  else if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
   start = length;
-  const waits = inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last);
-  if (!waits || isDue()) send();
+  if (inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last)) return;
+  send();
 }
 
-/** Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them. */
+/**
+ * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and it is
+ * not for a second thread to judge by what has left whether it is late.
+ */
 function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
+  const { finishing } = socket;
   return (
     bytes < COPY_LIMIT &&
     !last &&
-    (socket.finishing !== null || socket._httpMessage === null) &&
+    (finishing === null ? socket._httpMessage === null : finishing._eventsCount === 0) &&
+    !socket.home.hasCompanion &&
     socket.callbacks === null &&
     !socket.needDrain &&
     socket.queued === 0
@@ -144,6 +152,11 @@ export function flushOf(socket: ServerSocket): void {
 export function flushAll(): void {
   flush();
   send();
+}
+
+/** Gives to the system what has waited in the outbox for long enough. */
+export function sendDue(): void {
+  if (isDue()) send();
 }
 
 function send(): void {

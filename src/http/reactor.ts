@@ -19,7 +19,7 @@ import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
-import { collected, flush, flushAll, pending, setInTurn, settle } from './output.js';
+import { collected, flush, flushAll, pending, sendDue, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import type { ServerSocket } from './socket.js';
@@ -36,8 +36,16 @@ export function startReactor(): void {
 
 /** With Node, what was written before the process ends, or ends itself, has left. */
 function leaveNothing(): void {
-  process.prependListener('exit', flushAll);
-  const { kill } = process;
+  process.prependListener('exit', () => {
+    flush();
+    // What other listeners write leaves at once.
+    setInTurn(false);
+  });
+  const { abort, kill } = process;
+  process.abort = () => {
+    flushAll();
+    return abort.call(process);
+  };
   process.kill = (pid, signal) => {
     flushAll();
     return kill.call(process, pid, signal);
@@ -53,6 +61,7 @@ function onBatch(count: number): void {
     const at = batch.cursor * EVENT_LENGTH;
     batch.cursor++;
     try {
+      sendDue();
       take(events[at] as number, events[at + 1] as number, at);
       if (batch.cursor < count && joined(at)) continue;
       drainTicks();

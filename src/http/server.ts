@@ -159,7 +159,8 @@ export class NativeServer {
     this.tellsCache = cache?.status === true;
     this.#screened = this.screens;
     if (this.id < 0) return;
-    wantCompanion(this, this.#hasUseForCompanion());
+    this.hasCompanion = this.#hasUseForCompanion();
+    wantCompanion(this, this.hasCompanion);
     offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
@@ -169,6 +170,8 @@ export class NativeServer {
   }
 
   /** There is what need not wait for an event loop that is busy. */
+  hasCompanion = false;
+
   #hasUseForCompanion(): boolean {
     const { responseTimeout, maxRequestsInFlight } = this.limits;
     return this.caches || this.isShared || responseTimeout > 0 || maxRequestsInFlight > 0;

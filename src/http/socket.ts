@@ -302,7 +302,8 @@ export class ServerSocket {
   left(result: number, count: number): void {
     this.posted -= count;
     this.written(result, count);
-    if (this.queued === 0 && !this.needDrain) this.unsettled = 0;
+    const all = this.posted + this.queued + collected(this) === 0;
+    if (all && !this.needDrain) this.unsettled = 0;
   }
 
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */

@@ -40,7 +40,11 @@ export function parseUrl(text: string, where: string, base?: Location): Location
   const authority = end < 0 ? rest : rest.slice(0, end);
   // A bare number is an address to the URL standard, and the value of some unknown flag to its writer; so is a dash.
   const url = /^(?:\d+|-)$/.test(authority) ? null : parseAuthority(protocol, authority);
-  if (!url) throw badUrl(where, text, `'${authority}' is not a host`);
+  if (!url) {
+    const [, digits] = /:(\d+)$/.exec(authority) ?? [];
+    const beyond = digits !== undefined && Number(digits) > 65_535;
+    throw badUrl(where, text, beyond ? `${digits} is no port` : `'${authority}' is not a host`);
+  }
 
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port);
   if (port === 0) throw badUrl(where, text, 'port 0 cannot be connected to');
