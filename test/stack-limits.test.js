@@ -103,23 +103,6 @@ test('maxRequestsInFlight: what is beyond is answered 503', limits, async (t) =>
   first.destroy();
 });
 
-test('requests that go with their connection are counted down once', limits, async (t) => {
-  const held = [];
-  const server = await serve(t, {}, (_request, response) => held.push(response));
-  const gone = send(server, get('/').repeat(3));
-  while (held.length < 3) await once(server, 'request');
-  const [{ socket }] = held;
-  gone.destroy();
-  await once(socket, 'close');
-  for (const response of held.splice(0)) response.end();
-  server.maxRequestsInFlight = 1;
-  const first = send(server, get('/'));
-  await once(server, 'request');
-  const [dropped] = await Promise.all([once(server, 'dropRequest'), send(server, get('/'))]);
-  assert.equal(dropped.length, 2);
-  first.destroy();
-});
-
 test('minReceiveRate: a body that comes too slowly is answered 408', limits, async (t) => {
   const server = await serve(t, { minReceiveRate: 1000 }, (request) => request.resume());
   const socket = send(server, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\nslow');

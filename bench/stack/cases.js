@@ -70,7 +70,7 @@ export const stack = [
     note: 'Aimed at: 2.6.',
   },
   {
-    ...serving,
+    ...withNginx,
     name: 'latency',
     question: 'Latency of the hello world at 60 % of the load that node:http can bear?',
     // Longer and quieter than others, since a stall of the machine of 100 ms is 5 % of 2 s, and would be the p95.
