@@ -15,7 +15,7 @@ const now = performance.now.bind(performance);
  * What is about to be sent, in the order in which it was written. In a turn, short responses leave together: each send by
  * itself wakes the client, which costs a tenth of a short request.
  */
-const senders: ServerSocket[] = [];
+let senders: ServerSocket[] = [];
 /** When the first entry came; 0: there was no need to know. */
 let since = 0;
 let mistrustedUntil = 0;
@@ -34,7 +34,7 @@ export function post(socket: ServerSocket, start: number, bytes: number, last: b
 
 /** There is no room for more. */
 export function isFull(): boolean {
-  return senders.length === ENTRIES;
+  return senders.length >= ENTRIES;
 }
 
 /** Whether what was posted has waited for long enough. */
@@ -47,7 +47,8 @@ export function isDue(): boolean {
 
 /** Sends what was posted. */
 export function sendPosted(): void {
-  const { length } = senders;
+  const posted = senders;
+  const { length } = posted;
   if (length === 0) return;
   if (since > 0) {
     const time = now();
@@ -56,15 +57,16 @@ export function sendPosted(): void {
   }
   // A connection's responses end with the last of its entries.
   for (let entry = length - 1; entry >= 0; entry--) {
-    const socket = senders[entry] as ServerSocket;
+    const socket = posted[entry] as ServerSocket;
     outbox[entry * ENTRY_LENGTH + 3] = socket.done;
     socket.done = 0;
   }
+  // Whatever is thrown behind this, nothing is sent twice.
+  senders = [];
   functions.send(length);
   for (let entry = 0; entry < length; entry++) {
     const at = entry * ENTRY_LENGTH;
     const bytes = outbox[at + 2] as number;
-    if (bytes > 0) (senders[entry] as ServerSocket).left(outbox[at] as number, bytes);
+    if (bytes > 0) (posted[entry] as ServerSocket).left(outbox[at] as number, bytes);
   }
-  senders.length = 0;
 }

@@ -119,7 +119,7 @@ export function flush(): void {
   // Behind a connection's last response our side ends, and the end leaves with it.
   const last = socket.finishing?._last === true;
   if (bytes > 0 || socket.done > 0) post(socket, start, bytes, last);
-  else if (socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
+  if (bytes === 0 && socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
   start = length;
   if (inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last)) return;
   send();
@@ -168,7 +168,7 @@ function send(): void {
 export function report(socket: ServerSocket): void {
   if (socket.done === 0 || socket.posted > 0 || socket.id < 0) return;
   post(socket, start, 0, false);
-  if (!inTurn || isFull()) send();
+  if (!inTurn || isFull() || socket.home.hasCompanion) send();
 }
 
 /** Drops what a connection has collected. */

@@ -71,8 +71,8 @@ function onBatch(count: number): void {
       onThrown(error);
     }
   }
-  batch.cursor = batch.total = 0;
   setInTurn(false);
+  batch.cursor = batch.total = 0;
   fixDate(false);
 }
 
