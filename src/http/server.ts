@@ -169,7 +169,7 @@ export class NativeServer {
     native.stackConfigure(this.id, settings);
   }
 
-  /** There is what need not wait for an event loop that is busy. */
+  /** There is what need not wait for an event loop that is busy; also where `whileBusy` refuses the thread for it. */
   hasCompanion = false;
 
   #hasUseForCompanion(): boolean {
