@@ -27,8 +27,9 @@ export const isConfident = (outcome) => outcome.startsWith('wrong-');
  * case's remedy, see `comparePrediction`: only of the limits which that remedy removes.
  *
  * @param measured completed requests per second with the remedy, `null` if that was not measured
+ * @param drift by how much the service as it is was faster around that than around the explanation
  */
-export function judge({ expected, partly, remedy }, explanation, measured = null) {
+export function judge({ expected, partly, remedy }, explanation, measured = null, drift = 1) {
   if (explanation === null)
     return { said: null, status: null, outcome: 'failed', prediction: null };
   const { limit, status, alsoLimiting } = explanation.verdict;
@@ -40,7 +41,7 @@ export function judge({ expected, partly, remedy }, explanation, measured = null
     status,
     outcome: outcomeOf({ said, status, alsoLimiting }, expected, partly),
     prediction: comparable
-      ? comparePrediction(explanation.remedy?.predictedThroughput, measured)
+      ? comparePrediction(explanation.remedy?.predictedThroughput, measured, drift)
       : null,
   };
 }
@@ -55,15 +56,18 @@ function outcomeOf({ said, status, alsoLimiting }, expected, partly) {
 }
 
 /**
- * A predicted range against what was measured: `{ predicted, measured, error, within }`, where `error` is how far the
- * middle of the range is off, as a share of what was measured. `null` without a prediction, or if nothing was served.
+ * A predicted range against what was measured, at the speed that the machine had when it was predicted:
+ * `{ predicted, measured, drift, error, within }`, where `error` is how far the middle of the range is off, as a share of what
+ * was measured. `null` without a prediction, or if nothing was served.
  */
-function comparePrediction(range, measured) {
-  if (!range || !(measured > 0)) return null;
+function comparePrediction(range, found, drift) {
+  if (!range || !(found > 0)) return null;
+  const measured = found / drift;
   const middle = (range.low + range.high) / 2;
   return {
     predicted: range,
     measured,
+    drift,
     error: Math.abs(middle / measured - 1),
     within: range.low <= measured && measured <= range.high,
   };

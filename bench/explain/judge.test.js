@@ -68,6 +68,13 @@ test('the error of a prediction is that of the middle of its range', () => {
   assert.equal(judge(bench, said, 79).prediction.within, false);
 });
 
+test('what the machine has become faster by is taken out', () => {
+  const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
+  const { prediction } = judge(bench, said, 180, 1.8);
+  assert.deepEqual([prediction.measured, prediction.drift], [100, 1.8]);
+  assert.ok(Math.abs(prediction.error - 0.1) < 1e-12 && prediction.within);
+});
+
 test('a prediction is compared only where the remedy removes the limit that was named', () => {
   const range = { low: 80, high: 100 };
   const both = {

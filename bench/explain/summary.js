@@ -10,6 +10,7 @@ const HEAD = [
   'outcome',
   'predicted/s',
   'measured/s',
+  'drift',
   'error',
   'time',
   'doctor',
@@ -44,12 +45,14 @@ function verdict({ judged: { said, status }, explanation, failure }) {
 }
 
 function predictionCells(predictions) {
-  if (predictions.length === 0) return ['', '', ''];
+  if (predictions.length === 0) return ['', '', '', ''];
   const middle = (pick) => median(predictions.map(pick));
   const range = ['low', 'high'].map((end) => count(middle(({ predicted }) => predicted[end])));
   return [
     range.join('..'),
     count(middle(({ measured }) => measured)),
+    // Results of before it was measured have none.
+    middle(({ drift = 1 }) => drift).toFixed(2),
     share(middle(({ error }) => error)),
   ];
 }

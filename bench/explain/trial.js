@@ -1,10 +1,12 @@
-// One trial of a case: explain looks at it, its remedy is measured, and doctor's rules look at it.
+// One trial of a case: explain looks at it, its remedy is measured, and doctor's rules look at it. In between the service as it
+// is, by which is known how much faster or slower the machine has become since explain looked at it.
 import { fits, watch } from './doctor/watch.js';
 import { judge } from './judge.js';
 import { millrace } from './millrace.js';
 
 /** Long enough for the slowest answers (3 s) to come as often as they do. */
 const MEASURE_S = 8;
+const LEVEL_S = 5;
 const WARMUP_S = 2;
 /** No more connections than this are tried, whatever explain says. */
 const MOST_CONNECTIONS = 5000;
@@ -14,13 +16,20 @@ const MOST_CONNECTIONS = 5000;
  * Of the explanation everything is kept but the run that it rests on.
  */
 export async function trial(bench, context) {
+  const before = await level(bench, context);
   const begin = performance.now();
   const { explanation, failure } = await explained(bench, context);
   const seconds = (performance.now() - begin) / 1000;
+  const between = await level(bench, context);
   const measured = await remedied(bench, explanation, context);
-  const category = await watch((preload) => measure(bench, context, preload), context.directory);
+  const after = await level(bench, context);
+  const drift = driftOf(before, between, after);
+  const category = await watch(
+    (preload) => measure(bench, context, { preload }),
+    context.directory,
+  );
   return {
-    judged: judge(bench, explanation, measured),
+    judged: judge(bench, explanation, measured, drift),
     explanation,
     failure,
     seconds,
@@ -40,9 +49,21 @@ async function explained(bench, { cli, budgetSeconds, directory }) {
   }
 }
 
-function measure(bench, { cli, directory }, preload) {
-  const words = ['-d', `${MEASURE_S}s`, '--warmup', `${WARMUP_S}s`];
-  return millrace(bench, words, { cli, seconds: MEASURE_S + WARMUP_S, directory, preload });
+function measure(bench, { cli, directory }, { preload, measureS = MEASURE_S } = {}) {
+  const words = ['-d', `${measureS}s`, '--warmup', `${WARMUP_S}s`];
+  return millrace(bench, words, { cli, seconds: measureS + WARMUP_S, directory, preload });
+}
+
+/** Completed requests per second of the service as it is; `null` where no remedy is to be compared. */
+async function level({ remedy, ...bench }, context) {
+  if (!remedy) return null;
+  const { throughput } = await measure(bench, context, { measureS: LEVEL_S });
+  return throughput.mean;
+}
+
+/** By how much throughput was another one around the remedy than around the explanation. */
+function driftOf(before, between, after) {
+  return before > 0 && between > 0 && after > 0 ? (between + after) / (before + between) : 1;
 }
 
 /** Completed requests per second with the case's remedy, `null` where there is none. */

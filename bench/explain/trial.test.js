@@ -10,7 +10,12 @@ const STUB = `
 const words = process.argv.slice(2);
 const connections = Number(words[words.indexOf('-c') + 1]);
 if (words[0] !== 'explain') {
-  console.log(JSON.stringify({ startedAt: new Date(), durationMs: 1, throughput: { mean: 10 * connections } }));
+  // Each run finds the machine twice as fast, where it is told to grow.
+  const file = process.env.GROWS && require('node:path').join(__dirname, 'runs');
+  const fs = require('node:fs');
+  if (file) fs.appendFileSync(file, 'x');
+  const speed = file ? 2 ** (fs.readFileSync(file).length - 1) : 1;
+  console.log(JSON.stringify({ startedAt: new Date(), durationMs: 1, throughput: { mean: 10 * connections * speed } }));
 } else if (process.env.FAIL) {
   console.error('Error: not today');
   process.exitCode = 1;
@@ -61,6 +66,14 @@ test('a trial explains, measures the remedy and judges', async (t) => {
   assert.deepEqual(command.slice(0, 4), ['sh', '-c', 'ulimit -n 60 && exec "$@"', 'sh']);
   assert.deepEqual(command.slice(4, 6), [process.execPath, '--no-deprecation']);
   assert.match(command[6], /services\/timer\.js$/);
+});
+
+test('a machine that becomes faster is told by the service as it is', async (t) => {
+  const { judged } = await tried(t, { env: { GROWS: '1' } });
+  // Before, between, the remedy, after: 200, 400, 40 connections x 10 x 4, 200 x 8.
+  const drift = (400 + 1600) / (200 + 400);
+  assert.ok(Math.abs(judged.prediction.drift - drift) < 1e-12, `${judged.prediction.drift}`);
+  assert.ok(Math.abs(judged.prediction.measured - 1600 / drift) < 1e-9);
 });
 
 test('without a knee the remedy takes its own connections', async (t) => {
