@@ -198,6 +198,8 @@ export interface NativeContextOptions {
 export interface NativeCounts {
   /** Connections that were given to others, where the port is shared. */
   moved: number
+  /** TLS connections whose text went to another server, where the port is shared. */
+  relayed: number
   /** Requests that nobody has, where the port is shared. */
   unowned: number
   /** Requests refused while JavaScript was busy. */

@@ -87,6 +87,8 @@ describe('text that is another process’s', () => {
       [0, 0],
       'the session has stayed where it was',
     );
+    const relayed = counted.map((said) => said.relayed).sort();
+    assert.deepEqual(relayed, [0, 1], 'once, by the process that has it');
   });
 
   test('large responses, and clients that take their time', limits, async (t) => {

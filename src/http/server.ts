@@ -64,7 +64,7 @@ export class NativeServer {
   #screened = false;
   /** What went with the server's earlier numbers in the reactor. */
   #cached = 0;
-  #counted = { moved: 0, unowned: 0, refused: 0, timedOut: 0 };
+  #counted = { moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
   /** It shares its port with others, and so has a part of its requests only. */
   isShared = false;
   #checking: NodeJS.Timeout | null = null;
@@ -197,12 +197,12 @@ export class NativeServer {
   /** What `server.stats()` gives. */
   count(): StackStats {
     const { stats } = this;
-    const { moved, unowned, refused, timedOut } = this.#countedNatively();
+    const { moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
     return {
       ...stats,
       responseTimeouts: stats.responseTimeouts + timedOut,
       overloaded: stats.overloaded + refused,
-      connections: { open: this.connections.size, ...stats.connections, moved },
+      connections: { open: this.connections.size, ...stats.connections, moved, relayed },
       requests: {
         inFlight: this.inFlight,
         native: this.requests,
@@ -221,11 +221,12 @@ export class NativeServer {
 
   /** What was done without JavaScript, since the server first listened. */
   #countedNatively(): ReturnType<typeof native.stackCounts> {
-    const { moved, unowned, refused, timedOut } = this.#counted;
+    const { moved, relayed, unowned, refused, timedOut } = this.#counted;
     if (this.id < 0) return this.#counted;
     const now = native.stackCounts(this.id);
     return {
       moved: moved + now.moved,
+      relayed: relayed + now.relayed,
       unowned: unowned + now.unowned,
       refused: refused + now.refused,
       timedOut: timedOut + now.timedOut,

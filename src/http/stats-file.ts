@@ -49,7 +49,7 @@ function onDeadlyTerminate(callback: () => void): void {
 }
 
 function appendStats(path: string): void {
-  const connections = { native: 0, handedOver: 0, moved: 0 };
+  const connections = { native: 0, handedOver: 0, moved: 0, relayed: 0 };
   const requests = { native: 0, cached: 0, handedOver: 0, unowned: 0 };
   const reasons: Record<string, number> = {};
   for (const server of kept) {
@@ -57,6 +57,7 @@ function appendStats(path: string): void {
     connections.native += stats.connections.native;
     connections.handedOver += stats.connections.handedOver;
     connections.moved += stats.connections.moved;
+    connections.relayed += stats.connections.relayed;
     requests.native += stats.requests.native;
     requests.cached += stats.requests.cached;
     requests.handedOver += stats.requests.handedOver;

@@ -9,6 +9,8 @@ export interface StackStats {
     handedOver: number;
     /** So far, given to whom their requests belong, where the port is shared; those whose TLS session stays are not. */
     moved: number;
+    /** So far, those with a TLS session that stays: their text went to whom the requests belong. */
+    relayed: number;
   };
   requests: {
     /** Now: begun and not yet answered to the end, on native connections. */
@@ -34,6 +36,6 @@ export interface StackStats {
 
 /** What is counted as it happens; the rest is known anyway. */
 export type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
-  connections: Omit<StackStats['connections'], 'open' | 'moved'>;
+  connections: Omit<StackStats['connections'], 'open' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
 };

@@ -26,7 +26,10 @@ const server = createServer(
           ...{ servername: socket.servername, alpn: socket.alpnProtocol },
           ...{ protocol: socket.getProtocol(), authorized: socket.authorized },
           client: socket.getPeerCertificate().subject?.CN,
-          ...{ moved: server.stats().connections.moved },
+          ...{
+            moved: server.stats().connections.moved,
+            relayed: server.stats().connections.relayed,
+          },
         }),
       );
     });

@@ -520,6 +520,8 @@ pub fn stack_set_keep_alive(connection: u32, on: bool, after_ms: f64) -> Result<
 pub struct NativeCounts {
     /// Connections that were given to others, where the port is shared.
     pub moved: f64,
+    /// TLS connections whose text went to another server, where the port is shared.
+    pub relayed: f64,
     /// Requests that nobody has, where the port is shared.
     pub unowned: f64,
     /// Requests refused while JavaScript was busy.
@@ -531,11 +533,11 @@ pub struct NativeCounts {
 /// What a server has done without JavaScript.
 #[napi]
 pub fn stack_counts(server: u32) -> Result<NativeCounts> {
-    let Counts { moved, unowned, refused, timed_out } =
+    let Counts { moved, relayed, unowned, refused, timed_out } =
         with(|reactor| reactor.counts(server as usize))?;
-    let [moved, unowned, refused, timed_out] =
-        [moved, unowned, refused, timed_out].map(|count| count as f64);
-    Ok(NativeCounts { moved, unowned, refused, timed_out })
+    let [moved, relayed, unowned, refused, timed_out] =
+        [moved, relayed, unowned, refused, timed_out].map(|count| count as f64);
+    Ok(NativeCounts { moved, relayed, unowned, refused, timed_out })
 }
 
 /// Whether the response to a connection was given up while JavaScript was busy.

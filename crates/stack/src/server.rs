@@ -34,6 +34,8 @@ pub(crate) struct Server {
 pub struct Counts {
     /// Connections that were given to others.
     pub moved: u64,
+    /// TLS connections whose text went to another server, mostly of another process.
+    pub relayed: u64,
     /// Requests that were answered since nobody has them.
     pub unowned: u64,
     /// Requests that were refused, since too many were with the caller and it was busy.

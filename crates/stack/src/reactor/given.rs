@@ -166,7 +166,11 @@ impl Reactor {
     fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
         if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
+            let server = connection.server;
             let (socket, about) = self.relay(id)?;
+            if let Some(server) = self.servers.get_mut(server) {
+                server.counts.relayed += 1;
+            }
             return Ok((socket, Some(about), Vec::new()));
         }
         let about = connection.channel.forwarded().cloned().map(Box::new);
