@@ -139,3 +139,20 @@ test('of a server that answers nothing it is said how many wait', () => {
   const { sentence } = concluded({ limit: null, facts }).verdict;
   assert.match(sentence, /^cannot tell: no request was answered in .*; 10 wait/);
 });
+
+test('a thread beside the loop that is always busy is named where the limit is not found', () => {
+  const facts = structuredClone(factsOfHealthy());
+  const [thread] = facts.base.outside.processes[0].others;
+  const named = (limit) =>
+    concluded({ limit, facts }).cannotSee.some((line) =>
+      /beside the event loop is 97 % busy/.test(line),
+    );
+  assert.ok(!named(null));
+  thread.run = 0.97;
+  assert.ok(named(null));
+  assert.ok(!named('logging'));
+  thread.run = 0.1;
+  Object.assign(facts.base.load.generator, { busy: 0.9, starved: 0.3 });
+  const said = concluded({ limit: null, facts }).cannotSee.join('\n');
+  assert.match(said, /generator with cores of its own .* 30 % of the time without a core/);
+});

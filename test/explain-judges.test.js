@@ -365,6 +365,70 @@ describe('outbound-pool of an unknown client', () => {
   });
 });
 
+describe('what limits behind a larger pool', () => {
+  const next = (change) => {
+    const { suspect } = judged('outbound-pool', (facts) => {
+      const [call] = facts.base.inside.outbound;
+      Object.assign(call, {
+        waiting: 40,
+        answering: 5,
+        answerMs: 5,
+        answerP50Ms: 5,
+        maxSockets: 5,
+      });
+      change(facts);
+    });
+    return suspect.remedy.nextLimit;
+  };
+
+  test('the loop, where it has time for less than the pool then lets through', () => {
+    // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5 })),
+      'event-loop-cpu',
+    );
+  });
+
+  test('the requests in flight, where the loop has time', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 10, singleMs: 5 })),
+      'too-few-connections',
+    );
+  });
+
+  test('the pool again, where requests and loop could use more', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5, throughput: 300 })),
+      'outbound-pool',
+    );
+  });
+
+  test('not the requests in flight of a rate', () => {
+    const overload = { rate: 2000, answered: 1000 };
+    const some = { slots: 10, singleMs: 5 };
+    assert.equal(
+      next((facts) => Object.assign(facts, some, { overload })),
+      'outbound-pool',
+    );
+  });
+
+  test('the pool, where of nothing else it is known what it can do', () => {
+    const blind = (facts) => {
+      facts.base.outside = null;
+      Object.assign(facts, { slots: 10, singleMs: null });
+    };
+    assert.equal(next(blind), 'outbound-pool');
+  });
+
+  test('what answers, where it has become slower already', () => {
+    const slower = (facts) => {
+      facts.single.inside = structuredClone(facts.base.inside);
+      facts.single.inside.outbound[0].answerP50Ms = 1;
+    };
+    assert.equal(next(slower), 'saturated-dependency');
+  });
+});
+
 describe('slow-dependency by its tail', () => {
   const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
   const tail = (facts, { routes, p50, p99 }) => {

@@ -10,10 +10,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { attachProbe } from '../dist/explain/attach.js';
+import { attachProbe, attachProbes } from '../dist/explain/attach.js';
 import { openProbeHub } from '../dist/explain/probe.js';
 import { analyseProfile } from '../dist/explain/profile.js';
 import { freePort } from '../dist/process/free-port.js';
+import { listeningSockets } from '../dist/process/listening.js';
 import { retried } from './retry.js';
 
 const SERVICE = fileURLToPath(new URL('fixtures/probe/service.mjs', import.meta.url));
@@ -474,6 +475,33 @@ describe('a process that already runs', () => {
       await attachProbe(child.pid, hub);
       await drive('/hello', { connections: 1, requests: 10 });
       await assert.rejects(request(port, '/json/list'), /ECONNREFUSED/);
+    });
+  });
+
+  for (const where of ['', ', each with a port of its own for the debugger']) {
+    test(`has it in the workers of its cluster${where}`, { skip: notLinux() }, async () => {
+      const env = { WORKERS: '2' };
+      const args = where ? [`--inspect-port=${await freePort()}`] : [];
+      await served({ probed: false, env, args }, async ({ hub, child, port, drive }) => {
+        const failures = await attachProbes(child.pid, { host: '127.0.0.1', port }, hub);
+        assert.deepEqual(failures, []);
+        await drive('/hello', { connections: 4, requests: 10 });
+        const view = await drive('/hello', { connections: 40, requests: 2000 });
+        assert.equal(view.processes, 2);
+        near(view.finished * view.seconds, 2000, 0.15);
+        const roles = hub.processes.map(({ clusterRole, serving }) => `${clusterRole} ${serving}`);
+        assert.deepEqual(roles, ['worker true', 'worker true']);
+        const open = listeningSockets(child.pid).map((socket) => socket.port);
+        assert.deepEqual([...new Set(open)], [port], 'no debugger is left open');
+      });
+    });
+  }
+
+  test('has none in workers that serve another port', { skip: notLinux() }, async () => {
+    const env = { WORKERS: '4', PORTS: '2' };
+    await served({ probed: false, env }, async ({ hub, child, port }) => {
+      await attachProbes(child.pid, { host: '127.0.0.1', port }, hub);
+      assert.equal(hub.processes.length, 2);
     });
   });
 

@@ -6,8 +6,10 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MillraceError, usageError } from '../errors.js';
+import type { Endpoint } from '../process/endpoint.js';
 import { listeningSockets } from '../process/listening.js';
 import { readText } from '../process/procfs.js';
+import { takersOf } from '../process/takers.js';
 import { CdpClient } from './cdp.js';
 import type { ProbeHub } from './probe.js';
 
@@ -19,6 +21,30 @@ const LOOK_MS = 20;
 const LOOK_PATIENCE_MS = 500;
 /** In the mask of signals, see proc_pid_status(5). */
 const SIGUSR1 = 1n << 9n;
+
+/**
+ * Puts the probe into a server that runs: into its process, or where others take its connections, as the workers of a
+ * cluster, into those. One after the other: all may open their debuggers on the same port. Not into the cluster's first
+ * process, on whose debugger Node opens those of all workers, of other servers among them.
+ *
+ * Gives for each that could not have it the reason; who is forked later has none, either.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why none can have it.
+ */
+export async function attachProbes(
+  server: number,
+  endpoint: Endpoint | null,
+  hub: ProbeHub,
+): Promise<string[]> {
+  const takers = await takersOf(server, endpoint);
+  const failures: Error[] = [];
+  for (const pid of takers) {
+    await attachProbe(pid, hub).catch((error: Error) => failures.push(error));
+  }
+  const [first] = failures;
+  if (first && failures.length === takers.length) throw first;
+  return failures.map(({ message }) => message);
+}
 
 /**
  * Puts the probe into a process that runs: SIGUSR1 makes Node open its debugger on 127.0.0.1, through which the probe is

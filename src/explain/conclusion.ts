@@ -5,7 +5,8 @@ import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
 import { changePoints } from './statistics/change-points.js';
 import type { Suspect } from './suspect.js';
-import { loopEvidence, loopLimit, mostThroughput } from './suspects/load.js';
+import { loopEvidence, loopLimit, mostThroughput, starvedGenerator } from './suspects/load.js';
+import { busyThread } from './suspects/queue.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
 
@@ -50,6 +51,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
       ...cannotSee,
       ...found.missed,
       ...redirected(found),
+      ...besideTheLoop(found),
       ...stepsOf(found),
       ...unsettled(finding, suspects),
     ],
@@ -164,6 +166,25 @@ function redirected({ facts }: Investigated): string[] {
   if (status === undefined || status < 300 || status >= 400 || status === 304) return [];
   return [
     `what is behind the redirect (${status}) to ${headers?.location ?? 'elsewhere'}: load that URL`,
+  ];
+}
+
+/** What may be the limit, and is not seen inside. */
+function besideTheLoop({ facts, finding }: Investigated): string[] {
+  if (finding.status !== 'cannot-tell') return [];
+  const thread = busyThread(facts);
+  const starving = starvedGenerator(facts);
+  return [
+    ...(thread
+      ? [
+          `what is done there: ${thread}; a profile tells (node --cpu-prof of worker threads, else perf)`,
+        ]
+      : []),
+    ...(starving
+      ? [
+          `what the server gives a generator with cores of its own (taskset, another machine): ${starving}`,
+        ]
+      : []),
   ];
 }
 

@@ -38,6 +38,7 @@ export function insideView(
     pids: windows.flatMap(({ process }) => process.hello?.pid ?? []),
     workers,
     utilisation: Math.max(...each.map(utilisation)),
+    busyLoops: each.map(utilisation).reduce((sum, one) => sum + one, 0),
     loops: of('loops') > 0 ? rate('loops') : null,
     eventsPerLoop: of('loops') > 0 ? of('events') / of('loops') : null,
     started: rate('begun'),

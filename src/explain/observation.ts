@@ -144,6 +144,8 @@ export interface InsideView {
   workers: number[];
   /** Event loop utilisation of the busiest process. */
   utilisation: number;
+  /** That of all processes, summed: mean number of busy loops. */
+  busyLoops: number;
   /** Iterations per second, and events per iteration; `null` before Node 20.18. */
   loops: number | null;
   eventsPerLoop: number | null;

@@ -1,8 +1,8 @@
-import { busiest, type Facts } from './facts.js';
+import { busiest, type Facts, type Loop, working } from './facts.js';
 import type { Stage } from './result.js';
 
 /**
- * Where the requests are: by Little's law each stage holds throughput times the time spent in it. The loop serves one at
+ * Where the requests are: by Little's law each stage holds throughput times the time spent in it. A loop serves one at
  * a time, so what holds it holds one request at most. The stages sum to the number of requests; what no signal places
  * is `unexplained`.
  */
@@ -24,15 +24,18 @@ export function populationOf(facts: Facts): Stage[] {
   if (load.plan.thinkTimeMs > 0) put('pausing at the client (think time)', notSent);
   else if (reopens) put('connecting', notSent);
 
-  if (loop) {
+  const loops = loopsOf(facts);
+  if (loops) {
     const collecting = inside ? inside.gc.young + inside.gc.old + inside.gc.other : 0;
-    put('on a core', Math.max(0, loop.run - collecting));
-    put('garbage collection', collecting);
-    put('waiting for a core', loop.queued);
-    put('held in a synchronous call', loop.waiting);
+    // Shares are means over the processes.
+    const collected = collecting * (inside?.processes ?? 1);
+    put('on a core', Math.max(0, loops.run - collected));
+    put('garbage collection', collected);
+    put('waiting for a core', loops.queued);
+    put('held in a synchronous call', loops.waiting);
   }
   if (inside) {
-    const onLoop = Math.min(1, loop?.busy ?? 0);
+    const onLoop = loops?.busy ?? 0;
     const waiting = Math.max(0, inside.inFlight - onLoop);
     let inHandler = waiting;
     const within = (stage: string, requests: number) => {
@@ -61,4 +64,18 @@ export function populationOf(facts: Facts): Stage[] {
   if (loop && loop.busy > 0.85 && busiest(base)) put('waiting for the event loop', left);
   if (throughput > 0 && left > total * 0.01) stages.push({ stage: 'unexplained', requests: left });
   return stages;
+}
+
+/** Of all loops together, each of which serves one request at a time: busy, and of that on a core, without one, and waiting within a call. */
+function loopsOf({ base, loop }: Facts): Pick<Loop, 'busy' | 'run' | 'queued' | 'waiting'> | null {
+  const mains = working(base).map(({ main }) => main);
+  const { inside, outside } = base;
+  if (!loop || (mains.length < 2 && (inside?.processes ?? 1) < 2)) return loop;
+  const busy = inside?.busyLoops;
+  if (mains.length === 0) return { busy: busy ?? 0, run: busy ?? 0, queued: 0, waiting: 0 };
+  const run = mains.reduce((sum, main) => sum + main.run, 0);
+  const queued = mains.reduce((sum, main) => sum + main.queued, 0);
+  const waits = busy !== undefined && outside?.seesQueues;
+  const waiting = waits ? Math.max(0, busy - run - queued) : 0;
+  return { busy: busy ?? run + queued, run, queued, waiting };
 }

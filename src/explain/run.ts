@@ -8,7 +8,7 @@ import type { Endpoint } from '../process/endpoint.js';
 import { listeningPaths } from '../process/unix-listeners.js';
 import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
-import { attachProbe } from './attach.js';
+import { attachProbes } from './attach.js';
 import { conclude } from './conclusion.js';
 import { type Inventory, inventory } from './inventory.js';
 import { investigate } from './investigation.js';
@@ -48,6 +48,7 @@ export async function run(
 
   const hub = command || attach ? await openProbeHub() : null;
   const port = command && !draft.toCommand ? (draft.native.origins[0]?.port ?? null) : null;
+  let notAttached: string[] = [];
   const subject = new Subject(load, command ?? null, hub, signal, port);
   try {
     onStep(command ? 'starting the server' : 'looking at the server');
@@ -55,7 +56,7 @@ export async function run(
     else {
       const known = knownServer(pid, null, draft.native.origins);
       subject.watch(known?.pid ?? null, endpointOf(draft));
-      if (attach) await attachTo(subject, hub);
+      if (attach) notAttached = await attachTo(subject, hub);
     }
     const facts = inventory(subject.pid, subject.endpoint);
     const sampled = await sampleOf(subject.options, signal);
@@ -82,7 +83,10 @@ export async function run(
       durationMs: performance.now() - begun,
       serverEnded: subject.ended,
       interrupted: found.interrupted,
-      ...conclude(found, unseen(facts, hub !== null, probe(), command !== undefined)),
+      ...conclude(found, [
+        ...unseen(facts, hub !== null, probe(), command !== undefined),
+        ...notAttached.map((reason) => `a part of the server from inside: ${reason}`),
+      ]),
     };
   } finally {
     await subject.close();
@@ -105,14 +109,15 @@ async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
   );
 }
 
-async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<void> {
+/** Gives for each process of the server that could not have the probe the reason. */
+async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<string[]> {
   if (subject.pid === null || !hub) {
     throw new MillraceError(
       'ERR_MILLRACE_USAGE',
       'attach: the process of the server is not known here; accepted: a server on this machine, or --pid',
     );
   }
-  await attachProbe(subject.pid, hub);
+  return attachProbes(subject.pid, subject.endpoint, hub);
 }
 
 /** What cannot be seen, and what would show it. */

@@ -34,6 +34,7 @@ const inside = {
   pids: [100],
   workers: [],
   utilisation: 0.3,
+  busyLoops: 0.3,
   loops: 1000,
   eventsPerLoop: 1,
   started: 1000,

@@ -193,14 +193,28 @@ export function loopEvidence({ loop, base }: Facts): Evidence[] {
 /** Busy from which on a generator's thread may be the limit, and from which on it is one. */
 const [BOUND, SURE] = [0.75, 0.85];
 
+/** Part of the time without a core that is more than a neighbour now and then. */
+const STARVED = 0.2;
+
+/** A generator that is busy, but for want of a core: what it could do with one is not known. `null`: it is not so. */
+export function starvedGenerator({ base }: Facts): string | null {
+  const { busy, starved } = base.load.generator;
+  if (busy < BOUND || starved === null || starved < STARVED) return null;
+  const others = base.outside ? ` (others use ${base.outside.cpu.others.toFixed(2)} cores)` : '';
+  return `the generator's busiest thread ${share(busy)}, a thread of it ${share(starved)} of the time without a core${others}`;
+}
+
 export const generatorSaturated: Judge = (facts) => {
   const { base, loop, sockets } = facts;
   const { generator } = base.load;
   const limit = 'generator-saturated';
   const unread = sockets?.client.unread ?? 0;
   const server = loop ? `; the server's loop only ${share(loop.busy)}` : '';
-  const isBound = generator.busy >= BOUND && (generator.starved ?? 0) < 0.2;
-  if (!isBound) return { limit, why: `the generator's busiest thread ${share(generator.busy)}` };
+  const starving = starvedGenerator(facts);
+  if (starving) return { limit, why: starving };
+  if (generator.busy < BOUND) {
+    return { limit, why: `the generator's busiest thread ${share(generator.busy)}` };
+  }
   if (loop && loop.busy >= 0.95) {
     return { limit, why: `the server's loop is as busy (${share(loop.busy)})` };
   }

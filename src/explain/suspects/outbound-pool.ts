@@ -1,6 +1,7 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
 import type { Facts } from '../facts.js';
 import { TCP } from '../inside.js';
+import type { LimitId } from '../limits.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
@@ -82,8 +83,7 @@ function connectionPool(
     predictions: { ...queued(facts), 'second process': OWN_POOL },
     remedy: {
       change: `a larger pool, as ${count(enlarged(facts, most))} (connections wanted = requests per second x ${time(each)})`,
-      predictedThroughput: withPool(facts, (throughput * enlarged(facts, most)) / most),
-      nextLimit: 'saturated-dependency',
+      ...withPool(facts, (throughput * enlarged(facts, most)) / most, asked),
     },
   };
 }
@@ -115,11 +115,11 @@ function pooled(facts: Facts, call: OutboundView): Suspect {
     },
     remedy: {
       change: `maxSockets: ${count(enlarged(facts, most))} (for X req/s: X x ${time(answer * perRequest)})`,
-      predictedThroughput: withPool(
+      ...withPool(
         facts,
         answer > 0 ? (enlarged(facts, most) * 1000) / answer / perRequest : 2 * facts.throughput,
+        call,
       ),
-      nextLimit: 'saturated-dependency',
     },
   };
 }
@@ -134,8 +134,25 @@ function enlarged({ slots }: Facts, most: number): number {
   return Math.min(Math.max(Math.ceil(slots), 2 * most), 4 * most);
 }
 
-/** Throughput with a pool that can do so much: then the requests in flight or the loop bound it. */
-function withPool(facts: Facts, byPool: number): Range {
-  const alone = facts.singleMs ? (facts.slots * 1000) / facts.singleMs : byPool;
-  return about(Math.min(byPool, alone, loopLimit(facts) ?? byPool), 0.12);
+/**
+ * What a pool that can do so much gives, and what bounds it then: the requests in flight, the loop, or that pool again. Where answers
+ * have become slower among others, what gives them.
+ */
+function withPool(
+  facts: Facts,
+  byPool: number,
+  call: OutboundView | null,
+): Pick<Suspect['remedy'], 'predictedThroughput' | 'nextLimit'> {
+  const { singleMs, slots, model, overload } = facts;
+  // A load by rate has as many requests in flight as there need be.
+  const isBounded = singleMs !== null && model === 'closed' && overload === null;
+  const byLoad = isBounded ? (slots * 1000) / singleMs : Number.POSITIVE_INFINITY;
+  const byLoop = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  const most = Math.min(byPool, byLoop, byLoad);
+  const bound: LimitId =
+    byLoop === most ? 'event-loop-cpu' : byLoad === most ? 'too-few-connections' : 'outbound-pool';
+  return {
+    predictedThroughput: about(most, 0.12),
+    nextLimit: call && hasSlowed(facts, call) ? 'saturated-dependency' : bound,
+  };
 }

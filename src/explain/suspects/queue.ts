@@ -25,6 +25,15 @@ export function idleLoop({ loop }: Facts): string | null {
   return null;
 }
 
+/** A thread beside the loop's that is always busy, as a worker's, of which nothing more is seen; `null` without one. */
+export function busyThread({ base }: Facts): string | null {
+  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const busy = others.find(({ run }) => run >= SATURATED);
+  if (!busy) return null;
+  const { name, pid, tid, run } = busy;
+  return `a thread beside the event loop is ${share(run)} busy (${name}, ${tid} of process ${pid})`;
+}
+
 /** A response that takes so much longer among others than alone queues for something. */
 export const QUEUES = 1.5;
 

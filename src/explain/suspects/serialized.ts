@@ -1,16 +1,8 @@
-import { count, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { count, rate, time } from '../../report/units.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
-import { loopEvidence, SATURATED } from './load.js';
-import { idleLoop, queued, queues } from './queue.js';
-
-/** A thread beside the loop's that is always busy: a worker's, of which nothing more is seen. */
-function busyThread({ base }: Facts): string | null {
-  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
-  const most = Math.max(0, ...others.map(({ run }) => run));
-  return most >= SATURATED ? `a thread beside the event loop is ${share(most)} busy` : null;
-}
+import { loopEvidence } from './load.js';
+import { busyThread, idleLoop, queued, queues } from './queue.js';
 
 export const serialized: Judge = (facts) => {
   const limit = 'serialized';
