@@ -150,6 +150,10 @@ test('a thread beside the loop that is always busy is named where the limit is n
   assert.ok(!named(null));
   thread.run = 0.97;
   assert.ok(named(null));
+  assert.match(
+    concluded({ limit: null, facts }).verdict.sentence,
+    /97 % busy .*, and what it does/,
+  );
   assert.ok(!named('logging'));
   thread.run = 0.1;
   Object.assign(facts.base.load.generator, { busy: 0.9, starved: 0.3 });

@@ -58,6 +58,31 @@ describe('keep-alive-race', () => {
   });
 });
 
+describe('connections that the server does not let stay open', () => {
+  const few = (facts) => {
+    facts.inFlight = 8;
+    facts.errorShare = 0.08;
+    facts.base.load.errors = [{ kind: 'reset', count: 70, message: '' }];
+  };
+
+  test('are errors, and no lack of connections', () => {
+    const { suspect } = judged('errors', few);
+    assert.match(suspect.sentence, /42 of 50 connections are not open/);
+    assert.match(suspect.remedy.change, /more connections than 8/);
+    assert.ok(suspect.weight > 0.9);
+    assert.match(judged('too-few-connections', few).why, /does not let 42 of 50 stay open/);
+  });
+
+  test('others fail as well: then it is that', () => {
+    const mixed = (facts) => {
+      few(facts);
+      facts.base.load.errors.push({ kind: 'malformed', count: 90, message: '' });
+    };
+    assert.doesNotMatch(judged('errors', mixed).suspect.sentence, /not open/);
+    assert.ok(judged('too-few-connections', mixed).suspect);
+  });
+});
+
 describe('ephemeral-ports', () => {
   test('all ports wait for the end of a connection, and requests fail', () => {
     const { suspect } = judged('ephemeral-ports', (facts) => {
@@ -363,6 +388,20 @@ describe('outbound-pool of an unknown client', () => {
     });
     assert.match(why, /nothing is asked on the 5 connections/);
   });
+});
+
+test('serialized: a single connection on which there is always a question is named', () => {
+  const { suspect } = judged('serialized', (facts) => {
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [
+      { ...call, origin: 'tcp://store:6400', answering: 0.9, answerMs: 8 },
+    ];
+    facts.sockets.outbound = [
+      { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
+    ];
+    Object.assign(facts, { singleMs: 1, responseMs: 50, throughput: 1000 });
+  });
+  assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
 });
 
 describe('what limits behind a larger pool', () => {

@@ -343,6 +343,31 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.deepEqual(await server.otherPorts(), []);
   });
 
+  test('is known by its own port, though what it has started listens before', async () => {
+    const [low, high] = await freePorts(2);
+    const mock = `${LISTENING}.listen(${low}, '127.0.0.1', () => process.send(1)); process.once('disconnect', () => process.exit())`;
+    const server = await start(
+      program(`
+        const { spawn } = require('child_process');
+        const stdio = ['ignore', 'inherit', 'inherit', 'ipc'];
+        const child = spawn(process.execPath, ['-e', ${JSON.stringify(mock)}], { stdio });
+        child.once('message', () => setTimeout(() => ${LISTENING}.listen(${high}, '127.0.0.1'), 50));`),
+    );
+    assert.equal(server.port, high);
+    assert.deepEqual(await server.otherPorts(), [low]);
+  });
+
+  test('is known by the port of what it has started, if it has none itself', async () => {
+    const port = await freePort();
+    const child = `${LISTENING}.listen(${port}, '127.0.0.1'); process.once('disconnect', () => process.exit())`;
+    const server = await start(
+      program(`
+        const stdio = ['ignore', 'inherit', 'inherit', 'ipc'];
+        require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio });`),
+    );
+    assert.equal(server.port, port);
+  });
+
   test('tells which other ports it serves on', async () => {
     const [low, high] = await freePorts(2);
     const both = `${LISTENING}.listen(${low}, () => ${LISTENING}.listen(${high}, () => console.log('both')))`;

@@ -69,9 +69,15 @@ function sentenceOf({ facts, finding }: Investigated): string {
     return `cannot tell: no request was answered in ${time(facts.base.load.durationMs)}; ${count(facts.inFlight)} wait for their response.`;
   }
   const open = also.map(({ limit }) => limit);
-  return open.length > 0
-    ? `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`
-    : `cannot tell: ${rate(facts.throughput)} req/s in ${time(facts.responseMs)} each, and no signal that was seen explains it.`;
+  if (open.length > 0) {
+    return `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`;
+  }
+  const seen = `${rate(facts.throughput)} req/s in ${time(facts.responseMs)} each`;
+  const thread = busyThread(facts);
+  if (thread) return `cannot tell: ${seen}; ${thread}, and what it does is not seen.`;
+  const starving = starvedGenerator(facts);
+  if (starving) return `cannot tell what the server can do: ${seen}; ${starving}.`;
+  return `cannot tell: ${seen}, and no signal that was seen explains it.`;
 }
 
 function bareEvidence({ bare }: Investigated): Evidence[] {

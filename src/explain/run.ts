@@ -59,6 +59,7 @@ export async function run(
       if (attach) notAttached = await attachTo(subject, hub);
     }
     const facts = inventory(subject.pid, subject.endpoint);
+    const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
     const sampled = await sampleOf(subject.options, signal);
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     // Known when requests have been served.
@@ -85,6 +86,9 @@ export async function run(
       interrupted: found.interrupted,
       ...conclude(found, [
         ...unseen(facts, hub !== null, probe(), command !== undefined),
+        ...otherPorts.map(
+          (other) => `what is at port ${other}, where the command listens, too: give its URL`,
+        ),
         ...notAttached.map((reason) => `a part of the server from inside: ${reason}`),
       ]),
     };

@@ -72,6 +72,11 @@ export class Subject {
     this.#signal = signal;
   }
 
+  /** The other ports that its command listens on. */
+  async otherPorts(): Promise<number[]> {
+    return (await this.#server?.otherPorts()) ?? [];
+  }
+
   get pid(): number | null {
     return this.#pid;
   }

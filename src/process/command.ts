@@ -7,7 +7,7 @@ import { type SpawnedCommand, spawnCommand } from './spawn.js';
 
 /** How `startCommand` waits for the server. */
 export interface CommandOptions {
-  /** The port to wait for; without it the lowest TCP port that the command's processes serve on. */
+  /** The port to wait for; without it the TCP port that the command's process serves on, or else one that it has started; the lowest. */
   port?: number;
   /** The most time until the port is open. */
   timeoutMs: number;

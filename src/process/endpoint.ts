@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { usageError } from '../errors.js';
 import { isInspector, mayInspect } from './inspector.js';
 import { type Listener, readListeners } from './listeners.js';
-import { listeningSockets } from './listening.js';
+import { listeningSockets, type OwnListener } from './listening.js';
 import { hasProcfs } from './procfs.js';
 
 /** Where a client on this machine reaches a server. */
@@ -30,7 +30,7 @@ export async function endpointFinder(
 }
 
 function finderByTables(port: number | undefined): (pid: number) => Promise<Endpoint | null> {
-  if (port === undefined) return async (pid) => (await servedBy(pid))[0] ?? null;
+  if (port === undefined) return settledFinder();
   const onPort = (listener: Listener) => listener.port === port;
   const takenBefore = readListeners().some(onPort);
   return async (pid) => {
@@ -41,13 +41,32 @@ function finderByTables(port: number | undefined): (pid: number) => Promise<Endp
   };
 }
 
-/** Where a process and its descendants serve, debuggers apart; the lowest port first. */
+/** How long a process that has started another which listens has to do so itself. */
+const SETTLE_MS = 300;
+
+/** What a server starts, as a service that it calls, may listen before it does. */
+function settledFinder(): (pid: number) => Promise<Endpoint | null> {
+  let since: number | null = null;
+  return async (pid) => {
+    const [first] = await served(pid);
+    if (first === undefined) return null;
+    since ??= performance.now();
+    const isSettled = first.depth === 0 || performance.now() - since >= SETTLE_MS;
+    return isSettled ? toEndpoint(first) : null;
+  };
+}
+
+/** Where a process and its descendants serve, debuggers apart, in the order of `listeningSockets`. */
 export async function servedBy(pid: number): Promise<Endpoint[]> {
-  const endpoints = listeningSockets(pid).map(toEndpoint);
+  return (await served(pid)).map(toEndpoint);
+}
+
+async function served(pid: number): Promise<OwnListener[]> {
+  const sockets = listeningSockets(pid);
   // Only where there may be a debugger: a server is not asked what its log would show.
-  if (endpoints.length === 0 || !mayInspect(pid)) return endpoints;
-  const inspectors = await Promise.all(endpoints.map(isInspector));
-  return endpoints.filter((_, index) => !inspectors[index]);
+  if (sockets.length === 0 || !mayInspect(pid)) return sockets;
+  const inspectors = await Promise.all(sockets.map(toEndpoint).map(isInspector));
+  return sockets.filter((_, index) => !inspectors[index]);
 }
 
 function toEndpoint(listener: Listener): Endpoint {

@@ -24,13 +24,31 @@ export function ownerOfPort(port: number, host: string): number | null {
   return null;
 }
 
-/** The TCP sockets that a process and its descendants listen on, the lowest port first. */
-export function listeningSockets(pid: number): Listener[] {
-  const held = new Set(processTree(pid).flatMap((process) => socketInodes(process) ?? []));
-  if (held.size === 0) return [];
+/** A socket that one of a command's processes listens on. */
+export interface OwnListener extends Listener {
+  /** How many processes are between the command's and the first that has it: 0 for its own. */
+  depth: number;
+}
+
+/**
+ * The TCP sockets that a process and its descendants listen on: first its own, as what it starts serves it, then its
+ * children's and so on; of the same depth the lowest port first.
+ */
+export function listeningSockets(pid: number): OwnListener[] {
+  const depths = new Map<number, number>();
+  for (const process of processTree(pid)) {
+    const depth = ancestors(process).indexOf(pid) + 1;
+    for (const inode of socketInodes(process) ?? []) {
+      depths.set(inode, Math.min(depth, depths.get(inode) ?? depth));
+    }
+  }
+  if (depths.size === 0) return [];
   return readListeners()
-    .filter((listener) => held.has(listener.inode))
-    .sort((a, b) => a.port - b.port);
+    .flatMap((listener) => {
+      const depth = depths.get(listener.inode);
+      return depth === undefined ? [] : [{ ...listener, depth }];
+    })
+    .sort((a, b) => a.depth - b.depth || a.port - b.port);
 }
 
 /** Whether a host (an address, or `localhost`) is this machine. */

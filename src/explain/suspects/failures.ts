@@ -5,8 +5,31 @@ import type { Judge } from '../suspect.js';
 /** Share of failures from which on they are a limit. */
 const FAILING = 0.01;
 
-export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
+/** Part of the requests that could be in flight which is not, from which on connections are what is missing. */
+const UNCONNECTED = 0.2;
+
+/** Connections of the load that the server does not let stay open, mean; 0 where they fail for no such reason, or few. */
+export function refusedConnections({ base, model, slots, inFlight, errorShare }: Facts): number {
+  const { errors, plan } = base.load;
+  const atConnection = errors.filter(({ kind }) => CLOSED.has(kind) || REFUSED.has(kind));
+  const others = errors.filter((one) => !atConnection.includes(one));
+  const missing = (slots - inFlight) / plan.pipelining;
+  const isSo =
+    model === 'closed' &&
+    plan.thinkTimeMs === 0 &&
+    errorShare >= FAILING &&
+    total(atConnection) > total(others) &&
+    missing > UNCONNECTED * plan.connections;
+  return isSo ? missing : 0;
+}
+
+function total(errors: { count: number }[]): number {
+  return errors.reduce((sum, { count }) => sum + count, 0);
+}
+
+export const errors: Judge = (facts) => {
   const limit = 'errors';
+  const { base, errorShare, goodput, throughput, slots, inFlight } = facts;
   const { requests, statusCodes, errors } = base.load;
   if (errorShare < FAILING) return { limit, why: `${share(errorShare)} of the requests failed` };
   const codes = Object.entries(statusCodes)
@@ -19,14 +42,20 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
   const most = (...codes: string[]) =>
     codes.reduce((sum, code) => sum + (statusCodes[code] ?? 0), 0) > requests.statusErrors / 2;
   const limited = most('429');
+  const refused = refusedConnections(facts);
   return {
     limit,
-    weight: Math.min(1, 0.4 + errorShare * 3),
+    weight: refused > 0 ? 0.95 : Math.min(1, 0.4 + errorShare * 3),
     sentence: limited
       ? `a rate limiter: ${share(errorShare)} of the requests are answered by 429; ${rate(goodput)} a second are served.`
-      : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} a second are served.`,
+      : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} a second are served${refused > 0 ? `, and ${count(refused)} of ${count(base.load.plan.connections)} connections are not open` : ''}.`,
     arithmetic: [
       `${rate(throughput)} responses a second, of which good: ${rate(goodput)} (goodput)`,
+      ...(refused > 0
+        ? [
+            `${count(inFlight)} of ${count(slots)} requests in flight: the others have no connection`,
+          ]
+        : []),
     ],
     evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
     otherwise: 'unknown',
@@ -36,7 +65,9 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
         ? 'raise the limiter, or load below it: fast refusals are no throughput'
         : most('401', '403')
           ? "send what the server asks for, as -H 'Authorization: ...' or -H 'Cookie: ...'"
-          : 'mend what fails first: errors are faster or slower than the work they replace',
+          : refused > 0
+            ? `let the server have more connections than ${count(base.load.plan.connections - refused)}: server.maxConnections, or a bound before it`
+            : 'mend what fails first: errors are faster or slower than the work they replace',
       predictedThroughput: null,
       nextLimit: null,
     },
@@ -45,6 +76,7 @@ export const errors: Judge = ({ base, errorShare, goodput, throughput }) => {
 
 /** How a connection ends that the server closed while a request was on its way. */
 const CLOSED = new Set(['reset', 'closed-early']);
+const REFUSED = new Set(['connect-refused', 'connect-timeout']);
 
 /** A server ends an idle connection so much later than it says, at most: Node waits a second longer. */
 const GRACE_MS = 1500;

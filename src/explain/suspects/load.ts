@@ -3,6 +3,7 @@ import { cpuMsOf, eachMsOf, type Facts, mainDependency, openingShare, working } 
 import type { Evidence, Range } from '../result.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
+import { refusedConnections } from './failures.js';
 
 /** Busy from which on a loop gives no more, by its own account or the system's. */
 export const SATURATED = 0.85;
@@ -55,6 +56,10 @@ export const tooFewConnections: Judge = (facts) => {
   if (model === 'open') return { limit, why: 'the load is a rate: it does not wait for responses' };
   if (loop && loop.busy >= SATURATED) {
     return { limit, why: `the event loop is ${share(loop.busy)} busy` };
+  }
+  const refused = refusedConnections(facts);
+  if (refused > 0) {
+    return { limit, why: `the server does not let ${count(refused)} of ${count(slots)} stay open` };
   }
   const stretch = singleMs ? responseMs / singleMs : 1;
   if (stretch > 2) {

@@ -1,8 +1,25 @@
-import { count, rate, time } from '../../report/units.js';
+import { count, rate, share, time } from '../../report/units.js';
+import type { Facts } from '../facts.js';
+import { TCP } from '../inside.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
 import { loopEvidence } from './load.js';
-import { busyThread, idleLoop, queued, queues } from './queue.js';
+import { busyThread, idleLoop, portOf, queued, queues } from './queue.js';
+
+/** Part of the time for which a connection waits for an answer, from which on nobody else could ask much on it. */
+const ALWAYS = 0.8;
+
+/** A single connection to another service on which there is always a question: nothing there tells why there is one at a time. */
+function onlyConnection({ base, sockets }: Facts): string {
+  const asked = base.inside?.outbound.find(({ origin, answering }) => {
+    const peer = sockets?.outbound.find((one) => portOf(one.peer) === portOf(origin));
+    return origin.startsWith(TCP) && peer?.most === 1 && answering >= ALWAYS;
+  });
+  if (!asked) return '';
+  const { origin, answering, answerMs } = asked;
+  const each = answerMs === null ? '' : `, ${time(answerMs)} each`;
+  return `the one connection to ${origin} waits for an answer ${share(Math.min(1, answering))} of the time${each}: a pool of several, if that is where they queue; else `;
+}
 
 export const serialized: Judge = (facts) => {
   const limit = 'serialized';
@@ -36,8 +53,7 @@ export const serialized: Judge = (facts) => {
       'second process': { low: 0.85, high: 2.15 },
     },
     remedy: {
-      change:
-        'search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database',
+      change: `${onlyConnection(facts)}search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database`,
       predictedThroughput: null,
       nextLimit: null,
     },
