@@ -61,8 +61,9 @@ describe('keep-alive-race', () => {
 describe('connections that the server does not let stay open', () => {
   const few = (facts) => {
     facts.inFlight = 8;
-    facts.errorShare = 0.08;
-    facts.base.load.errors = [{ kind: 'reset', count: 70, message: '' }];
+    facts.base.load.errors = [{ kind: 'reset', count: 400, example: null }];
+    const held = { sockets: 8, least: 8, most: 8, unread: 0, unsent: 0 };
+    facts.sockets.server = held;
   };
 
   test('are errors, and no lack of connections', () => {
@@ -70,17 +71,32 @@ describe('connections that the server does not let stay open', () => {
     assert.match(suspect.sentence, /42 of 50 connections are not open/);
     assert.match(suspect.remedy.change, /more connections than 8/);
     assert.ok(suspect.weight > 0.9);
-    assert.match(judged('too-few-connections', few).why, /does not let 42 of 50 stay open/);
+    const { why } = judged('too-few-connections', few);
+    assert.match(why, /does not let 42 of 50 connections stay open/);
   });
 
-  test('others fail as well: then it is that', () => {
-    const mixed = (facts) => {
-      few(facts);
-      facts.base.load.errors.push({ kind: 'malformed', count: 90, message: '' });
-    };
-    assert.doesNotMatch(judged('errors', mixed).suspect.sentence, /not open/);
-    assert.ok(judged('too-few-connections', mixed).suspect);
-  });
+  const others = {
+    'more requests fail otherwise': ({ base }) =>
+      base.load.errors.push({ kind: 'protocol', count: 900, example: null }),
+    'more answers are errors': ({ base }) =>
+      Object.assign(base.load.requests, { statusErrors: 900 }),
+    'each request has a connection': ({ base }) =>
+      Object.assign(base.load.connections, { reused: 0 }),
+    'they fail now and then only': ({ base }) => Object.assign(base.load.errors[0], { count: 40 }),
+    'the server has had them all': ({ sockets }) => Object.assign(sockets.server, { most: 50 }),
+    'most of the time goes to opening them': ({ base }) =>
+      Object.assign(base.load, { connectMs: { mean: 8000 } }),
+  };
+  for (const [what, change] of Object.entries(others)) {
+    test(`are none where ${what}`, () => {
+      const changed = (facts) => {
+        few(facts);
+        change(facts);
+      };
+      assert.doesNotMatch(judged('errors', changed).suspect?.sentence ?? '', /not open/);
+      assert.ok(judged('too-few-connections', changed).suspect);
+    });
+  }
 });
 
 describe('ephemeral-ports', () => {

@@ -481,9 +481,14 @@ describe('a process that already runs', () => {
   for (const where of ['', ', each with a port of its own for the debugger']) {
     test(`has it in the workers of its cluster${where}`, { skip: notLinux() }, async () => {
       const env = { WORKERS: '2' };
-      const args = where ? [`--inspect-port=${await freePort()}`] : [];
+      const args = where ? [`--inspect-port=${await freeRun(3)}`] : [];
       await served({ probed: false, env, args }, async ({ hub, child, port, drive }) => {
-        const failures = await attachProbes(child.pid, { host: '127.0.0.1', port }, hub);
+        const failures = await attachProbes(
+          child.pid,
+          { host: '127.0.0.1', port },
+          hub,
+          patience().signal,
+        );
         assert.deepEqual(failures, []);
         await drive('/hello', { connections: 4, requests: 10 });
         const view = await drive('/hello', { connections: 40, requests: 2000 });
@@ -500,8 +505,16 @@ describe('a process that already runs', () => {
   test('has none in workers that serve another port', { skip: notLinux() }, async () => {
     const env = { WORKERS: '4', PORTS: '2' };
     await served({ probed: false, env }, async ({ hub, child, port }) => {
-      await attachProbes(child.pid, { host: '127.0.0.1', port }, hub);
+      await attachProbes(child.pid, { host: '127.0.0.1', port }, hub, patience().signal);
       assert.equal(hub.processes.length, 2);
+    });
+  });
+
+  test("is no cluster's first one whose workers cannot be seen", { skip: notLinux() }, async () => {
+    await served({ probed: false, env: { WORKERS: '2' } }, async ({ hub, child }) => {
+      const attached = attachProbes(child.pid, null, hub, patience().signal);
+      await assert.rejects(attached, /which workers of its cluster serve the port/);
+      assert.equal(hub.processes.length, 0);
     });
   });
 
@@ -524,6 +537,24 @@ describe('a process that already runs', () => {
     }
   });
 });
+
+/** The first of so many ports in a row that are free, below those that the system gives to connections. */
+async function freeRun(length) {
+  for (let first = 20_000 + (process.pid % 1000) * 10; ; first += length) {
+    const servers = Array.from({ length }, () => createTcpServer());
+    try {
+      for (const [index, server] of servers.entries()) {
+        server.listen(first + index, '127.0.0.1');
+        await once(server, 'listening');
+      }
+      return first;
+    } catch {
+      // Somebody has one of them.
+    } finally {
+      for (const server of servers) server.close();
+    }
+  }
+}
 
 /** Runs the service, drives it, and returns what the probe saw of that time. */
 async function observe(paths, { env = {}, ...how }) {

@@ -35,8 +35,15 @@ export async function attachProbes(
   server: number,
   endpoint: Endpoint | null,
   hub: ProbeHub,
+  signal: AbortSignal,
 ): Promise<string[]> {
-  const takers = await takersOf(server, endpoint);
+  const takers = await takersOf(server, endpoint, signal);
+  if (takers === null) {
+    throw cannotAttach(
+      server,
+      'which workers of its cluster serve the port cannot be seen from here',
+    );
+  }
   const failures: Error[] = [];
   for (const pid of takers) {
     await attachProbe(pid, hub).catch((error: Error) => failures.push(error));

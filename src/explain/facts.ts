@@ -267,7 +267,7 @@ function dependencyOf(inside: Observation['inside']): OutboundView | null {
 }
 
 /** A question that no request asks: of a driver that watches its server, or waits for jobs. */
-function isMonitor({ origin, rate }: OutboundView, finished: number): boolean {
+export function isMonitor({ origin, rate }: OutboundView, finished: number): boolean {
   return origin.startsWith(TCP) && rate < 0.1 * finished;
 }
 

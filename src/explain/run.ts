@@ -56,10 +56,9 @@ export async function run(
     else {
       const known = knownServer(pid, null, draft.native.origins);
       subject.watch(known?.pid ?? null, endpointOf(draft));
-      if (attach) notAttached = await attachTo(subject, hub);
+      if (attach) notAttached = await attachTo(subject, hub, signal);
     }
     const facts = inventory(subject.pid, subject.endpoint);
-    const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
     const sampled = await sampleOf(subject.options, signal);
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     // Known when requests have been served.
@@ -77,6 +76,7 @@ export async function run(
       untilMs: begun + budgetMs,
       onStep,
     });
+    const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
     return {
       schemaVersion: 1,
       tool: { name: 'millrace', version: packageVersion() },
@@ -114,14 +114,18 @@ async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
 }
 
 /** Gives for each process of the server that could not have the probe the reason. */
-async function attachTo(subject: Subject, hub: ProbeHub | null): Promise<string[]> {
+async function attachTo(
+  subject: Subject,
+  hub: ProbeHub | null,
+  signal: AbortSignal,
+): Promise<string[]> {
   if (subject.pid === null || !hub) {
     throw new MillraceError(
       'ERR_MILLRACE_USAGE',
       'attach: the process of the server is not known here; accepted: a server on this machine, or --pid',
     );
   }
-  return attachProbes(subject.pid, subject.endpoint, hub);
+  return attachProbes(subject.pid, subject.endpoint, hub, signal);
 }
 
 /** What cannot be seen, and what would show it. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../errors.js';
-import { type Endpoint, endpointFinder, servedBy } from './endpoint.js';
+import { type Endpoint, endpointFinder, type Finder, servedBy } from './endpoint.js';
 import { listeningSockets } from './listening.js';
 import { signalGroup, stopGroup } from './process-group.js';
 import { type SpawnedCommand, spawnCommand } from './spawn.js';
@@ -79,7 +79,7 @@ export async function startCommand(
 async function waitForEndpoint(
   command: string[],
   { pid, ended, lastLine }: SpawnedCommand,
-  find: (pid: number) => Promise<Endpoint | null>,
+  find: Finder,
   { port, timeoutMs, signal }: CommandOptions,
 ): Promise<Endpoint> {
   const name = `\`${command.join(' ')}\``;
@@ -95,7 +95,7 @@ async function waitForEndpoint(
     signal?.throwIfAborted();
     if (end !== undefined) throw fail(`${end} before it listened ${wanted}`);
     const begin = performance.now();
-    const endpoint = await find(pid);
+    const endpoint = await find(pid, begin > deadline);
     if (endpoint !== null) return endpoint;
     if (begin > deadline) {
       throw fail(`does not listen ${wanted} after ${timeoutMs / 1000} s${insteadOf(port, pid)}`);

@@ -12,15 +12,16 @@ export interface Endpoint {
   port: number;
 }
 
+/** Looks once for where the server with this pid listens. `isLast`: what is not settled yet has to do. */
+export type Finder = (pid: number, isLast: boolean) => Promise<Endpoint | null>;
+
 /**
  * Prepares, before a server is started, to find where it listens: the result looks once, for the server with that pid.
  * Without `/proc` the port has to be given, and is tried by connecting.
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE`: the port is not given and cannot be found here, or it is taken.
  */
-export async function endpointFinder(
-  port: number | undefined,
-): Promise<(pid: number) => Promise<Endpoint | null>> {
+export async function endpointFinder(port: number | undefined): Promise<Finder> {
   if (hasProcfs) return finderByTables(port);
   if (port === undefined) {
     throw usageError(`a server's port cannot be found on ${process.platform}: give a URL with it`);
@@ -29,7 +30,7 @@ export async function endpointFinder(
   return () => tryPort(port);
 }
 
-function finderByTables(port: number | undefined): (pid: number) => Promise<Endpoint | null> {
+function finderByTables(port: number | undefined): Finder {
   if (port === undefined) return settledFinder();
   const onPort = (listener: Listener) => listener.port === port;
   const takenBefore = readListeners().some(onPort);
@@ -45,14 +46,16 @@ function finderByTables(port: number | undefined): (pid: number) => Promise<Endp
 const SETTLE_MS = 300;
 
 /** What a server starts, as a service that it calls, may listen before it does. */
-function settledFinder(): (pid: number) => Promise<Endpoint | null> {
-  let since: number | null = null;
-  return async (pid) => {
+function settledFinder(): Finder {
+  let found: OwnListener | undefined;
+  let since = 0;
+  return async (pid, isLast) => {
     const [first] = await served(pid);
+    if (first?.inode !== found?.inode) since = performance.now();
+    found = first;
     if (first === undefined) return null;
-    since ??= performance.now();
     const isSettled = first.depth === 0 || performance.now() - since >= SETTLE_MS;
-    return isSettled ? toEndpoint(first) : null;
+    return isSettled || isLast ? toEndpoint(first) : null;
   };
 }
 

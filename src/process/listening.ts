@@ -37,7 +37,9 @@ export interface OwnListener extends Listener {
 export function listeningSockets(pid: number): OwnListener[] {
   const depths = new Map<number, number>();
   for (const process of processTree(pid)) {
-    const depth = ancestors(process).indexOf(pid) + 1;
+    const above = ancestors(process).indexOf(pid);
+    // One that has just left the tree is none of the command's own.
+    const depth = process === pid ? 0 : above < 0 ? Number.POSITIVE_INFINITY : above + 1;
     for (const inode of socketInodes(process) ?? []) {
       depths.set(inode, Math.min(depth, depths.get(inode) ?? depth));
     }

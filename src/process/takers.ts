@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { socketInodes } from './descriptors.js';
 import type { Endpoint } from './endpoint.js';
 import { networkFolder } from './namespace.js';
-import { ESTABLISHED, tcpSockets } from './tcp-table.js';
+import { readText } from './procfs.js';
+import { ESTABLISHED, LISTEN, tcpSockets } from './tcp-table.js';
 import { processTree } from './tree.js';
 
 /** Connections that are opened at most: two for each process. */
@@ -15,27 +16,45 @@ const LOOK_MS = 20;
 const SETTLED = 5;
 
 /**
- * Those of a server's processes that take the connections of its port, as the workers of a cluster do in turn: some are
- * opened, and it is looked who has them. The server's first process where that cannot be seen.
+ * Those of a server's processes that take the connections of its port, as the workers of a cluster do in turn: some
+ * connections are opened, and it is looked who has them, and who shares the socket that listens. Where that cannot be
+ * seen, the first process; `null`: that is a cluster's, which takes none itself.
  */
-export async function takersOf(server: number, endpoint: Endpoint | null): Promise<number[]> {
+export async function takersOf(
+  server: number,
+  endpoint: Endpoint | null,
+  signal: AbortSignal,
+): Promise<number[] | null> {
   const tree = processTree(server);
-  if (endpoint === null || tree.length === 1) return [server];
+  const leads = tree.some((pid) => pid !== server && isWorker(pid));
+  const own = leads ? null : [server];
+  if (endpoint === null) return own;
+  if (tree.length === 1) return [server];
   const { host, port } = endpoint;
   const count = Math.min(MOST, 2 * tree.length);
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const sockets = Array.from({ length: count }, () => connect(port, host).on('error', () => {}));
   try {
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    const clients = new Set(sockets.map(({ localPort }) => localPort ?? 0));
-    const takers = await settled(() => holdersOf(tree, port, clients));
-    const others = takers.filter((pid) => pid !== server);
-    return others.length > 0 ? others : [server];
-  } catch {
-    // Nobody listens there any more, which is said where it is asked next.
-    return [server];
+    await Promise.allSettled(
+      sockets.map((socket) => once(socket, 'connect', { signal: patience })),
+    );
+    signal.throwIfAborted();
+    const seen = await settled(() => holdersOf(tree, port, clientPorts(sockets)));
+    const takers = seen.filter((pid) => pid !== server || !leads);
+    return takers.length > 0 ? takers : own;
   } finally {
     for (const socket of sockets) socket.destroy();
   }
+}
+
+/** What `node:cluster` starts a worker with. */
+function isWorker(pid: number): boolean {
+  const environment = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
+  return environment.some((variable) => variable.startsWith('NODE_UNIQUE_ID='));
+}
+
+function clientPorts(sockets: Socket[]): Set<number> {
+  return new Set(sockets.flatMap(({ localPort }) => localPort ?? []));
 }
 
 /** What is seen again and again; the last of it when patience ends. */
@@ -51,14 +70,14 @@ async function settled(look: () => number[]): Promise<number[]> {
   return seen;
 }
 
-/** Those of some processes that hold the server's ends of connections from these ports. */
+/** Those of some processes that hold the server's ends of connections from these ports, or listen for further ones. */
 function holdersOf(processes: number[], port: number, clients: Set<number>): number[] {
   const folder = networkFolder(processes[0] ?? null);
   const inodes = new Set<number>();
   for (const table of ['tcp', 'tcp6']) {
-    for (const socket of tcpSockets(`${folder}/${table}`)) {
-      const { state, localPort, remotePort, inode } = socket;
-      if (state === ESTABLISHED && localPort === port && clients.has(remotePort)) inodes.add(inode);
+    for (const { state, localPort, remotePort, inode } of tcpSockets(`${folder}/${table}`)) {
+      const isOurs = state === LISTEN || (state === ESTABLISHED && clients.has(remotePort));
+      if (localPort === port && isOurs && inode !== 0) inodes.add(inode);
     }
   }
   return processes.filter((pid) => socketInodes(pid)?.some((inode) => inodes.has(inode)));

@@ -8,20 +8,37 @@ const FAILING = 0.01;
 /** Part of the requests that could be in flight which is not, from which on connections are what is missing. */
 const UNCONNECTED = 0.2;
 
-/** Connections of the load that the server does not let stay open, mean; 0 where they fail for no such reason, or few. */
-export function refusedConnections({ base, model, slots, inFlight, errorShare }: Facts): number {
-  const { errors, plan } = base.load;
-  const atConnection = errors.filter(({ kind }) => CLOSED.has(kind) || REFUSED.has(kind));
-  const others = errors.filter((one) => !atConnection.includes(one));
-  const missing = (slots - inFlight) / plan.pipelining;
-  const isSo =
-    model === 'closed' &&
-    plan.thinkTimeMs === 0 &&
-    errorShare >= FAILING &&
-    total(atConnection) > total(others) &&
-    missing > UNCONNECTED * plan.connections;
-  return isSo ? missing : 0;
+/** A refused connection is tried again once a second at the least; this many of such attempts have to have failed. */
+const PERSISTENT = 0.5;
+
+/**
+ * Connections of the load that the server does not let stay open, mean; 0 where they are missing for another reason. The others are kept and
+ * used again, and it has no more of them at any time: a server that restarts has none for a while, and all later.
+ */
+export function refusedConnections({ base, model, slots, inFlight, sockets }: Facts): number {
+  const { errors, plan, connections, requests, connectMs, tlsMs, durationMs } = base.load;
+  if (model !== 'closed' || plan.thinkTimeMs > 0) return 0;
+  const completed = requests.ok + requests.statusErrors;
+  const areKept = connections.reused > completed / 2;
+  const opening = connections.opened * ((connectMs.mean ?? 0) + (tlsMs.mean ?? 0));
+  const missing = (slots - inFlight) / plan.pipelining - opening / durationMs;
+  const atConnection = total(errors.filter(({ kind }) => AT_CONNECTION.has(kind)));
+  const others = total(errors) - atConnection + requests.statusErrors + requests.timeouts;
+  const isPersistent = atConnection >= (PERSISTENT * missing * durationMs) / 1000;
+  const held = sockets && sockets.looks > 0 ? sockets.server.most : 0;
+  const areFew = held <= plan.connections - missing / 2;
+  const isSo = areKept && isPersistent && areFew && atConnection > others;
+  return isSo && missing > UNCONNECTED * plan.connections ? missing : 0;
 }
+
+/** How a connection fails that the server, or what stands before it, does not take. */
+const AT_CONNECTION = new Set([
+  'reset',
+  'closed-early',
+  'connect-refused',
+  'connect-timeout',
+  'tls',
+]);
 
 function total(errors: { count: number }[]): number {
   return errors.reduce((sum, { count }) => sum + count, 0);
@@ -31,7 +48,10 @@ export const errors: Judge = (facts) => {
   const limit = 'errors';
   const { base, errorShare, goodput, throughput, slots, inFlight } = facts;
   const { requests, statusCodes, errors } = base.load;
-  if (errorShare < FAILING) return { limit, why: `${share(errorShare)} of the requests failed` };
+  const refused = refusedConnections(facts);
+  if (errorShare < FAILING && refused === 0) {
+    return { limit, why: `${share(errorShare)} of the requests failed` };
+  }
   const codes = Object.entries(statusCodes)
     .filter(([code]) => Number(code) >= 400)
     .sort(([, a], [, b]) => b - a);
@@ -42,7 +62,6 @@ export const errors: Judge = (facts) => {
   const most = (...codes: string[]) =>
     codes.reduce((sum, code) => sum + (statusCodes[code] ?? 0), 0) > requests.statusErrors / 2;
   const limited = most('429');
-  const refused = refusedConnections(facts);
   return {
     limit,
     weight: refused > 0 ? 0.95 : Math.min(1, 0.4 + errorShare * 3),
@@ -76,7 +95,6 @@ export const errors: Judge = (facts) => {
 
 /** How a connection ends that the server closed while a request was on its way. */
 const CLOSED = new Set(['reset', 'closed-early']);
-const REFUSED = new Set(['connect-refused', 'connect-timeout']);
 
 /** A server ends an idle connection so much later than it says, at most: Node waits a second longer. */
 const GRACE_MS = 1500;

@@ -59,7 +59,11 @@ export const tooFewConnections: Judge = (facts) => {
   }
   const refused = refusedConnections(facts);
   if (refused > 0) {
-    return { limit, why: `the server does not let ${count(refused)} of ${count(slots)} stay open` };
+    const all = facts.base.load.plan.connections;
+    return {
+      limit,
+      why: `the server does not let ${count(refused)} of ${count(all)} connections stay open`,
+    };
   }
   const stretch = singleMs ? responseMs / singleMs : 1;
   if (stretch > 2) {

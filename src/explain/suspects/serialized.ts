@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { type Facts, isMonitor } from '../facts.js';
 import { TCP } from '../inside.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
@@ -11,9 +11,14 @@ const ALWAYS = 0.8;
 
 /** A single connection to another service on which there is always a question: nothing there tells why there is one at a time. */
 function onlyConnection({ base, sockets }: Facts): string {
-  const asked = base.inside?.outbound.find(({ origin, answering }) => {
-    const peer = sockets?.outbound.find((one) => portOf(one.peer) === portOf(origin));
-    return origin.startsWith(TCP) && peer?.most === 1 && answering >= ALWAYS;
+  const { inside } = base;
+  const asked = inside?.outbound.find((call) => {
+    const { origin, answering } = call;
+    const peers = sockets?.outbound.filter((one) => portOf(one.peer) === portOf(origin)) ?? [];
+    const isOnly = peers.length === 1 && peers[0]?.most === 1 && answering < 1.05;
+    return (
+      origin.startsWith(TCP) && isOnly && answering >= ALWAYS && !isMonitor(call, inside.finished)
+    );
   });
   if (!asked) return '';
   const { origin, answering, answerMs } = asked;
