@@ -157,6 +157,11 @@ test('a thread beside the loop that is always busy is named where the limit is n
   assert.ok(!named('logging'));
   thread.run = 0.1;
   Object.assign(facts.base.load.generator, { busy: 0.9, starved: 0.3 });
-  const said = concluded({ limit: null, facts }).cannotSee.join('\n');
+  const { cannotSee, verdict } = concluded({ limit: null, facts });
+  assert.match(
+    verdict.sentence,
+    /^cannot tell what the server can do: .* 30 % of the time without a core/,
+  );
+  const said = cannotSee.join('\n');
   assert.match(said, /generator with cores of its own .* 30 % of the time without a core/);
 });

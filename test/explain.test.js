@@ -237,7 +237,11 @@ test('a body from standard input is sent in every block', limits, async () => {
 });
 
 test('a rate that is borne has no limit', limits, async () => {
-  const command = service('hello', "require('http').createServer((q, r) => r.end('x')).listen(0)");
+  const command = service(
+    'hello',
+    `const { createServer } = require('http');
+     for (const _ of [1, 2]) createServer((q, r) => r.end('x')).listen(0);`,
+  );
   const found = await retried(
     () => explain({ command, rate: 50, budget: '15s' }),
     ({ verdict: { status, limit, sentence } }) => {
@@ -245,6 +249,7 @@ test('a rate that is borne has no limit', limits, async () => {
     },
   );
   assertFits(found);
+  assert.match(found.cannotSee.join('\n'), /what is at port \d+, where the command listens, too/);
 });
 
 test('a server that speaks TLS is not loaded in plain text', limits, async () => {

@@ -52,7 +52,7 @@ function predictionCells(predictions) {
     range.join('..'),
     count(middle(({ measured }) => measured)),
     // Results of before it was measured have none.
-    middle(({ drift = 1 }) => drift).toFixed(2),
+    predictions.every(({ drift }) => drift > 0) ? middle(({ drift }) => drift).toFixed(2) : '',
     share(middle(({ error }) => error)),
   ];
 }

@@ -28,8 +28,7 @@ export async function takersOf(
   const tree = processTree(server);
   const leads = tree.some((pid) => pid !== server && isWorker(pid));
   const own = leads ? null : [server];
-  if (endpoint === null) return own;
-  if (tree.length === 1) return [server];
+  if (endpoint === null || tree.length === 1) return own;
   const { host, port } = endpoint;
   const count = Math.min(MOST, 2 * tree.length);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);

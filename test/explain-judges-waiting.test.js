@@ -1,0 +1,194 @@
+// What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { judged } from './explain/judged.js';
+
+describe('slow-dependency', () => {
+  const waiting = (facts, rssMb) => {
+    facts.model = 'open';
+    facts.inFlight = 300;
+    facts.base.inside.outbound[0].answering = 295;
+    facts.base.inside.outbound[0].answerMs = 3000;
+    facts.base.outside.processes[0].rssMb = rssMb;
+    facts.single.outside = { processes: [{ rssMb: 80 }] };
+    Object.assign(facts.base.load.latencyMs, { mean: 3000, p50: 3000 });
+  };
+
+  test('at a rate that is served, the memory that waiting requests hold', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 680));
+    assert.match(suspect.sentence, /300 requests that wait for it hold 600 MB/);
+  });
+
+  test('requests that hold little may wait', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 100));
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('outbound-pool of an unknown client', () => {
+  const pool = (facts, answering) => {
+    const peer = { peer: '10.0.0.5:5432', sockets: 5, least: 5, most: 5, unread: 0, unsent: 0 };
+    facts.sockets.outbound = [peer];
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
+    facts.responseMs = 200;
+  };
+
+  test('all its connections wait for an answer', () => {
+    const { suspect } = judged('outbound-pool', (facts) => pool(facts, 4.9));
+    assert.match(suspect.sentence, /98 % of them waiting/);
+  });
+
+  test('where some wait for none it cannot be told: they may be lent', () => {
+    const { suspect, why } = judged('outbound-pool', (facts) => pool(facts, 2));
+    assert.equal(suspect, undefined);
+    assert.equal(why, undefined);
+  });
+
+  test('connections on which nothing is asked are no pool', () => {
+    const { why } = judged('outbound-pool', (facts) => {
+      pool(facts, 5);
+      facts.base.inside.outbound = [];
+    });
+    assert.match(why, /nothing is asked on the 5 connections/);
+  });
+});
+
+test('serialized: a single connection on which there is always a question is named', () => {
+  const { suspect } = judged('serialized', (facts) => {
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [
+      { ...call, origin: 'tcp://store:6400', answering: 0.9, answerMs: 8 },
+    ];
+    facts.sockets.outbound = [
+      { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
+    ];
+    Object.assign(facts, { singleMs: 1, responseMs: 50, throughput: 1000 });
+  });
+  assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
+});
+
+describe('what limits behind a larger pool', () => {
+  const next = (change) => {
+    const { suspect } = judged('outbound-pool', (facts) => {
+      const [call] = facts.base.inside.outbound;
+      Object.assign(call, {
+        waiting: 40,
+        answering: 5,
+        answerMs: 5,
+        answerP50Ms: 5,
+        maxSockets: 5,
+      });
+      change(facts);
+    });
+    return suspect.remedy.nextLimit;
+  };
+
+  test('the loop, where it has time for less than the pool then lets through', () => {
+    // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5 })),
+      'event-loop-cpu',
+    );
+  });
+
+  test('the requests in flight, where the loop has time', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 10, singleMs: 5 })),
+      'too-few-connections',
+    );
+  });
+
+  test('the pool again, where requests and loop could use more', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5, throughput: 300 })),
+      'outbound-pool',
+    );
+  });
+
+  test('not the requests in flight of a rate', () => {
+    const overload = { rate: 2000, answered: 1000 };
+    const some = { slots: 10, singleMs: 5 };
+    assert.equal(
+      next((facts) => Object.assign(facts, some, { overload })),
+      'outbound-pool',
+    );
+  });
+
+  test('the pool, where of nothing else it is known what it can do', () => {
+    const blind = (facts) => {
+      facts.base.outside = null;
+      Object.assign(facts, { slots: 10, singleMs: null });
+    };
+    assert.equal(next(blind), 'outbound-pool');
+  });
+
+  test('what answers, where it has become slower already', () => {
+    const slower = (facts) => {
+      facts.single.inside = structuredClone(facts.base.inside);
+      facts.single.inside.outbound[0].answerP50Ms = 1;
+    };
+    assert.equal(next(slower), 'saturated-dependency');
+  });
+});
+
+describe('slow-dependency by its tail', () => {
+  const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
+  const tail = (facts, { routes, p50, p99 }) => {
+    Object.assign(facts.base.load.latencyMs, { mean: 30, p50: 2 });
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, answerP50Ms: p50, answerP99Ms: p99, answerSpread: 8 }];
+    facts.base.inside.routes = routes;
+  };
+
+  test('few answers of one route that take far longer than the others', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
+    );
+    assert.match(suspect.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+  });
+
+  test('a mix of fast and slow routes is none', () => {
+    const { suspect, why } = judged('slow-dependency', (facts) =>
+      tail(facts, {
+        routes: [
+          { ...route, rate: 700, handlerMs: 2.1, handlerP50Ms: 2 },
+          { ...route, route: 'GET /report', rate: 300, handlerMs: 101, handlerP50Ms: 100 },
+        ],
+        p50: 2,
+        p99: 100,
+      }),
+    );
+    assert.equal(suspect, undefined);
+    assert.match(why, /no few slow ones of one route/);
+  });
+
+  test('answers that hardly differ make no tail, whatever the requests do', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
+    );
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('saturated-dependency', () => {
+  const slower = (facts, waiting) => {
+    const [call] = facts.base.inside.outbound;
+    const outbound = [{ ...call, answerMs: 100, answerP50Ms: 100, waiting }];
+    facts.single.inside = {
+      ...facts.single.inside,
+      outbound: [{ ...call, answerMs: 10, answerP50Ms: 10 }],
+    };
+    facts.base.inside = { ...facts.base.inside, outbound };
+  };
+
+  test('its answers take longer with more connections', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 0));
+    assert.ok(suspect.predictions['dependency, connections x2'].low > 1);
+  });
+
+  test('not so behind a pool, which lets no more calls through', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 30));
+    assert.equal(suspect.predictions['dependency, connections x2'], undefined);
+  });
+});
