@@ -104,6 +104,20 @@ test('a redirect is what was loaded', () => {
   );
 });
 
+test('what the host takes meanwhile is said', () => {
+  const facts = factsOfHealthy();
+  const said = (steal, limit = 'serialized') => {
+    facts.machine.cpu = { ...facts.machine.cpu, cores: 2, idle: 1, steal };
+    return concluded({ limit, facts }).cannotSee.filter((line) => line.includes('steal'));
+  };
+  assert.deepEqual(said(0.2), [
+    "what the server gives where it has its cores to itself: the machine's host took 0.20 of 2 away (steal)",
+  ]);
+  assert.deepEqual(said(0.02), []);
+  // There it is the verdict.
+  assert.deepEqual(said(0.2, 'noisy-machine'), []);
+});
+
 test('no second process where it would take what the first one listens on', () => {
   const setting = { probe: true, restart: true, moreLoad: true, nativeStack: false };
   const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');

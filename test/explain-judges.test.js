@@ -4,6 +4,8 @@ import { describe, test } from 'node:test';
 import { beyondOf, mayTryMore, nextConnections } from '../dist/explain/beyond.js';
 import { factsOf, machineOf } from '../dist/explain/facts.js';
 import { judgeAll } from '../dist/explain/judges.js';
+import { eventLoopCpu, eventLoopSyncWait } from '../dist/explain/suspects/loop.js';
+import { noisyMachine } from '../dist/explain/suspects/machine.js';
 import { factsOfHealthy } from './explain/facts.js';
 import { judged } from './explain/judged.js';
 
@@ -407,6 +409,56 @@ describe('noisy-machine', () => {
       return { ...quiet, machine: machineOf([facts.base, starved, starved, starved]) };
     });
     assert.match(suspect.sentence, /other processes use 0.9/);
+  });
+
+  /** A busy loop whose host takes `steal` of two cores, of which others want next to nothing, and a thread that had `run`. */
+  const robbed = (steal, { run = 0.45, utilisation = 0.99, idle = 0.6 } = {}) => {
+    const facts = factsOfHealthy();
+    const { outside, inside } = facts.base;
+    const [process] = outside.processes;
+    const main = { ...process.main, run, queued: 0.05 };
+    facts.base.inside = inside && { ...inside, utilisation };
+    facts.base.outside = {
+      ...outside,
+      cpu: { cores: 2, server: run, self: 0.1, others: 0, idle, steal },
+      processes: [{ ...process, main }],
+    };
+    return factsOf(facts);
+  };
+
+  test('a host that takes the core from a busy loop is named, though another core is idle', () => {
+    const facts = robbed(0.7);
+    assert.ok(facts.base.outside.cpu.idle > 0.5);
+    const suspect = noisyMachine(facts);
+    // Of 1.4 that are wanted 0.7 are stolen: it wants 0.45 / 0.5, beside what it waits for.
+    assert.match(suspect.sentence, /takes 0\.70 of 2 cores away .* has one for 47 %/);
+    const { low, high } = suspect.remedy.predictedThroughput;
+    assert.ok(low < 2000 && 2000 < high, `${low} to ${high}`);
+    // What it is held back by is the host, not a call.
+    assert.ok(facts.loop.waiting < 0.05, `${facts.loop.waiting}`);
+    assert.match(eventLoopSyncWait(facts).why, /without a core/);
+    // The loop is busy all the same.
+    assert.ok(eventLoopCpu(facts).weight >= 0.7);
+  });
+
+  test('without a probe the loop is taken to lose the part that all lose', () => {
+    const facts = robbed(0.5, { utilisation: null, idle: 0.75 });
+    const { stolen, busy } = facts.loop;
+    // 0.5 of 1.25 are stolen, so the 0.45 that it had are 0.6 of what it wanted.
+    assert.ok(Math.abs(stolen - 0.3) < 1e-9, `${stolen}`);
+    assert.ok(Math.abs(busy - 0.8) < 1e-9, `${busy}`);
+  });
+
+  test('a little that is stolen is no limit, and no call is freed of its waiting', () => {
+    const facts = robbed(0.1, { idle: 1 });
+    assert.match(noisyMachine(facts).why, /idle/);
+    assert.ok(facts.loop.stolen < 0.1, `${facts.loop.stolen}`);
+    assert.ok(facts.loop.waiting > 0.4, `${facts.loop.waiting}`);
+  });
+
+  test('a loop that wants little is not limited by what the host takes from others', () => {
+    const facts = robbed(0.9, { run: 0.2, utilisation: 0.4, idle: 0.5 });
+    assert.match(noisyMachine(facts).why, /0\.90 are stolen/);
   });
 });
 

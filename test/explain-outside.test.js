@@ -23,7 +23,7 @@ import { coresIn } from '../dist/process/affinity.js';
 import { findQuotas, parseCpuStat } from '../dist/process/cgroup.js';
 import { checkPid } from '../dist/process/check-pid.js';
 import { Counter } from '../dist/process/counter.js';
-import { parseIdle, parseMachineCpu } from '../dist/process/machine-cpu.js';
+import { parseCores, parseMachineCpu } from '../dist/process/machine-cpu.js';
 import { parseColumn } from '../dist/process/tcp-counters.js';
 import { retried } from './retry.js';
 
@@ -752,18 +752,20 @@ describe('the tables of the kernel', () => {
     }
   });
 
-  test('idle time of some of the cores', () => {
+  test('idle and stolen time of some of the cores', () => {
     const text = [
       'cpu  30 0 30 900 100 0 0 0 0 0',
       'cpu0 10 0 10 300 50 0 0 0 0 0',
       'cpu1 10 0 10 200 0 0 0 0 0 0',
-      'cpu10 10 0 10 400 50 0 0 0 0 0',
+      'cpu10 10 0 10 400 50 0 0 7 0 0',
       'intr 5',
     ].join('\n');
     const seconds = (ticks) => (parseMachineCpu(text).idle * ticks) / 1000;
-    assert.equal(parseIdle(text, new Set([0])), seconds(350));
-    assert.equal(parseIdle(text, new Set([0, 10])), seconds(800));
-    assert.equal(parseIdle(text, new Set([7])), 0);
+    const idle = (...cores) => parseCores(text, new Set(cores)).idle;
+    assert.equal(idle(0), seconds(350));
+    assert.equal(idle(0, 10), seconds(800));
+    assert.equal(idle(7), 0);
+    assert.equal(parseCores(text, new Set([0, 10])).steal, seconds(7));
   });
 
   test('counters by protocol and name', () => {

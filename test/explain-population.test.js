@@ -78,6 +78,18 @@ describe('requests in flight', () => {
     );
   });
 
+  test('are on cores that the host has taken, as far as each loop wants one', () => {
+    const stolen = stages((base) => {
+      cluster(base, 3, 0.91);
+      // A third of what is wanted is stolen: half of what each has.
+      Object.assign(base.outside.cpu, { cores: 4, idle: 1, steal: 1 });
+    });
+    near(stolen, {
+      "on a core that the machine's host has taken": 3 * 0.15,
+      'held in a synchronous call': 3 * (0.91 - 0.31 - 0.15),
+    });
+  });
+
   test('are told without the system, where there is only the probe', () => {
     const seen = (base) => {
       cluster(base, 3, 0.31);

@@ -12,6 +12,9 @@ export const OUTCOMES = [
   'wrong-confirmed',
 ];
 
+/** What the machine's host may take of the CPU time that is wanted before it is a limit, whatever the service is. */
+const ROBBED = 0.15;
+
 /** Whether an outcome is one of a verdict that was sure of something that is not so. */
 export const isConfident = (outcome) => outcome.startsWith('wrong-');
 
@@ -26,10 +29,15 @@ export const isConfident = (outcome) => outcome.startsWith('wrong-');
  * `prediction` compares the throughput that it predicts for its remedy with the one that was measured after the
  * case's remedy, see `comparePrediction`: only of the limits which that remedy removes.
  *
- * @param measured completed requests per second with the remedy, `null` if that was not measured
- * @param drift by how much the service as it is was faster around that than around the explanation
+ * `measured`: completed requests per second with the remedy, `null` if that was not measured; `drift`: by how much the service
+ * as it is was faster around that than around the explanation; `stolen`: what the machine's host took meanwhile of the CPU time
+ * that was wanted, which from `ROBBED` on makes `noisy-machine` true as well.
  */
-export function judge({ expected, partly, remedy }, explanation, measured = null, drift = 1) {
+export function judge(
+  { expected, partly, remedy },
+  explanation,
+  { measured = null, drift = 1, stolen = 0 } = {},
+) {
   if (explanation === null)
     return { said: null, status: null, outcome: 'failed', prediction: null };
   const { limit, status, alsoLimiting } = explanation.verdict;
@@ -39,7 +47,11 @@ export function judge({ expected, partly, remedy }, explanation, measured = null
   return {
     said,
     status,
-    outcome: outcomeOf({ said, status, alsoLimiting }, expected, partly),
+    outcome: outcomeOf(
+      { said, status, alsoLimiting },
+      stolen < ROBBED ? expected : [...expected, 'noisy-machine'],
+      partly,
+    ),
     prediction: comparable
       ? comparePrediction(explanation.remedy?.predictedThroughput, measured, drift)
       : null,

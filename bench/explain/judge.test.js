@@ -43,8 +43,18 @@ test('where nothing limits, no limit is right and any other is wrong', () => {
   assert.equal(judge(idle, explained('event-loop-cpu', 'likely')).outcome, 'wrong-likely');
 });
 
+test('a host that takes a good part of the cores is a limit of every service', () => {
+  const said = explained('noisy-machine', 'likely');
+  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'right');
+  assert.equal(judge(bench, said, { stolen: 0.1 }).outcome, 'wrong-likely');
+  assert.equal(
+    judge(bench, explained('threadpool', 'likely'), { stolen: 0.2 }).outcome,
+    'wrong-likely',
+  );
+});
+
 test('no explanation is a failure', () => {
-  const { outcome, said, prediction } = judge(bench, null, 100);
+  const { outcome, said, prediction } = judge(bench, null, { measured: 100 });
   assert.deepEqual(
     { outcome, said, prediction },
     { outcome: 'failed', said: null, prediction: null },
@@ -61,16 +71,16 @@ test('confident are exactly the wrong ones', () => {
 
 test('the error of a prediction is that of the middle of its range', () => {
   const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
-  const { prediction } = judge(bench, said, 100);
+  const { prediction } = judge(bench, said, { measured: 100 });
   assert.ok(Math.abs(prediction.error - 0.1) < 1e-12);
   assert.equal(prediction.within, true);
-  assert.equal(judge(bench, said, 101).prediction.within, false);
-  assert.equal(judge(bench, said, 79).prediction.within, false);
+  assert.equal(judge(bench, said, { measured: 101 }).prediction.within, false);
+  assert.equal(judge(bench, said, { measured: 79 }).prediction.within, false);
 });
 
 test('what the machine has become faster by is taken out', () => {
   const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
-  const { prediction } = judge(bench, said, 180, 1.8);
+  const { prediction } = judge(bench, said, { measured: 180, drift: 1.8 });
   assert.deepEqual([prediction.measured, prediction.drift], [100, 1.8]);
   assert.ok(Math.abs(prediction.error - 0.1) < 1e-12 && prediction.within);
 });
@@ -83,13 +93,16 @@ test('a prediction is compared only where the remedy removes the limit that was 
     remedy: { of: ['single-core'] },
   };
   const prediction = (one, limit) =>
-    judge(one, explained(limit, 'confirmed', range), 90).prediction;
+    judge(one, explained(limit, 'confirmed', range), { measured: 90 }).prediction;
   assert.notEqual(prediction(both, 'single-core'), null);
   assert.equal(prediction(both, 'event-loop-cpu'), null);
   assert.equal(prediction(bench, 'event-loop-cpu'), null);
-  assert.equal(judge(bench, explained('gc-young', 'confirmed'), 90).prediction, null);
+  assert.equal(judge(bench, explained('gc-young', 'confirmed'), { measured: 90 }).prediction, null);
   assert.equal(judge(bench, explained('gc-young', 'confirmed', range)).prediction, null);
-  assert.equal(judge(bench, explained('gc-young', 'confirmed', range), 0).prediction, null);
+  assert.equal(
+    judge(bench, explained('gc-young', 'confirmed', range), { measured: 0 }).prediction,
+    null,
+  );
 });
 
 test('the cases are whole', async () => {

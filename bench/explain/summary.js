@@ -78,16 +78,36 @@ export function summaryLines(results) {
     `- right: ${of(number((one) => one === 'right'))}`,
     `- wrong and sure of it: ${of(number(isConfident))}`,
     `- outcomes: ${each.map(([outcome, n]) => `${outcome} ${n}`).join(', ')}`,
-    predictionLine(predictions),
+    predictionLine('predictions', predictions),
+    ...stolenLines(trials),
     doctorLine(trials),
   ];
 }
 
-function predictionLine(predictions) {
-  if (predictions.length === 0) return '- predictions: none that can be compared';
+/** A trial of which the machine's host took less tells of the service alone. */
+const UNDISTURBED = 0.03;
+
+/** Trials without what the machine's host took; results of before that was measured say nothing. */
+function stolenLines(trials) {
+  const known = trials.filter(({ stolen }) => stolen);
+  const disturbed = known.filter(({ stolen }) => stolen.inAll >= UNDISTURBED);
+  if (disturbed.length === 0) return [];
+  const undisturbed = known.filter((one) => !disturbed.includes(one));
+  const most = Math.max(...disturbed.map(({ stolen }) => stolen.inAll));
+  return [
+    `- the machine's host took ${share(UNDISTURBED)} or more (up to ${share(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials`,
+    predictionLine(
+      'predictions in the other trials',
+      undisturbed.map(({ judged }) => judged.prediction).filter(Boolean),
+    ),
+  ];
+}
+
+function predictionLine(name, predictions) {
+  if (predictions.length === 0) return `- ${name}: none that can be compared`;
   const error = median(predictions.map((one) => one.error));
   const within = predictions.filter((one) => one.within).length;
-  return `- predictions: ${predictions.length} compared, median error ${share(error)}, ${share(within / predictions.length)} within the predicted range`;
+  return `- ${name}: ${predictions.length} compared, median error ${share(error)}, ${share(within / predictions.length)} within the predicted range`;
 }
 
 function doctorLine(trials) {

@@ -3,6 +3,7 @@
 import { fits, watch } from './doctor/watch.js';
 import { judge } from './judge.js';
 import { millrace } from './millrace.js';
+import { stolenSince } from './stolen.js';
 
 /** Long enough for the slowest answers (3 s) to come as often as they do. */
 const MEASURE_S = 8;
@@ -12,27 +13,33 @@ const WARMUP_S = 2;
 const MOST_CONNECTIONS = 5000;
 
 /**
- * Runs a trial: `{ judged, explanation, failure, seconds, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
- * Of the explanation everything is kept but the run that it rests on.
+ * Runs a trial: `{ judged, explanation, failure, seconds, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
+ * Of the explanation everything is kept but the run that it rests on. `stolen` is what the machine's host took of the CPU time
+ * that was wanted while it was explained, and in the whole trial.
  */
 export async function trial(bench, context) {
+  const inAll = stolenSince();
   const before = await level(bench, context);
   const begin = performance.now();
+  const inExplanation = stolenSince();
   const { explanation, failure } = await explained(bench, context);
   const seconds = (performance.now() - begin) / 1000;
+  const explaining = inExplanation();
   const between = await level(bench, context);
   const measured = await remedied(bench, explanation, context);
   const after = await level(bench, context);
   const drift = driftOf(before, between, after);
+  const stolen = { explaining, inAll: inAll() };
   const category = await watch(
     (preload) => measure(bench, context, { preload }),
     context.directory,
   );
   return {
-    judged: judge(bench, explanation, measured, drift),
+    judged: judge(bench, explanation, { measured, drift, stolen: explaining }),
     explanation,
     failure,
     seconds,
+    stolen,
     doctor: { category, fits: fits(category, bench.expected) },
   };
 }

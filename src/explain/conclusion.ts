@@ -52,6 +52,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
       ...found.missed,
       ...redirected(found),
       ...besideTheLoop(found),
+      ...takenByHost(found),
       ...stepsOf(found),
       ...unsettled(finding, suspects),
     ],
@@ -191,6 +192,19 @@ function besideTheLoop({ facts, finding }: Investigated): string[] {
           `what the server gives a generator with cores of its own (taskset, another machine): ${starving}`,
         ]
       : []),
+  ];
+}
+
+/** Part of the cores that are wanted from which on it falsifies what is measured. */
+const TAKEN = 0.05;
+
+/** What is measured while the machine's host takes cores away holds for that time only. */
+function takenByHost({ facts, finding }: Investigated): string[] {
+  const cpu = facts.machine?.cpu;
+  if (!cpu || finding.chosen?.limit === 'noisy-machine') return [];
+  if (cpu.steal < TAKEN * Math.max(0.2, cpu.cores - cpu.idle)) return [];
+  return [
+    `what the server gives where it has its cores to itself: the machine's host took ${cpu.steal.toFixed(2)} of ${cpu.cores} away (steal)`,
   ];
 }
 

@@ -6,6 +6,7 @@ import type {
   OutsideView,
   ProcessUse,
   SocketCensus,
+  ThreadUse,
 } from './observation.js';
 import type { Spent } from './profiling.js';
 import type { Sample } from './sample.js';
@@ -55,9 +56,10 @@ export interface Facts {
 
 /** The event loop's thread, of the busiest process. */
 export interface Loop {
-  /** Share of the time on a core, and ready without one. */
+  /** Share of the time on a core, ready without one, and on one that the machine's host kept for others (an estimate). */
   run: number;
   queued: number;
+  stolen: number;
   /** Share of the time busy, by its own account; without a probe what the system saw of it. */
   busy: number;
   /** Whether `busy` is the loop's own account. */
@@ -77,7 +79,7 @@ export interface MachineUse {
   cpu: OutsideView['cpu'];
   /** The fewest idle cores of a block. */
   idleLeast: number;
-  loop: Pick<Loop, 'run' | 'queued'>;
+  loop: Pick<Loop, 'run' | 'queued' | 'stolen'>;
 }
 
 /** What was looked at before the experiments. */
@@ -138,7 +140,9 @@ export function responseMsOf(block: Observation): number {
 export function machineOf(blocks: Observation[]): MachineUse | null {
   const seen = blocks.flatMap((block) => {
     const main = busiest(block)?.main;
-    return block.outside && main ? [{ cpu: block.outside.cpu, main }] : [];
+    if (!block.outside || !main) return [];
+    const { cpu } = block.outside;
+    return [{ cpu, main, stolen: stolenFrom(main, cpu, block.inside?.utilisation ?? 1) }];
   });
   if (seen.length === 0) return null;
   const mean = (of: (one: (typeof seen)[number]) => number) =>
@@ -153,8 +157,27 @@ export function machineOf(blocks: Observation[]): MachineUse | null {
       steal: mean(({ cpu }) => cpu.steal),
     },
     idleLeast: Math.min(...seen.map(({ cpu }) => cpu.idle)),
-    loop: { run: mean(({ main }) => main.run), queued: mean(({ main }) => main.queued) },
+    loop: {
+      run: mean(({ main }) => main.run),
+      queued: mean(({ main }) => main.queued),
+      stolen: mean((one) => one.stolen),
+    },
   };
+}
+
+/**
+ * Share of the time that the machine's host took from a thread while it was on a core: the kernel tells it of cores, not of
+ * threads, so each is taken to lose the same part of what it wants. (A thread's own time on a core is without it.)
+ *
+ * @param busy share of the time that the thread can have wanted a core at most
+ */
+function stolenFrom(
+  { run, queued }: Pick<ThreadUse, 'run' | 'queued'>,
+  { cores, idle, steal }: OutsideView['cpu'],
+  busy: number,
+): number {
+  const part = Math.min(0.95, steal / Math.max(0.01, cores - idle));
+  return Math.max(0, Math.min((run * part) / (1 - part), steal, busy - run - queued));
 }
 
 /** Part of a rate that a block's answers may lack, as those to its last requests come later. */
@@ -182,24 +205,30 @@ function loopOf(
   if (!main) {
     if (utilisation === null) return null;
     const cpuMs = (utilisation * 1000) / Math.max(1, base.throughput);
-    const own = { run: utilisation, queued: 0, busy: utilisation, seenInside: true, waiting: 0 };
-    return { ...own, eachMs: cpuMs, cpuMs, singleCpuMs: null };
+    const own = { run: utilisation, queued: 0, stolen: 0, busy: utilisation, waiting: 0 };
+    return { ...own, seenInside: true, eachMs: cpuMs, cpuMs, singleCpuMs: null };
   }
-  const busy = Math.min(1, utilisation ?? main.run + main.queued);
+  const wanted = wantedBy(main, base);
+  const busy = Math.min(1, utilisation ?? wanted);
   return {
     run: main.run,
     queued: main.queued,
+    stolen: wanted - main.run - main.queued,
     busy,
     seenInside: utilisation !== null,
     // Where the kernel does not tell of queues, waiting for a core looks the same.
-    waiting:
-      utilisation === null || !base.outside?.seesQueues
-        ? 0
-        : Math.max(0, busy - main.run - main.queued),
+    waiting: utilisation === null || !base.outside?.seesQueues ? 0 : Math.max(0, busy - wanted),
     eachMs: eachMsOf(base) ?? 0,
     cpuMs: cpuMsOf(base) ?? 0,
     singleCpuMs: single ? cpuMsOf(single) : null,
   };
+}
+
+/** Share of the time that a thread wanted a core: it had one, was ready for one, or the machine's host had taken it. */
+export function wantedBy(main: ThreadUse, { outside, inside }: Observation): number {
+  const { run, queued } = main;
+  const stolen = outside ? stolenFrom(main, outside.cpu, inside?.utilisation ?? 1) : 0;
+  return run + queued + stolen;
 }
 
 /** CPU time of the main threads per response, ms; `null` if it is not seen or nothing was answered. */
@@ -213,7 +242,7 @@ export function cpuMsOf(block: Observation): number | null {
 /** Time that the loops are busy per response, ms; `null` if it is not seen or nothing was answered. */
 export function eachMsOf(block: Observation): number | null {
   const { throughput, inside } = block;
-  const mains = working(block).map(({ main }) => Math.min(1, main.run + main.queued));
+  const mains = working(block).map(({ main }) => Math.min(1, wantedBy(main, block)));
   const seen = mains.length > 0 ? mains.reduce((sum, busy) => sum + busy, 0) : null;
   // One loop tells its own busy time best; of several each has a part of the requests.
   const busy = mains.length > 1 ? seen : (inside?.utilisation ?? seen);

@@ -44,6 +44,7 @@ export interface OutsideView {
     others: number;
     /** Of those cores. */
     idle: number;
+    /** Of those cores: wanted here, and kept by the machine's host for others. */
     steal: number;
   };
   /** Whether the kernel tells how long threads wait for a core. */

@@ -1,4 +1,4 @@
-import { busiest, type Facts, type Loop, working } from './facts.js';
+import { busiest, type Facts, type Loop, wantedBy, working } from './facts.js';
 import type { Stage } from './result.js';
 
 /**
@@ -32,6 +32,7 @@ export function populationOf(facts: Facts): Stage[] {
     put('on a core', Math.max(0, loops.run - collected));
     put('garbage collection', collected);
     put('waiting for a core', loops.queued);
+    put("on a core that the machine's host has taken", loops.stolen);
     put('held in a synchronous call', loops.waiting);
   }
   if (inside) {
@@ -67,15 +68,20 @@ export function populationOf(facts: Facts): Stage[] {
 }
 
 /** Of all loops together, each of which serves one request at a time: busy, and of that on a core, without one, and waiting within a call. */
-function loopsOf({ base, loop }: Facts): Pick<Loop, 'busy' | 'run' | 'queued' | 'waiting'> | null {
+function loopsOf({
+  base,
+  loop,
+}: Facts): Pick<Loop, 'busy' | 'run' | 'queued' | 'stolen' | 'waiting'> | null {
   const mains = working(base).map(({ main }) => main);
   const { inside, outside } = base;
   if (!loop || (mains.length < 2 && (inside?.processes ?? 1) < 2)) return loop;
   const busy = inside?.busyLoops;
-  if (mains.length === 0) return { busy: busy ?? 0, run: busy ?? 0, queued: 0, waiting: 0 };
+  if (mains.length === 0)
+    return { busy: busy ?? 0, run: busy ?? 0, queued: 0, stolen: 0, waiting: 0 };
   const run = mains.reduce((sum, main) => sum + main.run, 0);
   const queued = mains.reduce((sum, main) => sum + main.queued, 0);
+  const wanted = mains.reduce((sum, main) => sum + wantedBy(main, base), 0);
   const waits = busy !== undefined && outside?.seesQueues;
-  const waiting = waits ? Math.max(0, busy - run - queued) : 0;
-  return { busy: busy ?? run + queued, run, queued, waiting };
+  const waiting = waits ? Math.max(0, busy - wanted) : 0;
+  return { busy: busy ?? wanted, run, queued, stolen: wanted - run - queued, waiting };
 }

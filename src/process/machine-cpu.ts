@@ -18,13 +18,19 @@ export function parseMachineCpu(text: string): MachineCpu | null {
   return line === undefined ? null : parseTimes(line);
 }
 
-/** What some of the cores had nothing to do, in seconds of one core; those that are offline have no line. */
-export function parseIdle(text: string, cores: Set<number>): number {
+/** What some of the cores did, see `parseMachineCpu`; those that are offline have no line. */
+export function parseCores(text: string, cores: Set<number>): MachineCpu {
   const lines = [...text.matchAll(/^cpu(\d+)\s+(.+)/gm)];
-  return lines.reduce(
-    (sum, [, core, line = '']) => sum + (cores.has(Number(core)) ? parseTimes(line).idle : 0),
-    0,
-  );
+  const sum: MachineCpu = { busy: 0, interrupts: 0, idle: 0, steal: 0 };
+  for (const [, core, line = ''] of lines) {
+    if (!cores.has(Number(core))) continue;
+    const { busy, interrupts, idle, steal } = parseTimes(line);
+    sum.busy += busy;
+    sum.interrupts += interrupts;
+    sum.idle += idle;
+    sum.steal += steal;
+  }
+  return sum;
 }
 
 function parseTimes(line: string): MachineCpu {

@@ -1,12 +1,12 @@
 import { Counter } from './counter.js';
 import { LinkWatch } from './links.js';
-import { parseIdle, parseMachineCpu } from './machine-cpu.js';
+import { parseCores, parseMachineCpu } from './machine-cpu.js';
 import { parsePressure } from './pressure.js';
 import { ProcFile } from './proc-file.js';
 
 /** The machine over time. */
 export class MachineWatch {
-  /** In seconds of one core; `idle` of the cores that were asked for. */
+  /** In seconds of one core; `idle` and `steal` of the cores that were asked for. */
   readonly cpu = { busy: new Counter(), idle: new Counter(), steal: new Counter() };
   readonly links = new LinkWatch();
   /** In microseconds; `null` where the kernel does not tell. */
@@ -14,7 +14,7 @@ export class MachineWatch {
   readonly #stat = new ProcFile('/proc/stat');
   readonly #pressure = new ProcFile('/proc/pressure/io');
 
-  /** @param cores those whose idle time counts; all if `null` */
+  /** @param cores those whose idle and stolen time counts; all if `null` */
   read(cores: Set<number> | null = null): void {
     const text = this.#stat.read() ?? '';
     const cpu = parseMachineCpu(text);
@@ -22,8 +22,9 @@ export class MachineWatch {
     const atMs = performance.now();
     if (cpu !== null) {
       this.cpu.busy.add(atMs, cpu.busy);
-      this.cpu.idle.add(atMs, cores ? parseIdle(text, cores) : cpu.idle);
-      this.cpu.steal.add(atMs, cpu.steal);
+      const { idle, steal } = cores ? parseCores(text, cores) : cpu;
+      this.cpu.idle.add(atMs, idle);
+      this.cpu.steal.add(atMs, steal);
     }
     if (waitUs !== null) {
       this.diskWaitUs ??= new Counter();

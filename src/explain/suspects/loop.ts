@@ -57,7 +57,7 @@ export const eventLoopCpu: Judge = (facts) => {
   const { loop, throughput, slots } = facts;
   const limit = 'event-loop-cpu';
   if (!loop) return null;
-  const running = loop.run + loop.queued;
+  const running = loop.run + loop.queued + loop.stolen;
   if (running < SATURATED) {
     return { limit, why: `the main thread runs ${share(loop.run)} of the time` };
   }
@@ -195,7 +195,7 @@ export const eventLoopSyncWait: Judge = (facts) => {
     weight: Math.min(1, 0.5 + part),
     sentence: `the event loop is held by calls that wait: busy ${share(loop.busy)} of the time, but on a core only ${share(loop.run)}.`,
     arithmetic: [
-      `busy ${share(loop.busy)} - on a core ${share(loop.run)} - queued for one ${share(loop.queued)} = ${share(loop.waiting)} of the time waiting inside a synchronous call`,
+      `busy ${share(loop.busy)} - on a core ${share(loop.run)} - queued for one ${share(loop.queued)}${loop.stolen > 0.01 ? ` - taken by the machine's host ${share(loop.stolen)}` : ''} = ${share(loop.waiting)} of the time waiting inside a synchronous call`,
       `${time((loop.waiting * 1000) / throughput)} of it per request`,
     ],
     evidence: [
