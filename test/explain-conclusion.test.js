@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { conclude } from '../dist/explain/conclusion.js';
 import { EXPERIMENTS } from '../dist/explain/experiments.js';
+import { withinTime } from '../dist/explain/new-servers.js';
 import { factsOfHealthy } from './explain/facts.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
@@ -116,6 +117,16 @@ test('what the host takes meanwhile is said', () => {
   assert.deepEqual(said(0.02), []);
   // There it is the verdict.
   assert.deepEqual(said(0.2, 'noisy-machine'), []);
+});
+
+test('of new servers those are tried that tell most, as far as there is time', () => {
+  const ms = { 'thread pool x4': 20, 'second process': 15, 'fresh start': 5 };
+  const all = Object.keys(ms).map((name) => ({ name }));
+  const within = (left) => withinTime(all, left, ({ name }) => ms[name]).map(({ name }) => name);
+  assert.deepEqual(within(40), ['thread pool x4', 'second process', 'fresh start']);
+  assert.deepEqual(within(39), ['thread pool x4', 'second process']);
+  assert.deepEqual(within(30), ['thread pool x4', 'fresh start']);
+  assert.deepEqual(within(19), ['second process']);
 });
 
 test('no second process where it would take what the first one listens on', () => {

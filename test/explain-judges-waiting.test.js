@@ -132,6 +132,33 @@ describe('what limits behind a larger pool', () => {
   });
 });
 
+describe('the pool of threads', () => {
+  /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
+  const full = (facts) => {
+    Object.assign(facts, { throughput: 100, slots: 20, responseMs: 200 });
+    facts.base.throughput = 100;
+    facts.base.inside = { ...facts.base.inside, poolMs: { mean: 160, max: 200 } };
+    Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
+    Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
+  };
+  const gain = (change = () => {}) =>
+    judged('threadpool', (facts) => {
+      full(facts);
+      change(facts);
+    }).suspect.remedy.predictedThroughput;
+
+  test('four times as large gives as much more of what waits there', () => {
+    const { low, high } = gain();
+    assert.ok(low < 400 && 400 < high && high < 1.4 * low, `${low} to ${high}`);
+  });
+
+  test('gives no more than the requests in flight can take', () => {
+    // 10 of 41 ms each.
+    const { low, high } = gain((facts) => Object.assign(facts, { slots: 10 }));
+    assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
+  });
+});
+
 describe('slow-dependency by its tail', () => {
   const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
   const tail = (facts, { routes, p50, p99 }) => {

@@ -391,6 +391,21 @@ describe('processes that serve nothing', () => {
   });
 });
 
+describe('a quota of CPU', () => {
+  test('gone, one loop can be busy all the time', () => {
+    const { suspect } = judged('cpu-quota', (facts) => {
+      const { outside } = facts.base;
+      outside.quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.8 };
+      // 250/s of 1 ms each.
+      Object.assign(outside.processes[0].main, { run: 0.25 });
+      facts.base.throughput = 250;
+      facts.throughput = 250;
+    });
+    const { low, high } = suspect.remedy.predictedThroughput;
+    assert.ok(low < 1000 && 1000 < high && high < 1.5 * low, `${low} to ${high}`);
+  });
+});
+
 describe('noisy-machine', () => {
   const crowded = { cores: 2, server: 0.6, self: 0.1, others: 1.2, idle: 0.1, steal: 0 };
 

@@ -26,6 +26,21 @@ export function needsServer(experiment: Experiment, facts: Facts): boolean {
   return environment !== undefined || beside === true;
 }
 
+/** Those for which the time is enough, where each comes before what tells less. */
+export function withinTime(
+  experiments: Experiment[],
+  leftMs: number,
+  msOf: (experiment: Experiment) => number,
+): Experiment[] {
+  let spentMs = 0;
+  return experiments.filter((experiment) => {
+    const ms = msOf(experiment);
+    if (spentMs + ms > leftMs) return false;
+    spentMs += ms;
+    return true;
+  });
+}
+
 /** What needs the first server comes before what ends it. */
 export function inOrder(experiments: Experiment[]): Experiment[] {
   const place = ({ name }: Experiment) => ORDER.indexOf(name);

@@ -14,7 +14,7 @@ import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { Looked } from './look.js';
-import { inOrder, needsServer, serverTrialMs, tryServers } from './new-servers.js';
+import { inOrder, needsServer, serverTrialMs, tryServers, withinTime } from './new-servers.js';
 import type { Observation } from './observation.js';
 import { isFar } from './prediction.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
@@ -225,12 +225,13 @@ export class Trials {
   async restarted(): Promise<void> {
     const { chosen, also } = this.#finding();
     const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    for (const experiment of inOrder(this.#telling(wanted))) {
-      if (!needsServer(experiment, this.#facts)) continue;
-      if (performance.now() + this.#serversMs([experiment]) > this.#untilMs) {
-        this.missed.push(`${experiment.name}: no time was left of the budget (--budget)`);
-        continue;
-      }
+    const servers = this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
+    const leftMs = this.#untilMs - performance.now();
+    const made = withinTime(servers, leftMs, (it) => this.#serversMs([it]));
+    for (const { name } of servers.filter((it) => !made.includes(it))) {
+      this.missed.push(`${name}: no time was left of the budget (--budget)`);
+    }
+    for (const experiment of inOrder(made)) {
       this.#onStep(`trying: ${experiment.name}`);
       await this.#tryServers(experiment);
     }

@@ -186,7 +186,7 @@ export const cpu = [
     expected: ['cpu-quota'],
     because:
       '25 ms of CPU in each 100 ms: a quarter of the throughput of one core, throttled in nearly every period',
-    remedy: { change: 'half a core', surroundings: { quota: 0.5 } },
+    remedy: { change: 'no quota', surroundings: {} },
   },
   {
     name: 'neighbours',

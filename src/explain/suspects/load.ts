@@ -1,7 +1,7 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
 import { cpuMsOf, eachMsOf, type Facts, mainDependency, openingShare, working } from '../facts.js';
 import type { Evidence, Range } from '../result.js';
-import { about, type Judge, type Suspect } from '../suspect.js';
+import { about, type Judge, type Suspect, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { refusedConnections } from './failures.js';
 
@@ -22,10 +22,12 @@ export function loopLimit(facts: Facts): number | null {
  * The same for a loop that is busy, which takes less time for a request than one that mostly sleeps: wake-ups are shared, and
  * what it needs stays at hand. Measured: 1.3 to 2 times as much from below a third.
  */
-export function warmLimit(facts: Facts): number | null {
+export function warmLimit(facts: Facts): Range | null {
   const cold = loopLimit(facts);
   const run = facts.loop?.run ?? 1;
-  return cold === null ? null : cold * (run < 0.3 ? 1.6 : run < 0.6 ? 1.25 : 1);
+  if (cold === null) return null;
+  if (run < 0.3) return times({ low: 1.3, high: 2 }, cold);
+  return times(run < 0.6 ? { low: 1, high: 1.4 } : { low: 0.9, high: 1 }, cold);
 }
 
 /** What the server can give by all that was seen of it: its loops, its CPU on all threads, its bounded pools of sockets. */

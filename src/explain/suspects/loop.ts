@@ -219,15 +219,16 @@ export const eventLoopSyncWait: Judge = (facts) => {
 function withoutWaiting(facts: Facts, part: number): Range {
   const { loop, slots, throughput, spent } = facts;
   const eachMs = Math.max(0.001, loop?.eachMs ?? 0);
-  const cold = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  const warm = warmLimit(facts);
   const inFlight = (slots * 1000) / eachMs;
   const byPool = (poolSize(facts) * 1000) / (eachMs * part);
   const byCores = allCores(facts);
-  const most = Math.max(throughput, Math.min(warmLimit(facts) ?? cold, inFlight, 1.3 * byCores));
+  const most = Math.max(throughput, Math.min(warm?.high ?? Infinity, inFlight, 1.3 * byCores));
   if (spent === null)
     return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
   if (spent.files > 0.5 * part) return about(Math.max(throughput, Math.min(most, byPool)), 0.1);
-  return { low: Math.max(throughput, 0.9 * Math.min(cold, inFlight, byCores)), high: most };
+  const least = Math.min(warm?.low ?? Infinity, 0.9 * inFlight, 0.9 * byCores);
+  return { low: Math.max(throughput, least), high: most };
 }
 
 /** Throughput if every request goes on costing the machine what it does: programs that are started take cores, too. */

@@ -1,6 +1,7 @@
 import { bytes, rate, share, time } from '../../report/units.js';
 import type { Facts, MachineUse } from '../facts.js';
 import type { OutsideView } from '../observation.js';
+import type { Range } from '../result.js';
 import { about, type Judge, type Suspect, times } from '../suspect.js';
 import { loopLimit } from './load.js';
 
@@ -119,7 +120,8 @@ function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
   const stretch = wanted / Math.max(0.01, loop.run);
   return {
     limit: 'noisy-machine',
-    weight: Math.min(1, 0.7 + loop.stolen),
+    // A lesser part is a limit beside that of the service; half a core and more comes before whatever that is.
+    weight: Math.min(1, 0.4 + loop.stolen),
     sentence: `the machine's host takes ${cpu.steal.toFixed(2)} of ${cpu.cores} cores away (steal): of the time that the server's thread wants a core it has one for ${share(loop.run / wanted)}.`,
     arithmetic: [
       `stolen ${cpu.steal.toFixed(2)} of ${(cpu.cores - cpu.idle).toFixed(2)} cores wanted = ${share(cpu.steal / Math.max(0.01, cpu.cores - cpu.idle))}`,
@@ -135,7 +137,8 @@ function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
       change:
         'a machine that has its cores to itself (dedicated ones; with credits for bursts: once they are back), and measure again',
       predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
-      nextLimit: 'event-loop-cpu',
+      // What was seen beside it.
+      nextLimit: null,
     },
   };
 }
@@ -165,15 +168,18 @@ export const cpuQuota: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: { 'connections x2': about(1, 0.15) },
     remedy: {
-      change: 'a higher quota (cpu.max), or none',
-      predictedThroughput: {
-        low: throughput * 1.1,
-        high: loopLimit(facts) ?? throughput * 10,
-      },
+      change: `no quota (cpu.max); with one, each core of it gives ${rate(1000 / cpuMs)} req/s`,
+      predictedThroughput: withoutQuota(facts),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+/** One loop flat out: what is stopped all the time costs no less per request than what goes on. */
+function withoutQuota(facts: Facts): Range | null {
+  const most = loopLimit(facts);
+  return most === null ? null : { low: 0.9 * most, high: 1.2 * most };
+}
 
 /** Bytes of a response from which on its way may take longer than its making. */
 const LONG_BYTES = 8192;

@@ -1,7 +1,7 @@
 import { plural, rate, time } from '../../report/units.js';
 import type { Facts } from '../facts.js';
 import type { Range } from '../result.js';
-import type { Judge } from '../suspect.js';
+import { about, type Judge } from '../suspect.js';
 import { loopEvidence, loopLimit, SATURATED } from './load.js';
 import { idleLoop, queued } from './queue.js';
 
@@ -67,20 +67,27 @@ export const threadpool: Judge = (facts) => {
           : `UV_THREADPOOL_SIZE=${size * 4}`,
       // What cheaper jobs give depends on how cheap they are.
       predictedThroughput:
-        usesCpu && gain < 1.15
-          ? null
-          : {
-              low: facts.throughput * (usesCpu ? 0.9 : 1.5),
-              high: Math.min(
-                facts.throughput * gain * 1.05,
-                loopLimit(facts) ?? Number.POSITIVE_INFINITY,
-              ),
-            },
+        usesCpu && gain < 1.15 ? null : withThreads(facts, size, usesCpu ? gain : null),
       nextLimit: usesCpu ? null : 'event-loop-cpu',
       settings: { environment: { UV_THREADPOOL_SIZE: String(size * 4) } },
     },
   };
 };
+
+/**
+ * Throughput with four times the threads. Of jobs that compute: as far as cores are left (`gain`). Of those that wait: four
+ * times as many at once, as far as there are requests for them: a request that meets no queue takes the time of its job on a
+ * thread, and that of the loop.
+ */
+function withThreads(facts: Facts, size: number, gain: number | null): Range {
+  const { throughput, slots, loop } = facts;
+  const most = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  if (gain !== null)
+    return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, most) };
+  const jobMs = (size * 1000) / throughput;
+  const unqueued = (slots * 1000) / (jobMs + (loop?.eachMs ?? 0));
+  return about(Math.max(throughput, Math.min(4 * throughput, unqueued, most)), 0.15);
+}
 
 /** libuv's default size of the pool. */
 const DEFAULT_POOL = 4;
