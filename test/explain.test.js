@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { explain } from 'millrace';
 import { selfSignedCertificate } from '../dist/native.js';
@@ -25,6 +26,23 @@ before(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-explain-'));
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Looks until there is something. */
+async function until(look) {
+  for (;;) {
+    const found = look();
+    if (found) return found;
+    await sleep(20);
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /** A file with a service of its own. */
 function service(name, code) {
@@ -366,6 +384,26 @@ test('the catalogue lists every limit, and tells all about one', limits, async (
   const one = await cli('--why', 'threadpool');
   assert.equal(one.code, 0);
   assert.match(one.stdout, /UV_THREADPOOL_SIZE/);
+});
+
+test('a server that was started for it ends with it, though it is killed', limits, async (t) => {
+  const file = join(folder, 'serving');
+  const command = service(
+    'orphan',
+    `const { writeFileSync } = require('node:fs');
+    require('node:http').createServer((request, response) => {
+      writeFileSync(process.env.SERVING, String(process.pid));
+      response.end();
+    }).listen(0);`,
+  );
+  const child = spawn(process.execPath, [millrace, 'explain', '-c', '2', '--', ...command], {
+    env: { ...process.env, SERVING: file },
+    stdio: 'ignore',
+  });
+  const pid = await until(() => Number(readText(file)));
+  t.after(() => isAlive(pid) && process.kill(pid, 'SIGKILL'));
+  child.kill('SIGKILL');
+  await until(() => !isAlive(pid));
 });
 
 test('what is ended early gives what was found by then, and stops the server', limits, async () => {

@@ -115,7 +115,8 @@ export async function openProbeHub(): Promise<ProbeHub> {
       return Promise.all(told.map((probed) => probed.command(name, given)));
     },
     async close() {
-      for (const socket of open) socket.destroy();
+      for (const probed of connected()) probed.release();
+      for (const socket of open) socket.destroySoon();
       server.close();
       await once(server, 'close');
       if (folder) await rm(folder, { recursive: true, force: true });

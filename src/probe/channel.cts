@@ -6,9 +6,18 @@ import type { CommandMessage, ProbeMessage } from './protocol.cjs';
 export class Channel {
   readonly #socket: Socket;
 
-  constructor(path: string, onCommand: (message: CommandMessage) => void, onEnd: () => void) {
+  /** @param onEnd told whether there was a connection at all */
+  constructor(
+    path: string,
+    onCommand: (message: CommandMessage) => void,
+    onEnd: (wasOpen: boolean) => void,
+  ) {
     const socket = connect(path);
     this.#socket = socket;
+    let isOpen = false;
+    socket.once('connect', () => {
+      isOpen = true;
+    });
     socket.unref();
     socket.setEncoding('utf8');
     let rest = '';
@@ -19,7 +28,8 @@ export class Channel {
     });
     socket.on('data', read);
     socket.on('error', () => {});
-    socket.on('close', quiet(onEnd));
+    const end = quiet(onEnd);
+    socket.on('close', () => end(isOpen));
   }
 
   /** Whether what was sent has left. Else there is no point in a sample: the next one tells all of it. */

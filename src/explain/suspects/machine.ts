@@ -169,16 +169,16 @@ export const cpuQuota: Judge = (facts) => {
     predictions: { 'connections x2': about(1, 0.15) },
     remedy: {
       change: `no quota (cpu.max); with one, each core of it gives ${rate(1000 / cpuMs)} req/s`,
-      predictedThroughput: withoutQuota(facts),
+      predictedThroughput: withoutQuota(facts, cpuMs),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-/** One loop flat out: what is stopped all the time costs no less per request than what goes on. */
-function withoutQuota(facts: Facts): Range | null {
+/** One loop flat out: all that a request costs one after the other, or what it costs the loop while other threads do the rest. */
+function withoutQuota(facts: Facts, cpuMs: number): Range | null {
   const most = loopLimit(facts);
-  return most === null ? null : { low: 0.9 * most, high: 1.2 * most };
+  return most === null ? null : { low: Math.min(most, 1000 / cpuMs), high: 1.1 * most };
 }
 
 /** Bytes of a response from which on its way may take longer than its making. */
