@@ -107,16 +107,19 @@ test('a redirect is what was loaded', () => {
 
 test('what the host takes meanwhile is said', () => {
   const facts = factsOfHealthy();
-  const said = (steal, limit = 'serialized') => {
-    facts.machine.cpu = { ...facts.machine.cpu, cores: 2, idle: 1, steal };
-    return concluded({ limit, facts }).cannotSee.filter((line) => line.includes('steal'));
+  const said = (steal, { wanted = 1, loop = facts.machine.loop } = {}) => {
+    const cpu = { ...facts.machine.cpu, wanted, steal };
+    const machine = { ...facts.machine, cpu, loop };
+    const { cannotSee } = concluded({ limit: 'serialized', facts: { ...facts, machine } });
+    return cannotSee.filter((line) => line.includes('steal'));
   };
   assert.deepEqual(said(0.2), [
-    "what the server gives where it has its cores to itself: the machine's host took 0.20 of 2 away (steal)",
+    "what the server gives where it has its cores to itself: the machine's host took 20 % of the CPU time that was wanted (steal)",
   ]);
   assert.deepEqual(said(0.02), []);
-  // There it is the verdict.
-  assert.deepEqual(said(0.2, 'noisy-machine'), []);
+  assert.deepEqual(said(0.1, { wanted: 0.1 }), []);
+  // There it is the verdict, or beside it.
+  assert.deepEqual(said(0.5, { loop: { run: 0.5, queued: 0, stolen: 0.5 } }), []);
 });
 
 test('of new servers those are tried that tell most, as far as there is time', () => {

@@ -135,7 +135,7 @@ describe('what limits behind a larger pool', () => {
 describe('the pool of threads', () => {
   /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
   const full = (facts) => {
-    Object.assign(facts, { throughput: 100, slots: 20, responseMs: 200 });
+    Object.assign(facts, { throughput: 100, slots: 20, responseMs: 200, singleMs: 41 });
     facts.base.throughput = 100;
     facts.base.inside = { ...facts.base.inside, poolMs: { mean: 160, max: 200 } };
     Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
@@ -157,6 +157,12 @@ describe('the pool of threads', () => {
     const { low, high } = gain((facts) => Object.assign(facts, { slots: 10 }));
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
   });
+
+  test('is not all that a request waits for', () => {
+    // Alone it takes 240 ms: 20 / 240 ms is less than there is.
+    const { low, high } = gain((facts) => Object.assign(facts, { singleMs: 240 }));
+    assert.deepEqual([low, high], [100, 100]);
+  });
 });
 
 describe('slow-dependency by its tail', () => {
@@ -173,6 +179,18 @@ describe('slow-dependency by its tail', () => {
       tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
     );
     assert.match(suspect.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+  });
+
+  test('without the slow ones a loop that mostly waited costs less than it did', () => {
+    const { suspect } = judged('slow-dependency', (facts) => {
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 });
+      // 250/s of 1.2 ms each, which were 833/s; the requests in flight ask for more.
+      facts.base.outside.processes[0].main = { ...facts.base.outside.processes[0].main, run: 0.3 };
+      facts.base.throughput = 250;
+      Object.assign(facts, { throughput: 250, slots: 1000 });
+    });
+    const { low, high } = suspect.predictions['client deadline'];
+    assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
   });
 
   test('a mix of fast and slow routes is none', () => {

@@ -4,13 +4,14 @@ import { describe, test } from 'node:test';
 import { beyondOf, mayTryMore, nextConnections } from '../dist/explain/beyond.js';
 import { factsOf, machineOf } from '../dist/explain/facts.js';
 import { judgeAll } from '../dist/explain/judges.js';
-import { eventLoopCpu, eventLoopSyncWait } from '../dist/explain/suspects/loop.js';
+import { eventLoopCpu, eventLoopSyncWait, singleCore } from '../dist/explain/suspects/loop.js';
 import { noisyMachine } from '../dist/explain/suspects/machine.js';
+import { degradesOverTime } from '../dist/explain/suspects/time.js';
 import { factsOfHealthy } from './explain/facts.js';
 import { judged } from './explain/judged.js';
 
 test('of a healthy server nothing is suspected but that it could do more', () => {
-  const { suspects } = judgeAll(factsOfHealthy(), { retained: null, history: [] });
+  const { suspects } = judgeAll(factsOfHealthy(), { retained: null, history: [], besides: null });
   assert.deepEqual(
     suspects.map(({ limit }) => limit),
     ['too-few-connections'],
@@ -391,28 +392,99 @@ describe('processes that serve nothing', () => {
   });
 });
 
+describe('degrades-over-time', () => {
+  /** Twice as dear in the end, on a machine whose speed swings so that a third of the pairs goes the other way. */
+  const SWINGING = [0.24, 0.2, 0.34, 0.21, 0.4, 0.26, 0.55, 0.3, 0.48];
+  const ageing = (costs, besides) => {
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy: 1, run: 0.99 });
+    const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
+    return degradesOverTime(history, besides)(facts);
+  };
+
+  test('costs that grow with every block', () => {
+    const suspect = ageing([0.1, 0.12, 0.15, 0.16, 0.2, 0.22, 0.25, 0.26], null);
+    assert.equal(suspect.limit, 'degrades-over-time');
+    assert.ok(suspect.weight > 0.6);
+  });
+
+  test('costs that swing are told by a second process that gives more than two can', () => {
+    assert.ok('why' in ageing(SWINGING, null));
+    assert.ok('why' in ageing(SWINGING, 1.9));
+    const suspect = ageing(SWINGING, 6.5);
+    assert.ok(suspect.predictions['second process'].high > 6.5);
+    assert.ok(suspect.predictions['fresh start'].high < 1);
+  });
+
+  test('a second process alone says nothing of age', () => {
+    assert.ok('why' in ageing([0.2, 0.21, 0.2, 0.22, 0.2, 0.21], 6.5));
+  });
+});
+
+describe('a generator at its limit', () => {
+  const second = (cpu) =>
+    judged('generator-saturated', (facts) => {
+      facts.base.load.generator = { ...facts.base.load.generator, busy: 0.99, starved: 0 };
+      Object.assign(facts.base.outside.cpu, { server: 0.57, self: 0.99, others: 0, ...cpu });
+    }).suspect;
+
+  test('gives more with a second one, if that has a core', () => {
+    const { predictions, remedy } = second({ cores: 4, idle: 2.4 });
+    assert.ok(predictions['two generators'].low > 1);
+    assert.match(remedy.change, /-t/);
+  });
+
+  test('gives less with a second one that takes the core of the server', () => {
+    const { predictions, remedy } = second({ cores: 2, idle: 0.4 });
+    assert.ok(predictions['two generators'].low < 0.85);
+    assert.match(remedy.change, /another machine/);
+  });
+});
+
 describe('a quota of CPU', () => {
-  test('gone, one loop can be busy all the time', () => {
-    const { suspect } = judged('cpu-quota', (facts) => {
+  /** 250 requests a second with a quarter of a core, of 1 ms each in the loop and 1.2 ms in all threads. */
+  const unbound = (change = () => {}) =>
+    judged('cpu-quota', (facts) => {
       const { outside } = facts.base;
       outside.quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.8 };
-      // 250/s of 1 ms each.
       Object.assign(outside.processes[0].main, { run: 0.25 });
       outside.cpu.server = 0.3;
       facts.base.throughput = 250;
-      facts.throughput = 250;
-    });
-    const { low, high } = suspect.remedy.predictedThroughput;
-    // Of all threads together 1.2 ms.
+      Object.assign(facts, { throughput: 250, singleMs: 2 });
+      change(facts);
+    }).suspect.remedy.predictedThroughput;
+
+  test('gone, one loop can be busy all the time', () => {
+    const { low, high } = unbound();
     assert.ok(
       Math.abs(low - 1000 / 1.2) < 1e-9 && Math.abs(high - 1100) < 1e-9,
       `${low} to ${high}`,
     );
   });
+
+  test('gone, no more comes than the requests in flight ask for', () => {
+    const { low, high } = unbound((facts) => Object.assign(facts, { slots: 20, singleMs: 51 }));
+    assert.ok(low < 393 && high < 393 && low > 350, `${low} to ${high}`);
+  });
+
+  test('gone, no less comes than now', () => {
+    const { low } = unbound((facts) => {
+      facts.base.outside.cpu.server = 1.5;
+    });
+    assert.equal(low, 250);
+  });
 });
 
 describe('noisy-machine', () => {
-  const crowded = { cores: 2, server: 0.6, self: 0.1, others: 1.2, idle: 0.1, steal: 0 };
+  const crowded = {
+    cores: 2,
+    server: 0.6,
+    self: 0.1,
+    others: 1.2,
+    idle: 0.1,
+    wanted: 1.9,
+    steal: 0,
+  };
 
   test('neighbours that come and go are seen over all blocks', () => {
     const { suspect } = judged('noisy-machine', (facts) => {
@@ -431,16 +503,16 @@ describe('noisy-machine', () => {
     assert.match(suspect.sentence, /other processes use 0.9/);
   });
 
-  /** A busy loop whose host takes `steal` of two cores, of which others want next to nothing, and a thread that had `run`. */
-  const robbed = (steal, { run = 0.45, utilisation = 0.99, idle = 0.6 } = {}) => {
+  /** A loop whose host takes `steal` of the `wanted` cores, and a thread that had `run`. */
+  const robbed = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
     const facts = factsOfHealthy();
     const { outside, inside } = facts.base;
     const [process] = outside.processes;
     const main = { ...process.main, run, queued: 0.05 };
-    facts.base.inside = inside && { ...inside, utilisation };
+    facts.base.inside = { ...inside, utilisation };
     facts.base.outside = {
       ...outside,
-      cpu: { cores: 2, server: run, self: 0.1, others: 0, idle, steal },
+      cpu: { cores: 2, server: run, self: 0.1, others: 0, idle: 2 - wanted, wanted, steal },
       processes: [{ ...process, main }],
     };
     return factsOf(facts);
@@ -450,35 +522,45 @@ describe('noisy-machine', () => {
     const facts = robbed(0.7);
     assert.ok(facts.base.outside.cpu.idle > 0.5);
     const suspect = noisyMachine(facts);
-    // Of 1.4 that are wanted 0.7 are stolen: it wants 0.45 / 0.5, beside what it waits for.
-    assert.match(suspect.sentence, /takes 0\.70 of 2 cores away .* has one for 47 %/);
+    // Half of what is wanted: 0.45 that it had are half of what it wanted, beside what it waits for.
+    assert.match(suspect.sentence, /takes 50 % .* lacks its core for 45 % of the time/);
     const { low, high } = suspect.remedy.predictedThroughput;
     assert.ok(low < 2000 && 2000 < high, `${low} to ${high}`);
     // What it is held back by is the host, not a call.
     assert.ok(facts.loop.waiting < 0.05, `${facts.loop.waiting}`);
     assert.match(eventLoopSyncWait(facts).why, /without a core/);
-    // The loop is busy all the same.
+    // The loop is busy all the same, and alone.
     assert.ok(eventLoopCpu(facts).weight >= 0.7);
+    assert.ok('weight' in singleCore({ ...facts, base: withIdle(facts.base, 0.7) }));
   });
 
-  test('without a probe the loop is taken to lose the part that all lose', () => {
-    const facts = robbed(0.5, { utilisation: null, idle: 0.75 });
-    const { stolen, busy } = facts.loop;
-    // 0.5 of 1.25 are stolen, so the 0.45 that it had are 0.6 of what it wanted.
-    assert.ok(Math.abs(stolen - 0.3) < 1e-9, `${stolen}`);
-    assert.ok(Math.abs(busy - 0.8) < 1e-9, `${busy}`);
+  const withIdle = (base, idle) => ({
+    ...base,
+    outside: { ...base.outside, cpu: { ...base.outside.cpu, idle } },
+  });
+
+  test('without a probe nothing is taken for stolen: the time on a core may contain it', () => {
+    const { loop } = robbed(0.5, { utilisation: null });
+    assert.deepEqual([loop.stolen, loop.busy], [0, 0.5]);
   });
 
   test('a little that is stolen is no limit, and no call is freed of its waiting', () => {
-    const facts = robbed(0.1, { idle: 1 });
+    const facts = robbed(0.1, { wanted: 1 });
     assert.match(noisyMachine(facts).why, /idle/);
-    assert.ok(facts.loop.stolen < 0.1, `${facts.loop.stolen}`);
+    assert.ok(Math.abs(facts.loop.stolen - 0.05) < 1e-9, `${facts.loop.stolen}`);
     assert.ok(facts.loop.waiting > 0.4, `${facts.loop.waiting}`);
   });
 
-  test('a loop that wants little is not limited by what the host takes from others', () => {
-    const facts = robbed(0.9, { run: 0.2, utilisation: 0.4, idle: 0.5 });
-    assert.match(noisyMachine(facts).why, /0\.90 are stolen/);
+  test('a loop that is not busy is not limited by what the host takes', () => {
+    const facts = robbed(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
+    assert.ok(facts.loop.stolen > 0.29, `${facts.loop.stolen}`);
+    assert.match(noisyMachine(facts).why, /takes 50 % of what is wanted/);
+  });
+
+  test('neighbours that take more than the host come before it', () => {
+    const facts = robbed(0.8, { wanted: 2 });
+    const loop = { run: 0.3, queued: 0.4, stolen: 0.31 };
+    assert.match(noisyMachine({ ...facts, machine: { ...facts.machine, loop } }).why, /host takes/);
   });
 });
 

@@ -82,7 +82,7 @@ describe('requests in flight', () => {
     const stolen = stages((base) => {
       cluster(base, 3, 0.91);
       // A third of what is wanted is stolen: half of what each has.
-      Object.assign(base.outside.cpu, { cores: 4, idle: 1, steal: 1 });
+      Object.assign(base.outside.cpu, { cores: 4, idle: 1, wanted: 3, steal: 1 });
     });
     near(stolen, {
       "on a core that the machine's host has taken": 3 * 0.15,

@@ -194,3 +194,17 @@ test('an experiment that "no change" would fulfil too comes after one that tells
     ['sockets x2', 'calls delayed'],
   );
 });
+
+test('a cause that says itself what an experiment gives is not held to what the busy loop says of it', () => {
+  const busy = suspect('event-loop-cpu', 1, { 'second process': { low: 1.05, high: 1.9 } });
+  const ageing = (predictions) => suspect('degrades-over-time', 0.8, predictions, 'event-loop-cpu');
+  const found = (predictions) =>
+    decide(CLOSED, [busy, ageing(predictions)], [experiment('second process', 6)], NOISE);
+  const own = found({ 'second process': { low: 1.05, high: 7 } });
+  assert.equal(own.chosen.limit, 'degrades-over-time');
+  assert.deepEqual(
+    own.excluded.map(({ limit }) => limit),
+    ['event-loop-cpu'],
+  );
+  assert.equal(found({}).status, 'cannot-tell');
+});

@@ -31,7 +31,7 @@ export const isConfident = (outcome) => outcome.startsWith('wrong-');
  *
  * `measured`: completed requests per second with the remedy, `null` if that was not measured; `drift`: by how much the service
  * as it is was faster around that than around the explanation; `stolen`: what the machine's host took meanwhile of the CPU time
- * that was wanted, which from `ROBBED` on makes `noisy-machine` true as well.
+ * that was wanted: from `ROBBED` on a verdict of `noisy-machine` is right.
  */
 export function judge(
   { expected, partly, remedy },
@@ -47,11 +47,10 @@ export function judge(
   return {
     said,
     status,
-    outcome: outcomeOf(
-      { said, status, alsoLimiting },
-      stolen < ROBBED ? expected : [...expected, 'noisy-machine'],
-      partly,
-    ),
+    outcome:
+      said === 'noisy-machine' && stolen >= ROBBED
+        ? 'right'
+        : outcomeOf({ said, status, alsoLimiting }, expected, partly),
     prediction: comparable
       ? comparePrediction(explanation.remedy?.predictedThroughput, measured, drift)
       : null,

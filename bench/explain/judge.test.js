@@ -53,6 +53,11 @@ test('a host that takes a good part of the cores is a limit of every service', (
   );
 });
 
+test('beside a wrong verdict such a host makes nothing right', () => {
+  const said = explained('threadpool', 'likely', { alsoLimiting: ['noisy-machine'] });
+  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'wrong-likely');
+});
+
 test('no explanation is a failure', () => {
   const { outcome, said, prediction } = judge(bench, null, { measured: 100 });
   assert.deepEqual(

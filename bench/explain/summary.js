@@ -79,7 +79,7 @@ export function summaryLines(results) {
     `- wrong and sure of it: ${of(number(isConfident))}`,
     `- outcomes: ${each.map(([outcome, n]) => `${outcome} ${n}`).join(', ')}`,
     predictionLine('predictions', predictions),
-    ...stolenLines(trials),
+    ...undisturbedLines(trials),
     doctorLine(trials),
   ];
 }
@@ -87,18 +87,19 @@ export function summaryLines(results) {
 /** A trial of which the machine's host took less tells of the service alone. */
 const UNDISTURBED = 0.03;
 
-/** Trials without what the machine's host took; results of before that was measured say nothing. */
-function stolenLines(trials) {
+/** The trials without what the machine's host took; results of before that was measured say nothing. */
+function undisturbedLines(trials) {
   const known = trials.filter(({ stolen }) => stolen);
   const disturbed = known.filter(({ stolen }) => stolen.inAll >= UNDISTURBED);
   if (disturbed.length === 0) return [];
-  const undisturbed = known.filter((one) => !disturbed.includes(one));
+  const others = known.filter((one) => !disturbed.includes(one));
+  const right = others.filter(({ judged }) => judged.outcome === 'right').length;
   const most = Math.max(...disturbed.map(({ stolen }) => stolen.inAll));
   return [
-    `- the machine's host took ${share(UNDISTURBED)} or more (up to ${share(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials`,
+    `- the machine's host took ${share(UNDISTURBED)} or more (up to ${share(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials; of the others ${right} of ${others.length} right`,
     predictionLine(
-      'predictions in the other trials',
-      undisturbed.map(({ judged }) => judged.prediction).filter(Boolean),
+      'predictions in the others',
+      others.map(({ judged }) => judged.prediction).filter(Boolean),
     ),
   ];
 }

@@ -15,7 +15,7 @@ const MOST_CONNECTIONS = 5000;
 /**
  * Runs a trial: `{ judged, explanation, failure, seconds, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
  * Of the explanation everything is kept but the run that it rests on. `stolen` is what the machine's host took of the CPU time
- * that was wanted while it was explained, and in the whole trial.
+ * that was wanted while it was explained, and until the doctor came.
  */
 export async function trial(bench, context) {
   const inAll = stolenSince();

@@ -1,4 +1,5 @@
 import { count, rate, share, time } from '../report/units.js';
+import { stolenPart } from './facts.js';
 import type { Investigated } from './investigation.js';
 import { populationOf } from './population.js';
 import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
@@ -6,6 +7,7 @@ import type { Evidence, ExperimentResult, Explanation, HotFunction } from './res
 import { changePoints } from './statistics/change-points.js';
 import type { Suspect } from './suspect.js';
 import { loopEvidence, loopLimit, mostThroughput, starvedGenerator } from './suspects/load.js';
+import { isRobbed } from './suspects/machine.js';
 import { busyThread } from './suspects/queue.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
@@ -195,16 +197,18 @@ function besideTheLoop({ facts, finding }: Investigated): string[] {
   ];
 }
 
-/** Part of the cores that are wanted from which on it falsifies what is measured. */
+/** What the host takes of the CPU time that is wanted, from which on it falsifies what is measured; of next to nothing any part is nothing. */
 const TAKEN = 0.05;
+const LEAST_WANTED = 0.2;
 
 /** What is measured while the machine's host takes cores away holds for that time only. */
-function takenByHost({ facts, finding }: Investigated): string[] {
-  const cpu = facts.machine?.cpu;
-  if (!cpu || finding.chosen?.limit === 'noisy-machine') return [];
-  if (cpu.steal < TAKEN * Math.max(0.2, cpu.cores - cpu.idle)) return [];
+function takenByHost({ facts }: Investigated): string[] {
+  const { machine } = facts;
+  if (!machine || isRobbed(machine.loop)) return [];
+  const { cpu } = machine;
+  if (cpu.wanted < LEAST_WANTED || stolenPart(cpu) < TAKEN) return [];
   return [
-    `what the server gives where it has its cores to itself: the machine's host took ${cpu.steal.toFixed(2)} of ${cpu.cores} away (steal)`,
+    `what the server gives where it has its cores to itself: the machine's host took ${share(stolenPart(cpu))} of the CPU time that was wanted (steal)`,
   ];
 }
 

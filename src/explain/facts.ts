@@ -64,7 +64,7 @@ export interface Loop {
   busy: number;
   /** Whether `busy` is the loop's own account. */
   seenInside: boolean;
-  /** Busy without a core and not queued for one: it waits for something that is no event. */
+  /** Busy without a core, not queued for one, nor kept from it by the host: it waits for something that is no event. */
   waiting: number;
   /** Time that the loop is busy per response, with a core or without. */
   eachMs: number;
@@ -141,8 +141,7 @@ export function machineOf(blocks: Observation[]): MachineUse | null {
   const seen = blocks.flatMap((block) => {
     const main = busiest(block)?.main;
     if (!block.outside || !main) return [];
-    const { cpu } = block.outside;
-    return [{ cpu, main, stolen: stolenFrom(main, cpu, block.inside?.utilisation ?? 1) }];
+    return [{ cpu: block.outside.cpu, main, stolen: stolenFrom(main, block) }];
   });
   if (seen.length === 0) return null;
   const mean = (of: (one: (typeof seen)[number]) => number) =>
@@ -154,6 +153,7 @@ export function machineOf(blocks: Observation[]): MachineUse | null {
       self: mean(({ cpu }) => cpu.self),
       others: mean(({ cpu }) => cpu.others),
       idle: mean(({ cpu }) => cpu.idle),
+      wanted: mean(({ cpu }) => cpu.wanted),
       steal: mean(({ cpu }) => cpu.steal),
     },
     idleLeast: Math.min(...seen.map(({ cpu }) => cpu.idle)),
@@ -165,20 +165,25 @@ export function machineOf(blocks: Observation[]): MachineUse | null {
   };
 }
 
-/**
- * Share of the time that the machine's host took from a thread while it was on a core: the kernel tells it of cores, not of
- * threads, so each is taken to lose the same part of what it wants. (A thread's own time on a core is without it.)
- *
- * @param busy share of the time that the thread can have wanted a core at most
- */
-function stolenFrom(
-  { run, queued }: Pick<ThreadUse, 'run' | 'queued'>,
-  { cores, idle, steal }: OutsideView['cpu'],
-  busy: number,
-): number {
-  const part = Math.min(0.95, steal / Math.max(0.01, cores - idle));
-  return Math.max(0, Math.min((run * part) / (1 - part), steal, busy - run - queued));
+/** Part of the CPU time that is wanted which the machine's host takes. */
+export function stolenPart({ wanted, steal }: OutsideView['cpu']): number {
+  return wanted > 0 ? steal / wanted : 0;
 }
+
+/**
+ * Share of the time that the machine's host took from a thread while it was on a core. The kernel tells it of cores, not of
+ * threads, so each is taken to lose the same part of what it wants; and its own time on a core is without that on some
+ * kernels only. So it is told of a loop that says itself how busy it is, as a part of what else that is not; else it is 0.
+ */
+function stolenFrom({ run, queued }: ThreadUse, { outside, inside }: Observation): number {
+  if (!outside || !inside || inside.utilisation === null) return 0;
+  const part = Math.min(MOST_STOLEN, stolenPart(outside.cpu));
+  const unexplained = inside.utilisation - run - queued;
+  return Math.max(0, Math.min((run * part) / (1 - part), unexplained));
+}
+
+/** Beyond it what a thread has left says too little of what it wants. */
+const MOST_STOLEN = 0.9;
 
 /** Part of a rate that a block's answers may lack, as those to its last requests come later. */
 const LATER = 0.1;
@@ -213,7 +218,7 @@ function loopOf(
   return {
     run: main.run,
     queued: main.queued,
-    stolen: wanted - main.run - main.queued,
+    stolen: stolenFrom(main, base),
     busy,
     seenInside: utilisation !== null,
     // Where the kernel does not tell of queues, waiting for a core looks the same.
@@ -225,10 +230,8 @@ function loopOf(
 }
 
 /** Share of the time that a thread wanted a core: it had one, was ready for one, or the machine's host had taken it. */
-export function wantedBy(main: ThreadUse, { outside, inside }: Observation): number {
-  const { run, queued } = main;
-  const stolen = outside ? stolenFrom(main, outside.cpu, inside?.utilisation ?? 1) : 0;
-  return run + queued + stolen;
+export function wantedBy(main: ThreadUse, block: Observation): number {
+  return main.run + main.queued + stolenFrom(main, block);
 }
 
 /** CPU time of the main threads per response, ms; `null` if it is not seen or nothing was answered. */

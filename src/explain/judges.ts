@@ -24,10 +24,12 @@ export interface Judged {
 export interface History {
   retained: memory.Retained | null;
   history: Ageing[];
+  /** What a second process beside the first gave at the least, as a ratio; `null`: not tried. */
+  besides: number | null;
 }
 
 /** Every limit for which there is a signature, judged by the facts. */
-export function judgeAll(facts: Facts, { retained, history }: History): Judged {
+export function judgeAll(facts: Facts, { retained, history, besides }: History): Judged {
   const judges: Judge[] = [
     failures.errors,
     failures.keepAliveRace,
@@ -57,7 +59,7 @@ export function judgeAll(facts: Facts, { retained, history }: History): Judged {
     loop.eventLoopSyncWait,
     loop.workerImbalance,
     loop.idleWork,
-    degradesOverTime(history),
+    degradesOverTime(history, besides),
     loop.eventLoopCpu,
     loop.singleCore,
     outboundPool,

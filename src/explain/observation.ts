@@ -44,7 +44,8 @@ export interface OutsideView {
     others: number;
     /** Of those cores. */
     idle: number;
-    /** Of those cores: wanted here, and kept by the machine's host for others. */
+    /** Of those cores: what was wanted of them by anybody, and of that what the machine's host kept for others. */
+    wanted: number;
     steal: number;
   };
   /** Whether the kernel tells how long threads wait for a core. */

@@ -150,9 +150,9 @@ class Watch {
   #cpu(window: Window, processes: ProcessUse[], own: ThreadUse[]): OutsideView['cpu'] {
     const server = sumOfRun(processes.flatMap(({ main, others }) => [main, ...others]));
     const self = sumOfRun(own);
-    const { busy, idle, steal } = window.rates(this.#machine.cpu);
+    const { busy, idle, wanted, steal } = window.rates(this.#machine.cpu);
     const others = Math.max(0, busy - server - self);
-    return { cores: this.#cores.size, server, self, others, idle, steal };
+    return { cores: this.#cores.size, server, self, others, idle, wanted, steal };
   }
 }
 

@@ -85,6 +85,7 @@ export async function openProbeHub(): Promise<ProbeHub> {
     environment: (base) => ({
       ...base,
       MILLRACE_PROBE: path,
+      MILLRACE_PROBE_OF: String(process.pid),
       NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoted(PRELOAD)}`].filter(Boolean).join(' '),
     }),
     get processes() {
@@ -115,9 +116,9 @@ export async function openProbeHub(): Promise<ProbeHub> {
       return Promise.all(told.map((probed) => probed.command(name, given)));
     },
     async close() {
-      for (const probed of connected()) probed.release();
-      for (const socket of open) socket.destroySoon();
+      // Removes the socket: that it goes as it should is seen by that, see `endIfOrphaned`.
       server.close();
+      for (const socket of open) socket.destroy();
       await once(server, 'close');
       if (folder) await rm(folder, { recursive: true, force: true });
     },

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import type {
   AnswerMessage,
   Answers,
-  CommandMessage,
   CommandName,
   Commands,
   Hello,
@@ -67,13 +66,8 @@ export class ProbedProcess {
     return this.samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Says that nothing more comes. Nobody waits for an answer. */
-  release(): void {
-    this.#send('release', {});
-  }
-
   command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name]> {
-    const id = this.#lastId + 1;
+    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       // A loop that is blocked for good answers never.
       const patienceMs = COMMAND_PATIENCE_MS + ('ms' in given ? Number(given.ms) : 0);
@@ -91,13 +85,8 @@ export class ProbedProcess {
           reject(reason);
         },
       });
-      this.#send(name, given);
+      this.#socket.write(`${JSON.stringify({ id, command: name, arguments: given })}\n`);
     });
-  }
-
-  #send<Name extends CommandName>(command: Name, given: Commands[Name]): void {
-    const message: CommandMessage = { id: ++this.#lastId, command, arguments: given };
-    this.#socket.write(`${JSON.stringify(message)}\n`);
   }
 
   #take(line: string): void {

@@ -223,18 +223,28 @@ export class Trials {
 
   /** What needs new servers is tried only for what may be the verdict: each costs seconds. */
   async restarted(): Promise<void> {
-    const { chosen, also } = this.#finding();
-    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    const servers = this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
-    const leftMs = this.#untilMs - performance.now();
-    const made = withinTime(servers, leftMs, (it) => this.#serversMs([it]));
-    for (const { name } of servers.filter((it) => !made.includes(it))) {
-      this.missed.push(`${name}: no time was left of the budget (--budget)`);
-    }
-    for (const experiment of inOrder(made)) {
+    const tried = new Set<Experiment>();
+    const untried = () => this.#onNewServers().filter((it) => !tried.has(it));
+    for (;;) {
+      const leftMs = this.#untilMs - performance.now();
+      const [experiment] = inOrder(withinTime(untried(), leftMs, (it) => this.#serversMs([it])));
+      if (!experiment) break;
+      tried.add(experiment);
       this.#onStep(`trying: ${experiment.name}`);
       await this.#tryServers(experiment);
+      // What it showed may make another one worth while, or none.
+      this.#judged = this.#judge();
     }
+    for (const { name } of untried()) {
+      this.missed.push(`${name}: no time was left of the budget (--budget)`);
+    }
+  }
+
+  /** The experiments on new servers that tell of what may be the verdict, the most telling first. */
+  #onNewServers(): Experiment[] {
+    const { chosen, also } = this.#finding();
+    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
+    return this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
   }
 
   /** Throughput with the probe's subscriptions against without, if there is time. */
@@ -249,10 +259,7 @@ export class Trials {
     };
     const [on, without]: [Observation[], Observation[]] = [[], []];
     const pairMs = 2 * this.#blockMs();
-    const { chosen, also } = this.#finding();
-    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    const later = this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
-    const reserveMs = this.#serversMs(later);
+    const reserveMs = this.#serversMs(this.#onNewServers());
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
       const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
@@ -307,7 +314,12 @@ export class Trials {
 
   #judge(): Judged {
     if (!isAnswered(this.#facts)) return { suspects: [], acquitted: [] };
-    return judgeAll(this.#facts, { retained: this.#retained, history: this.#history });
+    const second = this.#experiments.find(({ name }) => name === 'second process');
+    return judgeAll(this.#facts, {
+      retained: this.#retained,
+      history: this.#history,
+      besides: second?.measured.low ?? null,
+    });
   }
 
   #finding(): Finding {

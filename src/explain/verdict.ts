@@ -36,13 +36,15 @@ export function decide(
   experiments: ExperimentResult[],
   noise: number,
 ): Finding {
-  const speaksAgainst = (suspect: Suspect) =>
-    experiments.find((experiment) => contradicts(experiment, suspect, noise));
   const judged = suspects.map((suspect) => {
-    // Where the wider limit is none, this is not its cause.
+    // Where the wider limit is none, this is not its cause: but by what it says itself, it is held to its own word.
     const wider = suspects.filter(({ limit }) => limit === suspect.within);
+    const isHeldTo = (one: Suspect, { name }: ExperimentResult) =>
+      one === suspect || suspect.predictions[name as ExperimentName] === undefined;
     const excludes = [suspect, ...wider].flatMap((one) => {
-      const against = speaksAgainst(one);
+      const against = experiments.find(
+        (experiment) => isHeldTo(one, experiment) && contradicts(experiment, one, noise),
+      );
       return against ? [contradiction(against, one)] : [];
     });
     return { suspect, excludes };

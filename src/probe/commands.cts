@@ -7,7 +7,6 @@ import type { Answers, CommandMessage, CommandName, Commands } from './protocol.
 export interface CommandContext {
   observe(on: boolean): void;
   sample(): void;
-  release(): void;
   observer: Observer;
   output: Output;
 }
@@ -45,10 +44,6 @@ const PERFORMERS: Performers = {
     observer.clientRequests.delay(ms) + observer.fetches.delay(ms),
   profile: (_, { ms }) => takeProfile(ms),
   collect: () => collectGarbage(),
-  release({ release }) {
-    release();
-    return null;
-  },
 };
 
 /** Does what millrace asks for. */

@@ -10,18 +10,15 @@ import type { CommandMessage } from './protocol.cjs';
 const SAMPLE_MS = 100;
 const START = 'http.server.request.start';
 
-/** How millrace went: it said so, it did not, or it was gone before. */
-export type Leave = 'released' | 'died' | 'not there';
-
 /**
  * Connects this process with the millrace that listens at the path. Nothing is observed before the first request. When
- * millrace goes, everything is as it was.
+ * millrace goes, everything is as it was; `left` may have more to do then.
  *
  * @param running whether the application already runs, and may have kept the standard streams
- * @param left called when all is as it was, with how millrace went
+ * @param left called when all is as it was, with whether there was a millrace at all
  */
 export const connectProbe = quiet(
-  (path: string, running: boolean, left?: (how: Leave) => void): void => {
+  (path: string, running: boolean, left?: (wasOpen: boolean) => void): void => {
     const output = new Output();
     const observer = new Observer(output);
     let timer: NodeJS.Timeout | null = null;
@@ -56,16 +53,12 @@ export const connectProbe = quiet(
       () => unsubscribe(START, serve),
       () => observe(false),
     ];
-    let isReleased = false;
-    const release = () => {
-      isReleased = true;
-    };
     const end = (wasOpen: boolean) => {
       for (const step of undo) quiet(step)();
-      left?.(isReleased ? 'released' : wasOpen ? 'died' : 'not there');
+      left?.(wasOpen);
     };
 
-    const context: CommandContext = { observe, sample, release, observer, output };
+    const context: CommandContext = { observe, sample, observer, output };
     const answer = (message: CommandMessage) => {
       perform(context, message).then(
         quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),

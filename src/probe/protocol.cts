@@ -148,8 +148,6 @@ export interface Commands {
   profile: { ms: number };
   /** Collects all garbage. */
   collect: Record<never, never>;
-  /** Millrace goes, and the process may go on: without it, it has died, and what it has started ends. */
-  release: Record<never, never>;
 }
 
 /** What each command answers. */
@@ -167,7 +165,6 @@ export interface Answers {
   profile: unknown;
   /** Bytes of the heap still in use. */
   collect: number;
-  release: null;
 }
 
 export type CommandName = keyof Commands;

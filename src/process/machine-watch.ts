@@ -6,15 +6,20 @@ import { ProcFile } from './proc-file.js';
 
 /** The machine over time. */
 export class MachineWatch {
-  /** In seconds of one core; `idle` and `steal` of the cores that were asked for. */
-  readonly cpu = { busy: new Counter(), idle: new Counter(), steal: new Counter() };
+  /** In seconds of one core; all but `busy` of the cores that were asked for. `wanted`: they were busy, or would have been. */
+  readonly cpu = {
+    busy: new Counter(),
+    idle: new Counter(),
+    steal: new Counter(),
+    wanted: new Counter(),
+  };
   readonly links = new LinkWatch();
   /** In microseconds; `null` where the kernel does not tell. */
   diskWaitUs: Counter | null = null;
   readonly #stat = new ProcFile('/proc/stat');
   readonly #pressure = new ProcFile('/proc/pressure/io');
 
-  /** @param cores those whose idle and stolen time counts; all if `null` */
+  /** @param cores those whose times count, but for `busy`; all if `null` */
   read(cores: Set<number> | null = null): void {
     const text = this.#stat.read() ?? '';
     const cpu = parseMachineCpu(text);
@@ -22,9 +27,10 @@ export class MachineWatch {
     const atMs = performance.now();
     if (cpu !== null) {
       this.cpu.busy.add(atMs, cpu.busy);
-      const { idle, steal } = cores ? parseCores(text, cores) : cpu;
+      const { busy, interrupts, idle, steal } = cores ? parseCores(text, cores) : cpu;
       this.cpu.idle.add(atMs, idle);
       this.cpu.steal.add(atMs, steal);
+      this.cpu.wanted.add(atMs, busy + interrupts + steal);
     }
     if (waitUs !== null) {
       this.diskWaitUs ??= new Counter();

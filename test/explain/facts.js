@@ -19,7 +19,7 @@ const outside = {
       fileLimit: 1024,
     },
   ],
-  cpu: { cores: 4, server: 0.3, self: 0.2, others: 0.1, idle: 3.4, steal: 0 },
+  cpu: { cores: 4, server: 0.3, self: 0.2, others: 0.1, idle: 3.4, wanted: 0.6, steal: 0 },
   seesQueues: true,
   selfQueued: 0,
   quota: { cores: 2, throttledPeriods: 0, throttledShare: 0 },

@@ -35,9 +35,9 @@ export const CPU = inGroup('CPU', {
     title: 'The event loop is held by synchronous waiting',
     what: 'A synchronous call (fs.readFileSync, execSync, Atomics.wait) waits for something else, and the loop with it. No CPU is used.',
     shows:
-      'By its own account the loop is busy, but its thread is neither on a core nor queued for one.',
+      "By its own account the loop is busy, but its thread is neither on a core nor queued for one, nor does the machine's host keep it from one.",
     experiment: 'None of its own: the call would have to be replaced.',
-    formula: 'time waited = busy - on a core - queued for a core',
+    formula: 'time waited = busy - on a core - queued for a core - stolen by the host',
     remedy: 'The asynchronous form of the call.',
     told: 'by its signature',
     note: `Needs the probe inside the server, and Linux. ${OF_THE_LOOP}`,

@@ -29,8 +29,8 @@ export const MACHINE = inGroup('machine', {
       "Other processes use more CPU than the generator and the server's thread waits for a core, or the host takes the core away for a good part of the time that this thread wants one (steal).",
     experiment: 'None of its own: what else runs is left alone.',
     formula:
-      'stretch = (time on a core + time queued for one + time stolen) / time on a core; each thread is taken to lose the same part of what it wants',
-    remedy: 'A quiet machine, or stop what else runs.',
+      'stretch = (time on a core + time queued for one, or stolen) / time on a core; of what is stolen each thread is taken to lose the same part of what it wants',
+    remedy: 'A quiet machine (one with cores of its own), or stop what else runs.',
     told: 'by its signature',
     note: 'What differs by less than the noise of unchanged blocks is never taken for an effect.',
   },

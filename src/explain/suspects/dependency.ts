@@ -4,7 +4,7 @@ import type { OutboundView } from '../observation.js';
 import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
-import { loopEvidence, loopLimit } from './load.js';
+import { loopEvidence, loopLimit, warmLimit } from './load.js';
 import { idleLoop, portOf, QUEUES, queued } from './queue.js';
 
 /** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */
@@ -40,8 +40,10 @@ export const slowDependency: Judge = (facts) => {
   const usual = call.answerP50Ms ?? median;
   const deadline = facts.deadlineMs ?? usual * 3;
   const capped = truncatedMeanMs(decodeTimes(facts.base.load.histograms.latency), deadline);
-  const roof = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
-  const then = Math.min((facts.slots * 1000) / capped, roof);
+  const waits = (facts.slots * 1000) / capped;
+  // A loop that mostly waits tells little of what it can do.
+  const [cold, warm] = [loopLimit(facts) ?? waits, warmLimit(facts)?.high ?? waits];
+  const [least, most] = [Math.min(waits, cold), Math.min(waits, warm)];
   const memory = facts.base.outside?.processes[0]?.rssMb;
   return {
     limit,
@@ -49,7 +51,7 @@ export const slowDependency: Judge = (facts) => {
     sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(facts.slots)} requests.`,
     arithmetic: [
       `${count(facts.slots)} in flight / mean ${time(mean)} = ${rate((facts.slots * 1000) / mean)} req/s, measured ${rate(facts.throughput)}`,
-      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(then)} req/s${then === roof ? ' (the loop is the limit then)' : ''}`,
+      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(facts.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
       ...savedLine(facts, capped, memory),
     ],
     evidence: [
@@ -63,13 +65,16 @@ export const slowDependency: Judge = (facts) => {
       'connections x2': { low: 1.5, high: 2.2 },
       'connections /2': { low: 0.42, high: 0.62 },
       'cpu injection': { low: 0.94, high: 1.04 },
-      'client deadline': about(then / facts.throughput, 0.2),
+      'client deadline': {
+        low: (0.8 * least) / facts.throughput,
+        high: (1.2 * most) / facts.throughput,
+      },
       ...slowedByDelay(facts),
     },
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin} (and an answer for those that run into it)`,
-      predictedThroughput: about(then, 0.15),
-      nextLimit: then === roof ? 'event-loop-cpu' : 'too-few-connections',
+      predictedThroughput: { low: 0.85 * least, high: 1.15 * most },
+      nextLimit: least < waits ? 'event-loop-cpu' : 'too-few-connections',
       settings: { timeoutMs: deadline },
     },
   };

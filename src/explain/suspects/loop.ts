@@ -100,7 +100,7 @@ export const singleCore: Judge = (facts) => {
   if (!loop || !cpu) return null;
   if (cpu.cores < 2) return { limit, why: 'there is one core' };
   const loops = working(base).length;
-  if (loop.run < SATURATED || loops > 1) {
+  if (loop.run + loop.stolen < SATURATED || loops > 1) {
     const why = loops > 1 ? `${loops} processes work` : `its thread runs ${share(loop.run)}`;
     return { limit, why };
   }
@@ -223,11 +223,14 @@ function withoutWaiting(facts: Facts, part: number): Range {
   const inFlight = (slots * 1000) / eachMs;
   const byPool = (poolSize(facts) * 1000) / (eachMs * part);
   const byCores = allCores(facts);
-  const most = Math.max(throughput, Math.min(warm?.high ?? Infinity, inFlight, 1.3 * byCores));
+  const most = Math.max(
+    throughput,
+    Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, 1.3 * byCores),
+  );
   if (spent === null)
     return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
   if (spent.files > 0.5 * part) return about(Math.max(throughput, Math.min(most, byPool)), 0.1);
-  const least = Math.min(warm?.low ?? Infinity, 0.9 * inFlight, 0.9 * byCores);
+  const least = Math.min(warm?.low ?? Number.POSITIVE_INFINITY, 0.9 * inFlight, 0.9 * byCores);
   return { low: Math.max(throughput, least), high: most };
 }
 

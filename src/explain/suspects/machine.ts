@@ -1,9 +1,9 @@
 import { bytes, rate, share, time } from '../../report/units.js';
-import type { Facts, MachineUse } from '../facts.js';
+import { type Facts, type MachineUse, stolenPart, working } from '../facts.js';
 import type { OutsideView } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge, type Suspect, times } from '../suspect.js';
-import { loopLimit } from './load.js';
+import { loopLimit, SATURATED } from './load.js';
 
 /** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
 function starves({ run, queued }: MachineUse['loop']): boolean {
@@ -82,7 +82,7 @@ export const noisyMachine: Judge = (facts) => {
   if (cpu.others <= 0.3 || cpu.others <= cpu.self || !starves(loop)) {
     return {
       limit,
-      why: `other processes use ${cpu.others.toFixed(2)} cores, ${cpu.steal.toFixed(2)} are stolen`,
+      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(stolenPart(cpu))} of what is wanted`,
     };
   }
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
@@ -109,23 +109,24 @@ export const noisyMachine: Judge = (facts) => {
   };
 };
 
-/** The host takes the core from under the loop for a good part of the time that this wants one. */
-function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
-  return stolen > 0.15 && run + queued + stolen > 0.6;
+/** Part of the time for which the host has to hold a busy loop back to be the limit; less of it is told beside what that is. */
+const ROBBED = 0.3;
+
+/** The machine's host keeps a loop that is busy from its core, more than others here do. */
+export function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
+  return stolen >= ROBBED && stolen > queued && run + queued + stolen >= SATURATED;
 }
 
 /** Not refuted by any experiment: what the host leaves is another amount at any time. */
 function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
-  const wanted = loop.run + loop.queued + loop.stolen;
-  const stretch = wanted / Math.max(0.01, loop.run);
+  const stretch = (loop.run + loop.stolen) / Math.max(0.01, loop.run);
   return {
     limit: 'noisy-machine',
-    // A lesser part is a limit beside that of the service; half a core and more comes before whatever that is.
-    weight: Math.min(1, 0.4 + loop.stolen),
-    sentence: `the machine's host takes ${cpu.steal.toFixed(2)} of ${cpu.cores} cores away (steal): of the time that the server's thread wants a core it has one for ${share(loop.run / wanted)}.`,
+    weight: 0.75,
+    sentence: `the machine's host takes ${share(stolenPart(cpu))} of the CPU time that is wanted away (steal): the server's thread lacks its core for ${share(loop.stolen)} of the time.`,
     arithmetic: [
-      `stolen ${cpu.steal.toFixed(2)} of ${(cpu.cores - cpu.idle).toFixed(2)} cores wanted = ${share(cpu.steal / Math.max(0.01, cpu.cores - cpu.idle))}`,
-      `(running ${share(loop.run)} + waiting ${share(loop.queued)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}`,
+      `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${share(stolenPart(cpu))}`,
+      `(running ${share(loop.run)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}: what that stretches the server's work by`,
     ],
     evidence: [
       { what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' },
@@ -175,10 +176,18 @@ export const cpuQuota: Judge = (facts) => {
   };
 };
 
-/** One loop flat out: all that a request costs one after the other, or what it costs the loop while other threads do the rest. */
+/**
+ * As many loops as there are flat out: all that a request costs one after the other, or what it costs the loop while other
+ * threads do the rest; as far as the requests in flight ask for it.
+ */
 function withoutQuota(facts: Facts, cpuMs: number): Range | null {
-  const most = loopLimit(facts);
-  return most === null ? null : { low: Math.min(most, 1000 / cpuMs), high: 1.1 * most };
+  const { throughput, slots, singleMs, base } = facts;
+  const loops = loopLimit(facts);
+  if (loops === null) return null;
+  const asked = singleMs ? (slots * 1000) / singleMs : Number.POSITIVE_INFINITY;
+  const serial = (Math.max(1, working(base).length) * 1000) / cpuMs;
+  const high = Math.max(throughput, Math.min(1.1 * loops, asked));
+  return { low: Math.max(throughput, Math.min(serial, 0.9 * high)), high };
 }
 
 /** Bytes of a response from which on its way may take longer than its making. */

@@ -1,5 +1,5 @@
 import { plural, rate, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { type Facts, working } from '../facts.js';
 import type { Range } from '../result.js';
 import { about, type Judge } from '../suspect.js';
 import { loopEvidence, loopLimit, SATURATED } from './load.js';
@@ -76,17 +76,18 @@ export const threadpool: Judge = (facts) => {
 
 /**
  * Throughput with four times the threads. Of jobs that compute: as far as cores are left (`gain`). Of those that wait: four
- * times as many at once, as far as there are requests for them: a request that meets no queue takes the time of its job on a
- * thread, and that of the loop.
+ * times as many at once, as far as there are requests for them: one that meets no queue takes what a single request takes,
+ * or at the least the time of its job on a thread and that of the loop.
  */
 function withThreads(facts: Facts, size: number, gain: number | null): Range {
-  const { throughput, slots, loop } = facts;
+  const { throughput, slots, loop, singleMs, base } = facts;
   const most = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
   if (gain !== null)
     return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, most) };
-  const jobMs = (size * 1000) / throughput;
-  const unqueued = (slots * 1000) / (jobMs + (loop?.eachMs ?? 0));
-  return about(Math.max(throughput, Math.min(4 * throughput, unqueued, most)), 0.15);
+  const jobMs = (Math.max(1, working(base).length) * size * 1000) / throughput;
+  const aloneMs = Math.max(singleMs ?? 0, jobMs + (loop?.eachMs ?? 0));
+  const { low, high } = about(Math.min(4 * throughput, (slots * 1000) / aloneMs, most), 0.15);
+  return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
 }
 
 /** libuv's default size of the pool. */

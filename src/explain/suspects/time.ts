@@ -15,13 +15,16 @@ export interface Ageing {
 const GROWN = 1.3;
 /** Least concordance of cost and age, in its own standard deviations if there were none. */
 const STEADY = 2.5;
+/** Two processes give twice as much at most: from here on the second one owes it to its age. */
+const FRESHER = 2.3;
 
 /**
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
  *
  * @param blocks at one load; those of the warm-up left out
+ * @param besides what a second process beside the first gave at the least, as a ratio; `null`: not tried
  */
-export function degradesOverTime(blocks: Ageing[]): Judge {
+export function degradesOverTime(blocks: Ageing[], besides: number | null): Judge {
   return (facts) => {
     const { throughput, loop } = facts;
     const busy = loop !== null && loop.busy >= SATURATED;
@@ -33,7 +36,8 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
     const costs = blocks.map(({ cpuMs }) => cpuMs);
     const [early, late] = [median(costs.slice(0, third)), median(costs.slice(-third))];
     const ratio = late / Math.max(1e-6, early);
-    if (ratio < GROWN || concordance(costs) < STEADY * spreadOf(costs.length)) {
+    const isSteady = concordance(costs) >= STEADY * spreadOf(costs.length);
+    if (ratio < GROWN || !(isSteady || (besides !== null && besides > FRESHER))) {
       return {
         limit,
         why: `a request costs ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
@@ -58,7 +62,10 @@ export function degradesOverTime(blocks: Ageing[]): Judge {
       otherwise: 'unknown',
       predictions: {
         // A second process is a fresh one, too.
-        ...(busy && { ...busyLoop(facts), 'second process': { low: 1.05, high: 1.1 + back } }),
+        ...(busy && {
+          ...busyLoop(facts),
+          'second process': { low: 1.05, high: 1.1 + Math.max(back, besides ?? 0) },
+        }),
         'fresh start': { low: 0.2 / back, high: 1.6 / back },
       },
       remedy: {
