@@ -2,7 +2,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { movePorts } from './moved-ports.cjs';
 import { endIfOrphaned, isOfCommand } from './orphan.cjs';
-import { connectProbe } from './probe.cjs';
+import { connectProbe, type Left } from './probe.cjs';
 
 const path = process.env.MILLRACE_PROBE;
 const moved = process.env.MILLRACE_PROBE_MOVED;
@@ -12,7 +12,7 @@ if (isMainThread) {
 }
 
 /** A second process is of no use without millrace; the first one was started for it, and nobody else would end it. */
-function atEnd(path: string, isMoved: boolean): ((wasOpen: boolean) => void) | undefined {
+function atEnd(path: string, isMoved: boolean): Left | undefined {
   if (isMoved) return () => process.exit();
   if (!isOfCommand(Number(process.env.MILLRACE_PROBE_OF))) return undefined;
   return (wasOpen) => {

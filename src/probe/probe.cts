@@ -10,66 +10,67 @@ import type { CommandMessage } from './protocol.cjs';
 const SAMPLE_MS = 100;
 const START = 'http.server.request.start';
 
+/** Told when millrace has gone, with whether it was there at all. */
+export type Left = (wasOpen: boolean) => void;
+
 /**
  * Connects this process with the millrace that listens at the path. Nothing is observed before the first request. When
  * millrace goes, everything is as it was; `left` may have more to do then.
  *
  * @param running whether the application already runs, and may have kept the standard streams
- * @param left called when all is as it was, with whether there was a millrace at all
+ * @param left called when all is as it was
  */
-export const connectProbe = quiet(
-  (path: string, running: boolean, left?: (wasOpen: boolean) => void): void => {
-    const output = new Output();
-    const observer = new Observer(output);
-    let timer: NodeJS.Timeout | null = null;
+export const connectProbe = quiet((path: string, running: boolean, left?: Left): void => {
+  const output = new Output();
+  const observer = new Observer(output);
+  let timer: NodeJS.Timeout | null = null;
 
-    const observe = (on: boolean) => {
-      if (on === (timer !== null)) return;
-      clearInterval(timer ?? undefined);
-      timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
-      // What was seen ends here, or begins: counters grow evenly only between.
-      if (!on) sample();
-      observer.observe(on);
-      if (on) sample();
-    };
-    const sample = () => channel.send(observer.sample());
-    const sampleIfFree = () => {
-      if (channel.isFree) sample();
-    };
-    // Not at once: the channel is just telling all its subscribers, one after the other.
-    const serve = () => nextTick(begin);
-    const begin = quiet(() => {
-      if (!unsubscribe(START, serve)) return;
-      channel.send(hello(true));
-      observe(true);
-    });
-    // What was changed is undone first, each for itself: the application goes on.
-    const undo = [
-      () => observer.requests.spin(0),
-      () => observer.cork.turn(false),
-      () => observer.clientRequests.restore(),
-      () => observer.fetches.delay(0),
-      () => output.uninstall(),
-      () => unsubscribe(START, serve),
-      () => observe(false),
-    ];
-    const end = (wasOpen: boolean) => {
-      for (const step of undo) quiet(step)();
-      left?.(wasOpen);
-    };
+  const observe = (on: boolean) => {
+    if (on === (timer !== null)) return;
+    clearInterval(timer ?? undefined);
+    timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
+    // What was seen ends here, or begins: counters grow evenly only between.
+    if (!on) sample();
+    observer.observe(on);
+    if (on) sample();
+  };
+  const sample = () => channel.send(observer.sample());
+  const sampleIfFree = () => {
+    if (channel.isFree) sample();
+  };
+  // Not at once: the channel is just telling all its subscribers, one after the other.
+  const serve = () => nextTick(begin);
+  const begin = quiet(() => {
+    if (!unsubscribe(START, serve)) return;
+    channel.send(hello(true));
+    observe(true);
+  });
+  // What was changed is undone first, each for itself: the application goes on.
+  const undo = [
+    () => observer.requests.spin(0),
+    () => observer.cork.turn(false),
+    () => observer.clientRequests.restore(),
+    () => observer.fetches.delay(0),
+    () => output.uninstall(),
+    () => unsubscribe(START, serve),
+    () => observe(false),
+  ];
+  const end: Left = (wasOpen) => {
+    for (const step of undo) quiet(step)();
+    left?.(wasOpen);
+  };
 
-    const context: CommandContext = { observe, sample, observer, output };
-    const answer = (message: CommandMessage) => {
-      perform(context, message).then(
-        quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
-        quiet((error: unknown) => {
-          channel.send({ type: 'answer', id: message.id, error: String(error) });
-        }),
-      );
-    };
-    const channel = new Channel(path, answer, end);
-    channel.send(hello(false));
-    output.install(running);
-    subscribe(START, serve);
-  },
-);
+  const context: CommandContext = { observe, sample, observer, output };
+  const answer = (message: CommandMessage) => {
+    perform(context, message).then(
+      quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
+      quiet((error: unknown) => {
+        channel.send({ type: 'answer', id: message.id, error: String(error) });
+      }),
+    );
+  };
+  const channel = new Channel(path, answer, end);
+  channel.send(hello(false));
+  output.install(running);
+  subscribe(START, serve);
+});
