@@ -51,6 +51,7 @@ export type {
   Distribution,
   ErrorKind,
   LoadResult,
+  MachineResult,
   PlanSummary,
   ServerResult,
   ServerSample,

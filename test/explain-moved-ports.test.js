@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { openProbeHub, PRELOAD } from '../dist/explain/probe.js';
 import { runLoad } from '../dist/load/run.js';
-import { freePort } from '../dist/process/free-port.js';
+import { freePorts } from '../dist/process/free-port.js';
 import { listeningPaths } from '../dist/process/unix-listeners.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace moved-'));
@@ -46,20 +46,20 @@ describe('the ports of a second process', () => {
   ];
   for (const form of forms) {
     test(`listen(${form('PORT')}) is moved`, async () => {
-      const [from, to] = [await freePort(), await freePort()];
+      const [from, to] = await freePorts(2);
       assert.deepEqual(await portsOf([form(from)], { from, to }), [to]);
     });
   }
 
   test('others than the one that is wanted listen anywhere', async () => {
-    const [from, to, admin] = [await freePort(), await freePort(), await freePort()];
+    const [from, to, admin] = await freePorts(3);
     const [first, second] = await portsOf([`${admin}`, `${from}`], { from, to });
     assert.equal(second, to);
     assert.ok(first > 0 && ![admin, from, to].includes(first), `${first}`);
   });
 
   test('a path stays, and so does all in another program', async () => {
-    const [from, to] = [await freePort(), await freePort()];
+    const [from, to] = await freePorts(2);
     const path = join(folder, 'server.sock');
     assert.deepEqual(await portsOf([`'${path}'`], { from, to }), [path]);
     const script = join(folder, 'another.mjs');

@@ -152,6 +152,18 @@ describe('a tool that runs', () => {
     if (hasProcfs) assert(!isSleeping(), 'it is still there');
   });
 
+  test('has ended, whoever else goes on asking', async () => {
+    const server = await ownServer();
+    let asked = 0;
+    const requests = async () => {
+      asked += 1;
+      return asked;
+    };
+    const run = await runPeer(['true'], { ...server, requests }, { limitMs: 60_000, signal });
+    assert.equal(run.fault, null);
+    assert.ok(run.requests > 1, `${run.requests} requests`);
+  });
+
   test('is ended if nobody wants it any more', async () => {
     const server = await ownServer();
     // Before it starts, and while it runs.

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load, MillraceError, startTestServer } from 'millrace';
@@ -190,6 +190,17 @@ test('the server is found as the owner of its port, and not if asked not to', as
   assert.equal(none.server, undefined);
   const given = await load({ url: server.url, duration: 400, pid: server.pid });
   assert.equal(given.server.source, 'pid');
+});
+
+test('the CPU of the machine is told, of the measurement alone', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const { url } = await testServer(t);
+  const { machine } = await load({ url, connections: 2, duration: 500, warmup: 200 });
+  const { wantedCores, stolenCores } = machine;
+  // The kernel counts in ticks of 10 ms.
+  assert.ok(wantedCores > 0.2 && wantedCores < 1.2 * cpus().length, `${wantedCores} cores`);
+  assert.ok(stolenCores >= 0 && stolenCores <= wantedCores, `${stolenCores} cores`);
 });
 
 test('errors have codes: nothing listens, a command that is not there', async () => {

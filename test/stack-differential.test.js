@@ -44,15 +44,17 @@ describe('where an error was found', () => {
   });
 });
 
-describe('seeds in two pieces, cut at each byte', () => {
-  for (const application of ['bare', 'report', 'upgrade']) {
-    test(`to "${application}"`, () => {
-      const brief = seeds.filter(([, bytes]) => bytes.length <= 120);
-      return same(
+describe('seeds in two pieces', () => {
+  const brief = seeds.filter(([, bytes]) => bytes.length <= 120);
+  // The one that tells most of what it saw has them all.
+  for (const [application, each] of Object.entries({ report: 1, bare: 3, upgrade: 3 })) {
+    test(`to "${application}", of the cuts one in ${each}`, () =>
+      same(
         application,
-        brief.flatMap(([, bytes]) => inTwo(bytes)),
-      );
-    });
+        brief.flatMap(([, bytes], index) =>
+          inTwo(bytes).filter((_, cut) => (index + cut) % each === 0),
+        ),
+      ));
   }
 });
 

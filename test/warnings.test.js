@@ -162,6 +162,21 @@ const CASES = [
   ],
   ['short', (result) => Object.assign(result, { durationMs: 500 }), ['short-run']],
   [
+    'a host that takes cores',
+    (result) => Object.assign(result, { machine: { wantedCores: 1.2, stolenCores: 0.3 } }),
+    ['cpu-stolen'],
+  ],
+  [
+    'a host that takes a little of what is wanted',
+    (result) => Object.assign(result, { machine: { wantedCores: 8, stolenCores: 0.3 } }),
+    [],
+  ],
+  [
+    'a host that takes a moment of next to nothing',
+    (result) => Object.assign(result, { machine: { wantedCores: 0.05, stolenCores: 0.04 } }),
+    [],
+  ],
+  [
     'shared cores',
     (result) => {
       result.server = { cpuMean: availableParallelism() };

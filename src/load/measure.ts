@@ -2,6 +2,7 @@ import { type ErrorCode, MillraceError } from '../errors.js';
 import { loadNative, type NativeOutcome } from '../native.js';
 import type { ServerProcess } from '../process/command.js';
 import { RunClock } from './clock.js';
+import { MachineReading } from './machine.js';
 import type { LoadOptions } from './options.js';
 import type { Finished } from './outcome.js';
 import type { Plan } from './plan.js';
@@ -53,9 +54,11 @@ export async function measure({
   const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
 
   const clock = new RunClock();
+  const machine = new MachineReading();
   const stops: Stop[] = [];
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.saw(snapshot);
+    if (snapshot.phase === 'measure') machine.begin();
     // A run that is told to stop goes through the phases that it has not reached: that is no progress.
     if (stops.length === 0) snapshots.push(snapshot);
   });
@@ -71,17 +74,23 @@ export async function measure({
   const readServer = known && sampleServer(known);
   try {
     const outcome = await finished(engine);
+    const used = machine.end();
     const [why = NO_STOP] = outcome.interrupted ? stops : [];
     if (why.interrupted && nothingSent(outcome)) throw signal?.reason;
     const phases = clock.phasesOf(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
-    const result = resultOf({ plan, outcome, phases, server, ...why, otherPorts });
+    const result = resultOf({
+      ...{ plan, outcome, phases, server, machine: used },
+      ...why,
+      otherPorts,
+    });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;
     return { result, fromMs: phases.from, toMs: phases.to, completed };
   } catch (error) {
     readServer?.(0, 0);
+    machine.end();
     throw error;
   } finally {
     signal?.removeEventListener('abort', interrupt);

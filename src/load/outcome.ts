@@ -1,7 +1,7 @@
 import type { NativeDistribution, NativeOutcome } from '../native.js';
 import type { Phases } from './clock.js';
 import type { Plan } from './plan.js';
-import type { Distribution, ErrorKind, LoadResult, ServerResult } from './result.js';
+import type { Distribution, ErrorKind, LoadResult, MachineResult, ServerResult } from './result.js';
 import { clientBoundReasons } from './verdict.js';
 import { packageVersion } from './version.js';
 import { warningsOf } from './warnings.js';
@@ -12,6 +12,7 @@ export interface Finished {
   outcome: NativeOutcome;
   phases: Phases;
   server: ServerResult | null;
+  machine: MachineResult | null;
   /** Whether the caller's signal ended the run. */
   interrupted: boolean;
   /** How the command's server ended, if that ended the run. */
@@ -22,7 +23,7 @@ export interface Finished {
 
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
 export function resultOf(finished: Finished): LoadResult {
-  const { plan, outcome, phases, server, interrupted, serverEnded, otherPorts } = finished;
+  const { plan, outcome, phases, server, machine, interrupted, serverEnded, otherPorts } = finished;
   const measured = measuredOf(outcome);
   const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
@@ -39,6 +40,7 @@ export function resultOf(finished: Finished): LoadResult {
     },
     generator: { ...measured.generator, clientBound: reasons.length > 0, reasons },
     ...(server && { server }),
+    ...(machine && { machine }),
     warnings: [],
   };
   const { refusedAddresses } = outcome;
@@ -54,6 +56,7 @@ type Added =
   | 'interrupted'
   | 'warmup'
   | 'server'
+  | 'machine'
   | 'warnings'
   | 'generator';
 type Measured = Omit<LoadResult, Added> & {

@@ -202,7 +202,17 @@ export interface LoadResult {
     serviceTime: [percentile: number, ms: number][];
   };
   server?: ServerResult;
+  /** Absent where the system does not tell. */
+  machine?: MachineResult;
   warnings: Warning[];
+}
+
+/** The CPU of this machine over the measurement, in cores, all that ran on it. */
+export interface MachineResult {
+  /** Used, or it would have been. */
+  wantedCores: number;
+  /** Of that what the machine's host kept for others (steal). */
+  stolenCores: number;
 }
 
 /** The state of a run in progress; ten a second. */

@@ -32,6 +32,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
     ['reopened', reopened(result)],
     ['full-handshakes', fullHandshakes(result)],
     ['censored', censored(result)],
+    ['cpu-stolen', cpuStolen(result)],
     ['shared-cores', sharedCores(result)],
     ['short-run', shortRun(result)],
     ['certificate-not-verified', certificateNotVerified(result)],
@@ -183,6 +184,17 @@ function censored({ latencyMs }: LoadResult): string | null {
   const part = latencyMs.censored / Math.max(latencyMs.count, 1);
   if (part < CENSORED) return null;
   return `${share(part)} of the latencies are ages of requests that did not finish: every percentile is a lower bound. Run longer (-d), or with less load.`;
+}
+
+/** Cores that the machine's host takes, and their part of what is wanted, from which on the numbers tell of the host, too. */
+const STOLEN_CORES = 0.05;
+const STOLEN_SHARE = 0.05;
+
+function cpuStolen({ machine }: LoadResult): string | null {
+  if (!machine || machine.stolenCores < STOLEN_CORES) return null;
+  const { wantedCores, stolenCores } = machine;
+  if (stolenCores < STOLEN_SHARE * wantedCores) return null;
+  return `The machine's host took ${share(stolenCores / wantedCores)} of the CPU time that was wanted here, ${stolenCores.toFixed(2)} cores (steal): what ran here was slower by that. Measure where the cores are not shared, or again when the host is quiet.`;
 }
 
 function sharedCores({ server, generator }: LoadResult): string | null {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startCommand } from '../../process/command.js';
-import { freePort } from '../../process/free-port.js';
+import { freePorts } from '../../process/free-port.js';
 import { processTree } from '../../process/tree.js';
 import { startTestServer } from '../../testserver/start.js';
 import { moveTo, onCores } from './pinning.js';
@@ -49,7 +49,7 @@ export async function startNginx(
   const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
-    const [port, statusPort] = [await freePort(), await freePort()];
+    const [port = 0, statusPort = 0] = await freePorts(2);
     const config = join(folder, 'nginx.conf');
     await writeFile(config, nginxConfig(folder, workers, port, statusPort));
     const command = onCores(cores, [program, '-p', folder, '-e', 'stderr', '-c', config]);
@@ -59,7 +59,9 @@ export async function startNginx(
     const ask = async () => {
       const status = await textAt(statusPort, agent);
       asked += 1;
-      const [, accepted, , requests] = /(\d+) (\d+) (\d+)/.exec(status) ?? [];
+      const found = /(\d+) (\d+) (\d+)/.exec(status);
+      if (!found) throw new Error(`nginx tells of its requests: ${status.slice(0, 60)}`);
+      const [, accepted, , requests] = found;
       return { connections: Number(accepted), requests: Number(requests) - asked };
     };
     return {

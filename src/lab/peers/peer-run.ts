@@ -24,6 +24,8 @@ export interface PeerRun {
 const EVERY_MS = 50;
 /** The last requests of a tool that ends may still be on their way. */
 const QUIET_MS = 20;
+/** Who still asks after so many looks is somebody else. */
+const MOST_LOOKS = 50;
 const WELL = 'ended with exit code 0';
 
 /**
@@ -116,12 +118,14 @@ function cpuClock(): (pids: number[]) => number {
 
 /** What the server has counted when nothing more comes. */
 async function settled(server: CountingServer): Promise<number> {
-  for (let before = await server.requests(); ; ) {
+  let before = await server.requests();
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
     await sleep(QUIET_MS);
     const now = await server.requests();
-    if (now === before) return now;
+    if (now === before) break;
     before = now;
   }
+  return before;
 }
 
 async function accepted(server: CountingServer): Promise<PeerRun['connections']> {

@@ -1,0 +1,34 @@
+import { type MachineCpu, parseMachineCpu } from '../process/machine-cpu.js';
+import { ProcFile } from '../process/proc-file.js';
+import type { MachineResult } from './result.js';
+
+/** Reads the CPU of this machine when a measurement begins and when it has ended. */
+export class MachineReading {
+  // Open from the start: the run may take all descriptors that there are.
+  readonly #file = new ProcFile('/proc/stat');
+  #begun: { atMs: number; cpu: MachineCpu } | null = null;
+
+  /** The first call counts. */
+  begin(): void {
+    const cpu = this.#begun ? null : this.#read();
+    if (cpu) this.#begun = { atMs: performance.now(), cpu };
+  }
+
+  /** What it came to; `null` if it did not begin, or the system does not tell. */
+  end(): MachineResult | null {
+    const [begun, cpu] = [this.#begun, this.#read()];
+    this.#file.close();
+    const seconds = begun ? (performance.now() - begun.atMs) / 1000 : 0;
+    if (!begun || !cpu || seconds === 0) return null;
+    const stolenCores = (cpu.steal - begun.cpu.steal) / seconds;
+    return { wantedCores: (wanted(cpu) - wanted(begun.cpu)) / seconds, stolenCores };
+  }
+
+  #read(): MachineCpu | null {
+    return parseMachineCpu(this.#file.read() ?? '');
+  }
+}
+
+function wanted({ busy, interrupts, steal }: MachineCpu): number {
+  return busy + interrupts + steal;
+}
