@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../process/free-port.js';
 import type { Invocation } from './invocation.js';
 
 const MILLRACE = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
 /** Makes the demo the target: the test server in a process of its own. Returns what to tell the user. */
 export async function prepareDemo(invocation: Invocation): Promise<string> {
+  // Asked for beforehand, as not every system tells where a process listens.
   const port = await freePort();
   const serve = ['testserver', '--processes', '1', '--delay', '50ms', '--port', String(port)];
   invocation.demo = true;
@@ -27,13 +27,3 @@ That was a demo. Next, a server of yours:
   npx millrace -R 500 -d 10s -- node server.js       500 a second; starts and stops it
   npx millrace explain -- node server.js             why not more? by experiment
   npx millrace --help`;
-
-// Asked for beforehand, as not every system tells where a process listens.
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

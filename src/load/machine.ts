@@ -20,8 +20,10 @@ export class MachineReading {
     this.#file.close();
     const seconds = begun ? (performance.now() - begun.atMs) / 1000 : 0;
     if (!begun || !cpu || seconds === 0) return null;
-    const stolenCores = (cpu.steal - begun.cpu.steal) / seconds;
-    return { wantedCores: (wanted(cpu) - wanted(begun.cpu)) / seconds, stolenCores };
+    // Some kernels take back what they counted.
+    const stolenCores = Math.max(0, cpu.steal - begun.cpu.steal) / seconds;
+    const usedCores = Math.max(0, used(cpu) - used(begun.cpu)) / seconds;
+    return { wantedCores: usedCores + stolenCores, stolenCores };
   }
 
   #read(): MachineCpu | null {
@@ -29,6 +31,6 @@ export class MachineReading {
   }
 }
 
-function wanted({ busy, interrupts, steal }: MachineCpu): number {
-  return busy + interrupts + steal;
+function used({ busy, interrupts }: MachineCpu): number {
+  return busy + interrupts;
 }

@@ -60,7 +60,8 @@ export async function startNginx(
       const status = await textAt(statusPort, agent);
       asked += 1;
       const found = /(\d+) (\d+) (\d+)/.exec(status);
-      if (!found) throw new Error(`nginx tells of its requests: ${status.slice(0, 60)}`);
+      if (!found)
+        throw new Error(`the status page of nginx is not understood: ${status.slice(0, 60)}`);
       const [, accepted, , requests] = found;
       return { connections: Number(accepted), requests: Number(requests) - asked };
     };
