@@ -21,9 +21,23 @@ export function descendantsOf(pid) {
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** Seconds that all cores of the machine were busy, for whomever; time stolen by a hypervisor included. */
-export function machineBusySeconds() {
+/** Of all cores of the machine, for whomever, in seconds. */
+function machineSeconds() {
   const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1);
   const [user, nice, system, , , irq, softirq, steal] = ticks.map(Number);
-  return (user + nice + system + irq + softirq + steal) / 100;
+  return { busy: (user + nice + system + irq + softirq + steal) / 100, stolen: steal / 100 };
+}
+
+/** Seconds that all cores of the machine were busy, for whomever; time stolen by a hypervisor included. */
+export function machineBusySeconds() {
+  return machineSeconds().busy;
+}
+
+/** Begins to look; the function that comes back tells which part of these seconds since then was stolen. */
+export function stolenSince() {
+  const before = machineSeconds();
+  return () => {
+    const { busy, stolen } = machineSeconds();
+    return (stolen - before.stolen) / Math.max(0.01, busy - before.busy);
+  };
 }

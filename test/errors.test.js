@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '../dist/native.js';
+import { freePort } from '../dist/process/free-port.js';
 import { assertAddsUp, assertSeenByServer } from './truth/accounting.js';
 import { millrace, millraceJson } from './truth/cli.js';
 import { raw, response } from './truth/responses.js';
@@ -20,16 +21,6 @@ const TIMEOUT = { timeout: 60_000 };
 /** Kind and number of the errors of a result. */
 function kinds(result) {
   return Object.fromEntries(result.errors.map(({ kind, count }) => [kind, count]));
-}
-
-/** A port of 127.0.0.1 that nobody listens on. */
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The port of a process that listens and is stopped: Linux lets two connections in, further connects are not answered. */

@@ -158,6 +158,17 @@ describe('the pool of threads', () => {
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
   });
 
+  test('is one of each process', () => {
+    // Two processes have eight threads: a job takes 80 ms, of which 20 requests want 247 a second.
+    const { low, high } = gain((facts) => {
+      const { inside, outside } = facts.base;
+      const [one] = outside.processes;
+      outside.processes.push({ ...one, pid: 200, main: { ...one.main, pid: 200 } });
+      inside.pids = [100, 200];
+    });
+    assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
+  });
+
   test('is not all that a request waits for', () => {
     // Alone it takes 240 ms: 20 / 240 ms is less than there is.
     const { low, high } = gain((facts) => Object.assign(facts, { singleMs: 240 }));

@@ -551,6 +551,16 @@ describe('noisy-machine', () => {
     assert.ok(facts.loop.waiting > 0.4, `${facts.loop.waiting}`);
   });
 
+  test('a busy loop that loses a quarter of its time is limited by something else', () => {
+    const facts = robbed(0.5);
+    assert.ok(facts.loop.stolen > 0.2 && facts.loop.stolen < 0.3, `${facts.loop.stolen}`);
+    const busy = {
+      ...facts,
+      machine: { ...facts.machine, loop: { run: 0.7, queued: 0, stolen: 0.29 } },
+    };
+    assert.equal(noisyMachine(busy).weight, undefined);
+  });
+
   test('a loop that is not busy is not limited by what the host takes', () => {
     const facts = robbed(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
     assert.ok(facts.loop.stolen > 0.29, `${facts.loop.stolen}`);

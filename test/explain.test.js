@@ -385,7 +385,13 @@ test('the catalogue lists every limit, and tells all about one', limits, async (
 
 test('a server that was started for it ends with it, though it is killed', limits, async (t) => {
   const files = ['server', 'daemon'].map((name) => join(folder, name));
-  const daemon = `require('node:fs').writeFileSync(process.env.DAEMON, String(process.pid));
+  // When it has seen that millrace is gone, its probe has seen it, too: it is there after that, or was ended.
+  const daemon = `const { writeFileSync } = require('node:fs');
+    const later = (turns, then) => (turns === 0 ? then() : setImmediate(later, turns - 1, then));
+    require('node:net').connect(process.env.MILLRACE_PROBE)
+      .on('connect', () => writeFileSync(process.env.DAEMON, String(process.pid)))
+      .on('close', () => later(10, () => writeFileSync(process.env.DAEMON + '-left', '1')))
+      .resume();
     setInterval(() => {}, 1000);`;
   const command = service(
     'orphan',
@@ -410,7 +416,8 @@ test('a server that was started for it ends with it, though it is killed', limit
   child.kill('SIGKILL');
   const [server, left] = pids;
   await until(() => !isAlive(server));
-  // What the command has set apart is not millrace's to end. It would have got its signal with the server.
+  // What the command has set apart is not millrace's to end.
+  await until(() => readText(`${DAEMON}-left`));
   assert.ok(isAlive(left));
 });
 

@@ -192,7 +192,7 @@ test('the server is found as the owner of its port, and not if asked not to', as
   assert.equal(given.server.source, 'pid');
 });
 
-test('the CPU of the machine is told, of the measurement alone', {
+test('the CPU of the machine is told', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { url } = await testServer(t);

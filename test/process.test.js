@@ -10,6 +10,7 @@ import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from 'millrace';
 import { startCommand } from '../dist/process/command.js';
+import { freePort, freePorts } from '../dist/process/free-port.js';
 import { listeningSockets, ownerOfPort } from '../dist/process/listening.js';
 import { readStat } from '../dist/process/procfs.js';
 import { sampleProcesses } from '../dist/process/sampler.js';
@@ -336,7 +337,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('is known by the port it serves on, not by that of its debugger', async () => {
-    const [low, high] = await freePorts(2);
+    const [low, high] = await inOrder(freePorts(2));
     const inspect = [process.execPath, `--inspect=127.0.0.1:${low}`, '-e'];
     const server = await start([...inspect, `${LISTENING}.listen(${high}, '127.0.0.1')`]);
     assert.equal(server.port, high);
@@ -344,7 +345,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('is known by its own port, though what it has started listens before', async () => {
-    const [low, high] = await freePorts(2);
+    const [low, high] = await inOrder(freePorts(2));
     const mock = `${LISTENING}.listen(${low}, '127.0.0.1', () => process.send(1)); process.once('disconnect', () => process.exit())`;
     const server = await start(
       program(`
@@ -369,7 +370,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('tells which other ports it serves on', async () => {
-    const [low, high] = await freePorts(2);
+    const [low, high] = await inOrder(freePorts(2));
     const both = `${LISTENING}.listen(${low}, () => ${LISTENING}.listen(${high}, () => console.log('both')))`;
     const output = new PassThrough();
     const server = await start(program(both), { onOutput: (chunk) => output.write(chunk) });
@@ -506,7 +507,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     });
 
     test('listens elsewhere', async () => {
-      const [port, other] = await freePorts(2);
+      const [port, other] = await inOrder(freePorts(2));
       await assertLate(
         program(`${LISTENING}.listen(${other})`),
         { port },
@@ -523,19 +524,9 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 });
 
-/** Several that are free at the same time, the lowest first. */
-async function freePorts(number) {
-  const servers = Array.from({ length: number }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => server.address().port).sort((a, b) => a - b);
-  for (const server of servers) server.close();
-  await Promise.all(servers.map((server) => once(server, 'close')));
-  return ports;
-}
-
-async function freePort() {
-  const [port] = await freePorts(1);
-  return port;
+/** Several, the lowest first. */
+async function inOrder(ports) {
+  return (await ports).toSorted((a, b) => a - b);
 }
 
 /** Gone, or only not yet collected by its parent. */

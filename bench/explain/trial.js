@@ -1,9 +1,9 @@
 // One trial of a case: explain looks at it, its remedy is measured, and doctor's rules look at it. In between the service as it
 // is, by which is known how much faster or slower the machine has become since explain looked at it.
+import { stolenSince } from '../proc.js';
 import { fits, watch } from './doctor/watch.js';
 import { judge } from './judge.js';
 import { millrace } from './millrace.js';
-import { stolenSince } from './stolen.js';
 
 /** Long enough for the slowest answers (3 s) to come as often as they do. */
 const MEASURE_S = 8;

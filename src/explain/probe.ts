@@ -116,9 +116,8 @@ export async function openProbeHub(): Promise<ProbeHub> {
       return Promise.all(told.map((probed) => probed.command(name, given)));
     },
     async close() {
-      // Removes the socket: that it goes as it should is seen by that, see `endIfOrphaned`.
-      server.close();
       for (const socket of open) socket.destroy();
+      server.close();
       await once(server, 'close');
       if (folder) await rm(folder, { recursive: true, force: true });
     },

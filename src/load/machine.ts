@@ -1,4 +1,5 @@
-import { type MachineCpu, parseMachineCpu } from '../process/machine-cpu.js';
+import { Counter } from '../process/counter.js';
+import { parseMachineCpu, wantedOf } from '../process/machine-cpu.js';
 import { ProcFile } from '../process/proc-file.js';
 import type { MachineResult } from './result.js';
 
@@ -6,31 +7,31 @@ import type { MachineResult } from './result.js';
 export class MachineReading {
   // Open from the start: the run may take all descriptors that there are.
   readonly #file = new ProcFile('/proc/stat');
-  #begun: { atMs: number; cpu: MachineCpu } | null = null;
+  readonly #wanted = new Counter();
+  readonly #stolen = new Counter();
+  #fromMs: number | null = null;
 
   /** The first call counts. */
   begin(): void {
-    const cpu = this.#begun ? null : this.#read();
-    if (cpu) this.#begun = { atMs: performance.now(), cpu };
+    this.#fromMs ??= this.#read();
   }
 
   /** What it came to; `null` if it did not begin, or the system does not tell. */
   end(): MachineResult | null {
-    const [begun, cpu] = [this.#begun, this.#read()];
+    const [fromMs, toMs] = [this.#fromMs, this.#read()];
     this.#file.close();
-    const seconds = begun ? (performance.now() - begun.atMs) / 1000 : 0;
-    if (!begun || !cpu || seconds === 0) return null;
-    // Some kernels take back what they counted.
-    const stolenCores = Math.max(0, cpu.steal - begun.cpu.steal) / seconds;
-    const usedCores = Math.max(0, used(cpu) - used(begun.cpu)) / seconds;
-    return { wantedCores: usedCores + stolenCores, stolenCores };
+    if (fromMs === null || toMs === null || toMs === fromMs) return null;
+    const cores = (seconds: Counter) => (seconds.growth(fromMs, toMs) * 1000) / (toMs - fromMs);
+    return { wantedCores: cores(this.#wanted), stolenCores: cores(this.#stolen) };
   }
 
-  #read(): MachineCpu | null {
-    return parseMachineCpu(this.#file.read() ?? '');
+  /** When that was; `null` where the system does not tell. */
+  #read(): number | null {
+    const cpu = parseMachineCpu(this.#file.read() ?? '');
+    if (!cpu) return null;
+    const atMs = performance.now();
+    this.#wanted.add(atMs, wantedOf(cpu));
+    this.#stolen.add(atMs, cpu.steal);
+    return atMs;
   }
-}
-
-function used({ busy, interrupts }: MachineCpu): number {
-  return busy + interrupts;
 }

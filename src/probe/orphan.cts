@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /**
  * Whether this process is in the process group of the command that millrace has started, whose first process is its child.
@@ -21,9 +21,4 @@ function relations(pid: string): { parent: number; group: string } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const [, parent = '', group = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { parent: Number(parent), group };
-}
-
-/** Ends this process where millrace was killed: its socket, which it removes before it lets go of probes, is still there. */
-export function endIfOrphaned(path: string): void {
-  if (existsSync(path)) process.kill(process.pid, 'SIGTERM');
 }

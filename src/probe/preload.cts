@@ -1,21 +1,24 @@
 // `node --require preload.cjs`: what millrace has in NODE_OPTIONS of the processes that it starts.
 import { isMainThread } from 'node:worker_threads';
 import { movePorts } from './moved-ports.cjs';
-import { endIfOrphaned, isOfCommand } from './orphan.cjs';
+import { isOfCommand } from './orphan.cjs';
 import { connectProbe, type Left } from './probe.cjs';
 
 const path = process.env.MILLRACE_PROBE;
 const moved = process.env.MILLRACE_PROBE_MOVED;
 if (isMainThread) {
   const isMoved = moved !== undefined && movePorts(JSON.parse(moved));
-  if (path) connectProbe(path, false, atEnd(path, isMoved));
+  if (path) connectProbe(path, false, atEnd(isMoved));
 }
 
-/** A second process is of no use without millrace; the first one was started for it, and nobody else would end it. */
-function atEnd(path: string, isMoved: boolean): Left | undefined {
+/**
+ * A second process is of no use without millrace. The first one was started for it, and is ended before millrace lets go of
+ * the probe: where it sees that, millrace was killed, and nobody else would end it.
+ */
+function atEnd(isMoved: boolean): Left | undefined {
   if (isMoved) return () => process.exit();
   if (!isOfCommand(Number(process.env.MILLRACE_PROBE_OF))) return undefined;
   return (wasOpen) => {
-    if (wasOpen) endIfOrphaned(path);
+    if (wasOpen) process.kill(process.pid, 'SIGTERM');
   };
 }

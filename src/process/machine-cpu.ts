@@ -12,6 +12,11 @@ export interface MachineCpu {
   steal: number;
 }
 
+/** What was wanted of the cores: they were busy, or would have been. */
+export function wantedOf({ busy, interrupts, steal }: MachineCpu): number {
+  return busy + interrupts + steal;
+}
+
 /** The first line of `/proc/stat`, see proc_stat(5). */
 export function parseMachineCpu(text: string): MachineCpu | null {
   const line = /^cpu\s+(.+)/.exec(text)?.[1];

@@ -1,12 +1,12 @@
 import { Counter } from './counter.js';
 import { LinkWatch } from './links.js';
-import { parseCores, parseMachineCpu } from './machine-cpu.js';
+import { parseCores, parseMachineCpu, wantedOf } from './machine-cpu.js';
 import { parsePressure } from './pressure.js';
 import { ProcFile } from './proc-file.js';
 
 /** The machine over time. */
 export class MachineWatch {
-  /** In seconds of one core; all but `busy` of the cores that were asked for. `wanted`: they were busy, or would have been. */
+  /** In seconds of one core; all but `busy` of the cores that were asked for. */
   readonly cpu = {
     busy: new Counter(),
     idle: new Counter(),
@@ -27,10 +27,10 @@ export class MachineWatch {
     const atMs = performance.now();
     if (cpu !== null) {
       this.cpu.busy.add(atMs, cpu.busy);
-      const { busy, interrupts, idle, steal } = cores ? parseCores(text, cores) : cpu;
-      this.cpu.idle.add(atMs, idle);
-      this.cpu.steal.add(atMs, steal);
-      this.cpu.wanted.add(atMs, busy + interrupts + steal);
+      const own = cores ? parseCores(text, cores) : cpu;
+      this.cpu.idle.add(atMs, own.idle);
+      this.cpu.steal.add(atMs, own.steal);
+      this.cpu.wanted.add(atMs, wantedOf(own));
     }
     if (waitUs !== null) {
       this.diskWaitUs ??= new Counter();

@@ -223,8 +223,9 @@ async function run(
   await new Promise((resolve) => socket.once('close', resolve));
   await turns();
   // How much of a long body comes at once is the reader's affair.
-  const [head = '', content = ''] = text.replace(/Date: .*\r\n/g, '').split('\r\n\r\n', 2);
-  const got = content.length < 1000 ? text.slice(text.indexOf('\r\n\r\n')) : count(content);
+  const undated = text.replace(/Date: .*\r\n/g, '');
+  const [head = '', content = ''] = undated.split('\r\n\r\n', 2);
+  const got = content.length < 1000 ? undated.slice(head.length) : count(content);
   return { notes, text: told ? `${head}${got}` : head.slice(0, 12) };
 }
 
