@@ -416,6 +416,19 @@ describe('degrades-over-time', () => {
     assert.ok(suspect.predictions['fresh start'].high < 1);
   });
 
+  test('one that has aged for long is told by the second process, though its costs grow little by now', () => {
+    const costs = [0.4, 0.44, 0.41, 0.45, 0.46, 0.44, 0.5, 0.47, 0.51];
+    assert.ok('why' in ageing(costs, null));
+    const { weight, predictions } = ageing(costs, 6.5);
+    assert.ok(weight > 0.9);
+    // Beside the old one it answered 5.5 times as much, and by itself has the old one's time in the core too.
+    assert.ok(
+      predictions['fresh start'].low < 1 / 5.5 && predictions['fresh start'].high > 1 / 5.5,
+    );
+    assert.ok(predictions['fresh start'].high < 0.3);
+    assert.ok(predictions['second process'].high > 6.5);
+  });
+
   test('a second process alone says nothing of age', () => {
     assert.ok('why' in ageing([0.2, 0.21, 0.2, 0.22, 0.2, 0.21], 6.5));
   });

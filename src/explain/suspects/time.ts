@@ -17,6 +17,8 @@ const GROWN = 1.3;
 const STEADY = 2.5;
 /** Two processes give twice as much at most: from here on the second one owes it to its age. */
 const FRESHER = 2.3;
+/** Least growth where a second process has told so: one that has aged for long no longer changes much from block to block. */
+const STILL_GROWS = 1.1;
 
 /**
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
@@ -37,7 +39,8 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
     const [early, late] = [median(costs.slice(0, third)), median(costs.slice(-third))];
     const ratio = late / Math.max(1e-6, early);
     const isSteady = concordance(costs) >= STEADY * spreadOf(costs.length);
-    if (ratio < GROWN || !(isSteady || (besides !== null && besides > FRESHER))) {
+    const fresher = besides !== null && besides > FRESHER ? besides : null;
+    if (fresher === null ? ratio < GROWN || !isSteady : ratio < STILL_GROWS) {
       return {
         limit,
         why: `a request costs ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
@@ -45,12 +48,13 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
     }
     const slope = (late - early) / Math.max(1, last.requests - first.requests);
     const start = Math.max(early / 4, early - slope * first.requests);
-    const back = last.cpuMs / start;
+    // The second process had the same cores, and answered that many times as much as the first.
+    const back = Math.max(last.cpuMs / start, (fresher ?? 1) - 1);
     return {
       limit,
       ...(busy && { within: 'event-loop-cpu' as const }),
       // A machine drifts too, by less.
-      weight: Math.min(0.98, 0.3 + (ratio - 1) / 2),
+      weight: fresher === null ? Math.min(0.98, 0.3 + (ratio - 1) / 2) : 0.98,
       sentence: `requests become dearer: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU each within ${rate(last.requests - first.requests)} requests; something grows with each and is gone through by each.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
@@ -64,7 +68,7 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
         // A second process is a fresh one, too.
         ...(busy && {
           ...busyLoop(facts),
-          'second process': { low: 1.05, high: 1.1 + Math.max(back, besides ?? 0) },
+          'second process': { low: 1.05, high: 1.1 + back },
         }),
         'fresh start': { low: 0.2 / back, high: 1.6 / back },
       },
