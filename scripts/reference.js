@@ -11,6 +11,8 @@ import { CAPACITY_OWN_FLAGS } from '../dist/cli/capacity-flags.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { EXIT_CODES } from '../dist/cli/exit.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { OWN_FLAGS as EXPLAIN_OWN_FLAGS } from '../dist/cli/explain-flags.js';
+// biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { dashed, namesOf, signature } from '../dist/cli/flag.js';
 // biome-ignore lint/style/noRestrictedImports: the page is about the command line
 import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
@@ -58,6 +60,7 @@ export function referencePage() {
   const groups = GROUPS.map((group) => [group, LOAD_FLAGS.filter((flag) => flag.group === group)]);
   const sections = [
     ...groups,
+    ['millrace explain', EXPLAIN_OWN_FLAGS],
     ['millrace capacity', CAPACITY_OWN_FLAGS],
     ['millrace testserver', TEST_SERVER_FLAGS],
     ['millrace lab', LAB_FLAGS],

@@ -1,7 +1,7 @@
 // A service that answers after a while, and now and then after a very long one.
 //
-//   DELAY_MS=100 node back.js                                  always after 100 ms
-//   DELAY_MS=100 SLOW_EVERY=10 SLOW_MS=10000 node back.js      each tenth after 10 s
+//   DELAY_MS=100 node back.mjs                                  always after 100 ms
+//   DELAY_MS=100 SLOW_EVERY=10 SLOW_MS=10000 node back.mjs      each tenth after 10 s
 import { createServer } from 'node:http';
 
 const { DELAY_MS = '100', SLOW_EVERY = '0', SLOW_MS = '10000', PORT = '0' } = process.env;

@@ -1,8 +1,8 @@
 // Answers each request after a while, as a service does that waits for another one.
 //
-//   DELAY_MS=50 node delay.js          after 50 ms
-//   DELAY_MS=0-1000 node delay.js      after a random time, evenly spread
-//   DELAY_MS=0 node delay.js           at once
+//   DELAY_MS=50 node delay.mjs          after 50 ms
+//   DELAY_MS=0-1000 node delay.mjs      after a random time, evenly spread
+//   DELAY_MS=0 node delay.mjs           at once
 import { createServer } from 'node:http';
 
 const [least, most = least] = (process.env.DELAY_MS ?? '50').split('-').map(Number);

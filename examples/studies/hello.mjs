@@ -1,8 +1,8 @@
 // Answers at once with a short text, over HTTP or HTTPS, in one process or several.
 //
-//   node hello.js
-//   TLS=1 node hello.js              with a certificate for localhost that nobody trusts
-//   PROCESSES=4 node hello.js        by node:cluster
+//   node hello.mjs
+//   TLS=1 node hello.mjs              with a certificate for localhost that nobody trusts
+//   PROCESSES=4 node hello.mjs        by node:cluster
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

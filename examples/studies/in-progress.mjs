@@ -1,7 +1,7 @@
 // Answers each request after a while with its number, and prints how many are in progress.
 //
-//   DELAY_MS=50 node in-progress.js          after 50 ms
-//   DELAY_MS=0-1000 node in-progress.js      after a random time, evenly spread
+//   DELAY_MS=50 node in-progress.mjs          after 50 ms
+//   DELAY_MS=0-1000 node in-progress.mjs      after a random time, evenly spread
 import { createServer } from 'node:http';
 
 const [least, most = least] = (process.env.DELAY_MS ?? '50').split('-').map(Number);

@@ -79,7 +79,8 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
     group: EXPLAIN,
     common: true,
     help: 'more load than asked for, on another machine too',
-    details: 'A server on this machine is given up to twice the load that was asked for anyway.',
+    details:
+      'A server on this machine is given up to twice the load that was asked for anyway, and up to 2000 connections where those are too few and it calls nobody elsewhere.',
     set(invocation) {
       invocation.allowMoreLoad = true;
     },
