@@ -141,11 +141,12 @@ describe('the pool of threads', () => {
     Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
     Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
   };
-  const gain = (change = () => {}) =>
+  const suspected = (change = () => {}) =>
     judged('threadpool', (facts) => {
       full(facts);
       change(facts);
-    }).suspect.remedy.predictedThroughput;
+    }).suspect;
+  const gain = (change) => suspected(change).remedy.predictedThroughput;
 
   test('four times as large gives as much more of what waits there', () => {
     const { low, high } = gain();
@@ -165,6 +166,7 @@ describe('the pool of threads', () => {
       const [one] = outside.processes;
       outside.processes.push({ ...one, pid: 200, main: { ...one.main, pid: 200 } });
       inside.pids = [100, 200];
+      facts.singleMs = 81;
     });
     assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
   });
@@ -173,6 +175,22 @@ describe('the pool of threads', () => {
     // Alone it takes 240 ms: 20 / 240 ms is less than there is.
     const { low, high } = gain((facts) => Object.assign(facts, { singleMs: 240 }));
     assert.deepEqual([low, high], [100, 100]);
+  });
+
+  test('is tried with what it is said to give', () => {
+    const { predictions, remedy } = suspected((facts) => Object.assign(facts, { singleMs: 180 }));
+    const { low } = remedy.predictedThroughput;
+    assert.ok(low <= 101 && predictions['thread pool x4'].low <= low / 100, `${low}`);
+    assert.equal(suspected().predictions['thread pool x4'].low, 1.5);
+  });
+
+  test('may have several jobs of one request side by side', () => {
+    // 25 requests a second with four jobs of 40 ms at once each: 16 threads take 100 a second.
+    const { low, high } = gain((facts) => {
+      Object.assign(facts, { throughput: 25, slots: 10, singleMs: 41 });
+      facts.base.throughput = 25;
+    });
+    assert.ok(low < 100 && 100 < high, `${low} to ${high}`);
   });
 });
 

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { beyondOf, mayTryMore, nextConnections } from '../dist/explain/beyond.js';
-import { factsOf, machineOf } from '../dist/explain/facts.js';
+import { eachMsOf, factsOf, machineOf, timeOfLoop } from '../dist/explain/facts.js';
 import { judgeAll } from '../dist/explain/judges.js';
-import { eventLoopCpu, eventLoopSyncWait, singleCore } from '../dist/explain/suspects/loop.js';
+import {
+  eventLoopCpu,
+  eventLoopSyncWait,
+  singleCore,
+  workerImbalance,
+} from '../dist/explain/suspects/loop.js';
 import { noisyMachine } from '../dist/explain/suspects/machine.js';
 import { degradesOverTime } from '../dist/explain/suspects/time.js';
 import { factsOfHealthy } from './explain/facts.js';
@@ -429,6 +434,19 @@ describe('degrades-over-time', () => {
     assert.ok(predictions['second process'].high > 6.5);
   });
 
+  test('of what only a second process has told, a fresh start has to show something', () => {
+    const costs = [0.5, 0.5, 0.52, 0.53, 0.52, 0.54, 0.55, 0.55, 0.56];
+    const { predictions } = ageing(costs, 2.35);
+    assert.ok(predictions['fresh start'].high < 0.9, `${predictions['fresh start'].high}`);
+  });
+
+  test('what a second process gives is said beforehand: how old the first one is, is not known', () => {
+    const costs = [0.1, 0.12, 0.15, 0.16, 0.2, 0.22, 0.25, 0.26];
+    const said = (besides) => ageing(costs, besides).predictions['second process'];
+    assert.deepEqual(said(null), said(6.5));
+    assert.ok(said(null).low > 1 && said(null).high > 6.5);
+  });
+
   test('a second process alone says nothing of age', () => {
     assert.ok('why' in ageing([0.2, 0.21, 0.2, 0.22, 0.2, 0.21], 6.5));
   });
@@ -439,12 +457,18 @@ describe('a generator at its limit', () => {
     judged('generator-saturated', (facts) => {
       facts.base.load.generator = { ...facts.base.load.generator, busy: 0.99, starved: 0 };
       Object.assign(facts.base.outside.cpu, { server: 0.57, self: 0.99, others: 0, ...cpu });
+      facts.machine = machineOf([facts.base]);
     }).suspect;
 
   test('gives more with a second one, if that has a core', () => {
     const { predictions, remedy } = second({ cores: 4, idle: 2.4 });
     assert.ok(predictions['two generators'].low > 1);
     assert.match(remedy.change, /-t/);
+  });
+
+  test('may give nothing with a second one whose core the host may keep', () => {
+    const { predictions } = second({ cores: 4, idle: 2.4, wanted: 2, steal: 0.4 });
+    assert.ok(predictions['two generators'].low < 0.85);
   });
 
   test('gives less with a second one that takes the core of the server', () => {
@@ -460,6 +484,8 @@ describe('a quota of CPU', () => {
     judged('cpu-quota', (facts) => {
       const { outside } = facts.base;
       outside.quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.8 };
+      const quota = { cores: 0.25, throttledPeriods: 0, throttledShare: 0 };
+      facts.single = { ...facts.single, outside: { ...outside, quota } };
       Object.assign(outside.processes[0].main, { run: 0.25 });
       outside.cpu.server = 0.3;
       facts.base.throughput = 250;
@@ -478,6 +504,16 @@ describe('a quota of CPU', () => {
   test('gone, no more comes than the requests in flight ask for', () => {
     const { low, high } = unbound((facts) => Object.assign(facts, { slots: 20, singleMs: 51 }));
     assert.ok(low < 393 && high < 393 && low > 350, `${low} to ${high}`);
+  });
+
+  test('gone, a single request is not stopped by it either', () => {
+    // Alone it took 20 ms, for 15 of which it was stopped: 2 / 5 ms.
+    const { high } = unbound((facts) => {
+      Object.assign(facts, { slots: 2, singleMs: 20 });
+      const quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.75 };
+      facts.single = { ...facts.single, outside: { ...facts.base.outside, quota } };
+    });
+    assert.ok(Math.abs(high - 400) < 1e-9, `${high}`);
   });
 
   test('gone, no less comes than now', () => {
@@ -557,11 +593,98 @@ describe('noisy-machine', () => {
     assert.deepEqual([loop.stolen, loop.busy], [0, 0.5]);
   });
 
+  test('without a probe a host that takes most of what is wanted is all that can be told', () => {
+    const unseen = (facts) => ({ ...facts, loop: { ...facts.loop, seenInside: false } });
+    const taken = robbed(1, { run: 0.4, wanted: 1.5, utilisation: null });
+    assert.equal(taken.loop.seenInside, false);
+    const suspect = noisyMachine(taken);
+    assert.match(suspect.sentence, /takes 67 % .* not seen without the probe/);
+    assert.ok(suspect.weight >= 0.7);
+    // A loop that would not be busy with all that it lacks, and less theft.
+    assert.equal(noisyMachine(unseen(robbed(1, { run: 0.1, wanted: 1.5 }))).weight, undefined);
+    assert.equal(noisyMachine(unseen(robbed(0.4, { run: 0.6, wanted: 1.5 }))).weight, undefined);
+  });
+
   test('a little that is stolen is no limit, and no call is freed of its waiting', () => {
     const facts = robbed(0.1, { wanted: 1 });
     assert.match(noisyMachine(facts).why, /idle/);
     assert.ok(Math.abs(facts.loop.stolen - 0.05) < 1e-9, `${facts.loop.stolen}`);
     assert.ok(facts.loop.waiting > 0.4, `${facts.loop.waiting}`);
+    assert.ok(eventLoopSyncWait(facts).weight > 0.5);
+  });
+
+  test('no call waits where the host may have taken all that is missing from this one thread', () => {
+    const facts = robbed(0.4, { run: 0.6, wanted: 2.2 });
+    assert.ok(facts.loop.waiting > 0.2, `${facts.loop.waiting}`);
+    assert.match(eventLoopSyncWait(facts).why, /without a core/);
+  });
+
+  test('what was missing in one block only is an average of all', () => {
+    const facts = robbed(0.4, { run: 0.6, wanted: 2.2 });
+    const { base } = robbed(0, { run: 0.94 });
+    const loop = timeOfLoop([facts.base, base, base, base]);
+    const near = { run: 0.855, queued: 0.05, busy: 0.99 };
+    for (const [name, value] of Object.entries(near)) {
+      assert.ok(Math.abs(loop[name] - value) < 1e-9, `${name} ${loop[name]}`);
+    }
+    assert.ok(loop.waiting < 0.06 && loop.stolen > 0.01, `${loop.waiting} ${loop.stolen}`);
+    assert.ok(Math.abs(loop.run + loop.queued + loop.stolen + loop.waiting - loop.busy) < 1e-9);
+  });
+
+  test('a core that the host may keep is none for a second process', () => {
+    const second = (facts) => eventLoopCpu(facts).predictions['second process'].low;
+    assert.ok(second(robbed(0, { run: 0.94 })) > 1);
+    assert.ok(second(robbed(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
+  });
+
+  test('what other threads and the generator use does not bound what a second process gives', () => {
+    const facts = robbed(0, { run: 0.72 });
+    Object.assign(facts.base.outside.cpu, { server: 1.3, self: 0.4 });
+    const { low, high } = eventLoopCpu({ ...facts, loop: { ...facts.loop, run: 0.9 } }).predictions[
+      'second process'
+    ];
+    assert.ok(low < 1.06 && high > 2, `${low} to ${high}`);
+  });
+
+  test('the arithmetic of a busy loop says what the host keeps of its core', () => {
+    const [most] = eventLoopCpu(robbed(0.7)).arithmetic;
+    assert.match(most, /the machine's host keeps its core for 45 % of the time$/);
+    assert.doesNotMatch(eventLoopCpu(robbed(0, { run: 0.94 })).arithmetic[0], /host/);
+  });
+
+  /** Two processes whose loops had so much of a core and were busy for so long, of whose wants the host takes `part`. */
+  const two = (loops, part) => {
+    const facts = structuredClone(factsOfHealthy());
+    const { outside, inside } = facts.base;
+    const [process] = outside.processes;
+    const pids = loops.map((_, index) => 100 + index);
+    const processes = loops.map(([run], index) => {
+      const pid = pids[index];
+      return { ...process, pid, main: { ...process.main, pid, run, queued: 0 } };
+    });
+    const busy = loops.map(([, utilisation]) => utilisation);
+    const busyLoops = busy.reduce((sum, one) => sum + one, 0);
+    Object.assign(inside, { pids, processes: 2, utilisation: Math.max(...busy), busyLoops });
+    const cpu = { ...outside.cpu, wanted: 2, steal: 2 * part };
+    return factsOf({ ...facts, base: { ...facts.base, outside: { ...outside, cpu, processes } } });
+  };
+
+  test('nothing is taken from a second loop that explains itself', () => {
+    const loops = [
+      [0.95, 0.95],
+      [0.3, 0.3],
+    ];
+    const { base } = two(loops, 0.25);
+    assert.ok(Math.abs(eachMsOf(base) - (1000 * 1.25) / base.throughput) < 1e-9);
+  });
+
+  test('a worker that the host keeps from its core is the busiest all the same', () => {
+    const loops = [
+      [0.6, 0.88],
+      [0.1, 0.15],
+    ];
+    const imbalance = workerImbalance(two(loops, 0.32));
+    assert.match(imbalance.sentence, /one runs 88 % of the time/);
   });
 
   test('a busy loop that loses a quarter of its time is limited by something else', () => {
@@ -585,6 +708,29 @@ describe('noisy-machine', () => {
     const loop = { run: 0.3, queued: 0.4, stolen: 0.31 };
     assert.match(noisyMachine({ ...facts, machine: { ...facts.machine, loop } }).why, /host takes/);
   });
+});
+
+test('without garbage its collector no longer takes the core that the loop waits for', () => {
+  const gain = (limit, queued, server) => {
+    const { suspect } = judged(limit, (facts) => {
+      Object.assign(facts.loop, { busy: 1, run: 1 - queued, queued });
+      Object.assign(facts.base.outside.cpu, { cores: 2, server, self: 0.1, others: 0 });
+      Object.assign(facts.base.outside.processes[0].main, { run: 1 - queued, queued });
+      Object.assign(facts.base.inside.gc, { young: 0.4, old: 0.4 });
+    });
+    const { low, high } = suspect.remedy.predictedThroughput;
+    return { low: low / 1000, high: high / 1000, tried: suspect.predictions };
+  };
+  for (const limit of ['gc-old', 'gc-young']) {
+    const alone = gain(limit, 0, 1);
+    // Nine tenths of what the other core does are the server's own threads.
+    const crowded = gain(limit, 0.5, 1.4);
+    assert.ok(Math.abs(crowded.high / alone.high - 1 / (1 - 0.45)) < 1e-9, limit);
+    assert.ok(Math.abs(crowded.low / alone.low - 1 / (1 - 0.225)) < 1e-9, limit);
+    const experiment = limit === 'gc-old' ? 'heap x2' : 'young generation x4';
+    assert.ok(crowded.tried[experiment].high > 1.5 * alone.tried[experiment].high, limit);
+    assert.equal(crowded.tried[experiment].low, alone.tried[experiment].low);
+  }
 });
 
 test('compression is not held to an experiment that the server ignores', () => {

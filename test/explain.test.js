@@ -383,8 +383,8 @@ test('the catalogue lists every limit, and tells all about one', limits, async (
   assert.match(one.stdout, /UV_THREADPOOL_SIZE/);
 });
 
-test('a server that was started for it ends with it, though it is killed', limits, async (t) => {
-  const files = ['server', 'daemon'].map((name) => join(folder, name));
+test('a command that was started for it ends with it, though it is killed', limits, async (t) => {
+  const files = ['server', 'wrapper', 'daemon'].map((name) => join(folder, name));
   // When it has seen that millrace is gone, its probe has seen it, too: it is there after that, or was ended.
   const daemon = `const { writeFileSync } = require('node:fs');
     const later = (turns, then) => (turns === 0 ? then() : setImmediate(later, turns - 1, then));
@@ -403,9 +403,11 @@ test('a server that was started for it ends with it, though it is killed', limit
       response.end();
     }).listen(0);`,
   );
-  const [SERVER, DAEMON] = files;
-  const child = spawn(process.execPath, [millrace, 'explain', '-c', '2', '--', ...command], {
-    env: { ...process.env, SERVER, DAEMON },
+  const [SERVER, WRAPPER, DAEMON] = files;
+  // It starts the server again when that has ended.
+  const wrapped = ['sh', '-c', 'echo $$ > "$WRAPPER"; while :; do "$@"; done', 'sh', ...command];
+  const child = spawn(process.execPath, [millrace, 'explain', '-c', '2', '--', ...wrapped], {
+    env: { ...process.env, SERVER, WRAPPER, DAEMON },
     stdio: 'ignore',
   });
   const pids = [];
@@ -414,8 +416,8 @@ test('a server that was started for it ends with it, though it is killed', limit
   });
   for (const file of files) pids.push(await until(() => Number(readText(file))));
   child.kill('SIGKILL');
-  const [server, left] = pids;
-  await until(() => !isAlive(server));
+  const [server, wrapper, left] = pids;
+  await until(() => !isAlive(server) && !isAlive(wrapper));
   // What the command has set apart is not millrace's to end.
   await until(() => readText(`${DAEMON}-left`));
   assert.ok(isAlive(left));

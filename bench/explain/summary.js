@@ -79,6 +79,7 @@ export function summaryLines(results) {
     `- wrong and sure of it: ${of(number(isConfident))}`,
     `- outcomes: ${each.map(([outcome, n]) => `${outcome} ${n}`).join(', ')}`,
     predictionLine('predictions', predictions),
+    ...driftLines(predictions),
     ...undisturbedLines(trials),
     doctorLine(trials),
   ];
@@ -109,6 +110,20 @@ function predictionLine(name, predictions) {
   const error = median(predictions.map((one) => one.error));
   const within = predictions.filter((one) => one.within).length;
   return `- ${name}: ${predictions.length} compared, median error ${share(error)}, ${share(within / predictions.length)} within the predicted range`;
+}
+
+/** What the same service gave at two times: a bound on how near a prediction can come. Results of before it was measured have none. */
+function driftLines(predictions) {
+  const changes = predictions.filter(({ drift }) => drift > 0).map(({ drift }) => changeOf(drift));
+  if (changes.length === 0) return [];
+  return [
+    `- meanwhile the service as it is changed by ${share(median(changes))} in the median, ${share(Math.max(...changes))} at most, which is taken out above`,
+  ];
+}
+
+/** How far a ratio is from 1, to either side alike. */
+function changeOf(ratio) {
+  return Math.max(ratio, 1 / ratio) - 1;
 }
 
 function doctorLine(trials) {

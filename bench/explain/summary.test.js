@@ -31,3 +31,13 @@ test('where nothing was taken, or nobody looked, there is one line of prediction
   const lines = summaryLines([{ trials: [trial(0.1, 0), trial(0.1, null)] }]);
   assert.equal(lines.filter((line) => line.includes('predictions')).length, 1);
 });
+
+test('by how much the service itself changed meanwhile is told to either side alike', () => {
+  const trials = [0.8, 1.1, 1].map((drift) => {
+    const one = trial(0.1, 0);
+    Object.assign(one.judged.prediction, { drift });
+    return one;
+  });
+  const [line] = summaryLines([{ trials }]).filter((text) => text.includes('meanwhile'));
+  assert.match(line, /changed by 10 % in the median, 25 % at most/);
+});

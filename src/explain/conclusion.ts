@@ -202,9 +202,9 @@ const TAKEN = 0.05;
 const LEAST_WANTED = 0.2;
 
 /** What is measured while the machine's host takes cores away holds for that time only. */
-function takenByHost({ facts }: Investigated): string[] {
-  const { machine } = facts;
-  if (!machine || isRobbed(machine.loop)) return [];
+function takenByHost({ facts: { machine }, finding: { chosen, also } }: Investigated): string[] {
+  const isTold = [chosen, ...also].some((one) => one?.limit === 'noisy-machine');
+  if (!machine || (isTold && isRobbed(machine.loop))) return [];
   const { cpu } = machine;
   if (cpu.wanted < LEAST_WANTED || stolenPart(cpu) < TAKEN) return [];
   return [

@@ -170,16 +170,34 @@ export function stolenPart({ wanted, steal }: OutsideView['cpu']): number {
   return wanted > 0 ? steal / wanted : 0;
 }
 
+/** Part of what is wanted that the host takes, from which on it may keep further cores, too. */
+const KEPT = 0.05;
+
+/** Whether what more cores would give may be kept by the machine's host. */
+export function mayBeKept(machine: MachineUse | null): boolean {
+  return machine !== null && stolenPart(machine.cpu) >= KEPT;
+}
+
 /**
- * Share of the time that the machine's host took from a thread while it was on a core. The kernel tells it of cores, not of
- * threads, so each is taken to lose the same part of what it wants; and its own time on a core is without that on some
- * kernels only. So it is told of a loop that says itself how busy it is, as a part of what else that is not; else it is 0.
+ * Share of the time that the machine's host took from a loop's thread while it was on a core. The kernel tells it of cores,
+ * not of threads, so each is taken to lose the same part of what it wants; and its own time on a core is without that on some
+ * kernels only. So it is told of loops that say themselves how busy they are, as a part of what else that is not; else it is 0.
  */
-function stolenFrom({ run, queued }: ThreadUse, { outside, inside }: Observation): number {
-  if (!outside || !inside || inside.utilisation === null) return 0;
-  const part = Math.min(MOST_STOLEN, stolenPart(outside.cpu));
-  const unexplained = inside.utilisation - run - queued;
-  return Math.max(0, Math.min((run * part) / (1 - part), unexplained));
+function stolenFrom({ run }: ThreadUse, block: Observation): number {
+  if (!block.outside) return 0;
+  const part = Math.min(MOST_STOLEN, stolenPart(block.outside.cpu));
+  return Math.max(0, Math.min((run * part) / (1 - part), run * unexplained(block)));
+}
+
+/** Time that the loops are busy by their own account, and neither on a core nor ready for one: for each second on a core. */
+function unexplained(block: Observation): number {
+  const { inside } = block;
+  if (!inside || inside.utilisation === null) return 0;
+  const mains = serving(block).map(({ main }) => main);
+  const run = mains.reduce((sum, main) => sum + main.run, 0);
+  const queued = mains.reduce((sum, main) => sum + main.queued, 0);
+  const busy = mains.length > 1 ? inside.busyLoops : inside.utilisation;
+  return run === 0 ? 0 : (busy - run - queued) / run;
 }
 
 /** Beyond it what a thread has left says too little of what it wants. */
@@ -227,6 +245,24 @@ function loopOf(
     cpuMs: cpuMsOf(base) ?? 0,
     singleCpuMs: single ? cpuMsOf(single) : null,
   };
+}
+
+/** How the busiest loop spent its time over several blocks, on average; `null` if none tells it as the first one does. */
+export function timeOfLoop(
+  blocks: Observation[],
+): Pick<Loop, 'run' | 'queued' | 'stolen' | 'busy' | 'waiting'> | null {
+  const all = blocks.flatMap(
+    (block) => loopOf(block, null, block.inside?.utilisation ?? null) ?? [],
+  );
+  const loops = all.filter(({ seenInside }) => seenInside === all[0]?.seenInside);
+  if (loops.length === 0) return null;
+  const mean = (of: (loop: Loop) => number) =>
+    loops.reduce((sum, loop) => sum + of(loop), 0) / loops.length;
+  const [run, queued] = [mean((loop) => loop.run), mean((loop) => loop.queued)];
+  const [stolen, busy] = [mean((loop) => loop.stolen), mean((loop) => loop.busy)];
+  const waits = loops.some(({ waiting }) => waiting > 0);
+  const waiting = waits ? Math.max(0, busy - run - queued - stolen) : 0;
+  return { run, queued, stolen, busy, waiting };
 }
 
 /** Share of the time that a thread wanted a core: it had one, was ready for one, or the machine's host had taken it. */

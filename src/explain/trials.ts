@@ -9,10 +9,11 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { cpuMsOf, eachMsOf, errorShareOf, type Facts, machineOf } from './facts.js';
+import { cpuMsOf, eachMsOf, errorShareOf, type Facts, machineOf, timeOfLoop } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
+import type { LimitId } from './limits.js';
 import type { Looked } from './look.js';
 import { inOrder, needsServer, serverTrialMs, tryServers, withinTime } from './new-servers.js';
 import type { Observation } from './observation.js';
@@ -62,7 +63,8 @@ export class Trials {
   #probeCost: MeasuredRatio | null = null;
   #bare: number | null = null;
   #hot: HotFunction[] = [];
-  #culprit: HotFunction | null = null;
+  /** The function to blame, and for what. */
+  #culprit: { of: LimitId; is: HotFunction } | null = null;
 
   constructor(subject: Subject, looked: Looked, options: InvestigationOptions) {
     const { facts, retained } = looked;
@@ -278,7 +280,7 @@ export class Trials {
     this.#onStep('taking a profile');
     const { hot, spent, culprit } = await takeProfiles(this.#subject, chosen.limit);
     this.#hot = hot;
-    this.#culprit = culprit;
+    this.#culprit = culprit && { of: chosen.limit, is: culprit };
     this.#facts = { ...this.#facts, spent };
     this.#judged = this.#judge();
   }
@@ -296,15 +298,16 @@ export class Trials {
   }
 
   found(): Omit<Investigated, 'interrupted'> {
+    const finding = this.#finding();
     return {
       ...this.#judged,
       facts: this.#facts,
-      finding: this.#finding(),
+      finding,
       experiments: this.#experiments,
       noise: this.#noise(),
       probeCost: this.#probeCost,
       hot: this.#hot,
-      culprit: this.#culprit,
+      culprit: this.#culprit?.of === finding.chosen?.limit ? (this.#culprit?.is ?? null) : null,
       points: pointsOf(this.#facts, this.#blocks, this.#further),
       bare: this.#bare,
       level: median([this.#facts.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
@@ -416,12 +419,13 @@ export class Trials {
 /** Experiments in which a request costs the loop what it costs unchanged. */
 const SAME_COST = new Set(['connections x2', 'connections /2']);
 
-/** The facts with what further unchanged blocks showed: what a request costs the loop now, and who used the cores. */
+/** The facts with what further unchanged blocks showed: how busy the loop is, what a request costs it now, and who used the cores. */
 function withAllSeen(facts: Facts, blocks: Observation[]): Facts {
   const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
   if (!facts.loop || costs.length === 0) return facts;
-  const machine = machineOf([facts.base, ...blocks]);
-  return { ...facts, machine, loop: { ...facts.loop, eachMs: median(costs) } };
+  const all = [facts.base, ...blocks];
+  const loop = { ...facts.loop, ...timeOfLoop(all), eachMs: median(costs) };
+  return { ...facts, machine: machineOf(all), loop };
 }
 
 /** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */

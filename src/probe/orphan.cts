@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Whether this process is in the process group of the command that millrace has started, whose first process is its child.
- * What the command leaves behind for others (a daemon) is in a group of its own.
+ * The process group of the command that millrace has started, whose first process is its child; `null` if this process is not
+ * in it. What the command leaves behind for others (a daemon) is in a group of its own.
  *
  * @param millrace its process id
  */
-export function isOfCommand(millrace: number): boolean {
+export function groupOfCommand(millrace: number): number | null {
   try {
     const { group } = relations('self');
-    return relations(group).parent === millrace;
+    return relations(group).parent === millrace ? Number(group) : null;
   } catch {
     // No /proc, or that process has gone.
-    return false;
+    return null;
   }
 }
 

@@ -1,7 +1,7 @@
 // `node --require preload.cjs`: what millrace has in NODE_OPTIONS of the processes that it starts.
 import { isMainThread } from 'node:worker_threads';
 import { movePorts } from './moved-ports.cjs';
-import { isOfCommand } from './orphan.cjs';
+import { groupOfCommand } from './orphan.cjs';
 import { connectProbe, type Left } from './probe.cjs';
 
 const path = process.env.MILLRACE_PROBE;
@@ -13,12 +13,13 @@ if (isMainThread) {
 
 /**
  * A second process is of no use without millrace. The first one was started for it, and is ended before millrace lets go of
- * the probe: where it sees that, millrace was killed, and nobody else would end it.
+ * the probe: where it sees that, millrace was killed, and nobody else would end it, nor what runs beside it for the command.
  */
 function atEnd(isMoved: boolean): Left | undefined {
   if (isMoved) return () => process.exit();
-  if (!isOfCommand(Number(process.env.MILLRACE_PROBE_OF))) return undefined;
+  const group = groupOfCommand(Number(process.env.MILLRACE_PROBE_OF));
+  if (group === null) return undefined;
   return (wasOpen) => {
-    if (wasOpen) process.kill(process.pid, 'SIGTERM');
+    if (wasOpen) process.kill(-group, 'SIGTERM');
   };
 }

@@ -1,5 +1,13 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
-import { cpuMsOf, eachMsOf, type Facts, mainDependency, openingShare, working } from '../facts.js';
+import {
+  cpuMsOf,
+  eachMsOf,
+  type Facts,
+  mainDependency,
+  mayBeKept,
+  openingShare,
+  working,
+} from '../facts.js';
 import type { Evidence, Range } from '../result.js';
 import { about, type Judge, type Suspect, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
@@ -216,11 +224,13 @@ export function starvedGenerator({ base }: Facts): string | null {
 }
 
 /** Throughput with a second generator, which needs a core of its own: without one the two take it from the server and each other. */
-function withTwo({ base }: Facts): Range {
+function withTwo({ base, machine }: Facts): Range {
   const cpu = base.outside?.cpu;
   if (!cpu) return { low: 1.12, high: 2.05 };
   const room = (cpu.cores - cpu.others) / Math.max(0.01, cpu.self + cpu.server);
-  return room > ROOM ? { low: 1.12, high: 2.05 } : { low: 0.7, high: Math.max(1.1, 1.1 * room) };
+  return room > ROOM && !mayBeKept(machine)
+    ? { low: 1.12, high: 2.05 }
+    : { low: 0.7, high: Math.max(1.1, 1.1 * room) };
 }
 
 /** So much of what both use now there has to be for a second generator to give more for sure. */

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { type Facts, working } from '../facts.js';
+import { type Facts, type Loop, mayBeKept, wantedBy, working } from '../facts.js';
 import type { Range } from '../result.js';
 import { about, freed, type Judge, type Suspect, times } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
@@ -38,17 +38,21 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
 /** Cores that other processes use, from which on they contend for them. */
 const CONTENDING = 0.3;
 
-/** A second loop does as much again, as far as there are cores for it, the generator and all others. */
-function secondProcess({ base }: Facts): Suspect['predictions'] {
+/** A second loop does as much again, as far as there are cores for it, the generator and all others, and the host leaves them. */
+function secondProcess({ base, machine }: Facts): Suspect['predictions'] {
   const cpu = base.outside?.cpu;
-  if (!cpu || working(base).length > 1) return {};
-  const gain = Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, cpu.server + cpu.self));
+  const loops = working(base);
+  if (!cpu || loops.length > 1) return {};
+  const twice = (used: number) => Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, used));
+  // All but the loops may do the same with less: generators wake up less often, a collection takes more in parallel than alone.
+  const run = loops.reduce((sum, { main }) => sum + main.run, 0);
+  const [gain, most] = [twice(cpu.server + cpu.self), twice(run)];
   // What both share besides the cores may give less; others that are as busy have to give way to each alike.
-  const fair = cpu.others > CONTENDING ? 2 : gain;
+  const fair = cpu.others > CONTENDING ? 2 : most;
   return {
     'second process': {
-      low: Math.min(1.05, 0.75 * gain),
-      high: Math.max(1.1, 1.08 * gain, 1.05 * fair),
+      low: Math.min(mayBeKept(machine) ? 0.85 : 1.05, 0.75 * gain),
+      high: Math.max(1.1, 1.08 * most, 1.05 * fair),
     },
   };
 }
@@ -70,7 +74,7 @@ export const eventLoopCpu: Judge = (facts) => {
     weight: Math.min(1, 0.7 + (running - SATURATED) * 2),
     sentence: `the event loop: ${loops > 1 ? `${loops} of them are` : 'it is'} ${share(loop.busy)} busy, and each request costs ${time(loop.cpuMs)} of CPU time.`,
     arithmetic: [
-      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}`,
+      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}${byHost(loop)}`,
       `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)} each, measured ${time(facts.latencyMs)}: more connections only wait longer`,
     ],
     evidence: loopEvidence(facts),
@@ -93,6 +97,13 @@ export const eventLoopCpu: Judge = (facts) => {
   };
 };
 
+/** What keeps a loop from its core, where that is its limit all the same. */
+function byHost({ stolen }: Loop): string {
+  return stolen > 0.01
+    ? `: the machine's host keeps its core for ${share(stolen)} of the time`
+    : '';
+}
+
 export const singleCore: Judge = (facts) => {
   const { loop, base, throughput } = facts;
   const limit = 'single-core';
@@ -110,7 +121,7 @@ export const singleCore: Judge = (facts) => {
     limit,
     within: 'event-loop-cpu',
     weight: 0.46,
-    sentence: `one process on one core: its thread runs ${share(loop.run)} of the time, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
+    sentence: `one process on one core: its thread runs ${share(loop.run)} of the time${byHost(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
     arithmetic: [`${most} processes at most: ${most} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
     otherwise: 'unknown',
@@ -128,7 +139,8 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
   const processes = workers(base);
   if (!base.outside) return null;
   if (processes.length < 2) return { limit, why: 'one process serves' };
-  const runs = processes.map(({ main }) => main.run);
+  // What a neighbour takes is another limit.
+  const runs = processes.map(({ main }) => wantedBy(main, base) - main.queued);
   const most = Math.max(...runs);
   const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
   if (most < SATURATED || most / mean < 1.3) {
@@ -186,7 +198,10 @@ export const eventLoopSyncWait: Judge = (facts) => {
     return { limit, why: 'the quota of CPU stops the process' };
   }
   if (!facts.base.outside?.seesQueues) return null;
-  if (loop.waiting < 0.15 || loop.waiting < 0.25 * loop.busy) {
+  // What of the host's theft fell on other threads is not known: all of it may have fallen on this one.
+  const steal = facts.machine?.cpu.steal ?? facts.base.outside.cpu.steal;
+  const surely = loop.waiting - Math.max(0, steal - loop.stolen);
+  if (surely < 0.15 || surely < 0.25 * loop.busy) {
     return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
   }
   const part = loop.waiting / loop.busy;

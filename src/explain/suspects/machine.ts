@@ -76,6 +76,7 @@ export const noisyMachine: Judge = (facts) => {
   if (!machine) return null;
   const { cpu, loop } = machine;
   if (isRobbed(loop)) return robbed(machine, throughput);
+  if (facts.loop?.seenInside === false && mayBeRobbed(machine)) return perhapsRobbed(machine);
   // Neighbours that come and go leave idle cores when they are gone.
   const free = hasFreeCores(facts, machine.idleLeast);
   if (free) return { limit, why: free };
@@ -117,6 +118,36 @@ export function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
   return stolen >= ROBBED && stolen > queued && run + queued + stolen >= SATURATED;
 }
 
+/** Part of all CPU time that is wanted from which on nothing else can be told of a loop that does not say itself how busy it is. */
+const MOSTLY = 0.5;
+
+/** The loop may want its core all the time, if the host takes the same part of what each thread wants. */
+function mayBeRobbed({ cpu, loop }: MachineUse): boolean {
+  const part = Math.min(0.99, stolenPart(cpu));
+  return part >= MOSTLY && loop.queued + loop.run / (1 - part) >= SATURATED;
+}
+
+/** Without what the loop says itself: on some kernels its time on a core contains what the host has taken of it. */
+function perhapsRobbed({ cpu, loop }: MachineUse): Suspect {
+  const part = share(stolenPart(cpu));
+  return {
+    limit: 'noisy-machine',
+    weight: 0.75,
+    sentence: `the machine's host takes ${part} of the CPU time that is wanted away (steal); how much of it the server lacks is not seen without the probe.`,
+    arithmetic: [
+      `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${part}`,
+      `running ${share(loop.run)} / (1 - ${part}): what the server's thread may have wanted`,
+    ],
+    evidence: [{ what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' }],
+    otherwise: 'unknown',
+    predictions: {},
+    remedy: { change: ITS_OWN_CORES, predictedThroughput: null, nextLimit: null },
+  };
+}
+
+const ITS_OWN_CORES =
+  'a machine that has its cores to itself (dedicated ones; with credits for bursts: once they are back), and measure again';
+
 /** Not refuted by any experiment: what the host leaves is another amount at any time. */
 function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
   const stretch = (loop.run + loop.stolen) / Math.max(0.01, loop.run);
@@ -135,8 +166,7 @@ function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
     otherwise: 'unknown',
     predictions: {},
     remedy: {
-      change:
-        'a machine that has its cores to itself (dedicated ones; with credits for bursts: once they are back), and measure again',
+      change: ITS_OWN_CORES,
       predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       // What was seen beside it.
       nextLimit: null,
@@ -184,7 +214,10 @@ function withoutQuota(facts: Facts, cpuMs: number): Range | null {
   const { throughput, slots, singleMs, base } = facts;
   const loops = loopLimit(facts);
   if (loops === null) return null;
-  const asked = singleMs ? (slots * 1000) / singleMs : Number.POSITIVE_INFINITY;
+  // The quota may have stopped the single request, too.
+  const stopped = facts.single?.outside?.quota?.throttledShare ?? 0;
+  const aloneMs = singleMs && Math.max(cpuMs, singleMs * (1 - stopped));
+  const asked = aloneMs ? (slots * 1000) / aloneMs : Number.POSITIVE_INFINITY;
   const serial = (Math.max(1, working(base).length) * 1000) / cpuMs;
   const high = Math.max(throughput, Math.min(1.1 * loops, asked));
   return { low: Math.max(throughput, Math.min(serial, 0.9 * high)), high };

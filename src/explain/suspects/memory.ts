@@ -1,5 +1,6 @@
 import { bytes, rate, share, time } from '../../report/units.js';
-import type { Facts, Loop } from '../facts.js';
+import { type Facts, type Loop, working } from '../facts.js';
+import type { Range } from '../result.js';
 import { freed, type Judge, times } from '../suspect.js';
 import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
@@ -27,10 +28,16 @@ export const gcYoung: Judge = (facts) => {
       { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
     ],
     otherwise: 'unknown',
-    predictions: { ...busyLoop(facts), 'young generation x4': freed(part, 0.25, 1.15) },
+    predictions: {
+      ...busyLoop(facts),
+      'young generation x4': {
+        ...freed(part, 0.25),
+        high: relieved(freed(part, 0.25, 1.15), facts).high,
+      },
+    },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
-      predictedThroughput: times(freed(part, 0.25, 1), facts.throughput),
+      predictedThroughput: times(relieved(freed(part, 0.25, 1), facts), facts.throughput),
       nextLimit: 'event-loop-cpu',
       settings: { environment: { NODE_OPTIONS: '--max-semi-space-size=64' } },
     },
@@ -67,18 +74,37 @@ export const gcOld: Judge = (facts) => {
       { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
     ],
     otherwise: 'unknown',
-    predictions: { ...busyLoop(facts), 'heap x2': freed(part, 0.2, 1.1) },
+    predictions: {
+      ...busyLoop(facts),
+      'heap x2': { ...freed(part, 0.2), high: relieved(freed(part, 0.2, 1.1), facts).high },
+    },
     remedy: {
       change:
         full > 0.7
           ? 'a larger heap (--max-old-space-size), or hold fewer objects'
           : 'hold fewer objects for longer than a request: caches, large arrays, closures',
       // With room enough there is next to none of it.
-      predictedThroughput: times(freed(part, 0.6, 1.1), facts.throughput),
+      predictedThroughput: times(relieved(freed(part, 0.6, 1.1), facts), facts.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+/** The gain where the threads of the collector no longer have the core that the loop waits for: half of that at the least. */
+function relieved({ low, high }: Range, facts: Facts): Range {
+  const behind = behindCollector(facts);
+  return { low: low / (1 - behind / 2), high: high / (1 - behind) };
+}
+
+/** Part of the loop's busy time for which it waits for a core that the server's other threads have. */
+function behindCollector({ base, loop }: Facts): number {
+  const cpu = base.outside?.cpu;
+  if (!cpu || !loop) return 0;
+  const own = Math.max(0, cpu.server - working(base).reduce((sum, { main }) => sum + main.run, 0));
+  const all = own + cpu.self + cpu.others;
+  const queued = Math.min(0.9, loop.queued / Math.max(0.05, loop.busy));
+  return all === 0 ? 0 : (queued * own) / all;
+}
 
 function notBusy({ busy }: Loop): string {
   return `the event loop is only ${share(busy)} busy`;

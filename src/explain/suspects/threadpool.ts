@@ -37,7 +37,7 @@ export const threadpool: Judge = (facts) => {
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
   const predicted: Range = usesCpu
     ? { low: 0.85, high: Math.max(1.15, gain * 1.15) }
-    : { low: Math.min(1.5, Math.max(1.15, (0.9 * facts.slots) / size)), high: 4.3 };
+    : { low: Math.min(1.5, withThreads(facts, size, null).low / facts.throughput), high: 4.3 };
   return {
     limit,
     weight: 0.92,
@@ -77,7 +77,7 @@ export const threadpool: Judge = (facts) => {
 /**
  * Throughput with four times the threads. Of jobs that compute: as far as cores are left (`gain`). Of those that wait: four
  * times as many at once, as far as there are requests for them: one that meets no queue takes what a single request takes,
- * or at the least the time of its job on a thread and that of the loop.
+ * or what its jobs take now one after the other, and the loop.
  */
 function withThreads(facts: Facts, size: number, gain: number | null): Range {
   const { throughput, slots, loop, singleMs, base } = facts;
@@ -85,8 +85,11 @@ function withThreads(facts: Facts, size: number, gain: number | null): Range {
   if (gain !== null)
     return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, most) };
   const jobMs = (Math.max(1, working(base).length) * size * 1000) / throughput;
-  const aloneMs = Math.max(singleMs ?? 0, jobMs + (loop?.eachMs ?? 0));
-  const { low, high } = about(Math.min(4 * throughput, (slots * 1000) / aloneMs, most), 0.15);
+  const jobsMs = jobMs + (loop?.eachMs ?? 0);
+  const bounded = (aloneMs: number) =>
+    about(Math.min(4 * throughput, (slots * 1000) / aloneMs, most), 0.15);
+  const { low } = bounded(Math.max(singleMs ?? 0, jobsMs));
+  const { high } = bounded(singleMs ?? jobsMs);
   return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
 }
 

@@ -19,6 +19,8 @@ const STEADY = 2.5;
 const FRESHER = 2.3;
 /** Least growth where a second process has told so: one that has aged for long no longer changes much from block to block. */
 const STILL_GROWS = 1.1;
+/** What a fresh start makes of the cost of a request at the most, if age is what it is about. */
+const SHOWN = 0.85;
 
 /**
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
@@ -65,12 +67,13 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
       ],
       otherwise: 'unknown',
       predictions: {
-        // A second process is a fresh one, too.
-        ...(busy && {
-          ...busyLoop(facts),
-          'second process': { low: 1.05, high: 1.1 + back },
-        }),
-        'fresh start': { low: 0.2 / back, high: 1.6 / back },
+        // A second process is a fresh one, too: how old the first one is, is not known.
+        ...(busy && { ...busyLoop(facts), 'second process': { low: 1.05, high: 1000 } }),
+        'fresh start': {
+          low: 0.2 / back,
+          // What only the second process has told has to show here.
+          high: fresher === null ? 1.6 / back : Math.min(SHOWN, 1.6 / back),
+        },
       },
       remedy: {
         change:
