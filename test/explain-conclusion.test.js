@@ -94,6 +94,22 @@ describe('the remedy', () => {
     const found = concluded({ limit: 'event-loop-cpu', experiments: second(1.8) });
     assert.equal(Math.round(found.remedy.predictedThroughput.low), Math.round(1000 * 1.8 * 0.97));
   });
+
+  test('is what an experiment gave only as far as that was to be expected', () => {
+    const of = (predicted) => {
+      const [one] = second(1.8);
+      const measured = { ratio: 1.8, low: 0.5, high: 6.6, pairs: 2 };
+      const experiments = [{ ...one, measured, predicted }];
+      const { low, high } = concluded({ limit: 'event-loop-cpu', experiments }).remedy
+        .predictedThroughput;
+      return [Math.round(low), Math.round(high)];
+    };
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), [1200, 2100]);
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), [1000, 2100]);
+    assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 6600]);
+    // What contradicts it counts as it was measured.
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 6600]);
+  });
 });
 
 test('a redirect is what was loaded', () => {

@@ -52,7 +52,7 @@ export function remediedThroughput(chosen: Suspect, found: Investigated): Range 
 function uncappedThroughput(chosen: Suspect, found: Investigated): Range | null {
   const { predictedThroughput } = chosen.remedy;
   const trial = REMEDIED_BY[chosen.limit];
-  const tried = trial ? triedOut(trial, found) : null;
+  const tried = trial ? triedOut(chosen.limit, trial, found) : null;
   if (tried && trial?.part && predictedThroughput) {
     return {
       low: Math.max(tried.low, predictedThroughput.low),
@@ -85,11 +85,21 @@ export function withoutHot({ share }: HotFunction, throughput: number): number {
   return throughput / (1 - Math.min(0.95, share));
 }
 
-/** Throughput after the remedy, if an experiment was that and helped. */
-function triedOut({ experiment }: Trial, { facts, experiments }: Investigated): Range | null {
+/** Throughput after the remedy, if an experiment was that and helped: what was measured, as far as it agrees with what was said before. */
+function triedOut(
+  limit: LimitId,
+  { experiment }: Trial,
+  { facts, experiments }: Investigated,
+): Range | null {
   const tried = experiments.find(({ name }) => name === experiment);
   if (!tried || tried.measured.ratio < 1.1) return null;
-  const { low, high } = tried.measured;
+  const { measured } = tried;
+  const said = tried.predicted[limit] ?? measured;
+  const both = {
+    low: Math.max(1, measured.low, said.low),
+    high: Math.min(measured.high, said.high),
+  };
+  const { low, high } = both.low <= both.high ? both : measured;
   return { low: facts.throughput * Math.max(1, low), high: facts.throughput * high };
 }
 

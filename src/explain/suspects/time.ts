@@ -16,7 +16,7 @@ const GROWN = 1.3;
 /** Least concordance of cost and age, in its own standard deviations if there were none. */
 const STEADY = 2.5;
 /** Two processes give twice as much at most: from here on the second one owes it to its age. */
-const FRESHER = 2.3;
+const FRESHER = 2.1;
 /** Least growth where a second process has told so: one that has aged for long no longer changes much from block to block. */
 const STILL_GROWS = 1.1;
 /** What a fresh start makes of the cost of a request at the most, if age is what it is about. */
