@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { conclude } from '../dist/explain/conclusion.js';
 import { EXPERIMENTS } from '../dist/explain/experiments.js';
 import { withinTime } from '../dist/explain/new-servers.js';
+import { noisyMachine } from '../dist/explain/suspects/machine.js';
 import { factsOfHealthy } from './explain/facts.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
@@ -20,8 +21,9 @@ function concluded({
   bare = null,
   excluded = [],
   nextLimit = null,
+  evidence = [],
 }) {
-  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence: [] };
+  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence };
   named.remedy = { ...remedy, nextLimit };
   const chosen = limit === null ? null : named;
   const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
@@ -107,6 +109,8 @@ describe('the remedy', () => {
     assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), [1200, 2100]);
     assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), [1000, 2100]);
     assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 6600]);
+    // What it gave is not cut off, though the intervals meet.
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 1.7 } }), [1000, 6600]);
     // What contradicts it counts as it was measured.
     assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 6600]);
   });
@@ -123,10 +127,11 @@ test('a redirect is what was loaded', () => {
 
 test('what the host takes meanwhile is said', () => {
   const facts = factsOfHealthy();
-  const said = (steal, { wanted = 1, loop = facts.machine.loop, limit = 'serialized' } = {}) => {
+  const said = (steal, { wanted = 1, named } = {}) => {
     const cpu = { ...facts.machine.cpu, wanted, steal };
-    const machine = { ...facts.machine, cpu, loop };
-    const { cannotSee } = concluded({ limit, facts: { ...facts, machine } });
+    const machine = { ...facts.machine, cpu };
+    const evidence = noisyMachine({ ...facts, machine: { ...machine, ...named } }).evidence;
+    const { cannotSee } = concluded({ limit: 'any', evidence, facts: { ...facts, machine } });
     return cannotSee.filter((line) => line.includes('steal'));
   };
   assert.deepEqual(said(0.2), [
@@ -136,8 +141,11 @@ test('what the host takes meanwhile is said', () => {
   assert.deepEqual(said(0.1, { wanted: 0.1 }), []);
   // Once is enough: as the verdict, or beside it.
   const loop = { run: 0.5, queued: 0, stolen: 0.5 };
-  assert.deepEqual(said(0.5, { loop, limit: 'noisy-machine' }), []);
-  assert.equal(said(0.5, { loop }).length, 1);
+  assert.deepEqual(said(0.5, { named: { loop } }), []);
+  assert.equal(said(0.5).length, 1);
+  facts.loop.seenInside = false;
+  const unseen = { run: 0.5, queued: 0, stolen: 0 };
+  assert.deepEqual(said(0.6, { named: { loop: unseen } }), [], 'without the probe');
 });
 
 test('of new servers those are tried that tell most, as far as there is time', () => {

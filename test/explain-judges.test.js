@@ -461,7 +461,8 @@ test('without garbage its collector no longer takes the core that the loop waits
     // Nine tenths of what the other core does are the server's own threads.
     const crowded = gain(limit, 0.5, 1.4);
     assert.ok(Math.abs(crowded.high / alone.high - 1 / (1 - 0.45)) < 1e-9, limit);
-    assert.ok(Math.abs(crowded.low / alone.low - 1 / (1 - 0.225)) < 1e-9, limit);
+    // They may be those of a pool.
+    assert.equal(crowded.low, alone.low);
     const experiment = limit === 'gc-old' ? 'heap x2' : 'young generation x4';
     assert.ok(crowded.tried[experiment].high > 1.5 * alone.tried[experiment].high, limit);
     assert.equal(crowded.tried[experiment].low, alone.tried[experiment].low);

@@ -7,7 +7,7 @@ import type { Evidence, ExperimentResult, Explanation, HotFunction } from './res
 import { changePoints } from './statistics/change-points.js';
 import type { Suspect } from './suspect.js';
 import { loopEvidence, loopLimit, mostThroughput, starvedGenerator } from './suspects/load.js';
-import { isRobbed } from './suspects/machine.js';
+import { isTheft } from './suspects/machine.js';
 import { busyThread } from './suspects/queue.js';
 import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
@@ -203,8 +203,8 @@ const LEAST_WANTED = 0.2;
 
 /** What is measured while the machine's host takes cores away holds for that time only. */
 function takenByHost({ facts: { machine }, finding: { chosen, also } }: Investigated): string[] {
-  const isTold = [chosen, ...also].some((one) => one?.limit === 'noisy-machine');
-  if (!machine || (isTold && isRobbed(machine.loop))) return [];
+  const isTold = [chosen, ...also].some((one) => one !== null && isTheft(one));
+  if (!machine || isTold) return [];
   const { cpu } = machine;
   if (cpu.wanted < LEAST_WANTED || stolenPart(cpu) < TAKEN) return [];
   return [

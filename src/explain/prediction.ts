@@ -95,11 +95,10 @@ function triedOut(
   if (!tried || tried.measured.ratio < 1.1) return null;
   const { measured } = tried;
   const said = tried.predicted[limit] ?? measured;
-  const both = {
-    low: Math.max(1, measured.low, said.low),
-    high: Math.min(measured.high, said.high),
-  };
-  const { low, high } = both.low <= both.high ? both : measured;
+  const agrees = said.low <= measured.ratio && measured.ratio <= said.high;
+  const { low, high } = agrees
+    ? { low: Math.max(measured.low, said.low), high: Math.min(measured.high, said.high) }
+    : measured;
   return { low: facts.throughput * Math.max(1, low), high: facts.throughput * high };
 }
 

@@ -1,4 +1,5 @@
 // `node --require preload.cjs`: what millrace has in NODE_OPTIONS of the processes that it starts.
+import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
 import { movePorts } from './moved-ports.cjs';
 import { groupOfCommand } from './orphan.cjs';
@@ -16,10 +17,12 @@ if (isMainThread) {
  * the probe: where it sees that, millrace was killed, and nobody else would end it, nor what runs beside it for the command.
  */
 function atEnd(isMoved: boolean): Left | undefined {
-  if (isMoved) return () => process.exit();
   const group = groupOfCommand(Number(process.env.MILLRACE_PROBE_OF));
-  if (group === null) return undefined;
+  // Those who started it are told once, not by each of a cluster.
+  const isTold = group !== null && !cluster.isWorker;
+  if (!isTold && !isMoved) return undefined;
   return (wasOpen) => {
-    if (wasOpen) process.kill(-group, 'SIGTERM');
+    if (wasOpen && isTold) process.kill(-group, 'SIGTERM');
+    if (isMoved) process.exit();
   };
 }

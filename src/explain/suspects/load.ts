@@ -224,13 +224,17 @@ export function starvedGenerator({ base }: Facts): string | null {
 }
 
 /** Throughput with a second generator, which needs a core of its own: without one the two take it from the server and each other. */
-function withTwo({ base, machine }: Facts): Range {
-  const cpu = base.outside?.cpu;
-  if (!cpu) return { low: 1.12, high: 2.05 };
-  const room = (cpu.cores - cpu.others) / Math.max(0.01, cpu.self + cpu.server);
-  return room > ROOM && !mayBeKept(machine)
-    ? { low: 1.12, high: 2.05 }
-    : { low: 0.7, high: Math.max(1.1, 1.1 * room) };
+function withTwo(facts: Facts): Range {
+  const room = roomFor(facts);
+  if (room > ROOM && !mayBeKept(facts.machine)) return { low: 1.12, high: 2.05 };
+  return { low: 0.7, high: Math.min(2.05, Math.max(1.1, 1.1 * room)) };
+}
+
+/** How many times as much as server and generator use now there is for them. */
+function roomFor({ base: { outside } }: Facts): number {
+  if (!outside) return Number.POSITIVE_INFINITY;
+  const { cores, others, self, server } = outside.cpu;
+  return (cores - others) / Math.max(0.01, self + server);
 }
 
 /** So much of what both use now there has to be for a second generator to give more for sure. */
@@ -272,7 +276,7 @@ export const generatorSaturated: Judge = (facts) => {
     },
     remedy: {
       change:
-        withTwo(facts).low > 1
+        roomFor(facts) > ROOM
           ? `more threads (-t ${threads * 2}), on cores that the server does not use`
           : 'another machine for the load: here is no core for more threads of it',
       predictedThroughput: {

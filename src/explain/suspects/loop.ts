@@ -198,11 +198,16 @@ export const eventLoopSyncWait: Judge = (facts) => {
     return { limit, why: 'the quota of CPU stops the process' };
   }
   if (!facts.base.outside?.seesQueues) return null;
-  // What of the host's theft fell on other threads is not known: all of it may have fallen on this one.
+  // How much of the host's theft fell on other threads is not known: twice its part may have fallen on this one.
   const steal = facts.machine?.cpu.steal ?? facts.base.outside.cpu.steal;
-  const surely = loop.waiting - Math.max(0, steal - loop.stolen);
+  const further = Math.min(loop.stolen, Math.max(0, steal - loop.stolen));
+  const surely = loop.waiting - further;
   if (surely < 0.15 || surely < 0.25 * loop.busy) {
-    return { limit, why: `${share(loop.waiting)} of the time it holds the loop without a core` };
+    const byHost = further > 0.01 ? `; the host may have taken ${share(further)} more of it` : '';
+    return {
+      limit,
+      why: `${share(loop.waiting)} of the time it holds the loop without a core${byHost}`,
+    };
   }
   const part = loop.waiting / loop.busy;
   return {

@@ -114,8 +114,15 @@ export const noisyMachine: Judge = (facts) => {
 const ROBBED = 0.3;
 
 /** The machine's host keeps a loop that is busy from its core, more than others here do. */
-export function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
+function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
   return stolen >= ROBBED && stolen > queued && run + queued + stolen >= SATURATED;
+}
+
+const STOLEN = 'stolen by the host';
+
+/** Whether a suspect is what the machine's host takes. */
+export function isTheft({ evidence }: Suspect): boolean {
+  return evidence.some(({ what }) => what === STOLEN);
 }
 
 /** Part of all CPU time that is wanted from which on nothing else can be told of a loop that does not say itself how busy it is. */
@@ -138,9 +145,10 @@ function perhapsRobbed({ cpu, loop }: MachineUse): Suspect {
       `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${part}`,
       `running ${share(loop.run)} / (1 - ${part}): what the server's thread may have wanted`,
     ],
-    evidence: [{ what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' }],
+    evidence: [{ what: STOLEN, value: cpu.steal, unit: 'cores', source: 'proc' }],
     otherwise: 'unknown',
-    predictions: {},
+    // A loop that has no core does no more for more connections, unless the host leaves it more by then.
+    predictions: { 'connections x2': { low: 0.3, high: 1.35 } },
     remedy: { change: ITS_OWN_CORES, predictedThroughput: null, nextLimit: null },
   };
 }
@@ -160,7 +168,7 @@ function robbed({ cpu, loop }: MachineUse, throughput: number): Suspect {
       `(running ${share(loop.run)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}: what that stretches the server's work by`,
     ],
     evidence: [
-      { what: 'stolen by the host', value: cpu.steal, unit: 'cores', source: 'proc' },
+      { what: STOLEN, value: cpu.steal, unit: 'cores', source: 'proc' },
       { what: 'main thread on a core', value: loop.run, unit: '1', source: 'proc' },
     ],
     otherwise: 'unknown',
@@ -216,7 +224,7 @@ function withoutQuota(facts: Facts, cpuMs: number): Range | null {
   if (loops === null) return null;
   // The quota may have stopped the single request, too.
   const stopped = facts.single?.outside?.quota?.throttledShare ?? 0;
-  const aloneMs = singleMs && Math.max(cpuMs, singleMs * (1 - stopped));
+  const aloneMs = singleMs && Math.min(singleMs, Math.max(cpuMs, singleMs * (1 - stopped)));
   const asked = aloneMs ? (slots * 1000) / aloneMs : Number.POSITIVE_INFINITY;
   const serial = (Math.max(1, working(base).length) * 1000) / cpuMs;
   const high = Math.max(throughput, Math.min(1.1 * loops, asked));

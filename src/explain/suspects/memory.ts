@@ -30,10 +30,7 @@ export const gcYoung: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: {
       ...busyLoop(facts),
-      'young generation x4': {
-        ...freed(part, 0.25),
-        high: relieved(freed(part, 0.25, 1.15), facts).high,
-      },
+      'young generation x4': relieved(freed(part, 0.25, 1.15), facts),
     },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
@@ -76,7 +73,7 @@ export const gcOld: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: {
       ...busyLoop(facts),
-      'heap x2': { ...freed(part, 0.2), high: relieved(freed(part, 0.2, 1.1), facts).high },
+      'heap x2': relieved(freed(part, 0.2, 1.1), facts),
     },
     remedy: {
       change:
@@ -90,14 +87,13 @@ export const gcOld: Judge = (facts) => {
   };
 };
 
-/** The gain where the threads of the collector no longer have the core that the loop waits for: half of that at the least. */
+/** The gain where other threads of the server no longer have the core that the loop waits for: they may all be the collector's, or none. */
 function relieved({ low, high }: Range, facts: Facts): Range {
-  const behind = behindCollector(facts);
-  return { low: low / (1 - behind / 2), high: high / (1 - behind) };
+  return { low, high: high / (1 - behindOthers(facts)) };
 }
 
 /** Part of the loop's busy time for which it waits for a core that the server's other threads have. */
-function behindCollector({ base, loop }: Facts): number {
+function behindOthers({ base, loop }: Facts): number {
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return 0;
   const own = Math.max(0, cpu.server - working(base).reduce((sum, { main }) => sum + main.run, 0));

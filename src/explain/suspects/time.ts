@@ -52,6 +52,8 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
     const start = Math.max(early / 4, early - slope * first.requests);
     // The second process had the same cores, and answered that many times as much as the first.
     const back = Math.max(last.cpuMs / start, (fresher ?? 1) - 1);
+    const predicted = busyLoop(facts);
+    const least = Math.min(1.05, predicted['second process']?.low ?? 1.05);
     return {
       limit,
       ...(busy && { within: 'event-loop-cpu' as const }),
@@ -68,7 +70,7 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
       otherwise: 'unknown',
       predictions: {
         // A second process is a fresh one, too: how old the first one is, is not known.
-        ...(busy && { ...busyLoop(facts), 'second process': { low: 1.05, high: 1000 } }),
+        ...(busy && { ...predicted, 'second process': { low: least, high: 1000 } }),
         'fresh start': {
           low: 0.2 / back,
           // What only the second process has told has to show here.
