@@ -171,8 +171,9 @@ timed('two equal runs are not told apart', async (t) => {
       series.push(result.throughput.mean);
     }
   }
-  const [one, other] = throughputs.map(median);
-  assertNear(one / other, 1, 0.05, 'ratio of the medians');
+  // What disturbs a run makes it slower, never faster: the best of each is the least disturbed.
+  const [one, other] = throughputs.map((series) => Math.max(...series));
+  assertNear(one / other, 1, 0.05, 'ratio of the best');
 });
 
 timed('Little’s law: in flight is throughput times service time', async (t) => {
