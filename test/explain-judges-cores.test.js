@@ -1,7 +1,7 @@
 // What the judges say of cores: who takes them, how many are allowed, and what further ones would give.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eachMsOf, factsOf, machineOf, timeOfLoop } from '../dist/explain/facts.js';
+import { eachMsOf, factsOf, machineOf, withAllSeen } from '../dist/explain/facts.js';
 import {
   eventLoopCpu,
   eventLoopSyncWait,
@@ -198,7 +198,8 @@ describe('noisy-machine', () => {
   test('what was missing in one block only is an average of all', () => {
     const facts = robbed(0.4, { run: 0.6, wanted: 2.2 });
     const { base } = robbed(0, { run: 0.94 });
-    const loop = timeOfLoop([facts.base, base, base, base]);
+    const { loop, machine } = withAllSeen(facts, [base, base, base]);
+    assert.ok(Math.abs(machine.cpu.steal - 0.1) < 1e-9);
     const near = { run: 0.855, queued: 0.05, busy: 0.99 };
     for (const [name, value] of Object.entries(near)) {
       assert.ok(Math.abs(loop[name] - value) < 1e-9, `${name} ${loop[name]}`);

@@ -438,6 +438,12 @@ describe('degrades-over-time', () => {
     const said = (besides) => ageing(costs, besides).predictions['second process'];
     assert.deepEqual(said(null), said(6.5));
     assert.ok(said(null).low > 1 && said(null).high > 6.5);
+    // It may get no core of its own.
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy: 1, run: 0.99 });
+    facts.machine.cpu = { ...facts.machine.cpu, wanted: 1, steal: 0.2 };
+    const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
+    assert.ok(degradesOverTime(history, null)(facts).predictions['second process'].low < 0.9);
   });
 
   test('a second process alone says nothing of age', () => {

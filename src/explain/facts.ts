@@ -10,6 +10,7 @@ import type {
 } from './observation.js';
 import type { Spent } from './profiling.js';
 import type { Sample } from './sample.js';
+import { median } from './statistics/median.js';
 
 /** What is known before an experiment: the numbers that the suspects reason with. Times in ms, rates per second; `null`: not seen. */
 export interface Facts {
@@ -247,8 +248,17 @@ function loopOf(
   };
 }
 
+/** The facts with what further unchanged blocks showed: how busy the loop is, what a request costs it now, and who used the cores. */
+export function withAllSeen(facts: Facts, blocks: Observation[]): Facts {
+  const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
+  if (!facts.loop || costs.length === 0) return facts;
+  const all = [facts.base, ...blocks];
+  const loop = { ...facts.loop, ...timeOfLoop(all), eachMs: median(costs) };
+  return { ...facts, machine: machineOf(all), loop };
+}
+
 /** How the busiest loop spent its time over several blocks, on average; `null` if none tells it as the first one does. */
-export function timeOfLoop(
+function timeOfLoop(
   blocks: Observation[],
 ): Pick<Loop, 'run' | 'queued' | 'stolen' | 'busy' | 'waiting'> | null {
   const all = blocks.flatMap(

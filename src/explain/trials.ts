@@ -9,7 +9,7 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { cpuMsOf, eachMsOf, errorShareOf, type Facts, machineOf, timeOfLoop } from './facts.js';
+import { cpuMsOf, errorShareOf, type Facts, withAllSeen } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
@@ -418,15 +418,6 @@ export class Trials {
 
 /** Experiments in which a request costs the loop what it costs unchanged. */
 const SAME_COST = new Set(['connections x2', 'connections /2']);
-
-/** The facts with what further unchanged blocks showed: how busy the loop is, what a request costs it now, and who used the cores. */
-function withAllSeen(facts: Facts, blocks: Observation[]): Facts {
-  const costs = blocks.flatMap((block) => eachMsOf(block) ?? []);
-  if (!facts.loop || costs.length === 0) return facts;
-  const all = [facts.base, ...blocks];
-  const loop = { ...facts.loop, ...timeOfLoop(all), eachMs: median(costs) };
-  return { ...facts, machine: machineOf(all), loop };
-}
 
 /** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */
 const MORE_ERRORS = 0.05;
