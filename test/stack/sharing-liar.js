@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const [directory, text] = process.argv.slice(2);
 
 // As crates/stack/src/sharing/message.rs has it: numbers of seven bits a byte, the least first.
-const VERSION = 2;
+const VERSION = 3;
 const WELCOME = 1;
 const [NO, YES] = [0, 1];
 

@@ -188,6 +188,10 @@ impl Reactor {
 
     /// Servers that are gone, with what was accepted for them and has not been told.
     fn drop_removed(&mut self, batch: &mut Batch<'_>) {
+        if !self.removed.is_empty() {
+            // What is given on now is not as late as this turn.
+            self.now = self.clock.now();
+        }
         while let Some(server) = self.removed.pop() {
             let of_it = |(id, connection): (usize, &Connection)| {
                 (connection.server == server).then_some(id)
@@ -205,7 +209,10 @@ impl Reactor {
 
     fn take_events(&mut self, batch: &mut Batch<'_>) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                self.send_given();
+                return Err(error);
+            }
             _ => self.now = self.clock.now(),
         }
         self.woken = false;
@@ -250,6 +257,7 @@ impl Reactor {
         self.ready = ready;
         // Before the timers: who has something to say is not idle.
         self.go_on(batch);
+        self.send_given();
         Ok(())
     }
 

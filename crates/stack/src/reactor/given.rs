@@ -12,7 +12,7 @@ use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::channel::Channel;
 use crate::forwarded::About;
-use crate::sharing::{Given, MAX_HOPS, Moving, Owner, Peer, Taking};
+use crate::sharing::{Given, MAX_HOPS, Moving, Owner, Peer, Taking, is_withdrawn};
 
 /// A socket, what is to be known of the session whose text it has, and bytes that come first.
 type GivenAway = (OwnedFd, Option<Box<About>>, Vec<u8>);
@@ -36,6 +36,27 @@ impl Reactor {
         let Moving { socket, peer, hops, about, bytes } = given.map(owned);
         let taking = Taking { socket: socket.ok()?, peer, hops, about, bytes };
         self.put_in(ground, server, taking, false).ok()
+    }
+
+    /// What somebody had been given who is gone is answered here, or, where nobody is here any more, by another.
+    pub(super) fn give_on(&mut self, at: usize, given: Given) {
+        let is_left = self.sharing.grounds.get(at).is_some_and(|it| it.members.is_empty());
+        if !is_left || is_withdrawn(&given.socket) {
+            self.put_back(at, given);
+            return;
+        }
+        let Some(other) = self.other_of(at) else { return };
+        if let Some(peer) = self.sharing.peers.get_mut(other) {
+            peer.give(Given { hops: given.hops.saturating_add(1), ..given }, self.now);
+            self.sharing.owing.insert(other);
+            self.watch_given(other);
+        }
+    }
+
+    /// One of those who share an address, who can be given connections.
+    fn other_of(&self, ground: usize) -> Option<usize> {
+        let is_there = |(_, peer): &(usize, &Peer)| peer.ground == ground && !peer.is_full();
+        Some(self.sharing.peers.iter().find(is_there)?.0)
     }
 
     /// Time for a peer to take what it was given is over, for some of that at least: it comes back, to be answered by us. Whoever is
@@ -134,13 +155,23 @@ impl Reactor {
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
                 Some(to) => {
                     let given = Given { hops: hops.saturating_add(1), ..moving.map(Arc::new) };
-                    match to.give(given, self.now) {
-                        Ok(()) => self.watch_given(other),
-                        Err(_) => self.lose(other),
-                    }
+                    to.give(given, self.now);
+                    self.sharing.owing.insert(other);
+                    self.watch_given(other);
                 }
                 None => drop(self.put_in(ground, server, moving, false)),
             },
+        }
+    }
+
+    /// What was given in this turn leaves, together for each peer.
+    pub(super) fn send_given(&mut self) {
+        while let Some(id) = self.sharing.owing.pop_first() {
+            if let Some(peer) = self.sharing.peers.get_mut(id)
+                && peer.link.flush().is_err()
+            {
+                self.lose(id);
+            }
         }
     }
 
@@ -153,10 +184,9 @@ impl Reactor {
         let members = self.sharing.grounds.get(at).map(|ground| &ground.members);
         let other = members.into_iter().flatten().find(|member| member.server != server);
         let own = other.map(|member| Owner::Server(member.server));
-        let is_there = |(_, peer): &(usize, &Peer)| peer.ground == at && !peer.is_full();
-        let link = || Some(Owner::Link(self.sharing.peers.iter().find(is_there)?.0));
+        let link = || Some(Owner::Link(self.other_of(at)?));
         let Some(owner) = own.or_else(link) else { return false };
-        connection.leaving = Some(owner);
+        self.connections[id].leaving = Some(owner);
         self.leave(id, batch);
         true
     }

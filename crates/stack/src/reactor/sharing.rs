@@ -1,6 +1,7 @@
 //! Ports that are shared with other processes: see [`crate::sharing`].
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -25,6 +26,8 @@ pub(super) struct Sharing {
     id: ReactorId,
     pub(super) grounds: Slab<Ground>,
     pub(super) peers: Slab<Peer>,
+    /// Peers that were given something in this turn, which has not left.
+    pub(super) owing: BTreeSet<usize>,
 }
 
 /// What a peer has said.
@@ -54,7 +57,12 @@ impl Sharing {
         use std::hash::{BuildHasher as _, Hasher as _};
         // Its keys are the standard library's source of chance.
         let chance = std::hash::RandomState::new().build_hasher().finish();
-        Self { id: ReactorId(chance), grounds: Slab::new(), peers: Slab::new() }
+        Self {
+            id: ReactorId(chance),
+            grounds: Slab::new(),
+            peers: Slab::new(),
+            owing: BTreeSet::new(),
+        }
     }
 
     /// The address that a server accepts for, if that is shared.
@@ -440,7 +448,7 @@ impl Reactor {
         }
         self.route(at);
         for given in given {
-            self.put_back(at, given);
+            self.give_on(at, given);
         }
         self.drop_ground(at);
     }

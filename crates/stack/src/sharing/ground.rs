@@ -264,8 +264,8 @@ impl Peer {
         late
     }
 
-    /// Gives it a connection.
-    pub(crate) fn give(&mut self, given: Given, now: Nanos) -> io::Result<()> {
+    /// Gives it a connection, which leaves with the next flush of the link: those of one turn together.
+    pub(crate) fn give(&mut self, given: Given, now: Nanos) {
         self.serial = self.serial.wrapping_add(1);
         let Self { serial, .. } = *self;
         let (socket, hops) = (Arc::clone(&given.socket), given.hops);
@@ -273,7 +273,7 @@ impl Peer {
         let about = given.about.as_deref().map(Cow::Borrowed);
         let (peer, bytes) = (given.peer, &given.bytes[..]);
         let message = Message::Connection { serial, hops, peer, about, bytes };
-        self.link.send(&message, Some(socket))
+        self.link.push(&message, Some(socket));
     }
 }
 

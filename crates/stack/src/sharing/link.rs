@@ -14,11 +14,11 @@ use rustix::net::{
 };
 use rustix::process::Pid;
 
-use super::message::{self, Message};
+use super::message::{self, Malformed, Message};
 
 const READ: usize = 64 * 1024;
-/// Descriptors that come with one read: with each message one at most.
-const DESCRIPTORS: usize = 16;
+/// Messages that leave in one call at most, with one descriptor each. The system has room for 253 (unix(7)).
+const TOGETHER: usize = 64;
 
 /// One end of a link. Neither blocking nor not: as its socket is.
 #[derive(Debug)]
@@ -28,7 +28,9 @@ pub(crate) struct Link<S> {
     input: Vec<u8>,
     start: usize,
     end: usize,
-    /// Descriptors that came, whose messages have not been taken; `None`: there was no room for it in the process.
+    /// Descriptors that came with one call each, whose first message has not been taken.
+    groups: VecDeque<Vec<OwnedFd>>,
+    /// Descriptors whose messages have not been taken; `None`: there was no room for it in the process.
     descriptors: VecDeque<Option<OwnedFd>>,
     output: VecDeque<Outgoing>,
 }
@@ -47,6 +49,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
             input: Vec::new(),
             start: 0,
             end: 0,
+            groups: VecDeque::new(),
             descriptors: VecDeque::new(),
             output: VecDeque::new(),
         }
@@ -58,8 +61,13 @@ impl<S: std::os::fd::AsFd> Link<S> {
         message: &Message<'_>,
         descriptor: Option<Arc<OwnedFd>>,
     ) -> io::Result<()> {
-        self.output.push_back(Outgoing { bytes: message.to_bytes(), sent: 0, descriptor });
+        self.push(message, descriptor);
         self.flush()
+    }
+
+    /// Has something to say with the next [`Self::flush`].
+    pub(crate) fn push(&mut self, message: &Message<'_>, descriptor: Option<Arc<OwnedFd>>) {
+        self.output.push_back(Outgoing { bytes: message.to_bytes(), sent: 0, descriptor });
     }
 
     /// Nothing waits to be said.
@@ -68,9 +76,8 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        while let Some(next) = self.output.front_mut() {
-            match next.send(self.socket.as_fd()) {
-                Ok(()) if next.sent == next.bytes.len() => drop(self.output.pop_front()),
+        while !self.output.is_empty() {
+            match self.send_some() {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -80,10 +87,57 @@ impl<S: std::os::fd::AsFd> Link<S> {
         Ok(())
     }
 
+    /// One call for as many messages as may leave together. Their descriptors go with the first byte; the first message says how many, unless
+    /// it is the rest of one.
+    fn send_some(&mut self) -> io::Result<()> {
+        let is_rest = self.output.front().is_some_and(|first| first.sent > 0);
+        let together = if is_rest { 1 } else { TOGETHER.min(self.output.len()) };
+        let descriptors = self.output.range(..together).filter(|it| it.descriptor.is_some());
+        // In range: no more than TOGETHER.
+        let count = descriptors.count() as u8;
+        if let Some(first) = self.output.front_mut().filter(|_| !is_rest) {
+            message::set_descriptors(&mut first.bytes, count);
+        }
+        let mut sent = self.call(together)?;
+        for outgoing in self.output.range_mut(..together) {
+            outgoing.descriptor = None;
+        }
+        while let Some(first) = self.output.front_mut() {
+            let left = first.bytes.len() - first.sent;
+            if sent < left {
+                first.sent += sent;
+                break;
+            }
+            sent -= left;
+            self.output.pop_front();
+        }
+        Ok(())
+    }
+
+    fn call(&self, together: usize) -> io::Result<usize> {
+        let leaving = || self.output.range(..together);
+        let bytes: Vec<_> = leaving().map(|it| IoSlice::new(&it.bytes[it.sent..])).collect();
+        let descriptors: Vec<_> =
+            leaving().filter_map(|it| it.descriptor.as_deref()).map(OwnedFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(TOGETHER))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            // There is room for them.
+            ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        }
+        #[cfg(target_os = "linux")]
+        let flags = SendFlags::NOSIGNAL;
+        #[cfg(not(target_os = "linux"))]
+        let flags = SendFlags::empty();
+        Ok(sendmsg(self.socket.as_fd(), &bytes, &mut ancillary, flags)?)
+    }
+
     /// Reads what has come; `false`: the other end is gone.
     pub(crate) fn receive(&mut self) -> io::Result<bool> {
-        self.input.drain(..self.start);
-        (self.start, self.end) = (0, self.end - self.start);
+        if self.start > 0 {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
         if self.input.len() < self.end + READ {
             self.input.resize(self.end + READ, 0);
         }
@@ -93,7 +147,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 
     fn receive_into_input(&mut self) -> io::Result<usize> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(TOGETHER))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut into = [IoSliceMut::new(&mut self.input[self.end..])];
         #[cfg(target_os = "linux")]
@@ -101,17 +155,17 @@ impl<S: std::os::fd::AsFd> Link<S> {
         #[cfg(not(target_os = "linux"))]
         let flags = RecvFlags::empty();
         let message = recvmsg(self.socket.as_fd(), &mut into, &mut ancillary, flags)?;
-        let mut came = false;
+        let mut group = None;
         for control in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = control {
-                self.descriptors.extend(descriptors.map(Some));
-                came = true;
+                group.get_or_insert_with(Vec::new).extend(descriptors);
             }
         }
-        // What comes with a message is told with its first byte, and one at a time.
-        if message.flags.contains(ReturnFlags::CTRUNC) && !came {
-            self.descriptors.push_back(None);
+        // Where there was no room for any, nothing else tells that some came.
+        if message.flags.contains(ReturnFlags::CTRUNC) {
+            group.get_or_insert_with(Vec::new);
         }
+        self.groups.extend(group);
         Ok(message.bytes)
     }
 
@@ -121,12 +175,22 @@ impl<S: std::os::fd::AsFd> Link<S> {
         &mut self,
         take: impl FnOnce(&Message<'_>, Option<OwnedFd>) -> R,
     ) -> io::Result<Option<R>> {
-        let malformed = |_| io::Error::from(io::ErrorKind::InvalidData);
-        let Some((message, length)) =
-            message::read(&self.input[self.start..self.end]).map_err(malformed)?
-        else {
-            return Ok(None);
+        let input = &self.input[self.start..self.end];
+        let Some((message, length)) = message::read(input).map_err(|Malformed| malformed())? else {
+            // They come with the first byte of a message, which is the next one at most.
+            let most = usize::from(!input.is_empty());
+            return if self.groups.len() > most { Err(malformed()) } else { Ok(None) };
         };
+        let with = message::descriptors(input);
+        if with > 0 {
+            let came = self.groups.front().map_or(0, Vec::len);
+            // Each is for one of as many messages as leave together.
+            if came > with || self.descriptors.len() + with > TOGETHER {
+                return Err(malformed());
+            }
+            self.descriptors.extend(self.groups.pop_front().into_iter().flatten().map(Some));
+            self.descriptors.extend((came..with).map(|_| None));
+        }
         let with = matches!(message, Message::Connection { .. } | Message::Welcome { .. });
         let descriptor = if with { self.descriptors.pop_front().flatten() } else { None };
         let result = take(&message, descriptor);
@@ -135,33 +199,17 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 }
 
-impl Outgoing {
-    fn send(&mut self, socket: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let descriptors = self.descriptor.as_ref().filter(|_| self.sent == 0);
-        let descriptors = descriptors.map(|descriptor| [descriptor.as_fd()]);
-        if let Some(descriptors) = &descriptors {
-            // There is room for one.
-            ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-        }
-        let bytes = [IoSlice::new(&self.bytes[self.sent..])];
-        #[cfg(target_os = "linux")]
-        let flags = SendFlags::NOSIGNAL;
-        #[cfg(not(target_os = "linux"))]
-        let flags = SendFlags::empty();
-        self.sent += sendmsg(socket, &bytes, &mut ancillary, flags)?;
-        Ok(())
-    }
+fn malformed() -> io::Error {
+    io::ErrorKind::InvalidData.into()
 }
 
 impl Link<StdStream> {
     /// The same for a poll loop.
     pub(crate) fn into_async(self) -> io::Result<Link<UnixStream>> {
-        let Self { socket, input, start, end, descriptors, output } = self;
+        let Self { socket, input, start, end, groups, descriptors, output } = self;
         socket.set_nonblocking(true)?;
         let socket = UnixStream::from_std(socket);
-        Ok(Link { socket, input, start, end, descriptors, output })
+        Ok(Link { socket, input, start, end, groups, descriptors, output })
     }
 }
 

@@ -8,8 +8,9 @@
 //!                          <── Taken, before anything of it is answered, or Refused
 //! ```
 //!
-//! Each message is its length in four bytes, and its kind and fields as postcard has them. Whoever is gone without having
-//! said `Removed` has ended unasked.
+//! Each message is its length in three bytes, how many descriptors have come with its first byte in one, and its kind and fields as postcard
+//! has them. Descriptors are taken in their order by the messages that have one, which are that message and those behind it. Whoever is gone
+//! without having said `Removed` has ended unasked.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -19,10 +20,12 @@ use serde::{Deserialize, Serialize};
 use crate::forwarded::About;
 
 /// Changes with every change of what is said.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// No message is longer: the bytes of one connection that were read and not taken, and room to spare.
 const MAX_LENGTH: usize = 1024 * 1024;
 const PREFIX: usize = 4;
+/// Where in the prefix the number of descriptors is.
+const DESCRIPTORS: usize = 3;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Message<'a> {
@@ -93,6 +96,7 @@ impl Message<'_> {
         *out = written.unwrap_or_default();
         // In range: less than MAX_LENGTH by what connections keep.
         let length = (out.len() - start - PREFIX) as u32;
+        debug_assert!(length as usize <= MAX_LENGTH);
         out[start..start + PREFIX].copy_from_slice(&length.to_le_bytes());
     }
 
@@ -103,10 +107,23 @@ impl Message<'_> {
     }
 }
 
+/// Says with a message how many descriptors leave with its first byte.
+pub(crate) fn set_descriptors(message: &mut [u8], count: u8) {
+    if let Some(byte) = message.get_mut(DESCRIPTORS) {
+        *byte = count;
+    }
+}
+
+/// How many descriptors have come with the first byte of a message.
+pub(crate) fn descriptors(message: &[u8]) -> usize {
+    message.get(DESCRIPTORS).map_or(0, |&count| usize::from(count))
+}
+
 /// The first message of these bytes, and how many it takes; `None`: it is not complete.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Message<'_>, usize)>, Malformed> {
     let Some((length, rest)) = bytes.split_first_chunk::<PREFIX>() else { return Ok(None) };
-    let length = u32::from_le_bytes(*length) as usize;
+    let [low, middle, high, _] = *length;
+    let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
     if length > MAX_LENGTH {
         return Err(Malformed);
     }
