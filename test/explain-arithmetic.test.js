@@ -118,4 +118,86 @@ describe('the arithmetic of the probe', () => {
     assert.equal(view.writing, 3 / 8);
     assert.ok(view.self.every(({ name }) => !name.startsWith('consoleCall')));
   });
+
+  const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
+  const PINO = 'file:///app/node_modules/pino/lib/tools.js';
+  const BOOM = 'file:///app/node_modules/sonic-boom/index.js';
+  const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
+
+  /** Of calls, each of them in the one before: what share of their time is the log's, surely and at most. A sample in each but the root. */
+  function printing(...stacks) {
+    const root = { id: 0, callFrame: frame('(root)'), children: [] };
+    const nodes = [root];
+    for (const stack of stacks) {
+      let parent = root;
+      for (const [functionName, url] of stack) {
+        const node = { id: nodes.length, callFrame: frame(functionName, url), children: [] };
+        node.callFrame.lineNumber = functionName.length;
+        parent.children.push(node.id);
+        nodes.push(node);
+        parent = node;
+      }
+    }
+    const samples = [...nodes.slice(1).map(({ id }) => id), 0];
+    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    return [view.printing, view.printingAtMost];
+  }
+
+  const handler = ['handler', 'file:///app/app.js'];
+  const log = ['log', 'file:///app/app.js'];
+  const serve = ['serve', 'file:///app/app.js'];
+  const answer = ['end', 'node:_http_outgoing'];
+  const output = [
+    ['replaced', PROBE],
+    ['write', 'node:internal/streams/writable'],
+  ];
+
+  test('a profile: a function that writes output for another may be of the log, with what it formats', () => {
+    assert.deepEqual(printing([handler, log, ...output], [handler, log, ['stringify']]), [
+      0,
+      5 / 7,
+    ]);
+    const header = ['getHeader', 'node:_http_outgoing'];
+    assert.deepEqual(printing([handler, log, ...output], [handler, log, header]), [0, 5 / 7]);
+  });
+
+  test('a profile: what writes output by itself, or answers too, is no log', () => {
+    assert.deepEqual(printing([handler, ...output], [handler, ['stringify']]), [0, 0]);
+    for (const url of [
+      'node:_http_outgoing',
+      'node:internal/http2/core',
+      'file:///app/node_modules/millrace/dist/http/response.js',
+    ]) {
+      const calls = [
+        [handler, serve, ...output],
+        [handler, serve, ['end', url]],
+      ];
+      assert.deepEqual(printing(...calls), [0, 0], url);
+    }
+    assert.deepEqual(printing([handler, answer]), [0, 0]);
+  });
+
+  test('a profile: of a function that uses the console, only the console is of the log', () => {
+    const console = ['log', 'node:internal/console/constructor'];
+    const calls = [
+      [handler, serve, console, ...output],
+      [handler, serve, ['stringify']],
+    ];
+    assert.deepEqual(printing(...calls), [3 / 8, 3 / 8]);
+  });
+
+  test('a profile: a logger is of the log with the packages that it writes by, a framework is not', () => {
+    const pino = [
+      ['LOG', PINO],
+      ['write', BOOM],
+      ['writeSync', PROBE],
+    ];
+    const route = ['route', FASTIFY];
+    assert.deepEqual(printing([handler, ...pino]), [3 / 4, 3 / 4]);
+    assert.deepEqual(printing([route, handler], [route, ...pino]), [3 / 6, 3 / 6]);
+    assert.deepEqual(printing([route, handler], [route, ['writeSync', PROBE]]), [0, 0]);
+    // What a logger asks the service for a message is no request.
+    const mixin = ['mixin', 'file:///app/app.js'];
+    assert.deepEqual(printing([handler, ...pino], [handler, pino[0], mixin]), [5 / 7, 5 / 7]);
+  });
 });

@@ -22,9 +22,10 @@ function concluded({
   excluded = [],
   nextLimit = null,
   evidence = [],
+  predictedThroughput = remedy.predictedThroughput,
 }) {
   const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence };
-  named.remedy = { ...remedy, nextLimit };
+  named.remedy = { ...remedy, predictedThroughput, nextLimit };
   const chosen = limit === null ? null : named;
   const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
   const found = {
@@ -108,11 +109,56 @@ describe('the remedy', () => {
     };
     assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), [1200, 2100]);
     assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), [1000, 2100]);
-    assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 6600]);
+    // As far up as down: what was measured stays the middle.
+    assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 3100]);
     // What it gave is not cut off, though the intervals meet.
-    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 1.7 } }), [1000, 6600]);
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 1.7 } }), [1000, 3100]);
     // What contradicts it counts as it was measured.
-    assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 6600]);
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 3100]);
+  });
+
+  test('of a loop that is relieved is no more than the load asks for, which is the next limit', () => {
+    const predictedThroughput = { low: 10_000, high: 20_000 };
+    const of = (limit, { change = () => {}, predicted = predictedThroughput, ...more } = {}) => {
+      const facts = factsOfHealthy();
+      Object.assign(facts.loop, { busy: 1 });
+      change(facts);
+      const nextLimit = 'event-loop-cpu';
+      return concluded({ limit, facts, nextLimit, predictedThroughput: predicted, ...more }).remedy;
+    };
+    const isFree = (remedy) => {
+      assert.deepEqual(remedy.predictedThroughput, predictedThroughput);
+      assert.equal(remedy.nextLimit, 'event-loop-cpu');
+    };
+    // 50 in flight, which wait 35 ms each beside the loop.
+    const most = 50_000 / 35;
+    const { predictedThroughput: then, nextLimit } = of('logging');
+    assert.ok(Math.abs(then.high - most) < 1e-6, `${then.high}`);
+    assert.ok(Math.abs(then.low - 0.8 * most) < 1e-6, `${then.low}`);
+    assert.equal(nextLimit, 'too-few-connections');
+    // One that may reach it, or not, is of the loop still.
+    assert.equal(
+      of('logging', { predicted: { low: 900, high: 1500 } }).nextLimit,
+      'event-loop-cpu',
+    );
+    // A client that thinks asks for less.
+    const thinks = (facts) => Object.assign(facts.base.load.plan, { thinkTimeMs: 10 });
+    const thought = of('logging', { change: thinks }).predictedThroughput.high;
+    assert.ok(Math.abs(thought - 50_000 / 45) < 1e-6, `${thought}`);
+    // What has held the loop goes on beside it.
+    const waits = (facts) => Object.assign(facts.loop, { waiting: 0.5 });
+    const held = of('event-loop-sync-wait', { change: waits }).predictedThroughput.high;
+    assert.ok(Math.abs(held - 50_000 / 35.5) < 1e-6, `${held}`);
+    // What the remedy takes away may be what they wait for.
+    isFree(of('tls-handshake'));
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { model: 'open' }) }));
+    const overload = { rate: 5000, answered: 1000 };
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { overload }) }));
+    // There is more already.
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { throughput: 1500 }) }));
+    // A second process has given more.
+    const gave = of('event-loop-cpu', { experiments: second(1.9) }).predictedThroughput;
+    assert.ok(gave.high > 1900, `${gave.high}`);
   });
 });
 

@@ -1,7 +1,7 @@
 // What the judges say of facts: healthy ones with one thing changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { beyondOf, mayTryMore, nextConnections } from '../dist/explain/beyond.js';
+import { beyondOf, kneeOf, mayTryMore, nextConnections, withKnee } from '../dist/explain/beyond.js';
 import { factsOf } from '../dist/explain/facts.js';
 import { judgeAll } from '../dist/explain/judges.js';
 import { degradesOverTime } from '../dist/explain/suspects/time.js';
@@ -9,7 +9,12 @@ import { factsOfHealthy } from './explain/facts.js';
 import { judged } from './explain/judged.js';
 
 test('of a healthy server nothing is suspected but that it could do more', () => {
-  const { suspects } = judgeAll(factsOfHealthy(), { retained: null, history: [], besides: null });
+  const { suspects } = judgeAll(factsOfHealthy(), {
+    retained: null,
+    history: [],
+    besides: null,
+    fresh: null,
+  });
   assert.deepEqual(
     suspects.map(({ limit }) => limit),
     ['too-few-connections'],
@@ -155,7 +160,14 @@ describe('listen-backlog', () => {
 });
 
 /** A profile in which nothing stands out. */
-const SPENT = { collecting: 0.02, files: 0, printing: 0, writing: 0.1, unasked: null };
+const SPENT = {
+  collecting: 0.02,
+  files: 0,
+  printing: 0,
+  printingAtMost: 0,
+  writing: 0.1,
+  unasked: null,
+};
 
 /** What the remedy is said to give of a loop that is full with 1000 requests a second, by a profile. */
 function remedied(limit, spent, change = () => {}) {
@@ -215,6 +227,48 @@ describe('more connections than were asked for', () => {
       told.remedy.settings.connections,
       Math.round((1.2 * throughput * facts.singleMs) / 1000),
     );
+  });
+
+  test('what is promised of the knee is what was measured there, not where requests queue', () => {
+    const facts = few();
+    const many = block(facts, { connections: 1000, throughput: 3600, cpuMs: 0.2 });
+    const full = beyondOf(facts, many, null);
+    const connections = kneeOf(facts, full);
+    assert.equal(connections, Math.round((3600 * facts.singleMs) / 1000));
+    const promised = (beyond) =>
+      judged('too-few-connections', () => ({ ...facts, beyond })).suspect.remedy;
+    const at = (throughput) =>
+      withKnee(full, beyondOf(facts, block(facts, { connections, throughput, cpuMs: 0.2 }), full));
+    const { predictedThroughput, settings } = promised(at(3000));
+    assert.ok(Math.abs((predictedThroughput.low + predictedThroughput.high) / 2 - 3000) < 1e-6);
+    assert.equal(settings.connections, connections);
+    // The code was compiled meanwhile: more than many connections gave.
+    const warm = promised(at(4000));
+    assert.ok(warm.predictedThroughput.low < 4000 && warm.predictedThroughput.high > 4000);
+    assert.equal(warm.settings.connections, Math.round((4000 * facts.singleMs) / 1000));
+    // Not measured: below what many gave.
+    assert.deepEqual(promised(full).predictedThroughput, { low: 2700, high: 3600 });
+  });
+
+  test('the knee is tried where it is more than there are, and clients that think are part of it', () => {
+    const facts = few();
+    const { slots, singleMs } = facts;
+    const full = (throughput) => {
+      const many = block(facts, { connections: 1000, throughput, cpuMs: 0.2 });
+      return beyondOf(facts, many, null);
+    };
+    assert.equal(kneeOf(facts, full((1050 * slots) / singleMs)), null);
+    const most = (2000 * slots) / singleMs;
+    assert.equal(kneeOf(facts, full(most)), 2 * slots);
+    facts.base.load.plan.thinkTimeMs = singleMs;
+    assert.equal(kneeOf(facts, full(most)), 4 * slots);
+  });
+
+  test('of pipelined requests those in flight count', () => {
+    const facts = few();
+    const pipelined = block(facts, { connections: 100, throughput: 1000, cpuMs: 0.2 });
+    pipelined.load.plan.pipelining = 4;
+    assert.equal(beyondOf(facts, pipelined, null).connections, 400);
   });
 
   test('what is promised goes no further than twice what was tried', () => {
@@ -290,6 +344,10 @@ describe('what a profile says of the gain', () => {
     };
     contains(remedied('logging', { printing: 0.6 }, logs), 2500);
     contains(remedied('logging', { printing: 0 }, logs), 1500);
+    // A function of the service that writes it may do more than that.
+    const own = remedied('logging', { printing: 0, printingAtMost: 0.8 }, logs);
+    assert.equal(own.low, remedied('logging', { printing: 0 }, logs).low);
+    assert.ok(Math.abs(own.high - 5000) < 1e-6, `${own.high}`);
   });
 
   test('writes cost what is above their system call, too', () => {
@@ -393,11 +451,11 @@ describe('processes that serve nothing', () => {
 describe('degrades-over-time', () => {
   /** Twice as dear in the end, on a machine whose speed swings so that a third of the pairs goes the other way. */
   const SWINGING = [0.24, 0.2, 0.34, 0.21, 0.4, 0.26, 0.55, 0.3, 0.48];
-  const ageing = (costs, besides) => {
+  const ageing = (costs, besides, fresh = null) => {
     const facts = factsOfHealthy();
     Object.assign(facts.loop, { busy: 1, run: 0.99 });
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
-    return degradesOverTime(history, besides)(facts);
+    return degradesOverTime(history, besides, fresh)(facts);
   };
 
   test('costs that grow with every block', () => {
@@ -443,7 +501,20 @@ describe('degrades-over-time', () => {
     Object.assign(facts.loop, { busy: 1, run: 0.99 });
     facts.machine.cpu = { ...facts.machine.cpu, wanted: 1, steal: 0.2 };
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
-    assert.ok(degradesOverTime(history, null)(facts).predictions['second process'].low < 0.9);
+    assert.ok(degradesOverTime(history, null, null)(facts).predictions['second process'].low < 0.9);
+  });
+
+  test('a fresh start tells what there is without what grows: more than it gave, as it has grown a little itself', () => {
+    const costs = [0.2, 0.22, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34];
+    // 20 µs more each 1000 requests, from 180 on: after 500 it is 190.
+    const { remedy } = ageing(costs, null, { requests: 500, cpuMs: 0.19 });
+    const { throughput } = factsOfHealthy();
+    const { low, high } = remedy.predictedThroughput;
+    assert.ok(Math.abs(low / throughput - 0.2 / 0.19) < 1e-9, `${low / throughput}`);
+    assert.ok(Math.abs(high / throughput - 0.2 / 0.18) < 1e-9, `${high / throughput}`);
+    // A line that leads below nothing is not followed.
+    const steep = ageing(costs, null, { requests: 500, cpuMs: 0.001 }).remedy.predictedThroughput;
+    assert.ok(Math.abs(steep.high / throughput - 0.2 / 0.00025) < 1, `${steep.high}`);
   });
 
   test('a second process alone says nothing of age', () => {

@@ -13,8 +13,9 @@ const WARMUP_S = 2;
 const MOST_CONNECTIONS = 5000;
 
 /**
- * Runs a trial: `{ judged, explanation, failure, seconds, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
- * Of the explanation everything is kept but the run that it rests on. `stolen` is what the machine's host took of the CPU time
+ * Runs a trial: `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
+ * Of the explanation everything is kept but the run that it rests on. `levels` are what the service as it is gave, in requests per
+ * second, before and after the explanation and after the remedy, each `null` where no remedy is to be compared. `stolen` is what the machine's host took of the CPU time
  * that was wanted while it was explained, and until the doctor came.
  */
 export async function trial(bench, context) {
@@ -28,17 +29,18 @@ export async function trial(bench, context) {
   const between = await level(bench, context);
   const measured = await remedied(bench, explanation, context);
   const after = await level(bench, context);
-  const drift = driftOf(before, between, after);
+  const levels = { before, between, after };
   const stolen = { explaining, inAll: inAll() };
   const category = await watch(
     (preload) => measure(bench, context, { preload }),
     context.directory,
   );
   return {
-    judged: judge(bench, explanation, { measured, drift, stolen: explaining }),
+    judged: judge(bench, explanation, { measured, drift: driftOf(levels), stolen: explaining }),
     explanation,
     failure,
     seconds,
+    levels,
     stolen,
     doctor: { category, fits: fits(category, bench.expected) },
   };
@@ -69,7 +71,7 @@ async function level({ remedy, ...bench }, context) {
 }
 
 /** By how much throughput was another one around the remedy than around the explanation. */
-function driftOf(before, between, after) {
+function driftOf({ before, between, after }) {
   return before > 0 && between > 0 && after > 0 ? (between + after) / (before + between) : 1;
 }
 

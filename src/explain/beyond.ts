@@ -3,6 +3,7 @@ import type { Observation } from './observation.js';
 
 /** What more connections than were asked for gave, where those were too few. */
 export interface Beyond {
+  /** Requests in flight: connections times pipelining. */
   connections: number;
   throughput: number;
   responseMs: number;
@@ -10,12 +11,16 @@ export interface Beyond {
   queues: boolean;
   /** What the loops could give by their CPU time per request there, where they are warm. */
   loopLimit: number;
+  /** Throughput with as many requests in flight as the knee has, where that was tried: less than with more, unless the code was compiled meanwhile. */
+  atKnee: number | null;
 }
 
 /** A response time that has grown by so much is queueing. */
 const QUEUEING = 1.3;
 /** Of what the growing number of connections would give. */
 const FULL = 0.75;
+/** More than there are, from which on it makes a difference. */
+const WORTH_TRYING = 1.1;
 /** To be beyond the knee, not just at it. */
 const BEYOND_KNEE = 1.2;
 /** Steps stay this small: a pool or another service may be full before. */
@@ -48,10 +53,10 @@ function isLoopback(host: string): boolean {
 
 /** The next number of connections to try, as far as the knee seems to be; `null` if there is no sense in more. */
 export function nextConnections(facts: Facts, before: Beyond | null): number | null {
-  const { slots, singleMs, responseMs, base } = facts;
+  const { slots, base } = facts;
   if (before?.queues) return null;
   const now = before?.connections ?? slots;
-  const alone = Math.min(singleMs ?? responseMs, responseMs);
+  const alone = cycleMsOf(facts);
   const limit = before?.loopLimit ?? loopsOf(base);
   const wanted = limit === null ? now * MOST_GROWTH : (BEYOND_KNEE * limit * alone) / 1000;
   const bounded = Math.min(
@@ -63,16 +68,28 @@ export function nextConnections(facts: Facts, before: Beyond | null): number | n
   return next > now ? next : null;
 }
 
-/** A little more connections than the knee has, where requests were seen to queue. */
-export function kneeOf({ singleMs, responseMs }: Facts, { throughput }: Beyond): number {
-  const alone = Math.min(singleMs ?? responseMs, responseMs);
-  return Math.max(1, Math.round((BEYOND_KNEE * throughput * alone) / 1000));
+/** The requests in flight from which on they queue, by what more of them gave: N = X (R + Z). `null`: hardly more than there are. */
+export function kneeOf(facts: Facts, { throughput }: Beyond): number | null {
+  const knee = Math.round((throughput * cycleMsOf(facts)) / 1000);
+  return knee > WORTH_TRYING * facts.slots ? knee : null;
+}
+
+/** What a request takes that waits for no other, and what a client thinks before the next. */
+function cycleMsOf({ singleMs, responseMs, base }: Facts): number {
+  return Math.min(singleMs ?? responseMs, responseMs) + base.load.plan.thinkTimeMs;
+}
+
+/** What is known of more connections after so many as the knee has: the code was compiled by then, so that they may give more than many did. */
+export function withKnee(before: Beyond, knee: Beyond): Beyond {
+  const best = knee.throughput > before.throughput ? { ...knee, queues: true } : before;
+  return { ...best, atKnee: knee.throughput };
 }
 
 /** What a block with more connections says. `null`: requests failed, which is no throughput. */
 export function beyondOf(facts: Facts, block: Observation, before: Beyond | null): Beyond | null {
   if (errorShareOf([block]) > facts.errorShare + MORE_ERRORS) return null;
-  const { connections } = block.load.plan;
+  const { plan } = block.load;
+  const connections = plan.connections * plan.pipelining;
   const responseMs = responseMsOf(block);
   const from =
     before && !before.queues ? before : { connections: facts.slots, throughput: facts.throughput };
@@ -85,6 +102,7 @@ export function beyondOf(facts: Facts, block: Observation, before: Beyond | null
       responseMs > QUEUEING * Math.min(facts.responseMs, facts.singleMs ?? facts.responseMs) ||
       gain < FULL * (connections / from.connections),
     loopLimit: loopsOf(block) ?? block.throughput,
+    atKnee: null,
   };
 }
 

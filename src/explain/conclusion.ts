@@ -2,7 +2,7 @@ import { count, rate, share, time } from '../report/units.js';
 import { stolenPart } from './facts.js';
 import type { Investigated } from './investigation.js';
 import { populationOf } from './population.js';
-import { hotOf, remediedThroughput, withoutHot } from './prediction.js';
+import { hotOf, isAskedForLess, remediedThroughput, withoutHot } from './prediction.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
 import { changePoints } from './statistics/change-points.js';
 import type { Suspect } from './suspect.js';
@@ -119,11 +119,14 @@ function remedyOf(
   found: Investigated,
 ): Explanation['remedy'] {
   const { remedy } = chosen;
-  const next = remedy.nextLimit ?? also[0]?.limit ?? null;
+  const predictedThroughput = remediedThroughput(chosen, found);
+  const next = isAskedForLess(chosen, found)
+    ? 'too-few-connections'
+    : (remedy.nextLimit ?? also[0]?.limit ?? null);
   const hot = hotOf(chosen, found);
   return {
     change: `${withFunction(remedy.change, found, hot)}${withSecond(chosen, found)}`,
-    predictedThroughput: remediedThroughput(chosen, found),
+    predictedThroughput,
     // What an experiment has excluded is not announced.
     nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
     ...(remedy.settings && { settings: remedy.settings }),
@@ -131,14 +134,15 @@ function remedyOf(
 }
 
 /** The remedy, and the function that it is about. */
-function withFunction(
-  change: string,
-  { culprit, finding, facts }: Investigated,
-  hot: HotFunction | null,
-): string {
+function withFunction(change: string, found: Investigated, hot: HotFunction | null): string {
+  const { culprit, finding, facts } = found;
+  const { chosen } = finding;
   if (culprit) return `it is ${functionName(culprit)}: ${change}`;
-  if (!hot || finding.chosen?.limit !== 'event-loop-cpu') return change;
-  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time: without it ${rate(withoutHot(hot, facts.throughput))} req/s; ${change}`;
+  if (!hot || chosen?.limit !== 'event-loop-cpu') return change;
+  const without = isAskedForLess(chosen, found)
+    ? ''
+    : `: without it ${rate(withoutHot(hot, facts.throughput))} req/s`;
+  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time${without}; ${change}`;
 }
 
 function functionName({ name, place }: HotFunction): string {

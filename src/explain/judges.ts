@@ -26,10 +26,12 @@ export interface History {
   history: Ageing[];
   /** What a second process beside the first gave at the least, as a ratio; `null`: not tried. */
   besides: number | null;
+  /** What a fresh start showed; `null`: not tried. */
+  fresh: Ageing | null;
 }
 
 /** Every limit for which there is a signature, judged by the facts. */
-export function judgeAll(facts: Facts, { retained, history, besides }: History): Judged {
+export function judgeAll(facts: Facts, { retained, history, besides, fresh }: History): Judged {
   const judges: Judge[] = [
     failures.errors,
     failures.keepAliveRace,
@@ -59,7 +61,7 @@ export function judgeAll(facts: Facts, { retained, history, besides }: History):
     loop.eventLoopSyncWait,
     loop.workerImbalance,
     loop.idleWork,
-    degradesOverTime(history, besides),
+    degradesOverTime(history, besides, fresh),
     loop.eventLoopCpu,
     loop.singleCore,
     outboundPool,

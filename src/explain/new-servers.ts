@@ -78,7 +78,7 @@ export function tryServers(
 }
 
 /** A fresh start is compared with the server as it has become. */
-function isAgeing({ name }: Experiment): boolean {
+export function isAgeing({ name }: Experiment): boolean {
   return name === 'fresh start';
 }
 

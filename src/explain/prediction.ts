@@ -1,7 +1,8 @@
+import { working } from './facts.js';
 import type { Investigated } from './investigation.js';
 import type { LimitId } from './limits.js';
-import type { HotFunction, Range } from './result.js';
-import { about, type ExperimentName, type Suspect } from './suspect.js';
+import type { ExperimentResult, HotFunction, Range } from './result.js';
+import { about, type ExperimentName, type Suspect, times } from './suspect.js';
 import { SATURATED } from './suspects/load.js';
 
 /** How an experiment stands to the remedy of a limit. */
@@ -40,20 +41,71 @@ const MORE_THAN_ONE = new Set<LimitId>([
   'generator-saturated',
   'cpu-quota',
 ]);
+/** Whose remedy is less time of the loop for the same requests: what they wait for beside it stays. */
+const OF_THE_LOOP = new Set<LimitId>([
+  'event-loop-cpu',
+  'event-loop-blocked',
+  'event-loop-sync-wait',
+  'gc-young',
+  'gc-old',
+  'logging',
+  'degrades-over-time',
+  'idle-work',
+]);
+/** A wait of a single request that is shorter is that for wake-ups, which a busy loop does not have. */
+const WAITS_MS = 1;
+/** Where requests wait as long as the load lets them, some queue for the loop all the same. */
+const NEAR_BOUND = 0.8;
 /** A prediction beyond so many times what there is, or as wide, is held against a server that does nothing. */
 const FAR = 2.5;
 
 /** Throughput after the remedy: by the experiment that was the remedy, else by what the limit's own arithmetic says. */
 export function remediedThroughput(chosen: Suspect, found: Investigated): Range | null {
+  const range = unasked(chosen, found);
+  const most = mostAskedFor(chosen, found);
+  if (!range || most === null) return range;
+  return { low: Math.min(range.low, NEAR_BOUND * most), high: Math.min(range.high, most) };
+}
+
+/** Whether the server could give more after the remedy than the load asks for. */
+export function isAskedForLess(chosen: Suspect, found: Investigated): boolean {
+  const range = unasked(chosen, found);
+  const most = mostAskedFor(chosen, found);
+  return range !== null && most !== null && (range.low + range.high) / 2 >= most;
+}
+
+/** The same for a load that asks for more and more. */
+function unasked(chosen: Suspect, found: Investigated): Range | null {
   const range = ordered(uncappedThroughput(chosen, found));
   return capped(withoutProbe(atLevel(range, found), found), found);
 }
 
+/**
+ * The most that the load asks for once the loop has time: N requests that wait for something else meanwhile give N / (R + Z), where R is
+ * what a single one waits beside the loop (the asymptotic bound of a closed load). `null`: nothing is known to bound it, or an experiment
+ * has shown what there is then.
+ */
+function mostAskedFor(chosen: Suspect, found: Investigated): number | null {
+  const { facts, level } = found;
+  const { single, singleMs, slots, model, loop, overload } = facts;
+  const busy = single?.inside?.busyLoops ?? null;
+  const isFree = model === 'open' || overload !== null || !OF_THE_LOOP.has(chosen.limit);
+  if (isFree || singleMs === null || busy === null || !loop || loop.busy < SATURATED) return null;
+  if (remedyTried(chosen.limit, found) && !REMEDIED_BY[chosen.limit]?.part) return null;
+  // What holds the loop while it waits goes on beside it.
+  const isHeld = chosen.limit === 'event-loop-sync-wait';
+  const heldMs = isHeld ? (1000 * loop.waiting * working(facts.base).length) / facts.throughput : 0;
+  const waitMs = singleMs * Math.max(0, 1 - busy) + heldMs;
+  if (waitMs < WAITS_MS) return null;
+  const most = (slots * 1000) / (waitMs + facts.base.load.plan.thinkTimeMs);
+  // A single request may wait for what many do not, as an acknowledgement that is delayed.
+  return most > Math.max(facts.throughput, level) ? most : null;
+}
+
 function uncappedThroughput(chosen: Suspect, found: Investigated): Range | null {
   const { predictedThroughput } = chosen.remedy;
-  const trial = REMEDIED_BY[chosen.limit];
-  const tried = trial ? triedOut(chosen.limit, trial, found) : null;
-  if (tried && trial?.part && predictedThroughput) {
+  const tried = triedOut(chosen.limit, found);
+  if (tried && REMEDIED_BY[chosen.limit]?.part && predictedThroughput) {
     return {
       low: Math.max(tried.low, predictedThroughput.low),
       high: Math.max(tried.high, predictedThroughput.high),
@@ -85,21 +137,28 @@ export function withoutHot({ share }: HotFunction, throughput: number): number {
   return throughput / (1 - Math.min(0.95, share));
 }
 
-/** Throughput after the remedy, if an experiment was that and helped: what was measured, as far as it agrees with what was said before. */
-function triedOut(
-  limit: LimitId,
-  { experiment }: Trial,
-  { facts, experiments }: Investigated,
-): Range | null {
-  const tried = experiments.find(({ name }) => name === experiment);
-  if (!tried || tried.measured.ratio < 1.1) return null;
+/** The experiment that was the remedy, if there was one and it helped. */
+function remedyTried(limit: LimitId, { experiments }: Investigated): ExperimentResult | null {
+  const name = REMEDIED_BY[limit]?.experiment;
+  const tried = experiments.find((it) => it.name === name);
+  return tried && tried.measured.ratio >= 1.1 ? tried : null;
+}
+
+/** Throughput after the remedy by an experiment: what was measured, as far as it agrees with what was said before. */
+function triedOut(limit: LimitId, found: Investigated): Range | null {
+  const tried = remedyTried(limit, found);
+  if (!tried) return null;
   const { measured } = tried;
-  const said = tried.predicted[limit] ?? measured;
-  const agrees = said.low <= measured.ratio && measured.ratio <= said.high;
-  const { low, high } = agrees
-    ? { low: Math.max(measured.low, said.low), high: Math.min(measured.high, said.high) }
-    : measured;
-  return { low: facts.throughput * Math.max(1, low), high: facts.throughput * high };
+  const { ratio } = measured;
+  // Of few pairs that differ the interval reaches far up: what was measured stays the middle.
+  const off = Math.min(ratio - measured.low, measured.high - ratio);
+  const range = { low: Math.max(1, ratio - off), high: ratio + off };
+  const said = tried.predicted[limit] ?? range;
+  const agrees = said.low <= ratio && ratio <= said.high;
+  const agreed = agrees
+    ? { low: Math.max(range.low, said.low), high: Math.min(range.high, said.high) }
+    : range;
+  return times(agreed, found.facts.throughput);
 }
 
 /** Ratios are of the first block; a busy loop may have become faster since, as its code was compiled, or its cores slower. */

@@ -1,26 +1,23 @@
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import {
+  type Called,
+  type CallFrame,
+  callTree,
+  framesOf,
+  isApplication,
+  keyOf,
+  type ProfileNode,
+} from './call-tree.js';
+import { isConsole, outputWriters, type Writers, writesResponse } from './output-writers.js';
 import type { HotFunction } from './result.js';
 import { type Place, SourceMaps } from './source-maps.js';
 
-/** V8's CPU profile, as the DevTools protocol has it. Lines and columns count from 0, times in microseconds. */
+/** V8's CPU profile, as the DevTools protocol has it. Times are in microseconds. */
 export interface CpuProfile {
   nodes: ProfileNode[];
   samples?: number[];
   timeDeltas?: number[];
-}
-
-interface ProfileNode {
-  id: number;
-  callFrame: CallFrame;
-  children?: number[];
-}
-
-interface CallFrame {
-  functionName: string;
-  url: string;
-  lineNumber: number;
-  columnNumber: number;
 }
 
 /** A stretch in which the loop had no rest. */
@@ -40,8 +37,10 @@ export interface ProfileView {
   inclusive: HotFunction[];
   /** Share of the time in calls of `node:fs`: who waits there would wait in the pool of threads. */
   files: number;
-  /** Share of the time in the console: what it formats, and writes. */
+  /** Share of the time in the console and in loggers: what they format, and the writing. */
   printing: number;
+  /** The same with the service's own functions that write output for others, which may do more than that. */
+  printingAtMost: number;
   /** Share of the time in writing to sockets, printing left out. */
   writing: number;
   /** The longest stretches without a rest. Flat out this is the whole profile. */
@@ -50,23 +49,18 @@ export interface ProfileView {
 
 const MOST = 10;
 const MOST_TASKS = 5;
-const PROBE = '/dist/probe/';
-
-interface Node {
-  frame: CallFrame;
-  parent: Node | null;
-}
 
 /** Reads a profile. Source maps are read from where the profile's files are. */
 export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
-  const tree = treeOf(nodes);
+  const tree = callTree(nodes);
+  const writers = outputWriters([...tree.values()]);
   const names = new Names();
   const self = new Shares();
   const inclusive = new Shares();
   const tasks: { ms: number; within: Shares }[] = [];
   let task: { ms: number; within: Shares } | null = null;
   let idleMs = 0;
-  const within = { files: 0, printing: 0, writing: 0 };
+  const within = { files: 0, printing: 0, printingAtMost: 0, writing: 0 };
   for (const [index, id] of samples.entries()) {
     // A sample stands for the time to the next one; of the last nothing is known.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
@@ -78,7 +72,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     }
     if (isOfProfiler(node)) continue;
     self.add(names.self(node), ms);
-    for (const what of occupations(node)) within[what] += ms;
+    for (const what of occupations(node, writers)) within[what] += ms;
     if (!task) {
       task = { ms: 0, within: new Shares() };
       tasks.push(task);
@@ -99,63 +93,36 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     inclusive: inclusive.most(self.total),
     files: share(within.files),
     printing: share(within.printing),
+    printingAtMost: share(within.printingAtMost),
     writing: share(within.writing),
     longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
   };
 }
 
-function treeOf(nodes: ProfileNode[]): Map<number, Node> {
-  const tree = new Map<number, Node>();
-  for (const { id, callFrame } of nodes) tree.set(id, { frame: callFrame, parent: null });
-  for (const { id, children = [] } of nodes) {
-    const parent = tree.get(id) ?? null;
-    for (const child of children) {
-      const node = tree.get(child);
-      if (node) node.parent = parent;
-    }
-  }
-  return tree;
-}
-
 /** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
-function isOfProfiler({ frame }: Node): boolean {
+function isOfProfiler({ frame }: Called): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
-/** Where Node writes a response: from the message to its socket, and back when it is written. */
-const WRITES = [
-  [/^node:_http_outgoing$/, /^(write_|_send|_writeRaw|_flush|end|connectionCorkNT)/],
-  [/^node:net$/, /^(_write|writeAfter)/i],
-  [/^node:internal\/(stream_base_commons|streams\/writable)$/, /^(?!Writable)/],
-] as const;
+type Occupation = 'files' | 'printing' | 'printingAtMost' | 'writing';
 
 /** What is being done in a frame or in one of its callers. */
-function occupations(node: Node): Iterable<'files' | 'printing' | 'writing'> {
-  const found = new Set<'files' | 'printing' | 'writing'>();
-  for (let at: Node | null = node; at; at = at.parent) {
-    const { url, functionName } = at.frame;
-    if (/^node:(fs|internal\/fs)/.test(url)) found.add('files');
-    if (/^node:internal\/console/.test(url)) found.add('printing');
-    if (WRITES.some(([file, name]) => file.test(url) && name.test(functionName))) {
-      found.add('writing');
-    }
+function occupations(called: Called, { loggers, own }: Writers): Iterable<Occupation> {
+  const found = new Set<Occupation>();
+  for (const frame of framesOf(called)) {
+    const key = keyOf(frame);
+    if (/^node:(fs|internal\/fs)/.test(frame.url)) found.add('files');
+    if (isConsole(frame) || loggers.has(key)) found.add('printing').add('printingAtMost');
+    if (own.has(key)) found.add('printingAtMost');
+    if (writesResponse(frame)) found.add('writing');
   }
   if (found.has('printing')) found.delete('writing');
   return found;
 }
 
 /** From the innermost to the outermost. */
-function applicationFrames(node: Node): CallFrame[] {
-  const frames: CallFrame[] = [];
-  for (let at: Node | null = node; at; at = at.parent) {
-    if (isApplication(at.frame.url)) frames.push(at.frame);
-  }
-  return frames;
-}
-
-function isApplication(url: string): boolean {
-  if (url === '' || url.startsWith('node:')) return false;
-  return !url.includes('/node_modules/') && !url.includes(PROBE);
+function applicationFrames(called: Called): CallFrame[] {
+  return [...framesOf(called)].filter(isApplication);
 }
 
 /** A function by name and place, in one string: a key. */
@@ -186,7 +153,7 @@ class Names {
   readonly #names = new Map<CallFrame, Name>();
 
   /** What has no place of its own, as `stringify` or the collector, is told by who of the application called it. */
-  self(node: Node): Name {
+  self(node: Called): Name {
     if (node.frame.url !== '') return this.of(node.frame);
     const [caller] = applicationFrames(node);
     const name = node.frame.functionName || '(anonymous)';

@@ -17,8 +17,10 @@ export interface Spent {
   collecting: number;
   /** In calls of `node:fs`. */
   files: number;
-  /** In the console. */
+  /** In the console and in loggers. */
   printing: number;
+  /** With the service's own functions that write output, which may do more. */
+  printingAtMost: number;
   /** In writing to sockets. */
   writing: number;
   /** In what no request asks for: what runs without load, too. `null`: not looked for. */
@@ -39,10 +41,10 @@ export interface Profiled {
 export async function takeProfiles(subject: Subject, limit: LimitId): Promise<Profiled> {
   const underLoad = await during(subject, () => subject.block(PROFILED));
   if (!underLoad) return { hot: [], spent: null, culprit: null };
-  const { self: hot, files, printing, writing } = underLoad;
+  const { self: hot, files, printing, printingAtMost, writing } = underLoad;
   const collecting = hot.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { culprit, unasked } = await culpritOf(subject, limit, underLoad);
-  return { hot, spent: { collecting, files, printing, writing, unasked }, culprit };
+  return { hot, spent: { collecting, files, printing, printingAtMost, writing, unasked }, culprit };
 }
 
 /** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */

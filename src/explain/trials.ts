@@ -1,7 +1,7 @@
 import type { LoadResult } from '../load/result.js';
 import { count, share, time } from '../report/units.js';
 import { bareThroughput } from './bare-server.js';
-import { type Beyond, beyondOf, kneeOf, mayTryMore, nextConnections } from './beyond.js';
+import { type Beyond, beyondOf, kneeOf, mayTryMore, nextConnections, withKnee } from './beyond.js';
 import {
   type Change,
   EXPERIMENTS,
@@ -15,7 +15,14 @@ import type { Investigated, InvestigationOptions } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { LimitId } from './limits.js';
 import type { Looked } from './look.js';
-import { inOrder, needsServer, serverTrialMs, tryServers, withinTime } from './new-servers.js';
+import {
+  inOrder,
+  isAgeing,
+  needsServer,
+  serverTrialMs,
+  tryServers,
+  withinTime,
+} from './new-servers.js';
 import type { Observation } from './observation.js';
 import { isFar } from './prediction.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
@@ -55,6 +62,7 @@ export class Trials {
   readonly #onStep: (what: string) => void;
   readonly #length: BlockLength;
   readonly #history: Ageing[] = [];
+  #fresh: Ageing | null = null;
   /** With more and more connections. */
   readonly #further: Observation[] = [];
   readonly #experiments: ExperimentResult[] = [];
@@ -153,16 +161,26 @@ export class Trials {
       if (connections === null) break;
       const seen = await this.#tryConnections(connections, before);
       if (!seen) return;
+      this.#goesOnFrom(seen);
       before = seen;
     }
-    // Near the knee, and by now with compiled code.
-    const knee = before?.queues ? kneeOf(this.#facts, before) : null;
-    if (knee !== null) await this.#tryConnections(knee, before);
+    if (!before?.queues) return;
+    // What is to be recommended is measured.
+    const inFlight = kneeOf(this.#facts, before);
+    const knee = inFlight === null ? null : await this.#tryConnections(inFlight, before);
+    if (knee) this.#goesOnFrom(withKnee(before, knee));
   }
 
-  /** What so many connections give; `null` if that cannot be told. */
-  async #tryConnections(connections: number, before: Beyond | null): Promise<Beyond | null> {
+  #goesOnFrom(beyond: Beyond): void {
+    this.#facts = { ...this.#facts, beyond };
+    this.#judged = this.#judge();
+  }
+
+  /** What so many requests in flight give; `null` if that cannot be told. */
+  async #tryConnections(inFlight: number, before: Beyond | null): Promise<Beyond | null> {
     if (performance.now() + this.#blockMs() > this.#untilMs) return null;
+    const { pipelining } = this.#facts.base.load.plan;
+    const connections = Math.max(1, Math.round(inFlight / pipelining));
     this.#onStep(`trying: ${count(connections)} connections`);
     const block = await this.#subject.block(this.#length, { load: { connections } });
     const seen = beyondOf(this.#facts, block, before);
@@ -173,10 +191,6 @@ export class Trials {
       return null;
     }
     this.#further.push(block);
-    if (!before?.queues || seen.throughput > before.throughput) {
-      this.#facts = { ...this.#facts, beyond: seen };
-      this.#judged = this.#judge();
-    }
     return seen;
   }
 
@@ -322,6 +336,7 @@ export class Trials {
       retained: this.#retained,
       history: this.#history,
       besides: second?.measured.low ?? null,
+      fresh: this.#fresh,
     });
   }
 
@@ -336,8 +351,15 @@ export class Trials {
   }
 
   #note(block: Observation): void {
-    const cpuMs = cpuMsOf(block);
-    if (cpuMs !== null) this.#history.push({ requests: this.#subject.answered, cpuMs });
+    const age = this.#ageOf(block);
+    if (age) this.#history.push(age);
+  }
+
+  /** Of the block that was the last: its cost is that of its middle. */
+  #ageOf(block: Observation | undefined): Ageing | null {
+    const cpuMs = block ? cpuMsOf(block) : null;
+    if (!block || cpuMs === null) return null;
+    return { requests: this.#subject.answered - completedOf(block.load) / 2, cpuMs };
   }
 
   /** All is answered in time, and nothing spoils it. */
@@ -382,6 +404,7 @@ export class Trials {
       this.missed.push(`${experiment.name}: the command sets its own environment`);
       return;
     }
+    if (isAgeing(experiment)) this.#fresh = this.#ageOf(changed.at(-1));
     this.#add(experiment, { base, changed: new Map([[experiment.name, changed]]) });
   }
 

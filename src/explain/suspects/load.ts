@@ -1,4 +1,5 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
+import type { Beyond } from '../beyond.js';
 import {
   cpuMsOf,
   eachMsOf,
@@ -107,7 +108,7 @@ export const tooFewConnections: Judge = (facts) => {
       ...(singleMs ? [`alone a request takes ${time(singleMs)}: it does not queue`] : []),
       ...(beyond
         ? [
-            `tried: ${count(beyond.connections)} connections give ${rate(beyond.throughput)} req/s in ${time(beyond.responseMs)} each${beyond.queues ? ': there they queue' : ', and do not queue yet'}`,
+            `tried: ${count(beyond.connections)} connections give ${rate(beyond.throughput)} req/s in ${time(beyond.responseMs)} each${tellsOf(beyond)}`,
           ]
         : []),
       ...(knee && most && loop && !beyond
@@ -135,6 +136,11 @@ export const tooFewConnections: Judge = (facts) => {
   };
 };
 
+function tellsOf({ queues, throughput, atKnee }: Beyond): string {
+  if (!queues) return ', and do not queue yet';
+  return throughput === atKnee ? ', and more of them no more' : ': there they queue';
+}
+
 /** What more connections gave where they queued, else what the loops can give: by what was tried, where they are warmer than at the load as asked for. */
 export function mostThroughput(facts: Facts): number | null {
   const { beyond } = facts;
@@ -158,13 +164,20 @@ function moreConnections(knee: number | null, farthest: number | null): string {
     : `more connections, ${count(farthest)} to begin with: twice what was tried; by the loop's time alone ${count(knee)} were worth having`;
 }
 
-/** What more connections reach: what they did, or, where that was not tried, near a bound before which queues form. */
+/** What a service gives at its knee, as a share of what it gives where requests queue: some do already. */
+const AT_KNEE: Range = { low: 0.75, high: 1 };
+
+/** What more connections reach: what so many did, or, where that was not tried, near a bound before which queues form. */
 function reachable(
   { beyond, slots, throughput }: Facts,
   most: number,
   farthest: number | null,
 ): Range {
-  if (beyond?.queues) return about(most, 0.1);
+  if (beyond?.queues) {
+    const { atKnee } = beyond;
+    const { low, high } = atKnee === null ? times(AT_KNEE, most) : about(atKnee, 0.1);
+    return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
+  }
   if (farthest !== null) {
     const each = beyond ? beyond.throughput / beyond.connections : throughput / slots;
     const high = Math.min(1.1 * most, 1.05 * each * farthest);

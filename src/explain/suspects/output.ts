@@ -40,10 +40,11 @@ export const logging: Judge = (facts) => {
   };
 };
 
-/** The gain without a log: a profile knows what the console formats; of other loggers only their writing is known. */
+/** The gain without a log: a profile knows what those format who write it; without one only their writing is known. */
 function withoutLog({ spent }: Facts, part: number): Range {
   const printing = spent?.printing ?? 0;
-  return printing > part ? freed(printing, 0.9, 1.2) : freed(part, 0.8, FORMATTING);
+  const { low, high } = printing > part ? freed(printing, 0.9, 1.2) : freed(part, 0.8, FORMATTING);
+  return { low, high: Math.max(high, freed(spent?.printingAtMost ?? 0, 0, 1).high) };
 }
 
 /** zlib at its default level compresses text with about so many bytes a millisecond. */

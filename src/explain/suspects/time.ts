@@ -1,6 +1,7 @@
 import { rate, time } from '../../report/units.js';
+import type { Range } from '../result.js';
 import { median } from '../statistics/median.js';
-import type { Judge } from '../suspect.js';
+import { type Judge, times } from '../suspect.js';
 import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 
@@ -19,6 +20,8 @@ const STEADY = 2.5;
 const FRESHER = 2.1;
 /** Least growth where a second process has told so: one that has aged for long no longer changes much from block to block. */
 const STILL_GROWS = 1.1;
+/** A request of a server with nothing grown costs this part of a fresh one's at the least, whatever the line through two ages says. */
+const YOUNGEST = 0.25;
 /** What a fresh start makes of the cost of a request at the most, if age is what it is about. */
 const SHOWN = 0.85;
 
@@ -27,8 +30,13 @@ const SHOWN = 0.85;
  *
  * @param blocks at one load; those of the warm-up left out
  * @param besides what a second process beside the first gave at the least, as a ratio; `null`: not tried
+ * @param fresh a server that was started anew; `null`: not tried
  */
-export function degradesOverTime(blocks: Ageing[], besides: number | null): Judge {
+export function degradesOverTime(
+  blocks: Ageing[],
+  besides: number | null,
+  fresh: Ageing | null,
+): Judge {
   return (facts) => {
     const { throughput, loop } = facts;
     const busy = loop !== null && loop.busy >= SATURATED;
@@ -80,11 +88,20 @@ export function degradesOverTime(blocks: Ageing[], besides: number | null): Judg
       remedy: {
         change:
           'find what grows: a list, listeners, routes added per request; until then a restart helps for a while',
-        predictedThroughput: { low: throughput * ratio * 0.9, high: throughput * back * 1.3 },
+        predictedThroughput: fresh
+          ? times(rejuvenated(first, last, fresh), throughput)
+          : { low: throughput * ratio * 0.9, high: throughput * back * 1.3 },
         nextLimit: 'event-loop-cpu',
       },
     };
   };
+}
+
+/** The gain without what grows: what a fresh start gave, up to what a request would cost before anything has grown. */
+function rejuvenated(first: Ageing, last: Ageing, fresh: Ageing): Range {
+  const slope = (last.cpuMs - fresh.cpuMs) / Math.max(1, last.requests - fresh.requests);
+  const start = Math.max(YOUNGEST * fresh.cpuMs, fresh.cpuMs - slope * fresh.requests);
+  return { low: first.cpuMs / fresh.cpuMs, high: first.cpuMs / Math.min(fresh.cpuMs, start) };
 }
 
 /** Standard deviation of Kendall's tau over `n` values in random order (Kendall 1938). */
