@@ -126,8 +126,8 @@ export function flush(): void {
 }
 
 /**
- * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and it is
- * not for a second thread to judge by what has left whether it is late.
+ * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and no
+ * second thread goes by what has left.
  */
 function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
   const { finishing } = socket;
@@ -135,7 +135,7 @@ function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
     bytes < COPY_LIMIT &&
     !last &&
     (finishing === null ? socket._httpMessage === null : finishing._eventsCount === 0) &&
-    !socket.home.hasCompanion &&
+    !socket.home.isWatched &&
     socket.callbacks === null &&
     !socket.needDrain &&
     socket.queued === 0
@@ -168,7 +168,7 @@ function send(): void {
 export function report(socket: ServerSocket): void {
   if (socket.done === 0 || socket.posted > 0 || socket.id < 0) return;
   post(socket, start, 0, false);
-  if (!inTurn || isFull() || socket.home.hasCompanion) send();
+  if (!inTurn || isFull() || socket.home.isWatched) send();
 }
 
 /** Drops what a connection has collected. */

@@ -159,8 +159,9 @@ export class NativeServer {
     this.tellsCache = cache?.status === true;
     this.#screened = this.screens;
     if (this.id < 0) return;
-    this.hasCompanion = this.#hasUseForCompanion();
-    wantCompanion(this, this.hasCompanion);
+    const { responseTimeout, maxRequestsInFlight } = this.limits;
+    this.isWatched = this.caches || responseTimeout > 0 || maxRequestsInFlight > 0;
+    wantCompanion(this, this.isWatched || this.isShared);
     offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
@@ -169,13 +170,8 @@ export class NativeServer {
     native.stackConfigure(this.id, settings);
   }
 
-  /** There is what need not wait for an event loop that is busy; also where `whileBusy` refuses the thread for it. */
-  hasCompanion = false;
-
-  #hasUseForCompanion(): boolean {
-    const { responseTimeout, maxRequestsInFlight } = this.limits;
-    return this.caches || this.isShared || responseTimeout > 0 || maxRequestsInFlight > 0;
-  }
+  /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` refuses it. */
+  isWatched = false;
 
   /** Starts to look for requests that take too long to arrive, as Node does. */
   #watch(): void {
