@@ -168,7 +168,8 @@ function send(): void {
 export function report(socket: ServerSocket): void {
   if (socket.done === 0 || socket.posted > 0 || socket.id < 0) return;
   post(socket, start, 0, false);
-  if (!inTurn || isFull() || socket.home.isWatched) send();
+  // On a shared port, what comes next may be another's, and go there without this loop.
+  if (!inTurn || isFull() || socket.home.isWatched || socket.home.isShared) send();
 }
 
 /** Drops what a connection has collected. */

@@ -14,7 +14,7 @@ import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './inter
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
 import { native } from './native.js';
-import { appendText, collected, flush } from './output.js';
+import { appendText, collected, flush, flushAll } from './output.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 import type { CountedHere, StackStats } from './stats.js';
@@ -160,7 +160,9 @@ export class NativeServer {
     this.#screened = this.screens;
     if (this.id < 0) return;
     const { responseTimeout, maxRequestsInFlight } = this.limits;
+    const before = this.isWatched;
     this.isWatched = this.caches || responseTimeout > 0 || maxRequestsInFlight > 0;
+    if (this.isWatched && !before) flushAll();
     wantCompanion(this, this.isWatched || this.isShared);
     offerControl(this, this.caches);
     const settings = this.settings();

@@ -38,14 +38,16 @@ impl Reactor {
         self.put_in(ground, server, taking, false).ok()
     }
 
-    /// What somebody had been given who is gone is answered here, or, where nobody is here any more, by another.
+    /// What somebody had been given who is gone or refuses it is answered here, or, where nobody is here any more, by another.
     pub(super) fn give_on(&mut self, at: usize, given: Given) {
         let is_left = self.sharing.grounds.get(at).is_some_and(|it| it.members.is_empty());
         if !is_left || is_withdrawn(&given.socket) {
             self.put_back(at, given);
             return;
         }
-        let Some(other) = self.other_of(at) else { return };
+        // Those who close at once would send it round.
+        let is_astray = given.hops > MAX_HOPS;
+        let Some(other) = self.other_of(at).filter(|_| !is_astray) else { return };
         if let Some(peer) = self.sharing.peers.get_mut(other) {
             peer.give(Given { hops: given.hops.saturating_add(1), ..given }, self.now);
             self.sharing.owing.insert(other);
@@ -53,9 +55,11 @@ impl Reactor {
         }
     }
 
-    /// One of those who share an address, who can be given connections.
+    /// One of those who share an address, who can be given connections: it answers something.
     fn other_of(&self, ground: usize) -> Option<usize> {
-        let is_there = |(_, peer): &(usize, &Peer)| peer.ground == ground && !peer.is_full();
+        let is_there = |(_, peer): &(usize, &Peer)| {
+            peer.ground == ground && !peer.prefixes.is_empty() && !peer.is_full()
+        };
         Some(self.sharing.peers.iter().find(is_there)?.0)
     }
 

@@ -345,8 +345,9 @@ impl Reactor {
             Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
             Said::Connection { serial, taking } => {
                 if ground.members.is_empty() {
-                    // Nobody is here any more.
-                    return peer.link.send(&Message::Refused { serial }, None);
+                    // Nobody is here any more. A link that fails is found so when it is read: what else was said is heard.
+                    peer.link.send(&Message::Refused { serial }, None).ok();
+                    return Ok(());
                 }
                 peer.taken.push(serial);
                 peer.taking.push(taking);
@@ -361,12 +362,17 @@ impl Reactor {
                 self.drop_ground(ground);
                 return Ok(());
             }
-            Said::Lost(serial) => return peer.link.send(&Message::Refused { serial }, None),
+            Said::Lost(serial) => {
+                peer.link.send(&Message::Refused { serial }, None).ok();
+                return Ok(());
+            }
             Said::Refused(serial) => {
                 let (ground, given) = (peer.ground, peer.remove_given(serial));
                 if let Some(given) = given {
-                    self.put_back(ground, given);
+                    self.give_on(ground, given);
                 }
+                self.leave_peer(id);
+                self.drop_ground(ground);
                 return Ok(());
             }
             Said::Nonsense => return Err(io::ErrorKind::InvalidData.into()),
@@ -428,6 +434,7 @@ impl Reactor {
         // What it has said is heard: above all, what it has taken.
         if let Some(peer) = self.sharing.peers.get_mut(id) {
             peer.link.socket.shutdown(Shutdown::Both).ok();
+            self.hear(id).ok();
             while let Some(peer) = self.sharing.peers.get_mut(id)
                 && matches!(peer.link.receive(), Ok(true))
             {
