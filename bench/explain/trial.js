@@ -15,8 +15,8 @@ const MOST_CONNECTIONS = 5000;
 /**
  * Runs a trial: `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
  * Of the explanation everything is kept but the run that it rests on. `levels` are what the service as it is gave, in requests per
- * second, before and after the explanation and after the remedy, each `null` where no remedy is to be compared. `stolen` is what the machine's host took of the CPU time
- * that was wanted while it was explained, and until the doctor came.
+ * second, before and after the explanation and after the remedy, each `null` where no remedy is to be compared. `stolen` is what
+ * the machine's host took of the CPU time that was wanted while it was explained, and until the doctor came.
  */
 export async function trial(bench, context) {
   const inAll = stolenSince();
