@@ -53,6 +53,8 @@ describe('the arithmetic of the probe', () => {
     for (const [path, route] of Object.entries(routes)) assert.equal(routeOf(path), route);
   });
 
+  const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
+
   test('a profile: shares, callers, source maps', () => {
     const file = join(folder, 'bundle.js');
     // One mapping: line 1, column 0 of the bundle is line 12, column 0 of handler.ts ('AAWA': 0, 0, +11, 0).
@@ -117,9 +119,36 @@ describe('the arithmetic of the probe', () => {
     assert.equal(view.printing, 2 / 8);
     assert.equal(view.writing, 3 / 8);
     assert.ok(view.self.every(({ name }) => !name.startsWith('consoleCall')));
+    // The system calls that a response takes are no function's of the service.
+    const written = view.self.find(({ name }) => name === '(writing responses)');
+    assert.deepEqual(written, { name: '(writing responses)', place: '', share: 2 / 8 });
   });
 
-  const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
+  test('a profile: what writes something else than a response, or is Millrace', () => {
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2, 9] },
+      { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3, 5, 7, 8] },
+      { id: 3, callFrame: frame('writeOrBuffer', 'node:internal/streams/writable'), children: [4] },
+      { id: 4, callFrame: frame('update') },
+      { id: 5, callFrame: frame('writeGeneric', 'node:net'), children: [6] },
+      { id: 6, callFrame: frame('writev') },
+      { id: 7, callFrame: frame('#tick', PROBE) },
+      { id: 8, callFrame: frame('stringify') },
+      { id: 9, callFrame: frame('connectionCorkNT', 'node:_http_outgoing'), children: [10] },
+      { id: 10, callFrame: frame('writev') },
+    ];
+    const samples = [4, 4, 6, 6, 7, 8, 10, 10, 2];
+    const { self } = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const names = self.flatMap(({ name, share }) => (share > 0 ? name : [])).sort();
+    assert.deepEqual(names, [
+      '(millrace)',
+      '(writing responses)',
+      'stringify called from handler',
+      'update called from handler',
+      'writev called from handler',
+    ]);
+  });
+
   const PINO = 'file:///app/node_modules/pino/lib/tools.js';
   const BOOM = 'file:///app/node_modules/sonic-boom/index.js';
   const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';

@@ -9,6 +9,9 @@ import { factsOfHealthy } from './explain/facts.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
 
+/** A probe of which it was measured that it costs nothing. */
+const FREE = { ratio: 1, low: 1, high: 1, pairs: 5 };
+
 /** The conclusion on one suspect. */
 function concluded({
   limit,
@@ -16,7 +19,7 @@ function concluded({
   culprit = null,
   hot = [],
   facts = factsOfHealthy(),
-  probeCost = null,
+  probeCost = FREE,
   level = facts.throughput,
   bare = null,
   excluded = [],
@@ -51,16 +54,54 @@ describe('the remedy', () => {
   });
 
   test('of a loop that stays busy does without the time of the probe', () => {
-    const probeCost = { ratio: 0.9, low: 0.88, high: 0.92, pairs: 3 };
-    const facts = factsOfHealthy();
-    const of = (busy) => {
+    const facts = structuredClone(factsOfHealthy());
+    const of = (busy, probeCost, { level = facts.throughput, limit = 'many-writes' } = {}) => {
       Object.assign(facts.loop, { busy });
-      return concluded({ limit: 'logging', facts, probeCost }).remedy.predictedThroughput;
+      const predictedThroughput = { low: 1000, high: 2000 };
+      return concluded({ limit, facts, level, probeCost, predictedThroughput }).remedy
+        .predictedThroughput;
     };
-    assert.deepEqual(of(0.5), { low: 10, high: 20 });
-    // 1000/s with a tenth of the time for the probe: 0.1 ms each.
-    const { low, high } = of(1);
-    assert.ok(Math.abs(low - 1 / (1 / 10 - 0.0001)) < 1e-9 && high > 20, `${low} ${high}`);
+    const isAbout = (low, high, range) => {
+      assert.ok(Math.abs(range.low / low - 1) < 1e-9, `${range.low} ${low}`);
+      assert.ok(Math.abs(range.high / high - 1) < 1e-9, `${range.high} ${high}`);
+    };
+    const tenth = { ratio: 0.92, low: 0.91, high: 0.95, pairs: 3 };
+    isAbout(1000, 2000, of(0.5, tenth));
+    // At the least 5 % are the probe's, which is more than usual; of twice as many requests twice as much.
+    isAbout(1000 / 0.95, 2000 / 0.9, of(1, tenth));
+    // What may as well be nothing is what is usual: 3 µs of 1 ms. So is what was not measured.
+    isAbout(1000 / 0.997, 2000 / 0.994, of(1, { ratio: 0.9, low: 0.79, high: 1.02, pairs: 3 }));
+    isAbout(1000 / 0.997, 2000 / 0.994, of(1, null));
+    // It costs less than usual, or nothing.
+    isAbout(1000 / 0.999, 2000 / 0.998, of(1, { ratio: 1, low: 0.999, high: 1.001, pairs: 3 }));
+    isAbout(1000, 2000, of(1, { ratio: 1.03, low: 1.01, high: 1.05, pairs: 3 }));
+    // By the median of all blocks, and a fifth at most.
+    isAbout(50_000 / 0.85, 100_000 / 0.8, of(1, null, { level: 50_000 }));
+    // Of more loops each is held as before.
+    isAbout(1000 / 0.95, 2000 / 0.95, of(1, tenth, { limit: 'cpu-quota' }));
+    // The two share the requests.
+    facts.base.outside.processes.push(structuredClone(facts.base.outside.processes[0]));
+    isAbout(1000 / 0.9985, 2000 / 0.997, of(1, null));
+    facts.loop.seenInside = false;
+    isAbout(1000, 2000, of(1, null));
+  });
+
+  test('of a busy loop names the function outside of Node that takes most of its time', () => {
+    const of = (...hot) => {
+      const facts = factsOfHealthy();
+      Object.assign(facts.loop, { busy: 1 });
+      return concluded({ limit: 'event-loop-cpu', facts, hot }).remedy;
+    };
+    const node = { name: '_storeHeader', place: 'node:_http_outgoing:410', share: 0.2 };
+    const writing = { name: '(writing responses)', place: '', share: 0.5 };
+    const own = { name: 'render', place: 'app.js:7', share: 0.2 };
+    const { change, predictedThroughput } = of(writing, node, own);
+    assert.match(
+      change,
+      /^render \(app.js:7\) takes 20 % of the loop's time: without it 1,250 req/,
+    );
+    assert.ok(predictedThroughput.low < 1250 && 1250 < predictedThroughput.high);
+    assert.equal(of(writing, node).change, 'do less');
   });
 
   test('of a busy loop goes by the median of all blocks, not by the first', () => {

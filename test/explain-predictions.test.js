@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bareThroughput } from '../dist/explain/bare-server.js';
 import { isFar } from '../dist/explain/prediction.js';
+import { whileResting } from '../dist/explain/probe.js';
 import { takeProfiles } from '../dist/explain/profiling.js';
 import { factsOfHealthy } from './explain/facts.js';
 
@@ -67,6 +68,35 @@ describe('a server that does nothing', () => {
     const length = { settleMs: 50, measureMs: 1000 };
     const rate = await bareThroughput(load, 100, length, new AbortController().signal);
     assert.ok(rate > 50, `${rate}`);
+  });
+
+  test('is asked while the probe rests, which watches again afterwards', async () => {
+    const heard = [];
+    const failed = [];
+    const hub = (fails) => ({
+      async command(name, { on }) {
+        heard.push(`${name} ${on}`);
+        if (on === fails) throw new Error('not told');
+        return [null];
+      },
+    });
+    const rest = (hub, work) => whileResting(hub, work, (why) => failed.push(why));
+    const work = async () => heard.push('work');
+    await rest(hub(), work);
+    assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);
+    await assert.rejects(
+      rest(hub(), async () => {
+        throw new Error('did not start');
+      }),
+      /did not start/,
+    );
+    assert.deepEqual(heard.splice(0), ['subscribe false', 'subscribe true']);
+    await rest(hub(false), work);
+    assert.deepEqual(heard.splice(0), ['subscribe false', 'work']);
+    assert.deepEqual(failed, []);
+    await rest(hub(true), work);
+    assert.match(failed[0], /not told/);
+    assert.equal(await rest(null, async () => 1), 1);
   });
 
   test('is asked only where much more is promised than there is', () => {

@@ -6,62 +6,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import http from '../dist/http/index.js';
 import { REGISTER } from './stack/pair.js';
+import { answer, busy, SameTurn } from './stack/same-turn.js';
 
-const LIMIT_MS = 5000;
-const CLIENT = new URL('stack/same-turn-client.js', import.meta.url);
 const LEAVING = fileURLToPath(new URL('stack/leaving.js', import.meta.url));
-
-/**
- * Requests that come together, `handlers.length` of them. `handlers[i]` takes the i-th, in the order in which the stack tells
- * of them, and may wait until the response of an earlier one has arrived.
- */
-class SameTurn {
-  static async start(handlers, limits = {}, late = false) {
-    const flags = new Int32Array(new SharedArrayBuffer(4 * (handlers.length + 1)));
-    const order = [];
-    const server = http.createServer((request, response) => {
-      const handler = handlers[order.length];
-      order.push(Number(request.url.slice(1)));
-      handler(response, (earlier) => Atomics.wait(flags, order[earlier], 0, LIMIT_MS));
-    });
-    Object.assign(server, limits);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const worker = new Worker(CLIENT, {
-      workerData: { port: server.address().port, flags, late },
-    });
-    after(async () => {
-      await worker.terminate();
-      server.closeAllConnections();
-      server.close();
-    });
-    for (const _ of handlers) await once(server, 'connection');
-    return Object.assign(new SameTurn(), { flags, worker, order });
-  }
-
-  /** One turn; ends when all have been answered. */
-  async run() {
-    const { flags, worker, order } = this;
-    const sent = flags.length - 1;
-    flags.fill(0);
-    order.length = 0;
-    worker.postMessage('go');
-    assert.notEqual(Atomics.wait(flags, sent, 0, LIMIT_MS), 'timed-out');
-    for (let index = 0; index < sent; index++) {
-      const { value } = Atomics.waitAsync(flags, index, 0, LIMIT_MS);
-      assert.notEqual(await value, 'timed-out');
-    }
-  }
-}
-
-const answer = (response) => response.end('it');
-
-function busy(ms) {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 for (const [when, later] of Object.entries({
   'answers at once': answer,
@@ -126,7 +75,7 @@ test('who was answered in time is not late because another blocks the loop', asy
     busy(500);
     answer(response);
   };
-  const turn = await SameTurn.start([answer, slow], { responseTimeout: 100 });
+  const turn = await SameTurn.start([answer, slow], { limits: { responseTimeout: 100 } });
   await turn.run();
   assert.equal(turn.flags[turn.order[0]], 200);
 });
@@ -136,7 +85,8 @@ test('who has been answered is not in flight while another blocks the loop', asy
     busy(500);
     answer(response);
   };
-  const turn = await SameTurn.start([answer, slow, answer], { maxRequestsInFlight: 2 }, true);
+  const limits = { maxRequestsInFlight: 2 };
+  const turn = await SameTurn.start([answer, slow, answer], { limits, late: true });
   await turn.run();
   // The one that came meanwhile; by the second thread, it would be refused.
   assert.equal(turn.flags[2], 200);

@@ -58,7 +58,7 @@ export function outputWriters(calls: Called[]): Writers {
 }
 
 /** A response is under way: by Node, of either version of HTTP, or by Millrace's stack. */
-function answers(frame: CallFrame): boolean {
+export function answers(frame: CallFrame): boolean {
   const [[file, name]] = WRITES;
   return (
     (file.test(frame.url) && name.test(frame.functionName)) ||

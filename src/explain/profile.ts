@@ -6,10 +6,18 @@ import {
   callTree,
   framesOf,
   isApplication,
+  isOfProbe,
+  isOfStack,
   keyOf,
   type ProfileNode,
 } from './call-tree.js';
-import { isConsole, outputWriters, type Writers, writesResponse } from './output-writers.js';
+import {
+  answers,
+  isConsole,
+  outputWriters,
+  type Writers,
+  writesResponse,
+} from './output-writers.js';
 import type { HotFunction } from './result.js';
 import { type Place, SourceMaps } from './source-maps.js';
 
@@ -99,6 +107,11 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   };
 }
 
+/** Of functions with shares of the time, most first, the first that is neither Node's nor Millrace's. */
+export function topOutsideNode(functions: HotFunction[]): HotFunction | undefined {
+  return functions.find(({ place }) => place !== '' && !place.startsWith('node:'));
+}
+
 /** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
 function isOfProfiler({ frame }: Called): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
@@ -154,10 +167,13 @@ class Names {
 
   /** What has no place of its own, as `stringify` or the collector, is told by who of the application called it. */
   self(node: Called): Name {
+    if (isOfProbe(node.frame) || isOfStack(node.frame)) return MILLRACE;
     if (node.frame.url !== '') return this.of(node.frame);
-    const [caller] = applicationFrames(node);
     const name = node.frame.functionName || '(anonymous)';
-    if (!caller || isStanding(name)) return `${name}\n`;
+    if (isStanding(name)) return `${name}\n`;
+    if (isOfResponse(node)) return WRITING_RESPONSES;
+    const [caller] = applicationFrames(node);
+    if (!caller) return `${name}\n`;
     const [callerName = '', place = ''] = this.of(caller).split('\n');
     return `${name} called from ${callerName}\n${place}`;
   }
@@ -175,6 +191,24 @@ class Names {
     this.#names.set(frame, name);
     return name;
   }
+}
+
+/** The probe, or the native stack under the application. */
+const MILLRACE: Name = '(millrace)\n';
+
+/**
+ * System calls on a response's way to its socket. Who of the application has ended the response is not named: a profile shows far too much
+ * time in them where cores are few, as the thread that takes it gets its turn when they end.
+ */
+const WRITING_RESPONSES: Name = '(writing responses)\n';
+
+/** Whether a response is being written, by what the application's innermost function has called. */
+function isOfResponse(called: Called): boolean {
+  for (const frame of framesOf(called)) {
+    if (isApplication(frame)) return false;
+    if (answers(frame)) return true;
+  }
+  return false;
 }
 
 /** `(garbage collector)`, `(program)`. */

@@ -1,5 +1,5 @@
 import type { LimitId } from './limits.js';
-import { analyseProfile, type CpuProfile, type ProfileView } from './profile.js';
+import { analyseProfile, type CpuProfile, type ProfileView, topOutsideNode } from './profile.js';
 import type { HotFunction } from './result.js';
 import type { BlockLength, Subject } from './subject.js';
 
@@ -67,8 +67,8 @@ async function culpritOf(
       unasked: null,
     };
   }
-  const top = ONE_TO_BLAME.has(limit) ? underLoad.self[0] : undefined;
-  const blamed = top && top.share >= MOST_OF_IT && top.place !== '';
+  const top = ONE_TO_BLAME.has(limit) ? topOutsideNode(underLoad.self) : undefined;
+  const blamed = top && top.share >= MOST_OF_IT;
   return { culprit: blamed ? top : null, unasked: null };
 }
 

@@ -25,6 +25,7 @@ import {
 } from './new-servers.js';
 import type { Observation } from './observation.js';
 import { isFar } from './prediction.js';
+import { whileResting } from './probe.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
@@ -308,7 +309,9 @@ export class Trials {
     this.#onStep('measuring a server that does nothing');
     const { options, signal } = this.#subject;
     const bodyBytes = this.#facts.sample?.bodyBytes ?? 0;
-    this.#bare = await bareThroughput(options, bodyBytes, BARE, signal);
+    const hub = this.#setting.probe ? this.#subject.hub : null;
+    const work = () => bareThroughput(options, bodyBytes, BARE, signal);
+    this.#bare = await whileResting(hub, work, (why) => this.missed.push(why));
   }
 
   found(): Omit<Investigated, 'interrupted'> {

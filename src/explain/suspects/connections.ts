@@ -83,7 +83,9 @@ export const manyWrites: Judge = (facts) => {
   // Questions to databases and calls to others are written to sockets, too.
   const asked = (facts.base.inside?.outbound ?? []).reduce((sum, call) => sum + call.rate, 0);
   const toSockets = each - logged - asked / Math.max(1, facts.throughput);
-  const part = ((toSockets - 1) * WRITE_MS) / Math.max(1e-6, facts.loop.cpuMs);
+  // All of them together take no more than there is.
+  const writeMs = Math.min(WRITE_MS, facts.loop.cpuMs / Math.max(1, toSockets));
+  const part = ((toSockets - 1) * writeMs) / Math.max(1e-6, facts.loop.cpuMs);
   const inParts = facts.base.load.gapMs.count / Math.max(1, facts.base.load.requests.ok);
   if (toSockets < 1.6 || facts.loop.busy < SATURATED || part < 0.12) {
     return { limit, why: `${toSockets.toFixed(1)} writes per response` };
@@ -94,7 +96,7 @@ export const manyWrites: Judge = (facts) => {
     weight: Math.min(0.95, 0.5 + part),
     sentence: `many writes: ${toSockets.toFixed(1)} system calls write each response, and the loop is ${share(facts.loop.busy)} busy.`,
     arithmetic: [
-      `${(toSockets - 1).toFixed(1)} writes more than one x about ${time(WRITE_MS)} = ${time((toSockets - 1) * WRITE_MS)} of ${time(facts.loop.cpuMs)} per request`,
+      `${(toSockets - 1).toFixed(1)} writes more than one x about ${time(writeMs)} = ${time((toSockets - 1) * writeMs)} of ${time(facts.loop.cpuMs)} per request`,
     ],
     evidence: [
       { what: 'writes per response', value: toSockets, unit: 'calls', source: 'proc' },

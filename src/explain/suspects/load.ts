@@ -97,7 +97,7 @@ export const tooFewConnections: Judge = (facts) => {
   // Closer than this it makes no difference.
   const knee = bothMeet !== null && bothMeet > 1.1 * slots ? bothMeet : null;
   const farthest = knee ? farthestOf(facts, knee) : null;
-  const reached = most ? reachable(facts, most, farthest) : null;
+  const reached = most ? reachable(facts, most, { knee, farthest }) : null;
   const wait = waitOf(facts);
   return {
     limit,
@@ -167,12 +167,21 @@ function moreConnections(knee: number | null, farthest: number | null): string {
 /** What a service gives at its knee, as a share of what it gives where requests queue: some do already. */
 const AT_KNEE: Range = { low: 0.75, high: 1 };
 
+/** By so much a block may differ from another. */
+const NOISE = 0.05;
+
 /** What more connections reach: what so many did, or, where that was not tried, near a bound before which queues form. */
 function reachable(
   { beyond, slots, throughput }: Facts,
   most: number,
-  farthest: number | null,
+  { knee, farthest }: { knee: number | null; farthest: number | null },
 ): Range {
+  if (beyond && !beyond.queues && knee !== null && knee <= beyond.connections) {
+    // Fewer connections give no more than many did, and each of them no less, but for noise.
+    const low = (1 - NOISE) * ((beyond.throughput * knee) / beyond.connections);
+    const high = (1 + NOISE) * beyond.throughput;
+    return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
+  }
   if (beyond?.queues) {
     const { atKnee } = beyond;
     const { low, high } = atKnee === null ? times(AT_KNEE, most) : about(atKnee, 0.1);
