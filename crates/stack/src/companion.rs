@@ -5,32 +5,30 @@
 //!   companion     .   .   .   .   .   .   .   . stands in: hits only ────┘
 //! ```
 //!
-//! The companion looks in at intervals. If there is something to do and the own thread has not come since it looked last, it
-//! takes turns in which nothing is told (`reactor/beside.rs`).
+//! Each turn of the own thread sets a timer (`guard.rs`). When it fires, the own thread is away: it waits for something to
+//! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
+//! the own thread does not come, takes turns in which nothing is told (`reactor/beside.rs`). Before it fires the companion
+//! is not woken.
 
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use crate::batch::Batch;
+use crate::guard::{self, Guard};
 use crate::reactor::Reactor;
 
-/// How often the companion looks in. It stands in when the own thread has not come for as long.
+/// What has come is left so long to an own thread that was away: it may have waited for just that.
+const GRACE: Duration = Duration::from_millis(1);
+/// How long the companion waits for more to do while it stands in, before it looks whether the own thread is back.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// How often it does where it has not had to stand in lately: each look takes a core from whoever is busy, which costs a
-/// loop that is never away 2 % with 500 of them a second.
-const CALM: Duration = Duration::from_millis(8);
-/// For how long a loop that was away once may be away again.
-const LATELY: Duration = Duration::from_secs(10);
-/// Looks at nothing new, after which it sleeps until something comes.
-const QUIET: u32 = 250;
-/// How often it looks at deadlines then.
+/// How often it looks at deadlines.
 const DEADLINES: Duration = Duration::from_millis(20);
 /// Room for what a connection has kept and one read of it, through TLS as well.
 const SCRATCH: usize = 256 * 1024;
@@ -47,6 +45,10 @@ pub struct Shared {
     over: AtomicBool,
     /// There are responses that may have to be given up.
     deadlines: AtomicBool,
+    /// There is a companion.
+    watched: AtomicBool,
+    /// From the first companion on.
+    guard: OnceLock<Guard>,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,8 @@ impl Shared {
             wanted: AtomicBool::new(false),
             over: AtomicBool::new(false),
             deadlines: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
+            guard: OnceLock::new(),
         })
     }
 
@@ -82,6 +86,11 @@ impl Shared {
     /// A turn of the own thread, see [`Reactor::turn`].
     pub fn turn(&self, batch: &mut Batch<'_>) -> io::Result<bool> {
         self.turns.fetch_add(1, Ordering::Relaxed);
+        if let Some(guard) = self.guard.get()
+            && self.watched.load(Ordering::Relaxed)
+        {
+            guard.set();
+        }
         self.with(|reactor| reactor.turn(batch))
     }
 
@@ -100,39 +109,39 @@ impl Shared {
         self.turns.load(Ordering::Relaxed) != turns || self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Looks in until the companion is stopped.
-    fn watch(&self, mut readiness: Readiness) {
-        let mut turns = self.turns.load(Ordering::Relaxed);
-        let mut quiet = 0;
-        // Something has come, and the own thread has some time for it.
-        let mut pending = false;
-        let mut stood_in: Option<Instant> = None;
+    /// Watches until the companion is stopped.
+    fn watch(&self, guard: &Guard, mut readiness: Readiness) {
         while !self.over.load(Ordering::Relaxed) {
-            let deadlines = self.deadlines.load(Ordering::Relaxed);
-            if quiet >= QUIET {
-                // Where nothing comes, it sleeps until something does.
-                pending = readiness.has_come(deadlines.then_some(DEADLINES));
-            }
-            let is_calm = stood_in.is_none_or(|at| at.elapsed() > LATELY);
-            let patience = if is_calm { CALM } else { PATIENCE };
-            thread::park_timeout(if pending { PATIENCE / 2 } else { patience });
-            if self.is_back(turns) {
-                turns = self.turns.load(Ordering::Relaxed);
-                (quiet, pending) = (0, false);
-                // What came in the midst of its turn may have been told already.
-                readiness.look_again();
-            } else if pending {
-                self.stand_in(turns, &mut readiness);
-                stood_in = Some(Instant::now());
-                (quiet, pending) = (0, false);
-            } else {
-                pending = readiness.has_come(Some(Duration::ZERO));
-                quiet = if pending { 0 } else { quiet + 1 };
-            }
-            if deadlines {
+            // It may have come for something else than a turn, which does not set it.
+            guard.start();
+            while !readiness.has_fired(guard::LIMIT.or(self.limit())) {
                 self.give_up();
+                if self.over.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            readiness.watch_reactor(true);
+            self.while_away(&mut readiness);
+            readiness.watch_reactor(false);
+        }
+    }
+
+    /// The own thread is away. Until it is back.
+    fn while_away(&self, readiness: &mut Readiness) {
+        let turns = self.turns.load(Ordering::Relaxed);
+        while !self.is_back(turns) && !self.over.load(Ordering::Relaxed) {
+            let has_come = readiness.has_come(self.limit());
+            self.give_up();
+            if has_come {
+                thread::park_timeout(GRACE);
+                self.stand_in(turns, readiness);
             }
         }
+    }
+
+    /// How long nothing has to be looked at.
+    fn limit(&self) -> Option<Duration> {
+        self.deadlines.load(Ordering::Relaxed).then_some(DEADLINES)
     }
 
     /// Takes turns until the own thread is back.
@@ -148,6 +157,9 @@ impl Shared {
 
     /// Gives up what has taken too long, where there is nothing else to do.
     fn give_up(&self) {
+        if !self.deadlines.load(Ordering::Relaxed) {
+            return;
+        }
         if let Ok(mut state) = self.state.try_lock() {
             state.reactor.give_up();
         }
@@ -162,7 +174,7 @@ impl Shared {
     }
 }
 
-/// Of the reactor's descriptor, without the reactor.
+/// Of the guard, and of the reactor's descriptor without the reactor.
 #[derive(Debug)]
 struct Readiness {
     poll: Poll,
@@ -172,25 +184,43 @@ struct Readiness {
 
 const REACTOR: Token = Token(0);
 const STOP: Token = Token(1);
+const GUARD: Token = Token(2);
 
 impl Readiness {
-    fn new(descriptor: RawFd) -> io::Result<Self> {
+    fn new(descriptor: RawFd, guard: &Guard) -> io::Result<Self> {
         let poll = Poll::new()?;
-        poll.registry().register(&mut SourceFd(&descriptor), REACTOR, Interest::READABLE)?;
-        Ok(Self { poll, events: Events::with_capacity(2), descriptor })
+        guard.register(poll.registry(), GUARD)?;
+        Ok(Self { poll, events: Events::with_capacity(3), descriptor })
     }
 
-    /// What there is to do is new, whether it was told or not.
-    fn look_again(&mut self) {
-        let interest = Interest::READABLE;
-        // Without it, the next event tells.
-        self.poll.registry().reregister(&mut SourceFd(&self.descriptor), REACTOR, interest).ok();
+    /// Whether it is told of what there is to do: at once of what there is already, then of what is new.
+    fn watch_reactor(&mut self, on: bool) {
+        let (mut reactor, registry) = (SourceFd(&self.descriptor), self.poll.registry());
+        let watched = if on {
+            registry.register(&mut reactor, REACTOR, Interest::READABLE)
+        } else {
+            registry.deregister(&mut reactor)
+        };
+        // Without memory for it there is nobody who stands in, until the next time.
+        watched.ok();
+    }
+
+    /// Whether the own thread is away, within so much time.
+    fn has_fired(&mut self, time: Option<Duration>) -> bool {
+        self.has_told(GUARD, time) || (guard::LIMIT.is_some() && !self.has(STOP))
     }
 
     /// Whether the reactor has something new to do, within so much time.
     fn has_come(&mut self, time: Option<Duration>) -> bool {
-        self.poll.poll(&mut self.events, time).is_ok()
-            && self.events.iter().any(|event| event.token() == REACTOR)
+        self.has_told(REACTOR, time)
+    }
+
+    fn has_told(&mut self, token: Token, time: Option<Duration>) -> bool {
+        self.poll.poll(&mut self.events, time).is_ok() && self.has(token)
+    }
+
+    fn has(&self, token: Token) -> bool {
+        self.events.iter().any(|event| event.token() == token)
     }
 }
 
@@ -207,10 +237,18 @@ impl Companion {
     pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
         let (shared, watched) = (Arc::clone(shared), Arc::clone(shared));
         shared.over.store(false, Ordering::Relaxed);
-        let readiness = Readiness::new(shared.descriptor)?;
+        let guard = Guard::new()?;
+        let guard = shared.guard.get_or_init(|| guard);
+        let readiness = Readiness::new(shared.descriptor, guard)?;
         let waker = Waker::new(readiness.poll.registry(), STOP)?;
         let builder = thread::Builder::new().name("millrace".to_owned());
-        let thread = Some(builder.spawn(move || watched.watch(readiness))?);
+        let watch = move || {
+            if let Some(guard) = watched.guard.get() {
+                watched.watch(guard, readiness);
+            }
+        };
+        let thread = Some(builder.spawn(watch)?);
+        shared.watched.store(true, Ordering::Relaxed);
         Ok(Self { shared, waker, thread })
     }
 }
@@ -218,6 +256,7 @@ impl Companion {
 impl Drop for Companion {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
+        self.shared.watched.store(false, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             self.waker.wake().ok();
             thread.thread().unpark();
