@@ -53,6 +53,7 @@ describe('the arithmetic of the probe', () => {
     for (const [path, route] of Object.entries(routes)) assert.equal(routeOf(path), route);
   });
 
+  const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
   const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
 
   test('a profile: shares, callers, source maps', () => {
@@ -134,10 +135,13 @@ describe('the arithmetic of the probe', () => {
       { id: 6, callFrame: frame('writev') },
       { id: 7, callFrame: frame('#tick', PROBE) },
       { id: 8, callFrame: frame('stringify') },
-      { id: 9, callFrame: frame('connectionCorkNT', 'node:_http_outgoing'), children: [10] },
+      { id: 9, callFrame: frame('connectionCorkNT', 'node:_http_outgoing'), children: [10, 11] },
       { id: 10, callFrame: frame('writev') },
+      // Of middleware that is called by who answers.
+      { id: 11, callFrame: frame('check', FASTIFY), children: [12] },
+      { id: 12, callFrame: frame('verify') },
     ];
-    const samples = [4, 4, 6, 6, 7, 8, 10, 10, 2];
+    const samples = [4, 4, 6, 6, 7, 8, 10, 10, 12, 2];
     const { self } = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     const names = self.flatMap(({ name, share }) => (share > 0 ? name : [])).sort();
     assert.deepEqual(names, [
@@ -145,13 +149,13 @@ describe('the arithmetic of the probe', () => {
       '(writing responses)',
       'stringify called from handler',
       'update called from handler',
+      'verify',
       'writev called from handler',
     ]);
   });
 
   const PINO = 'file:///app/node_modules/pino/lib/tools.js';
   const BOOM = 'file:///app/node_modules/sonic-boom/index.js';
-  const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
 
   /** Of calls, each of them in the one before: what share of their time is the log's, surely and at most. A sample in each but the root. */
   function printing(...stacks) {

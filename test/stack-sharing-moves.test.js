@@ -480,8 +480,8 @@ describe('a process that computes', () => {
       const file = join(ground.directory, `go${round}`);
       const computing = await Promise.all(names.map((name) => ground.connectTo(`/${name}/`)));
       const served = await Promise.all(names.map((name) => ground.connectTo(`/${name}/`)));
-      // So long that whoever stands in for an event loop has stopped looking.
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      // Far longer than until whoever stands in for an event loop knows that it has nothing to do, and sleeps.
+      await new Promise((resolve) => setTimeout(resolve, 100));
       for (const [at, name] of names.entries()) {
         computing[at].send(`/${name}/?busy=${file}`);
         await apps[at].said({ said: 'busy' });

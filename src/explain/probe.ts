@@ -135,13 +135,13 @@ export async function whileResting<Result>(
   work: () => Promise<Result>,
   onFailure: (why: string) => void,
 ): Promise<Result> {
-  // Of one that has just gone, there is nothing to wake.
-  const rests = await hub?.command('subscribe', { on: false }).catch(() => null);
+  // One that cannot be told may have gone; others have been told.
+  await hub?.command('subscribe', { on: false }).catch(() => {});
   try {
     return await work();
   } finally {
-    const on = rests ? hub?.command('subscribe', { on: true }) : undefined;
-    await on?.catch(({ message }) => onFailure(`what the probe saw after it rested: ${message}`));
+    const watches = hub?.command('subscribe', { on: true });
+    await watches?.catch(({ message }) => onFailure(`the probe, after it rested: ${message}`));
   }
 }
 

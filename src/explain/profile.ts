@@ -10,6 +10,7 @@ import {
   isOfStack,
   keyOf,
   type ProfileNode,
+  packageOf,
 } from './call-tree.js';
 import {
   answers,
@@ -202,10 +203,10 @@ const MILLRACE: Name = '(millrace)\n';
  */
 const WRITING_RESPONSES: Name = '(writing responses)\n';
 
-/** Whether a response is being written, by what the application's innermost function has called. */
+/** Whether a response is being written, by what the innermost function outside of Node has called. */
 function isOfResponse(called: Called): boolean {
   for (const frame of framesOf(called)) {
-    if (isApplication(frame)) return false;
+    if (isApplication(frame) || packageOf(frame) !== null) return false;
     if (answers(frame)) return true;
   }
   return false;

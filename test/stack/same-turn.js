@@ -24,9 +24,10 @@ export class SameTurn {
       handler(response, (earlier, ms = LIMIT_MS) => Atomics.wait(flags, order[earlier], 0, ms));
     });
     Object.assign(server, limits);
-    const port = await freePort();
-    const where = shared ? [`http://*:${port}/`] : [port, '127.0.0.1'];
+    const free = shared ? await freePort() : null;
+    const where = shared ? [`http://*:${free}/`] : [0, '127.0.0.1'];
     await once(server.listen(...where), 'listening');
+    const port = free ?? server.address().port;
     const worker = new Worker(CLIENT, { workerData: { port, flags, late } });
     after(async () => {
       await worker.terminate();

@@ -120,9 +120,10 @@ impl Shared {
                     return;
                 }
             }
-            readiness.watch_reactor(true);
-            self.while_away(&mut readiness);
-            readiness.watch_reactor(false);
+            if readiness.watch_reactor() {
+                self.while_away(&mut readiness);
+                readiness.leave_reactor();
+            }
         }
     }
 
@@ -193,16 +194,16 @@ impl Readiness {
         Ok(Self { poll, events: Events::with_capacity(3), descriptor })
     }
 
-    /// Whether it is told of what there is to do: at once of what there is already, then of what is new.
-    fn watch_reactor(&mut self, on: bool) {
-        let (mut reactor, registry) = (SourceFd(&self.descriptor), self.poll.registry());
-        let watched = if on {
-            registry.register(&mut reactor, REACTOR, Interest::READABLE)
-        } else {
-            registry.deregister(&mut reactor)
-        };
-        // Without memory for it there is nobody who stands in, until the next time.
-        watched.ok();
+    /// From now on what there is to do is told: at once what there is already, then what is new. `false`: the system has no
+    /// memory for that.
+    fn watch_reactor(&mut self) -> bool {
+        let registry = self.poll.registry();
+        registry.register(&mut SourceFd(&self.descriptor), REACTOR, Interest::READABLE).is_ok()
+    }
+
+    fn leave_reactor(&mut self) {
+        // An error would say that it is not watched.
+        self.poll.registry().deregister(&mut SourceFd(&self.descriptor)).ok();
     }
 
     /// Whether the own thread is away, within so much time.

@@ -6,8 +6,10 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use millrace_net::{Clock as _, Monotonic};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
 use millrace_stack::cache::{self, Mode};
 use millrace_stack::{Companion, Reactor, Settings, Shared};
@@ -106,6 +108,74 @@ fn hits_go_on_and_the_rest_waits() {
     while received.matches("200 OK").count() < 2 {
         received.push_str(&read(&mut client));
     }
+}
+
+/// How often the companion's thread has gone to sleep.
+fn sleeps() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let statuses =
+        tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok());
+    let companions = statuses.filter(|status| status.starts_with("Name:\tmillrace\n"));
+    let counts = companions.filter_map(|status| {
+        let (_, count) = status.split_once("\nvoluntary_ctxt_switches:")?;
+        count.lines().next()?.trim().parse::<u64>().ok()
+    });
+    counts.sum()
+}
+
+#[test]
+fn nobody_is_woken_while_the_own_thread_comes() {
+    // Those of other tests would count, too.
+    const ALONE: &str = "MILLRACE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "nobody_is_woken_while_the_own_thread_comes"]).env(ALONE, "1");
+        assert!(alone.status().unwrap().success());
+        return;
+    }
+    let own = Own::new(Settings::default());
+    let _companion = Companion::start(&own.shared).unwrap();
+    let mut client = own.connect();
+    own.turn();
+    let before = sleeps();
+    let clock = Monotonic::new();
+    let began = clock.now();
+    while clock.now().since(began) < Duration::from_millis(300) {
+        client.write_all(STORED).unwrap();
+        own.turn();
+        assert!(read(&mut client).ends_with("ok"));
+    }
+    // This thread may be kept from its core now and then. Who looks in every 2 ms sleeps 150 times.
+    let slept = sleeps() - before;
+    assert!(slept < 60, "{slept}");
+}
+
+#[test]
+fn hits_go_on_between_the_turns_of_a_thread_that_handles_each_for_long() {
+    const TURNS: usize = 20;
+    let own = Own::new(Settings::default());
+    let _companion = Companion::start(&own.shared).unwrap();
+    let mut client = own.connect();
+    let over = AtomicBool::new(false);
+    let hits = std::thread::scope(|scope| {
+        let hits = scope.spawn(|| {
+            let mut hits = 0;
+            while !over.load(Ordering::Relaxed) {
+                client.write_all(STORED).unwrap();
+                assert!(read(&mut client).ends_with("ok"));
+                hits += 1;
+            }
+            hits
+        });
+        for _ in 0..TURNS {
+            own.turn();
+            // A handler.
+            std::thread::sleep(Duration::from_millis(8));
+        }
+        over.store(true, Ordering::Relaxed);
+        hits.join().unwrap()
+    });
+    assert!(hits > 3 * TURNS, "{hits}");
 }
 
 #[test]
