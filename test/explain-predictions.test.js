@@ -5,6 +5,7 @@ import { bareThroughput } from '../dist/explain/bare-server.js';
 import { isFar } from '../dist/explain/prediction.js';
 import { whileResting } from '../dist/explain/probe.js';
 import { takeProfiles } from '../dist/explain/profiling.js';
+import { idleWork } from '../dist/explain/suspects/loop.js';
 import { factsOfHealthy } from './explain/facts.js';
 
 /** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */
@@ -60,6 +61,16 @@ describe('what no request asks for', () => {
     const { spent } = await takeProfiles(subjectOf(underLoad), 'logging');
     assert.equal(spent.unasked, null);
   });
+});
+
+test('work that nobody asked for gives way to more connections, by no more than it takes', () => {
+  const of = (idleShare) => {
+    const facts = structuredClone(factsOfHealthy());
+    Object.assign(facts.loop, { busy: 1 });
+    return idleWork({ ...facts, idleShare }).predictions['connections x2'];
+  };
+  assert.deepEqual(of(0.5), { low: 0.85, high: 2 });
+  assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
 });
 
 describe('a server that does nothing', () => {

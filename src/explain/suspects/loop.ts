@@ -21,7 +21,8 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
   const own = Math.max(0.05, 1 - (facts.idleShare ?? 0) / loop.busy);
   const busyMs = own * loop.eachMs;
   return {
-    'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy) },
+    // More requests to a turn are fewer turns, and a timer runs once in a turn at most.
+    'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy, 1 / own) },
     'connections /2': {
       low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
       high: 1.2,
