@@ -6,7 +6,7 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
 
-use crate::{Clock, Nanos};
+use crate::{Clock, Nanos, Timer};
 
 /// Below this, waiting is done by polling without a time limit: going to sleep and being woken takes
 /// about as long.
@@ -33,14 +33,15 @@ pub struct Wake {
 pub struct Poller {
     poll: Poll,
     events: Events,
-    timer: sys::Timer,
+    timer: Timer,
 }
 
 impl Poller {
     /// A poller that takes up to `batch` events at a time.
     pub fn new(batch: usize) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let timer = sys::Timer::new(poll.registry(), TIMER)?;
+        let timer = Timer::new()?;
+        timer.register(poll.registry(), TIMER)?;
         Ok(Self { poll, events: Events::with_capacity(batch), timer })
     }
 
@@ -58,7 +59,12 @@ impl Poller {
             if precise < SPIN {
                 limit = Duration::ZERO;
             } else if precise < limit + COARSE {
-                limit = self.timer.limit(precise, limit.max(precise))?;
+                if Timer::WAKES {
+                    self.timer.set(precise)?;
+                    limit = limit.max(precise);
+                } else {
+                    limit = precise;
+                }
             }
         }
         match self.poll.poll(&mut self.events, Some(limit)) {
@@ -70,77 +76,5 @@ impl Poller {
     /// The events of the last wait.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(|event| event.token() != TIMER)
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod sys {
-    use std::io;
-    use std::os::fd::{AsRawFd, OwnedFd};
-    use std::time::Duration;
-
-    use mio::unix::SourceFd;
-    use mio::{Interest, Registry, Token};
-    use rustix::time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
-    };
-
-    /// A timer descriptor among the polled ones. Edge-triggered, so it is never read; setting it anew
-    /// takes an expiry that was not seen back.
-    #[derive(Debug)]
-    pub(super) struct Timer {
-        fd: OwnedFd,
-    }
-
-    impl Timer {
-        pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
-            Ok(Self { fd })
-        }
-
-        /// Arranges a wake-up after `precise`; returns the limit to give to the poll call.
-        pub(super) fn limit(
-            &mut self,
-            precise: Duration,
-            coarse: Duration,
-        ) -> io::Result<Duration> {
-            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let once = Itimerspec { it_interval: zero, it_value: timespec(precise) };
-            timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &once)?;
-            Ok(coarse)
-        }
-    }
-
-    fn timespec(duration: Duration) -> Timespec {
-        Timespec {
-            tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: duration.subsec_nanos().into(),
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod sys {
-    use std::io;
-    use std::time::Duration;
-
-    use mio::{Registry, Token};
-
-    /// Elsewhere the poll call itself is as exact as it gets: nanoseconds with kqueue, milliseconds on
-    /// Windows.
-    #[derive(Debug)]
-    pub(super) struct Timer;
-
-    impl Timer {
-        pub(super) fn new(_: &Registry, _: Token) -> io::Result<Self> {
-            Ok(Self)
-        }
-
-        pub(super) fn limit(&mut self, precise: Duration, _: Duration) -> io::Result<Duration> {
-            Ok(precise)
-        }
     }
 }

@@ -5,7 +5,7 @@
 //!   companion     .   .   .   .   .   .   .   . stands in: hits only ────┘
 //! ```
 //!
-//! Each turn of the own thread sets a timer (`guard.rs`). When it fires, the own thread is away: it waits for something to
+//! Each turn of the own thread sets a timer (`watchdog.rs`). When it fires, the own thread is away: it waits for something to
 //! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
 //! the own thread does not come, takes turns in which nothing is told (`reactor/beside.rs`). Before it fires the companion
 //! is not woken.
@@ -21,8 +21,8 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use crate::batch::Batch;
-use crate::guard::{self, Guard};
 use crate::reactor::Reactor;
+use crate::watchdog::{self, Watchdog};
 
 /// What has come is left so long to an own thread that was away: it may have waited for just that.
 const GRACE: Duration = Duration::from_millis(1);
@@ -42,13 +42,12 @@ pub struct Shared {
     turns: AtomicU64,
     /// The own thread waits for the reactor.
     wanted: AtomicBool,
-    over: AtomicBool,
     /// There are responses that may have to be given up.
     deadlines: AtomicBool,
-    /// There is a companion.
+    /// There is a companion, and it is not to end.
     watched: AtomicBool,
     /// From the first companion on.
-    guard: OnceLock<Guard>,
+    watchdog: OnceLock<Watchdog>,
 }
 
 #[derive(Debug)]
@@ -68,10 +67,9 @@ impl Shared {
             descriptor,
             turns: AtomicU64::new(0),
             wanted: AtomicBool::new(false),
-            over: AtomicBool::new(false),
             deadlines: AtomicBool::new(false),
             watched: AtomicBool::new(false),
-            guard: OnceLock::new(),
+            watchdog: OnceLock::new(),
         })
     }
 
@@ -86,10 +84,10 @@ impl Shared {
     /// A turn of the own thread, see [`Reactor::turn`].
     pub fn turn(&self, batch: &mut Batch<'_>) -> io::Result<bool> {
         self.turns.fetch_add(1, Ordering::Relaxed);
-        if let Some(guard) = self.guard.get()
+        if let Some(watchdog) = self.watchdog.get()
             && self.watched.load(Ordering::Relaxed)
         {
-            guard.set();
+            watchdog.set();
         }
         self.with(|reactor| reactor.turn(batch))
     }
@@ -110,13 +108,13 @@ impl Shared {
     }
 
     /// Watches until the companion is stopped.
-    fn watch(&self, guard: &Guard, mut readiness: Readiness) {
-        while !self.over.load(Ordering::Relaxed) {
+    fn watch(&self, watchdog: &Watchdog, mut readiness: Readiness) {
+        while self.watched.load(Ordering::Relaxed) {
             // It may have come for something else than a turn, which does not set it.
-            guard.start();
-            while !readiness.has_fired(guard::LIMIT.or(self.limit())) {
+            watchdog.start();
+            while !readiness.has_fired(watchdog::LIMIT.or(self.limit())) {
                 self.give_up();
-                if self.over.load(Ordering::Relaxed) {
+                if !self.watched.load(Ordering::Relaxed) {
                     return;
                 }
             }
@@ -130,7 +128,7 @@ impl Shared {
     /// The own thread is away. Until it is back.
     fn while_away(&self, readiness: &mut Readiness) {
         let turns = self.turns.load(Ordering::Relaxed);
-        while !self.is_back(turns) && !self.over.load(Ordering::Relaxed) {
+        while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
             let has_come = readiness.has_come(self.limit());
             self.give_up();
             if has_come {
@@ -147,7 +145,7 @@ impl Shared {
 
     /// Takes turns until the own thread is back.
     fn stand_in(&self, turns: u64, readiness: &mut Readiness) {
-        while !self.is_back(turns) && !self.over.load(Ordering::Relaxed) {
+        while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
             if !self.turn_beside() {
                 // The first tells what this turn has left for the own thread.
                 readiness.has_come(Some(Duration::ZERO));
@@ -175,7 +173,7 @@ impl Shared {
     }
 }
 
-/// Of the guard, and of the reactor's descriptor without the reactor.
+/// Of the watchdog, and of the reactor's descriptor without the reactor.
 #[derive(Debug)]
 struct Readiness {
     poll: Poll,
@@ -185,12 +183,12 @@ struct Readiness {
 
 const REACTOR: Token = Token(0);
 const STOP: Token = Token(1);
-const GUARD: Token = Token(2);
+const WATCHDOG: Token = Token(2);
 
 impl Readiness {
-    fn new(descriptor: RawFd, guard: &Guard) -> io::Result<Self> {
+    fn new(descriptor: RawFd, watchdog: &Watchdog) -> io::Result<Self> {
         let poll = Poll::new()?;
-        guard.register(poll.registry(), GUARD)?;
+        watchdog.register(poll.registry(), WATCHDOG)?;
         Ok(Self { poll, events: Events::with_capacity(3), descriptor })
     }
 
@@ -208,7 +206,7 @@ impl Readiness {
 
     /// Whether the own thread is away, within so much time.
     fn has_fired(&mut self, time: Option<Duration>) -> bool {
-        self.has_told(GUARD, time) || (guard::LIMIT.is_some() && !self.has(STOP))
+        self.has_told(WATCHDOG, time) || (watchdog::LIMIT.is_some() && !self.has(STOP))
     }
 
     /// Whether the reactor has something new to do, within so much time.
@@ -237,26 +235,25 @@ impl Companion {
     /// Starts one. An error is the system's: there may be no more threads or descriptors.
     pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
         let (shared, watched) = (Arc::clone(shared), Arc::clone(shared));
-        shared.over.store(false, Ordering::Relaxed);
-        let guard = Guard::new()?;
-        let guard = shared.guard.get_or_init(|| guard);
-        let readiness = Readiness::new(shared.descriptor, guard)?;
+        let watchdog = Watchdog::new()?;
+        let watchdog = shared.watchdog.get_or_init(|| watchdog);
+        let readiness = Readiness::new(shared.descriptor, watchdog)?;
         let waker = Waker::new(readiness.poll.registry(), STOP)?;
         let builder = thread::Builder::new().name("millrace".to_owned());
         let watch = move || {
-            if let Some(guard) = watched.guard.get() {
-                watched.watch(guard, readiness);
+            if let Some(watchdog) = watched.watchdog.get() {
+                watched.watch(watchdog, readiness);
             }
         };
-        let thread = Some(builder.spawn(watch)?);
         shared.watched.store(true, Ordering::Relaxed);
-        Ok(Self { shared, waker, thread })
+        let spawned = builder.spawn(watch);
+        shared.watched.store(spawned.is_ok(), Ordering::Relaxed);
+        Ok(Self { shared, waker, thread: Some(spawned?) })
     }
 }
 
 impl Drop for Companion {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
         self.shared.watched.store(false, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             self.waker.wake().ok();

@@ -12,7 +12,7 @@
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `caching`, `following`: which requests the cache answers, and what it learns from the responses to the others
 //! - [`sharing`]: one port for several processes
-//! - [`companion`]: a second thread, for as long as the first is busy; `guard`: how it knows
+//! - [`companion`]: a second thread, for as long as the first is busy; `watchdog`: how it knows
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
 //! to be readable, or for [`Reactor::next_timer`].
@@ -26,12 +26,12 @@ pub mod companion;
 mod connection;
 mod following;
 mod forwarded;
-mod guard;
 mod handshake;
 pub mod reactor;
 mod server;
 pub mod settings;
 pub mod sharing;
+mod watchdog;
 
 pub use batch::Batch;
 pub use companion::{Companion, Shared};

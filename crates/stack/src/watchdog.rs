@@ -1,0 +1,53 @@
+//! A timer that fires when nobody has set it again for a while.
+//!
+//! Whoever sets it wakes nobody by that, unlike a thread that looks in at intervals: each look takes a core from who is busy.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use millrace_net::{Clock as _, Monotonic, Nanos, Timer};
+use mio::{Registry, Token};
+
+/// It fires so long after it was set.
+const AFTER: Duration = Duration::from_millis(4);
+/// It is set anew at most so often: it fires as much earlier.
+const EVERY: Duration = Duration::from_millis(1);
+
+/// Set by one thread, waited for by another.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    timer: Timer,
+    clock: Monotonic,
+    /// When it was set, in nanoseconds.
+    set: AtomicU64,
+}
+
+impl Watchdog {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { timer: Timer::new()?, clock: Monotonic::new(), set: AtomicU64::new(0) })
+    }
+
+    /// It fires in `AFTER`, unless it is set again.
+    pub(crate) fn start(&self) {
+        self.set.store(self.clock.now().0, Ordering::Relaxed);
+        // Only what is no timer is refused.
+        self.timer.set(AFTER).ok();
+    }
+
+    /// The same, if it was not set a moment ago.
+    pub(crate) fn set(&self) {
+        let set = Nanos(self.set.load(Ordering::Relaxed));
+        if self.clock.now().since(set) >= EVERY {
+            self.start();
+        }
+    }
+
+    /// Tells by this token when it fires.
+    pub(crate) fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
+        self.timer.register(registry, token)
+    }
+}
+
+/// How long to poll for it: elsewhere than on Linux nothing tells that it fires, and it is taken to have fired each time.
+pub(crate) const LIMIT: Option<Duration> = if Timer::WAKES { None } else { Some(AFTER) };
