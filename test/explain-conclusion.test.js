@@ -22,6 +22,7 @@ function concluded({
   probeCost = FREE,
   level = facts.throughput,
   bare = null,
+  remedied = null,
   excluded = [],
   nextLimit = null,
   evidence = [],
@@ -38,8 +39,8 @@ function concluded({
     missed: [],
     noise: 0.03,
   };
-  const all = { ...found, facts, finding, experiments, culprit, hot, probeCost, level, bare };
-  return conclude(all, []);
+  const measured = { probeCost, level, bare, remedied };
+  return conclude({ ...found, ...measured, facts, finding, experiments, culprit, hot }, []);
 }
 
 function second(ratio) {
@@ -117,8 +118,44 @@ describe('the remedy', () => {
 
   test('is no more than a server gives that does nothing', () => {
     const { remedy, evidence } = concluded({ limit: 'logging', bare: 15 });
-    assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 15 });
+    assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 1.05 * 15 });
     assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
+  });
+
+  test('of one that could give more than that is nearly as much', () => {
+    const predictedThroughput = { low: 20, high: 40 };
+    const { remedy } = concluded({ limit: 'many-writes', bare: 10, predictedThroughput });
+    assert.deepEqual(remedy.predictedThroughput, { low: 9, high: 10.5 });
+  });
+
+  test('that was tried for longer is what it gave then', () => {
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy: 1 });
+    const of = (limit, experiment, throughput = 5000) => {
+      const tried = { ...second(4)[0], name: experiment };
+      const probeCost = { ratio: 0.9, low: 0.89, high: 0.91, pairs: 5 };
+      return concluded({
+        limit,
+        facts,
+        experiments: [tried],
+        probeCost,
+        remedied: { experiment, throughput },
+        bare: 3000,
+        predictedThroughput: { low: 1000, high: 2000 },
+      });
+    };
+    // Neither short blocks nor another server say it better, and the probe was not there.
+    const { remedy, evidence } = of('connection-churn', 'keep-alive');
+    assert.deepEqual(remedy.predictedThroughput, { low: 5000 * 0.92, high: 5000 * 1.08 });
+    assert.ok(
+      evidence.some(({ what, value }) => /^keep-alive, tried for/.test(what) && value === 5000),
+    );
+    // What it gave in short blocks may come back.
+    const less = of('connection-churn', 'keep-alive', 3000).remedy.predictedThroughput;
+    assert.deepEqual(less, { low: 3000 * 0.92, high: 4000 * 1.03 });
+    // A part of the remedy gives no less.
+    const part = of('logging', 'output muted').remedy.predictedThroughput;
+    assert.deepEqual(part, { low: 5000 * 0.92, high: 5000 * 1.08 });
   });
 
   test('names the function that brings the limit about', () => {

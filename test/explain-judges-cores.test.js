@@ -264,6 +264,31 @@ describe('noisy-machine', () => {
     assert.match(imbalance.sentence, /one runs 88 % of the time/);
   });
 
+  test('workers that share the load evenly give as much more as there are cores for', () => {
+    const judgement = (cpu) => {
+      const facts = two(
+        [
+          [1, 1],
+          [0.2, 0.2],
+        ],
+        0,
+      );
+      Object.assign(facts.base.outside.cpu, { server: 1.2, ...cpu });
+      const { remedy, arithmetic } = workerImbalance(facts);
+      const { low, high } = remedy.predictedThroughput;
+      const gain = [low, high].map((one) => (one / facts.throughput).toFixed(2));
+      return { gain, arithmetic: arithmetic.join(), next: remedy.nextLimit };
+    };
+    const free = judgement({ cores: 4, self: 0.2 });
+    assert.deepEqual(free.gain, [(0.85 / 0.6).toFixed(2), (1 / 0.6).toFixed(2)]);
+    assert.equal(free.next, 'event-loop-cpu');
+    const tight = judgement({ cores: 2, self: 0.4 });
+    assert.deepEqual(tight.gain, ['1.06', '1.25']);
+    assert.match(tight.arithmetic, /if there were cores for it/);
+    assert.equal(tight.next, 'shared-cores');
+    assert.deepEqual(judgement({ cores: 2, self: 0.8 }).gain, ['1.00', '1.05']);
+  });
+
   test('a busy loop that loses a quarter of its time is limited by something else', () => {
     const facts = robbed(0.5);
     assert.ok(facts.loop.stolen > 0.2 && facts.loop.stolen < 0.3, `${facts.loop.stolen}`);

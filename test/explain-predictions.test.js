@@ -73,42 +73,42 @@ test('work that nobody asked for gives way to more connections, by no more than 
   assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
 });
 
+test('a probe that rests watches again afterwards, whatever came of it', async () => {
+  const heard = [];
+  const failed = [];
+  const hub = (fails) => ({
+    async command(name, { on }) {
+      heard.push(`${name} ${on}`);
+      if (on === fails) throw new Error('not told');
+      return [null];
+    },
+  });
+  const rest = (hub, work) => whileResting(hub, work, (why) => failed.push(why));
+  const work = async () => heard.push('work');
+  await rest(hub(), work);
+  assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);
+  await assert.rejects(
+    rest(hub(), async () => {
+      throw new Error('did not start');
+    }),
+    /did not start/,
+  );
+  assert.deepEqual(heard.splice(0), ['subscribe false', 'subscribe true']);
+  // Others may have been told.
+  await rest(hub(false), work);
+  assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);
+  assert.deepEqual(failed, []);
+  await rest(hub(true), work);
+  assert.match(failed[0], /not told/);
+  assert.equal(await rest(null, async () => 1), 1);
+});
+
 describe('a server that does nothing', () => {
   test('is asked by the same load, and gone afterwards', async () => {
     const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
     const length = { settleMs: 50, measureMs: 1000 };
     const rate = await bareThroughput(load, 100, length, new AbortController().signal);
     assert.ok(rate > 50, `${rate}`);
-  });
-
-  test('is asked while the probe rests, which watches again afterwards', async () => {
-    const heard = [];
-    const failed = [];
-    const hub = (fails) => ({
-      async command(name, { on }) {
-        heard.push(`${name} ${on}`);
-        if (on === fails) throw new Error('not told');
-        return [null];
-      },
-    });
-    const rest = (hub, work) => whileResting(hub, work, (why) => failed.push(why));
-    const work = async () => heard.push('work');
-    await rest(hub(), work);
-    assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);
-    await assert.rejects(
-      rest(hub(), async () => {
-        throw new Error('did not start');
-      }),
-      /did not start/,
-    );
-    assert.deepEqual(heard.splice(0), ['subscribe false', 'subscribe true']);
-    // Others may have been told.
-    await rest(hub(false), work);
-    assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);
-    assert.deepEqual(failed, []);
-    await rest(hub(true), work);
-    assert.match(failed[0], /not told/);
-    assert.equal(await rest(null, async () => 1), 1);
   });
 
   test('is asked only where much more is promised than there is', () => {
@@ -119,7 +119,7 @@ describe('a server that does nothing', () => {
       const low = facts.throughput;
       const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
       const chosen = { limit: 'logging', remedy };
-      return isFar(chosen, { facts, experiments: [], hot: [] });
+      return isFar(chosen, { facts, experiments: [], hot: [], remedied: null });
     };
     assert.equal(promised(5), true);
     assert.equal(promised(2), false);

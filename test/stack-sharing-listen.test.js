@@ -116,7 +116,12 @@ describe('what cannot be', () => {
     const ground = await Ground.make(t);
     await ground.start('a 127.0.0.1/a/');
     const app = ground.launch(['b 0.0.0.0/b/']);
-    assert.equal((await app.said({ said: 'error' })).code, 'EADDRINUSE');
+    const { code, message } = await app.said({ said: 'error' });
+    assert.equal(code, 'EADDRINUSE');
+    assert.match(
+      message,
+      /http:\/\/0\.0\.0\.0:\d+\/b\/ shares its port with those who name the same host/,
+    );
     assert.equal(brief(await ground.ask('/a/')), '200 a');
   });
 

@@ -1,7 +1,10 @@
+import { MillraceError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { runLoad } from '../load/run.js';
 import { startCommand } from '../process/command.js';
-import { type BlockLength, onlyFor } from './subject.js';
+import type { Investigated, InvestigationOptions } from './investigation.js';
+import { isFar } from './prediction.js';
+import { type BlockLength, onlyFor, type Subject } from './subject.js';
 
 /** Answers each request with as many bytes as it is told, and does nothing else. */
 const SERVER = `
@@ -10,6 +13,36 @@ const SERVER = `
 const START_MS = 5000;
 /** Of larger bodies the sending costs most: that is no server's share any more. */
 const MOST_BYTES = 1_000_000;
+/** Its code is compiled first. Half a second to start and end. */
+const BARE: BlockLength = { settleMs: 2000, measureMs: 1000 };
+/** What it takes to measure it. */
+export const BARE_MS = BARE.settleMs + BARE.measureMs + 500;
+
+/**
+ * Adds what a server that does nothing gives, where the remedy is said to give much more than there is. The server under study is ended
+ * before: it may work unasked, and idle its probe wakes it 200 times a second, which on two cores takes a fifth of what another one gives.
+ */
+export async function heldAgainstBare(
+  found: Investigated,
+  subject: Subject,
+  { untilMs, signal, onStep }: Pick<InvestigationOptions, 'untilMs' | 'signal' | 'onStep'>,
+): Promise<Investigated> {
+  const { finding, facts, interrupted } = found;
+  const { chosen } = finding;
+  if (interrupted || chosen === null || !subject.canRestart || !isFar(chosen, found)) return found;
+  if (performance.now() + BARE_MS > untilMs) return found;
+  onStep('measuring a server that does nothing');
+  const { options } = subject;
+  await subject.close();
+  try {
+    const bare = await bareThroughput(options, facts.sample?.bodyBytes ?? 0, BARE, signal);
+    return { ...found, bare };
+  } catch (error) {
+    if (error === signal.reason) return { ...found, interrupted: true };
+    if (!(error instanceof MillraceError)) throw error;
+    return { ...found, missed: [...found.missed, `a server that does nothing: ${error.message}`] };
+  }
+}
 
 /**
  * Responses per second of a server of `node:http` that does nothing, on this machine: the load is as asked for, but on

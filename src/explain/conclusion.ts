@@ -1,6 +1,6 @@
 import { count, rate, share, time } from '../report/units.js';
 import { stolenPart } from './facts.js';
-import type { Investigated } from './investigation.js';
+import type { Investigated, Repeated } from './investigation.js';
 import { populationOf } from './population.js';
 import { hotOf, isAskedForLess, remediedThroughput, withoutHot } from './prediction.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
@@ -37,7 +37,13 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     experiments: found.experiments.map((experiment) =>
       withExclusions(experiment, Math.min(MOST_TOLERANCE, noise)),
     ),
-    evidence: [...(chosen ? chosen.evidence : loopEvidence(facts)), ...bareEvidence(found)],
+    evidence: [
+      ...(chosen ? chosen.evidence : loopEvidence(facts)),
+      ...(found.bare === null
+        ? []
+        : loaded('a server that does nothing, under this load', found.bare)),
+      ...(found.remedied ? repeated(found.remedied) : []),
+    ],
     ruledOut: [...finding.excluded, ...acquitted].filter(({ limit }) => !named.has(limit)),
     remedy: chosen ? remedyOf(chosen, finding, found) : null,
     hot: found.hot,
@@ -83,16 +89,12 @@ function sentenceOf({ facts, finding }: Investigated): string {
   return `cannot tell: ${seen}, and no signal that was seen explains it.`;
 }
 
-function bareEvidence({ bare }: Investigated): Evidence[] {
-  if (bare === null) return [];
-  return [
-    {
-      what: 'a server that does nothing, under this load',
-      value: bare,
-      unit: '1/s',
-      source: 'load',
-    },
-  ];
+function loaded(what: string, throughput: number): Evidence[] {
+  return [{ what, value: throughput, unit: '1/s', source: 'load' }];
+}
+
+function repeated({ experiment, throughput }: Repeated): Evidence[] {
+  return loaded(`${experiment}, tried for longer and without the probe`, throughput);
 }
 
 /** Where the load is not the one that was asked for. */

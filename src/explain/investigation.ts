@@ -6,8 +6,15 @@ import { look } from './look.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import type { Sampled } from './sample.js';
 import type { Subject } from './subject.js';
+import type { ExperimentName } from './suspect.js';
 import { Trials } from './trials.js';
 import type { Finding } from './verdict.js';
+
+/** The experiment that was the remedy, once more for longer and without the probe: responses per second. */
+export interface Repeated {
+  experiment: ExperimentName;
+  throughput: number;
+}
 
 /** All that was found out. */
 export interface Investigated extends Judged {
@@ -20,8 +27,9 @@ export interface Investigated extends Judged {
   /** The function that brings the limit about, if one does. */
   culprit: HotFunction | null;
   points: CapacityPoint[];
-  /** Responses per second of a server that does nothing, under this load; `null`: not measured. */
+  /** Responses per second of a server that does nothing, under this load; `null`: not measured, or not yet. */
   bare: number | null;
+  remedied: Repeated | null;
   /** Responses per second with the load as asked for, the median of all its blocks. */
   level: number;
   /** Experiments that would have told more, and why they were not made. */
@@ -57,8 +65,8 @@ export async function investigate(
     await trials.live();
     await trials.beyond();
     await trials.profile();
+    await trials.remedied();
     await trials.costOfProbe();
-    await trials.bareServer();
     await trials.restarted();
   } catch (error) {
     const ended = isGone(error) || subject.ended !== null;

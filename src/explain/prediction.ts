@@ -57,6 +57,8 @@ const OF_THE_LOOP = new Set<LimitId>([
 const WAITS_MS = 1;
 /** Where requests wait as long as the load lets them, some queue for the loop all the same. */
 const NEAR_BOUND = 0.8;
+/** One run of a server differs from another by so much, and where its blocks do by more, by so much at most. */
+const [DIFFERENT, MOST_NOISE] = [0.08, 0.2];
 /** A prediction beyond so many times what there is, or as wide, is held against a server that does nothing. */
 const FAR = 2.5;
 
@@ -65,7 +67,8 @@ export function remediedThroughput(chosen: Suspect, found: Investigated): Range 
   const range = unasked(chosen, found);
   const most = mostAskedFor(chosen, found);
   if (!range || most === null) return range;
-  return { low: Math.min(range.low, NEAR_BOUND * most), high: Math.min(range.high, most) };
+  const bounded = { low: Math.min(range.low, NEAR_BOUND * most), high: Math.min(range.high, most) };
+  return atLeast(bounded, whenRepeated(chosen.limit, found));
 }
 
 /** Whether the server could give more after the remedy than the load asks for. */
@@ -77,8 +80,43 @@ export function isAskedForLess(chosen: Suspect, found: Investigated): boolean {
 
 /** The same for a load that asks for more and more. */
 function unasked(chosen: Suspect, found: Investigated): Range | null {
+  const repeated = whenRepeated(chosen.limit, found);
+  if (repeated && !isPart(chosen.limit)) return repeated;
   const range = ordered(uncappedThroughput(chosen, found));
-  return capped(withoutProbe(atLevel(range, found), chosen, found), found);
+  const said = capped(withoutProbe(atLevel(range, found), chosen, found), found);
+  return said && atLeast(said, repeated);
+}
+
+/** A part of the remedy gave that much. */
+function atLeast({ low, high }: Range, given: Range | null): Range {
+  if (!given) return { low, high };
+  return { low: Math.max(low, given.low), high: Math.max(high, given.high) };
+}
+
+/** What the remedy gave for longer. Where that was less than in short blocks, it may be either. */
+function whenRepeated(limit: LimitId, found: Investigated): Range | null {
+  const { remedied, noise } = found;
+  const pairs = triedOut(limit, found);
+  if (!remedied || !pairs) return null;
+  const { low, high } = about(
+    remedied.throughput,
+    Math.min(MOST_NOISE, Math.max(DIFFERENT, noise)),
+  );
+  return { low, high: remedied.throughput < pairs.low ? Math.max(high, pairs.high) : high };
+}
+
+/** The experiment that was the remedy, where it gave so much more that it is worth to be tried for longer. */
+export function remedyWorthRepeating(found: Investigated): ExperimentName | null {
+  const { chosen } = found.finding;
+  if (!chosen) return null;
+  const tried = remedyTried(chosen.limit, found);
+  if (tried?.metric !== 'throughput' || tried.measured.ratio < FAR) return null;
+  return REMEDIED_BY[chosen.limit]?.experiment ?? null;
+}
+
+/** Whether the experiment is a part of the remedy only. */
+function isPart(limit: LimitId): boolean {
+  return REMEDIED_BY[limit]?.part ?? false;
 }
 
 /**
@@ -92,7 +130,7 @@ function mostAskedFor(chosen: Suspect, found: Investigated): number | null {
   const busy = single?.inside?.busyLoops ?? null;
   const isFree = model === 'open' || overload !== null || !OF_THE_LOOP.has(chosen.limit);
   if (isFree || singleMs === null || busy === null || !loop || loop.busy < SATURATED) return null;
-  if (remedyTried(chosen.limit, found) && !REMEDIED_BY[chosen.limit]?.part) return null;
+  if (remedyTried(chosen.limit, found) && !isPart(chosen.limit)) return null;
   // What holds the loop while it waits goes on beside it.
   const isHeld = chosen.limit === 'event-loop-sync-wait';
   const heldMs = isHeld ? (1000 * loop.waiting * working(facts.base).length) / facts.throughput : 0;
@@ -106,7 +144,7 @@ function mostAskedFor(chosen: Suspect, found: Investigated): number | null {
 function uncappedThroughput(chosen: Suspect, found: Investigated): Range | null {
   const { predictedThroughput } = chosen.remedy;
   const tried = triedOut(chosen.limit, found);
-  if (tried && REMEDIED_BY[chosen.limit]?.part && predictedThroughput) {
+  if (tried && isPart(chosen.limit) && predictedThroughput) {
     return {
       low: Math.max(tried.low, predictedThroughput.low),
       high: Math.max(tried.high, predictedThroughput.high),
@@ -128,6 +166,7 @@ export function isFar(chosen: Suspect, found: Investigated): boolean {
   const range = ordered(uncappedThroughput(chosen, found));
   const { facts } = found;
   if (!range || MORE_THAN_ONE.has(chosen.limit) || facts.model === 'open') return false;
+  if (found.remedied !== null && !isPart(chosen.limit)) return false;
   if (!facts.loop || facts.loop.busy < SATURATED) return false;
   return range.high > FAR * facts.throughput || range.high > FAR * range.low;
 }
@@ -200,10 +239,15 @@ function withoutProbe(range: Range | null, chosen: Suspect, found: Investigated)
   return { low: without(range.low), high: without(range.high) };
 }
 
-/** No server that does something gives more than one that does nothing. */
-function capped(range: Range | null, { bare }: Investigated): Range | null {
+/** What a server gives that could do more than one that does nothing, as a part of that: the load is the same, or (TLS, new connections) dearer. */
+const [ALIKE, DEARER] = [0.9, 0.8];
+
+/** No server that does something gives more than one that does nothing, but for noise. */
+function capped(range: Range | null, { bare, facts }: Investigated): Range | null {
   if (!range || bare === null) return range;
-  return { low: Math.min(range.low, 0.8 * bare), high: Math.min(range.high, bare) };
+  const { connection, tls } = facts.base.load.plan;
+  const least = connection === 'keep-alive' && tls === null ? ALIKE : DEARER;
+  return { low: Math.min(range.low, least * bare), high: Math.min(range.high, 1.05 * bare) };
 }
 
 /** Two bounds of different kinds may come out the other way round. */

@@ -125,8 +125,7 @@ export async function openProbeHub(): Promise<ProbeHub> {
 }
 
 /**
- * Does something while the probe rests: its timers wake a process that has nothing to do, and that takes a core from others (200 times a
- * second, a fifth of what another server gives on two cores).
+ * Does something while the probe rests, and costs the server nothing.
  *
  * @param onFailure hears why the probe does not watch any more afterwards
  */

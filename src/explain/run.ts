@@ -9,6 +9,7 @@ import { listeningPaths } from '../process/unix-listeners.js';
 import { checkOptions } from '../shape.js';
 import { parseDuration } from '../units.js';
 import { attachProbes } from './attach.js';
+import { heldAgainstBare } from './bare-server.js';
 import { conclude } from './conclusion.js';
 import { type Inventory, inventory } from './inventory.js';
 import { investigate } from './investigation.js';
@@ -63,7 +64,8 @@ export async function run(
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
-    const found = await investigate(subject, {
+    const untilMs = begun + budgetMs;
+    const investigated = await investigate(subject, {
       setting: () => ({
         probe: probe(),
         nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
@@ -73,19 +75,22 @@ export async function run(
       }),
       sampled,
       signal,
-      untilMs: begun + budgetMs,
+      untilMs,
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
+    const notSeen = unseen(facts, hub !== null, probe(), command !== undefined);
+    const serverEnded = subject.ended;
+    const found = await heldAgainstBare(investigated, subject, { untilMs, signal, onStep });
     return {
       schemaVersion: 1,
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: performance.now() - begun,
-      serverEnded: subject.ended,
+      serverEnded,
       interrupted: found.interrupted,
       ...conclude(found, [
-        ...unseen(facts, hub !== null, probe(), command !== undefined),
+        ...notSeen,
         ...otherPorts.map(
           (other) => `what is at port ${other}, where the command listens, too: give its URL`,
         ),

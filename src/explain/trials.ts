@@ -1,6 +1,6 @@
 import type { LoadResult } from '../load/result.js';
 import { count, share, time } from '../report/units.js';
-import { bareThroughput } from './bare-server.js';
+import { BARE_MS } from './bare-server.js';
 import { type Beyond, beyondOf, kneeOf, mayTryMore, nextConnections, withKnee } from './beyond.js';
 import {
   type Change,
@@ -11,7 +11,7 @@ import {
 } from './experiments.js';
 import { cpuMsOf, errorShareOf, type Facts, withAllSeen } from './facts.js';
 import { Growth } from './growth.js';
-import type { Investigated, InvestigationOptions } from './investigation.js';
+import type { Investigated, InvestigationOptions, Repeated } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { LimitId } from './limits.js';
 import type { Looked } from './look.js';
@@ -24,15 +24,15 @@ import {
   withinTime,
 } from './new-servers.js';
 import type { Observation } from './observation.js';
-import { isFar } from './prediction.js';
+import { isFar, remedyWorthRepeating } from './prediction.js';
 import { whileResting } from './probe.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
 import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
 import { median } from './statistics/median.js';
 import { noiseFloor } from './statistics/noise.js';
-import type { BlockLength, Subject } from './subject.js';
-import type { Suspect } from './suspect.js';
+import { type BlockLength, ProbeFailure, type Subject } from './subject.js';
+import type { ExperimentName, Suspect } from './suspect.js';
 import type { Retained } from './suspects/memory.js';
 import type { Ageing } from './suspects/time.js';
 import { decide, type Finding, keepsUp, predictionOf } from './verdict.js';
@@ -46,9 +46,8 @@ const LEAST_RESERVE_MS = 8000;
 export const MOST_TOLERANCE = 0.1;
 /** Numbers of connections that are tried, where they are too few. */
 const MOST_STEPS = 3;
-/** For a server that does nothing: its code is compiled first. Half a second to start and end. */
-const BARE: BlockLength = { settleMs: 1000, measureMs: 1000 };
-const BARE_MS = BARE.settleMs + BARE.measureMs + 500;
+/** For a remedy that gives much more: what is done more often than before is compiled first. */
+const REPEATED: BlockLength = { settleMs: 2000, measureMs: 2000 };
 /** A suspect below this weight is not worth an experiment of its own. */
 const WEAK = 0.45;
 
@@ -70,7 +69,8 @@ export class Trials {
   #blocks: Blocks;
   #judged: Judged;
   #probeCost: MeasuredRatio | null = null;
-  #bare: number | null = null;
+  /** What the remedy gave when it was tried for longer, and the limit whose remedy it is. */
+  #remedied: (Repeated & { of: LimitId }) | null = null;
   #hot: HotFunction[] = [];
   /** The function to blame, and for what. */
   #culprit: { of: LimitId; is: HotFunction } | null = null;
@@ -243,7 +243,7 @@ export class Trials {
     const tried = new Set<Experiment>();
     const untried = () => this.#onNewServers().filter((it) => !tried.has(it));
     for (;;) {
-      const leftMs = this.#untilMs - performance.now();
+      const leftMs = this.#untilMs - performance.now() - this.#bareMs();
       const [experiment] = inOrder(withinTime(untried(), leftMs, (it) => this.#serversMs([it])));
       if (!experiment) break;
       tried.add(experiment);
@@ -255,6 +255,13 @@ export class Trials {
     for (const { name } of untried()) {
       this.missed.push(`${name}: no time was left of the budget (--budget)`);
     }
+  }
+
+  /** Time for a server that does nothing, which is measured when this one has ended. */
+  #bareMs(): number {
+    const { chosen } = this.#finding();
+    const isWanted = chosen !== null && isFar(chosen, { ...this.found(), interrupted: false });
+    return this.#setting.restart && isWanted ? BARE_MS : 0;
   }
 
   /** The experiments on new servers that tell of what may be the verdict, the most telling first. */
@@ -277,13 +284,17 @@ export class Trials {
     const [on, without]: [Observation[], Observation[]] = [[], []];
     const pairMs = 2 * this.#blockMs();
     const reserveMs = this.#serversMs(this.#onNewServers());
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
-      const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
-      for (const change of order) {
-        const block = await this.#subject.block(this.#length, change);
-        (change ? without : on).push(block);
+    try {
+      for (let round = 0; round < MOST_ROUNDS; round += 1) {
+        if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
+        const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
+        for (const change of order) {
+          const block = await this.#subject.block(this.#length, change);
+          (change ? without : on).push(block);
+        }
       }
+    } catch (error) {
+      this.#missedByProbe('its own cost', error);
     }
     this.#probeCost = ratioBetween(without, on);
   }
@@ -300,18 +311,44 @@ export class Trials {
     this.#judged = this.#judge();
   }
 
-  /** What a server that does nothing would give, where the remedy is said to give much more than there is. */
-  async bareServer(): Promise<void> {
+  /**
+   * What the remedy gives, where an experiment was the remedy and gave much more: once more for longer, without the probe. In short blocks
+   * among those of the unchanged load the code for so many requests is not compiled yet.
+   */
+  async remedied(): Promise<void> {
     const { chosen } = this.#finding();
-    const isHere = this.#setting.restart && chosen !== null;
-    if (!isHere || !isFar(chosen, { ...this.found(), interrupted: false })) return;
-    if (performance.now() + BARE_MS > this.#untilMs) return;
-    this.#onStep('measuring a server that does nothing');
-    const { options, signal } = this.#subject;
-    const bodyBytes = this.#facts.sample?.bodyBytes ?? 0;
+    const name = remedyWorthRepeating({ ...this.found(), interrupted: false });
+    const experiment = EXPERIMENTS.find((it) => it.name === name);
+    if (!chosen || !experiment || needsServer(experiment, this.#facts)) return;
+    const settleMs = Math.max(REPEATED.settleMs, this.#length.settleMs);
+    const measureMs = Math.max(REPEATED.measureMs, this.#length.measureMs);
+    const reserveMs = this.#serversMs(this.#onNewServers());
+    if (performance.now() + settleMs + measureMs > this.#untilMs - reserveMs) return;
+    this.#onStep(`trying for longer: ${experiment.name}`);
+    const change = experiment.change(this.#facts, this.#subject.options);
     const hub = this.#setting.probe ? this.#subject.hub : null;
-    const work = () => bareThroughput(options, bodyBytes, BARE, signal);
-    this.#bare = await whileResting(hub, work, (why) => this.missed.push(why));
+    const repeat = () => this.#subject.block({ settleMs, measureMs }, change);
+    try {
+      const block = await whileResting(hub, repeat, (why) => this.missed.push(why));
+      this.#repeated(experiment.name, chosen.limit, block);
+    } catch (error) {
+      this.#missedByProbe(`${experiment.name} for longer`, error);
+    }
+  }
+
+  /** A process may go that was to be told something: what else was found holds. */
+  #missedByProbe(what: string, error: unknown): void {
+    if (!(error instanceof ProbeFailure)) throw error;
+    this.missed.push(`${what}: the probe could not: ${error.message}`);
+  }
+
+  #repeated(experiment: ExperimentName, of: LimitId, block: Observation): void {
+    const failing = errorShareOf([block]);
+    if (failing > this.#facts.errorShare + MORE_ERRORS) {
+      this.missed.push(`${experiment} for longer: ${share(failing)} of its requests failed`);
+      return;
+    }
+    this.#remedied = { of, experiment, throughput: block.throughput };
   }
 
   found(): Omit<Investigated, 'interrupted'> {
@@ -326,7 +363,8 @@ export class Trials {
       hot: this.#hot,
       culprit: this.#culprit?.of === finding.chosen?.limit ? (this.#culprit?.is ?? null) : null,
       points: pointsOf(this.#facts, this.#blocks, this.#further),
-      bare: this.#bare,
+      bare: null,
+      remedied: this.#remedied?.of === finding.chosen?.limit ? this.#remedied : null,
       level: median([this.#facts.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
       missed: this.missed,
     };

@@ -1,3 +1,4 @@
+import { errorMonitor } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type http from 'node:http';
 import { join as joinPath } from 'node:path';
@@ -77,13 +78,35 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
     tickets.set(server, ticket);
     const { address = null, port } = prefix;
     const family = address?.includes(':') ? 6 : 4;
-    if (fd === undefined) server._listen2(address, port, family, backlog, undefined, 0);
-    else server._listen2(null, null, null, backlog, fd, 0);
+    if (fd === undefined) {
+      sayWhoShares(server, prefix.text);
+      server._listen2(address, port, family, backlog, undefined, 0);
+    } else server._listen2(null, null, null, backlog, fd, 0);
     const unused = takeTicket(server);
     if (unused !== undefined) native.stackAbandon(unused);
   } finally {
     joining.delete(server);
   }
+}
+
+/** That others share the port by another address, or have it for themselves, the system does not tell. */
+function sayWhoShares(server: NodeJS.EventEmitter, url: string): void {
+  const say = (error: NodeJS.ErrnoException) => {
+    forget();
+    if (error.code !== 'EADDRINUSE') return;
+    const { message, stack } = error;
+    error.message = `${message}; ${url} shares its port with those who name the same host, and with nobody else`;
+    // It begins with the message as it was.
+    if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
+  };
+  const forget = () => {
+    server.off(errorMonitor, say);
+    server.off('listening', forget);
+    server.off('close', forget);
+  };
+  server.on(errorMonitor, say);
+  server.on('listening', forget);
+  server.on('close', forget);
 }
 
 type Joined = Awaited<ReturnType<typeof native.stackJoin>>;

@@ -170,7 +170,8 @@ export const connectionChurn: Judge = (facts) => {
     predictions: {
       ...(busy && busyLoop(facts)),
       ...(byClient && { 'keep-alive': gain }),
-      'unknown path': { low: 0.85, high: 1 / Math.max(0.05, least) },
+      // A server may end connections on some paths, and keep them on others.
+      'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, least) : 1000 },
     },
     remedy: {
       change: byClient

@@ -187,15 +187,12 @@ function reachable(
     const { low, high } = atKnee === null ? times(AT_KNEE, most) : about(atKnee, 0.1);
     return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
   }
-  if (farthest !== null) {
-    const each = beyond ? beyond.throughput / beyond.connections : throughput / slots;
-    const high = Math.min(1.1 * most, 1.05 * each * farthest);
-    return { low: Math.max(beyond?.throughput ?? throughput, 0.7 * high), high };
-  }
-  return {
-    low: Math.max(throughput, beyond?.throughput ?? 0, 0.7 * most),
-    high: Math.max(1.1 * most, throughput),
-  };
+  // The bound of the loop, and as much of each connection as of fewer: X(N) is concave.
+  const asked = farthest ?? knee;
+  const each = beyond ? beyond.throughput / beyond.connections : throughput / slots;
+  const byEach = asked === null ? Number.POSITIVE_INFINITY : (1 + NOISE) * each * asked;
+  const high = Math.max(throughput, Math.min(1.1 * most, byEach));
+  return { low: Math.max(beyond?.throughput ?? throughput, 0.7 * high), high };
 }
 
 /** What the requests wait for, as far as the probe saw it. */

@@ -150,13 +150,17 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
       why: `the busiest of ${runs.length} processes runs ${share(most)}, the mean ${share(mean)}`,
     };
   }
+  // They and the load need cores for it.
+  const { cores, server, self } = base.outside.cpu;
+  const [even, bound] = [most / mean, cores / Math.max(0.01, server + self)];
+  const balanced = Math.max(throughput, throughput * Math.min(even, bound));
   return {
     limit,
     within: 'event-loop-cpu',
     weight: 0.9,
     sentence: `the workers are not equally busy: one runs ${share(most)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
     arithmetic: [
-      `balanced: ${rate(throughput)} req/s x ${share(most)} / ${share(mean)} = ${rate((throughput * most) / mean)} req/s`,
+      `balanced: ${rate(throughput)} req/s x ${share(most)} / ${share(mean)} = ${rate(throughput * even)} req/s${bound < even ? `, if there were cores for it: ${rate(balanced)} req/s` : ''}`,
     ],
     evidence: processes.map(({ pid, main }) => ({
       what: `process ${pid} on a core`,
@@ -171,8 +175,11 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
     remedy: {
       change:
         'spread the connections: more of them, a shorter keep-alive, or another way of scheduling',
-      predictedThroughput: { low: throughput * 1.05, high: (throughput * most) / mean },
-      nextLimit: 'event-loop-cpu',
+      predictedThroughput: {
+        low: Math.max(throughput, 0.85 * balanced),
+        high: Math.max(1.05 * throughput, balanced),
+      },
+      nextLimit: bound < even ? 'shared-cores' : 'event-loop-cpu',
     },
   };
 };
@@ -255,11 +262,15 @@ function withoutWaiting(facts: Facts, part: number): Range {
   return { low: Math.max(throughput, least), high: most };
 }
 
+/** What a request takes of the generator at most, ms; what else that takes is for looking, however few requests there are. */
+const GENERATED_MS = 0.01;
+
 /** Throughput if every request goes on costing the machine what it does: programs that are started take cores, too. */
 function allCores({ base, throughput }: Facts): number {
   const cpu = base.outside?.cpu;
   if (!cpu) return Number.POSITIVE_INFINITY;
-  return (throughput * cpu.cores) / Math.max(0.02, cpu.cores - cpu.idle);
+  const generating = Math.min(cpu.self, (throughput * GENERATED_MS) / 1000);
+  return (throughput * cpu.cores) / Math.max(0.02, cpu.server + cpu.others + generating);
 }
 
 /** What is measured of a block begins when it has begun, and leaves out what is shorter than blocks are. */
