@@ -209,9 +209,20 @@ describe('noisy-machine', () => {
   });
 
   test('a core that the host may keep is none for a second process', () => {
-    const second = (facts) => eventLoopCpu(facts).predictions['second process'].low;
+    const second = (facts) =>
+      eventLoopCpu({ ...facts, singleMs: 1 }).predictions['second process'].low;
     assert.ok(second(robbed(0, { run: 0.94 })) > 1);
     assert.ok(second(robbed(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
+  });
+
+  test('two loops give no more than the requests in flight ask for', () => {
+    const facts = robbed(0, { run: 0.94 });
+    const least = (singleMs) =>
+      eventLoopCpu({ ...facts, singleMs }).predictions['second process'].low;
+    assert.equal(least(null), 1.05);
+    assert.equal(least(1), 1.05);
+    // Each waits for as long as there are others.
+    assert.equal(least((facts.slots * 1000) / facts.throughput), 0.95);
   });
 
   test('what other threads and the generator use does not bound what a second process gives', () => {
@@ -273,20 +284,21 @@ describe('noisy-machine', () => {
         ],
         0,
       );
-      Object.assign(facts.base.outside.cpu, { server: 1.2, ...cpu });
+      // What looks takes most of the generator's time, however few requests there are.
+      Object.assign(facts.base.outside.cpu, { self: 0.4, ...cpu });
       const { remedy, arithmetic } = workerImbalance(facts);
       const { low, high } = remedy.predictedThroughput;
       const gain = [low, high].map((one) => (one / facts.throughput).toFixed(2));
       return { gain, arithmetic: arithmetic.join(), next: remedy.nextLimit };
     };
-    const free = judgement({ cores: 4, self: 0.2 });
+    const free = judgement({ cores: 4, server: 1.2 });
     assert.deepEqual(free.gain, [(0.85 / 0.6).toFixed(2), (1 / 0.6).toFixed(2)]);
     assert.equal(free.next, 'event-loop-cpu');
-    const tight = judgement({ cores: 2, self: 0.4 });
+    const tight = judgement({ cores: 2, server: 1.59 });
     assert.deepEqual(tight.gain, ['1.06', '1.25']);
     assert.match(tight.arithmetic, /if there were cores for it/);
     assert.equal(tight.next, 'shared-cores');
-    assert.deepEqual(judgement({ cores: 2, self: 0.8 }).gain, ['1.00', '1.05']);
+    assert.deepEqual(judgement({ cores: 2, server: 2 }).gain, ['1.00', '1.05']);
   });
 
   test('a busy loop that loses a quarter of its time is limited by something else', () => {

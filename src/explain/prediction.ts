@@ -82,8 +82,7 @@ export function isAskedForLess(chosen: Suspect, found: Investigated): boolean {
 function unasked(chosen: Suspect, found: Investigated): Range | null {
   const repeated = whenRepeated(chosen.limit, found);
   if (repeated && !isPart(chosen.limit)) return repeated;
-  const range = ordered(uncappedThroughput(chosen, found));
-  const said = capped(withoutProbe(atLevel(range, found), chosen, found), found);
+  const said = capped(uncapped(chosen, found), found);
   return said && atLeast(said, repeated);
 }
 
@@ -141,7 +140,7 @@ function mostAskedFor(chosen: Suspect, found: Investigated): number | null {
   return most > Math.max(facts.throughput, level) ? most : null;
 }
 
-function uncappedThroughput(chosen: Suspect, found: Investigated): Range | null {
+function saidThroughput(chosen: Suspect, found: Investigated): Range | null {
   const { predictedThroughput } = chosen.remedy;
   const tried = triedOut(chosen.limit, found);
   if (tried && isPart(chosen.limit) && predictedThroughput) {
@@ -155,6 +154,12 @@ function uncappedThroughput(chosen: Suspect, found: Investigated): Range | null 
   return hot ? about(withoutHot(hot, found.facts.throughput), 0.15) : predictedThroughput;
 }
 
+/** What is said of the first block with the probe, for the level of all blocks without it. */
+function uncapped(chosen: Suspect, found: Investigated): Range | null {
+  const range = ordered(saidThroughput(chosen, found));
+  return withoutProbe(atLevel(range, found), chosen, found);
+}
+
 /** Whether what is promised is that of the same loop without its most costly function. */
 function isWithoutHot(chosen: Suspect, found: Investigated): boolean {
   const { limit } = chosen;
@@ -163,7 +168,7 @@ function isWithoutHot(chosen: Suspect, found: Investigated): boolean {
 
 /** Whether it is worth to know what a server that does nothing would give. */
 export function isFar(chosen: Suspect, found: Investigated): boolean {
-  const range = ordered(uncappedThroughput(chosen, found));
+  const range = uncapped(chosen, found);
   const { facts } = found;
   if (!range || MORE_THAN_ONE.has(chosen.limit) || facts.model === 'open') return false;
   if (found.remedied !== null && !isPart(chosen.limit)) return false;

@@ -40,7 +40,8 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
 const CONTENDING = 0.3;
 
 /** A second loop does as much again, as far as there are cores for it, the generator and all others, and the host leaves them. */
-function secondProcess({ base, machine }: Facts): Suspect['predictions'] {
+function secondProcess(facts: Facts): Suspect['predictions'] {
+  const { base, machine } = facts;
   const cpu = base.outside?.cpu;
   const loops = working(base);
   if (!cpu || loops.length > 1) return {};
@@ -52,10 +53,16 @@ function secondProcess({ base, machine }: Facts): Suspect['predictions'] {
   const fair = cpu.others > CONTENDING ? 2 : most;
   return {
     'second process': {
-      low: Math.min(mayBeKept(machine) ? 0.85 : 1.05, 0.75 * gain),
+      low: Math.min(mayBeKept(machine) ? 0.85 : 1.05, 0.75 * gain, 0.95 * askedFor(facts)),
       high: Math.max(1.1, 1.08 * most, 1.05 * fair),
     },
   };
+}
+
+/** The most that so many requests in flight ask for, N / (R + Z), as a ratio: two loops that are half as busy give no more. */
+function askedFor({ singleMs, slots, throughput, base }: Facts): number {
+  if (singleMs === null) return Number.POSITIVE_INFINITY;
+  return (slots * 1000) / (singleMs + base.load.plan.thinkTimeMs) / throughput;
 }
 
 export const eventLoopCpu: Judge = (facts) => {
@@ -151,8 +158,9 @@ export const workerImbalance: Judge = ({ base, throughput }) => {
     };
   }
   // They and the load need cores for it.
-  const { cores, server, self } = base.outside.cpu;
-  const [even, bound] = [most / mean, cores / Math.max(0.01, server + self)];
+  const { cores, server } = base.outside.cpu;
+  const used = server + generatorCores(base.outside.cpu, throughput);
+  const [even, bound] = [most / mean, cores / Math.max(0.01, used)];
   const balanced = Math.max(throughput, throughput * Math.min(even, bound));
   return {
     limit,
@@ -265,12 +273,17 @@ function withoutWaiting(facts: Facts, part: number): Range {
 /** What a request takes of the generator at most, ms; what else that takes is for looking, however few requests there are. */
 const GENERATED_MS = 0.01;
 
+/** What the generator uses for requests. */
+function generatorCores({ self }: { self: number }, throughput: number): number {
+  return Math.min(self, (throughput * GENERATED_MS) / 1000);
+}
+
 /** Throughput if every request goes on costing the machine what it does: programs that are started take cores, too. */
 function allCores({ base, throughput }: Facts): number {
   const cpu = base.outside?.cpu;
   if (!cpu) return Number.POSITIVE_INFINITY;
-  const generating = Math.min(cpu.self, (throughput * GENERATED_MS) / 1000);
-  return (throughput * cpu.cores) / Math.max(0.02, cpu.server + cpu.others + generating);
+  const used = cpu.server + cpu.others + generatorCores(cpu, throughput);
+  return (throughput * cpu.cores) / Math.max(0.02, used);
 }
 
 /** What is measured of a block begins when it has begun, and leaves out what is shorter than blocks are. */
