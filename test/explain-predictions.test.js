@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bareThroughput, heldAgainstBare } from '../dist/explain/bare-server.js';
-import { isFar } from '../dist/explain/prediction.js';
+import { isFar, remedyWorthRepeating } from '../dist/explain/prediction.js';
 import { whileResting } from '../dist/explain/probe.js';
 import { takeProfiles } from '../dist/explain/profiling.js';
 import { idleWork } from '../dist/explain/suspects/loop.js';
@@ -103,6 +103,21 @@ test('a probe that rests watches again afterwards, whatever came of it', async (
   assert.equal(await rest(null, async () => 1), 1);
 });
 
+test('an experiment is worth to be repeated that was the remedy itself and gave much more', () => {
+  const worth = (limit, name, ratio, metric = 'throughput') =>
+    remedyWorthRepeating({
+      finding: { chosen: limit && { limit } },
+      experiments: [{ name, metric, measured: { ratio } }],
+    });
+  assert.equal(worth('connection-churn', 'keep-alive', 2.2), 'keep-alive');
+  assert.equal(worth('connection-churn', 'keep-alive', 1.8), null);
+  assert.equal(worth('connection-churn', 'output muted', 5), null);
+  assert.equal(worth('slow-dependency', 'client deadline', 5, 'requests ended per second'), null);
+  // What helps in its place is not what is advised.
+  assert.equal(worth('nagle-delayed-ack', 'early acknowledgement', 100), null);
+  assert.equal(worth(null, 'keep-alive', 5), null);
+});
+
 describe('a server that does nothing', () => {
   test('is asked by the same load, and gone afterwards', async () => {
     const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
@@ -155,7 +170,7 @@ describe('a server that does nothing', () => {
       interrupted: undefined,
       closed: 0,
     });
-    assert.equal((await held(foundOf(2))).closed, 0);
+    assert.equal((await held(foundOf(1.8))).closed, 0);
   });
 
   test('is given up when the explanation is', async () => {
@@ -169,7 +184,7 @@ describe('a server that does nothing', () => {
       return isFar(found.finding.chosen, found);
     };
     assert.equal(promised(5), true);
-    assert.equal(promised(2), false);
+    assert.equal(promised(1.8), false);
     assert.equal(
       promised(5, (facts) => Object.assign(facts.loop, { busy: 0.5 })),
       false,

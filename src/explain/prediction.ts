@@ -11,6 +11,8 @@ interface Trial {
   experiment: ExperimentName;
   /** It is a part of the remedy, which gives no less. */
   part?: true;
+  /** It does the same in another way, which may cost less. */
+  standsIn?: true;
 }
 
 /** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
@@ -24,7 +26,8 @@ const REMEDIED_BY: Partial<Record<LimitId, Trial>> = {
   threadpool: { experiment: 'thread pool x4' },
   'slow-dependency': { experiment: 'client deadline' },
   'head-of-line': { experiment: 'depth 1' },
-  'nagle-delayed-ack': { experiment: 'early acknowledgement' },
+  // Nagle still collects what comes before the acknowledgement.
+  'nagle-delayed-ack': { experiment: 'early acknowledgement', standsIn: true },
   // The parts are collected by the stream, after all that each of them costs before.
   'many-writes': { experiment: 'writes corked', part: true },
   // Formatted all the same.
@@ -60,7 +63,7 @@ const NEAR_BOUND = 0.8;
 /** One run of a server differs from another by so much, and where its blocks do by more, by so much at most. */
 const [DIFFERENT, MOST_NOISE] = [0.08, 0.2];
 /** A prediction beyond so many times what there is, or as wide, is held against a server that does nothing. */
-const FAR = 2.5;
+const FAR = 2;
 
 /** Throughput after the remedy: by the experiment that was the remedy, else by what the limit's own arithmetic says. */
 export function remediedThroughput(chosen: Suspect, found: Investigated): Range | null {
@@ -110,7 +113,8 @@ export function remedyWorthRepeating(found: Investigated): ExperimentName | null
   if (!chosen) return null;
   const tried = remedyTried(chosen.limit, found);
   if (tried?.metric !== 'throughput' || tried.measured.ratio < FAR) return null;
-  return REMEDIED_BY[chosen.limit]?.experiment ?? null;
+  const trial = REMEDIED_BY[chosen.limit];
+  return trial && !trial.standsIn ? trial.experiment : null;
 }
 
 /** Whether the experiment is a part of the remedy only. */
