@@ -108,6 +108,17 @@ describe('more connections than were asked for', () => {
     assert.equal(low, throughput);
   });
 
+  test('where no more were tried, each of more is promised no more than each of those there are', () => {
+    const facts = few();
+    Object.assign(facts, { responseMs: 1.2 * facts.singleMs });
+    const { remedy } = judged('too-few-connections', () => facts).suspect;
+    const { connections } = remedy.settings;
+    const each = facts.throughput / facts.slots;
+    assert.ok(connections > 1.1 * facts.slots);
+    assert.ok(remedy.predictedThroughput.high <= 1.05 * each * connections + 1e-9);
+    assert.ok(remedy.predictedThroughput.low >= 0.7 * remedy.predictedThroughput.high);
+  });
+
   test('the knee is tried where it is more than there are, and clients that think are part of it', () => {
     const facts = few();
     const { slots, singleMs } = facts;

@@ -124,8 +124,16 @@ describe('the remedy', () => {
 
   test('of one that could give more than that is nearly as much', () => {
     const predictedThroughput = { low: 20, high: 40 };
-    const { remedy } = concluded({ limit: 'many-writes', bare: 10, predictedThroughput });
-    assert.deepEqual(remedy.predictedThroughput, { low: 9, high: 10.5 });
+    const under = (plan) => {
+      const facts = structuredClone(factsOfHealthy());
+      Object.assign(facts.base.load.plan, plan);
+      return concluded({ limit: 'many-writes', bare: 10, facts, predictedThroughput }).remedy
+        .predictedThroughput;
+    };
+    assert.deepEqual(under({}), { low: 9, high: 10.5 });
+    // The bare one is asked on connections that are kept, without TLS.
+    assert.deepEqual(under({ connection: 'close' }), { low: 8, high: 10.5 });
+    assert.deepEqual(under({ tls: 'keep-alive' }), { low: 8, high: 10.5 });
   });
 
   test('that was tried for longer is what it gave then', () => {
