@@ -20,6 +20,8 @@ interface Flood extends Flooded {
 const BOUNDED = 16 * 2 ** 20;
 /** What the service prints when nothing has been in progress for a while. */
 const AT_REST = 'in progress 0, at most 0';
+/** How long the service is waited for to say what was in progress last: it says so five times a second. */
+const LAST_WORD_MS = 5000;
 const WARMUP = { connections: 50, warmup: 0 };
 
 /** What the study and later repetitions of it reported, with the high-water mark as it was. */
@@ -78,10 +80,13 @@ async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<
   const name = `${native ? 'Millrace' : 'node:http'}, ${delay.replace('-', ' to ')} ms`;
   const lines: { atMs: number; most: number }[] = [];
   let atRest = () => {};
+  let said = () => {};
   const onLine = (line: string) => {
     if (line === AT_REST) atRest();
     const [, most] = /at most (\d+)/.exec(line) ?? [];
-    if (most !== undefined) lines.push({ atMs: performance.now(), most: Number(most) });
+    if (most === undefined) return;
+    lines.push({ atMs: performance.now(), most: Number(most) });
+    said();
   };
   const env = { DELAY_MS: delay };
   return bench.withService({ name: 'in-progress', env, native, onLine }, async (service) => {
@@ -100,6 +105,14 @@ async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<
       signal: bench.signal,
     });
     const samples = sampler.stop(begun)?.series ?? [];
+    // A server that reads all at once and then answers all in one turn of its loop has said nothing yet.
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LAST_WORD_MS);
+      said = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
     const [first] = samples;
     const seconds = (atMs: number) => (atMs - begun) / 1000;
     return {
