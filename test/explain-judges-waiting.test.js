@@ -68,6 +68,16 @@ test('serialized: a single connection on which there is always a question is nam
   assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
 });
 
+test('serialized: not where the threads of the server compute on all cores', () => {
+  const computing = (server) =>
+    judged('serialized', (facts) => {
+      Object.assign(facts, { singleMs: 7, responseMs: 27, throughput: 290 });
+      Object.assign(facts.base.outside.cpu, { server, cores: 2 });
+    });
+  assert.ok(computing(0.5).suspect);
+  assert.match(computing(1.9).why, /^the threads of the server compute on 1.9 of 2 cores/);
+});
+
 describe('what limits behind a larger pool', () => {
   const next = (change) => {
     const { suspect } = judged('outbound-pool', (facts) => {
@@ -157,6 +167,21 @@ describe('the pool of threads', () => {
     // 10 of 41 ms each.
     const { low, high } = gain((facts) => Object.assign(facts, { slots: 10 }));
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
+  });
+
+  test('has jobs that wait longer with twice the requests: the fewer wait now, the more so', () => {
+    const wait = (change) => suspected(change).predictions['pool wait, connections x2'];
+    // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
+    const some = wait();
+    assert.ok(some.low < 2.25 && 2.25 < some.high && some.high < 3, `${some.high}`);
+    const many = wait((facts) => Object.assign(facts, { slots: 400 }));
+    assert.ok(many.low < 2 && 2 < many.high && many.high < 2.6, `${many.high}`);
+    // Of eight requests four wait, and then twelve: three times as long.
+    const few = wait((facts) => {
+      Object.assign(facts, { slots: 8, throughput: 290, responseMs: 27, singleMs: 7 });
+      facts.base.inside.poolMs.mean = 13.7;
+    });
+    assert.ok(few.low < 3 && 3 < few.high && few.high < 4, `${few.high}`);
   });
 
   test('is one of each process', () => {
@@ -259,6 +284,19 @@ describe('saturated-dependency', () => {
   test('its answers take longer with more connections', () => {
     const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 0));
     assert.ok(suspect.predictions['dependency, connections x2'].low > 1);
+  });
+
+  test('the more so, the fewer of the requests wait for it now', () => {
+    const wait = (answering) => {
+      const { suspect } = judged('saturated-dependency', (facts) => {
+        slower(facts, 0);
+        Object.assign(facts.base.inside.outbound[0], { answering });
+      });
+      return suspect.predictions['dependency, connections x2'];
+    };
+    // Of 50 requests all, and then 100: twice as long. Of 50 half, and then 75: three times.
+    assert.ok(wait(50).low < 2 && 2 < wait(50).high && wait(50).high < 3);
+    assert.ok(wait(25).low < 3 && 3 < wait(25).high && wait(25).high < 4);
   });
 
   test('not so behind a pool, which lets no more calls through', () => {

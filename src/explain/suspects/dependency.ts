@@ -182,7 +182,8 @@ export const saturatedDependency: Judge = (facts) => {
       ...(holds >= 0.4 &&
         call.waiting < 0.1 * facts.inFlight &&
         !fillsItsPool(facts, call) && {
-          'dependency, connections x2': { low: 1.5, high: 2.6 },
+          // As many requests again, and all of them wait for it: (calls in flight + requests) / calls in flight.
+          'dependency, connections x2': { low: 1.5, high: Math.max(2.6, 1.2 * (1 + 1 / holds)) },
         }),
       // The command may start one for each of its processes.
       'second process': { low: 0.85, high: 2.15 },

@@ -1,4 +1,4 @@
-import { share } from '../../report/units.js';
+import { plural, share } from '../../report/units.js';
 import type { Facts } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import type { Suspect } from '../suspect.js';
@@ -32,6 +32,13 @@ export function busyThread({ base }: Facts): string | null {
   if (!busy) return null;
   const { name, pid, tid, run } = busy;
   return `a thread beside the event loop is ${share(run)} busy (${name}, ${tid} of process ${pid})`;
+}
+
+/** The threads of the server use all the cores that it has: what they compute is what requests queue for; `null` where some are left. */
+export function allCoresTaken({ base }: Facts): string | null {
+  const { server, cores } = base.outside?.cpu ?? { server: 0, cores: 1 };
+  if (server < SATURATED * cores) return null;
+  return `the threads of the server compute on ${server.toFixed(1)} of ${plural(cores, 'core')}`;
 }
 
 /** A response that takes so much longer among others than alone queues for something. */

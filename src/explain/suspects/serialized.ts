@@ -4,7 +4,7 @@ import { TCP } from '../inside.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
 import { loopEvidence } from './load.js';
-import { busyThread, idleLoop, portOf, queued, queues } from './queue.js';
+import { allCoresTaken, busyThread, idleLoop, portOf, queued, queues } from './queue.js';
 
 /** Part of the time for which a connection waits for an answer, from which on nobody else could ask much on it. */
 const ALWAYS = 0.8;
@@ -31,7 +31,7 @@ export const serialized: Judge = (facts) => {
   const { singleMs, responseMs, throughput, slots } = facts;
   // That the loop is idle is known only from inside.
   if (!singleMs || !facts.loop?.seenInside) return null;
-  const busy = idleLoop(facts) ?? busyThread(facts);
+  const busy = idleLoop(facts) ?? busyThread(facts) ?? allCoresTaken(facts);
   if (busy) return { limit, why: busy };
   if (!queues(facts)) {
     return {

@@ -1,5 +1,6 @@
 import { plural, rate, time } from '../../report/units.js';
 import { type Facts, working } from '../facts.js';
+import type { Observation } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge } from '../suspect.js';
 import { loopEvidence, loopLimit, SATURATED } from './load.js';
@@ -58,7 +59,7 @@ export const threadpool: Judge = (facts) => {
       ...queued(facts),
       'thread pool x4': predicted,
       'second process': { low: 0.85, high: usesCpu ? Math.max(1.15, gain * 1.15) : 2.15 },
-      'pool wait, connections x2': { low: 1.5, high: 2.8 },
+      'pool wait, connections x2': longerWait(facts, size),
     },
     remedy: {
       change:
@@ -74,6 +75,20 @@ export const threadpool: Judge = (facts) => {
   };
 };
 
+/** Requests that are not at the pool just now, at most: they are with the loop, which is idle for the most part. */
+const ELSEWHERE = 1;
+
+/**
+ * How many times as long a job waits when as many requests come on top as there are. All of these wait in the queue too, as the threads are taken:
+ * (L + N) / L, by Little's law, of N requests and L jobs that wait. A request with one job at a time leaves at least so many in the queue as there
+ * are more requests than threads; several jobs of one side by side make the queue longer, and the ratio smaller.
+ */
+function longerWait({ base, throughput, slots }: Facts, size: number): Range {
+  const waiting = (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000;
+  const queue = Math.max(slots - threadsOf(base, size) - ELSEWHERE, waiting, 0.5);
+  return { low: 1.5, high: 1.25 * (1 + slots / queue) };
+}
+
 /**
  * Throughput with four times the threads. Of jobs that compute: as far as cores are left (`gain`). Of those that wait: four
  * times as many at once, as far as there are requests for them: one that meets no queue takes what a single request takes,
@@ -84,13 +99,18 @@ function withThreads(facts: Facts, size: number, gain: number | null): Range {
   const most = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
   if (gain !== null)
     return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, most) };
-  const jobMs = (Math.max(1, working(base).length) * size * 1000) / throughput;
+  const jobMs = (threadsOf(base, size) * 1000) / throughput;
   const jobsMs = jobMs + (loop?.eachMs ?? 0);
   const bounded = (aloneMs: number) =>
     about(Math.min(4 * throughput, (slots * 1000) / aloneMs, most), 0.15);
   const { low } = bounded(Math.max(singleMs ?? 0, jobsMs));
   const { high } = bounded(singleMs ?? jobsMs);
   return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
+}
+
+/** Of all processes together: each has a pool of its own. */
+function threadsOf(base: Observation, size: number): number {
+  return Math.max(1, working(base).length) * size;
 }
 
 /** libuv's default size of the pool. */
