@@ -32,6 +32,7 @@ function trialsOf({ repeat = (block) => block, leftMs = 60_000 } = {}) {
       const block = structuredClone(facts.base);
       if (load?.pipelining === 1) block.throughput *= 4;
       else if (load?.connections > facts.base.load.plan.connections) block.throughput *= 2;
+      else if (load?.connections < facts.base.load.plan.connections) block.throughput /= 2;
       const isLong = measureMs >= 2000 && !probe;
       if (!isLong) return block;
       heard.push(`${load?.pipelining === 1 ? 'depth 1' : 'another'} for longer`);
@@ -52,6 +53,15 @@ function trialsOf({ repeat = (block) => block, leftMs = 60_000 } = {}) {
   );
   return { trials, heard };
 }
+
+test('requests that wait for others on their connection: fewer connections give less, which speaks for it', async () => {
+  const { trials } = trialsOf();
+  await trials.live();
+  const { finding, experiments } = trials.found();
+  assert.equal(finding.chosen.limit, 'head-of-line');
+  const half = experiments.find(({ name }) => name === 'connections /2');
+  assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
+});
 
 describe('a remedy that gave much more', () => {
   test('is tried for longer, while the probe rests', async () => {

@@ -418,6 +418,7 @@ export const headOfLine: Judge = (facts) => {
     predictions: {
       // Which requests share a connection changes with their number.
       'connections x2': { low: 1.5, high: 2.7 },
+      'connections /2': { low: 1 / 2.7, high: 1 / 1.5 },
       'depth 1': about(facts.responseMs / alone, 0.3),
       ...slowedByDelay(facts),
     },
