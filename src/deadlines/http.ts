@@ -41,8 +41,10 @@ export function limitHttp(hosts: Hosts): void {
       const call = new HttpCall(hosts.named(name), made, hasOwnTotal);
       made[kCall] = call;
       made.on('close', onClose);
-      if (made.hasHeader('expect')) made.once('continue', onContinue);
-      if (!hasOwnTotal && call.isBeingMade) offerTimedSignals(call);
+      if (call.isBeingMade) {
+        if (made.hasHeader('expect')) made.once('continue', onContinue);
+        if (!hasOwnTotal) offerTimedSignals(call);
+      }
       return made;
     } as typeof http.request;
   for (const module of [http, https]) {

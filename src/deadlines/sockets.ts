@@ -12,14 +12,14 @@ import { rememberPath } from './paths.js';
 import { replace } from './replace.js';
 import { unwatch, Watched, watch } from './wheel.js';
 
-const kConnecting = Symbol('millrace.connecting');
-
 /** With what Node keeps on it and does not declare. */
 type Socket = net.Socket & {
   secureConnecting?: boolean;
   _httpMessage?: unknown;
-  [kConnecting]?: Connecting;
 };
+
+/** By their sockets. As a property of the socket it made each call over it dearer, by 0.15 of 15 µs. */
+const connecting = new WeakMap<Socket, Connecting>();
 
 /** Gives limits to all connections that are begun from now on: until they are open, and for the TLS handshake. */
 export function limitSockets(hosts: Hosts): void {
@@ -69,9 +69,10 @@ function takeIsForUndici(): boolean {
 
 function limit(socket: Socket, host: Host, isUndicis: boolean): void {
   // A socket may be used for another connection, when its last one has failed.
-  if (socket[kConnecting]) unwatch(socket[kConnecting]);
+  const before = connecting.get(socket);
+  if (before) unwatch(before);
   const { connect, tls: handshake } = host.limits;
-  if (connect > 0 || handshake > 0) socket[kConnecting] = new Connecting(socket, host, isUndicis);
+  if (connect > 0 || handshake > 0) connecting.set(socket, new Connecting(socket, host, isUndicis));
 }
 
 /** A connection on its way. */
