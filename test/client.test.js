@@ -1,8 +1,11 @@
 // The client: limits, bounded pools, retries within a budget.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { createClient } from 'millrace/client';
 import { errors } from 'undici';
 import { dropping, has, mute, stopping, web } from './deadlines/peers.js';
@@ -92,6 +95,11 @@ test("a call's own limits, and its signal", limits, async (t) => {
   const made = client(t, { limits: { total: '20s' }, retries: false });
   const never = url(await mute(t));
   await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
+  const hurried = client(t, { limits: { firstByte: 100 }, retries: false });
+  await assert.rejects(hurried.request(never, { limits: { total: '20s' } }), {
+    code: 'UND_ERR_HEADERS_TIMEOUT',
+  });
+  assert.deepEqual([hurried.stats().hits.firstByte, hurried.stats().hits.total], [1, 0]);
   const controller = new AbortController();
   const call = made.request(never, { signal: controller.signal });
   controller.abort(new Error('gone'));
@@ -111,16 +119,113 @@ test(
   },
 );
 
-test('pipelining', limits, async (t) => {
-  const waiting = [];
-  const peer = await web(t, (_request, response) => {
-    if (waiting.push(response) === 1) setImmediate(() => waiting[0].end());
-    else response.end();
+test(
+  'pipelining: the next requests are sent before the first one is answered',
+  limits,
+  async (t) => {
+    const waiting = [];
+    const peer = await web(t, (_request, response) => {
+      if (waiting.push(response) < 4) return;
+      for (const one of waiting.splice(0)) one.end();
+    });
+    const made = client(t, { connections: 1, pipelining: 4 });
+    await Promise.all(
+      Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()),
+    );
+    assert.equal(peer.sockets.size, 1);
+  },
+);
+
+test('a call whose time is over in the queue costs nobody a connection', limits, async (t) => {
+  let connections = 0;
+  let answer = () => {};
+  const peer = await web(t, (request, response) => {
+    if (request.url === '/held') answer = () => response.end('held');
+    else response.end('next');
   });
-  const made = client(t, { connections: 1, pipelining: 4 });
-  await Promise.all(Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()));
-  assert.equal(peer.sockets.size, 1);
+  peer.server.on('connection', () => {
+    connections += 1;
+  });
+  const made = client(t, { origin: url(peer), connections: 1, retries: false });
+  const held = made.request('/held', { limits: { total: '20s' } });
+  await once(peer.server, 'request');
+  const late = Array.from({ length: 3 }, () => made.request('/', { limits: { total: 100 } }));
+  const next = made.request('/', { limits: { total: '20s' } });
+  const { origin } = new URL(url(peer));
+  while (made.stats().pools[origin].queued < 4) await new Promise(setImmediate);
+  for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
+  answer();
+  assert.equal(await (await held).text(), 'held');
+  assert.equal(await (await next).text(), 'next');
+  assert.equal(connections, 1);
 });
+
+test('nor does one whose time is over before its connection is open', limits, async (t) => {
+  let connections = 0;
+  const peer = await web(t, (_request, response) => response.end('here'));
+  peer.server.on('connection', () => {
+    connections += 1;
+  });
+  const { lookup } = dns;
+  t.after(() => Object.assign(dns, { lookup }));
+  const found = [];
+  dns.lookup = (...args) => found.push(() => lookup(...args));
+  const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
+  const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
+  const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
+  const next = made.request('/');
+  for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
+  for (const go of found) go();
+  assert.equal(await (await next).text(), 'here');
+  assert.equal(connections, 1);
+});
+
+test('what is sent behind a POST does not make it be sent twice', limits, async (t) => {
+  let posts = 0;
+  let answer = () => {};
+  const peer = await web(t, (request, response) => {
+    if (request.method === 'POST') posts += 1;
+    if (request.method === 'POST') answer = () => response.end('posted');
+  });
+  const options = { connections: 1, pipelining: 4, limits: { total: '20s' }, retries: false };
+  const made = client(t, { origin: url(peer), ...options });
+  const post = made.request('/', { method: 'POST', body: 'a' });
+  await once(peer.server, 'request');
+  await assert.rejects(made.request('/', { limits: { total: 100 } }), { limit: 'total' });
+  answer();
+  assert.equal(await (await post).text(), 'posted');
+  assert.equal(posts, 1);
+});
+
+test('the bound holds where each answer ends its connection', limits, async (t) => {
+  let [now, most] = [0, 0];
+  const peer = await web(t, (_request, response) => {
+    now += 1;
+    most = Math.max(most, now);
+    setTimeout(() => {
+      now -= 1;
+      response.writeHead(200, { Connection: 'close' }).end('here');
+    }, 20);
+  });
+  const made = client(t, { connections: 1, limits: { total: '20s' } });
+  const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
+  assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
+  assert.equal(most, 1);
+  // And nothing is kept of an origin that has no connections any more.
+  while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
+});
+
+test(
+  'answers that nobody reads do not hold up others, if all of them is here',
+  limits,
+  async (t) => {
+    const peer = await web(t, (_request, response) => response.end('small'));
+    const made = client(t, { connections: 1, limits: { total: '20s' } });
+    const unread = [];
+    for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
+    for (const response of unread) assert.equal(await response.text(), 'small');
+  },
+);
 
 test('what has failed by chance is tried again', limits, async (t) => {
   const peer = await turns(t, [503, 502, 200]);
@@ -161,6 +266,22 @@ test(
     assert.equal((await made.request(url(missing))).tries, 1);
   },
 );
+
+test('a further try waits for no rest of the failed answer', limits, async (t) => {
+  let asked = 0;
+  const peer = await web(t, (_request, response) => {
+    asked += 1;
+    if (asked > 1) {
+      response.end('here');
+      return;
+    }
+    response.writeHead(503, { 'Content-Length': 100 });
+    response.write('part');
+  });
+  const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+  const response = await made.request(url(peer));
+  assert.deepEqual([response.status, response.tries], [200, 2]);
+});
 
 test('Retry-After is respected, and never beyond the total', limits, async (t) => {
   const made = client(t, { limits: { total: '2s' }, retries: { backoff: 1, floor: 5 } });
@@ -260,6 +381,33 @@ test(
     await made.close();
     await made.destroy();
     await made.close();
+  },
+);
+
+test(
+  'a call that pauses before a further try is ended by destroy, and by its signal',
+  limits,
+  async (t) => {
+    const peer = await turns(t, [503], { 'Retry-After': '3600' });
+    const options = { limits: { total: 0 }, retries: { backoff: 1, floor: 5 } };
+    const made = createClient(options);
+    const call = assert.rejects(made.request(url(peer)), { message: 'enough' });
+    while (made.stats().retries === 0) await new Promise(setImmediate);
+    await made.destroy(new Error('enough'));
+    await call;
+    // Nothing of the pause is left that would keep the process alive.
+    const script = `
+    import { createClient } from 'millrace/client';
+    const made = createClient(${JSON.stringify(options)});
+    const controller = new AbortController();
+    const call = made.request('${url(peer)}', { signal: controller.signal });
+    while (made.stats().retries === 0) await new Promise(setImmediate);
+    controller.abort(new Error('enough'));
+    await call.catch(({ message }) => console.log(message));
+    await made.close();`;
+    const args = ['--input-type=module', '--eval', script];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+    assert.equal(stdout, 'enough\n');
   },
 );
 

@@ -60,6 +60,34 @@ test(
   },
 );
 
+test('a signal of several, one of which is by time', limits, async (t) => {
+  const { call } = service(t, short);
+  const { port } = await late(t, 500);
+  const { value, error } = await call('anySignalled', { port, url: url({ port }), ms: 5000 });
+  assert.deepEqual(value, ['late', 'late', 'late', 'total'], error?.message);
+});
+
+test("the signal of a client's call is no other call's", limits, async (t) => {
+  const { call } = service(t, short);
+  const { value, error } = await call('besideClient', { url: url(await late(t, 500)), ms: 5000 });
+  assert.deepEqual(value, [200, 'total'], error?.message);
+});
+
+test("a client's calls have its own limits alone", limits, async (t) => {
+  const { call } = service(t, short);
+  const slow = await web(t, (_request, response) => {
+    let left = 16;
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) response.write('x');
+      else response.end('x');
+    }, 100);
+    response.on('close', () => clearInterval(timer));
+  });
+  const { value, error } = await call('byClient', { url: url(slow) });
+  assert.equal(value, 'x'.repeat(16), error?.message);
+});
+
 test('a redirect has the signal of its call', limits, async (t) => {
   const { call } = service(t, short);
   const peer = await web(t, (request, response) => {

@@ -1,6 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Agent, Dispatcher, Pool } from 'undici';
-import { LONGEST_TIMER } from '../deadlines/clock.js';
+import type { buildConnector, Dispatcher } from 'undici';
+import { clearTimeout, LONGEST_TIMER, setTimeout } from '../deadlines/clock.js';
 import { EXEMPT, exempted } from '../deadlines/exempt.js';
 import { RetryBudget } from './budget.js';
 import { Exchange } from './exchange.js';
@@ -12,6 +11,7 @@ import {
   type Settings,
   targetOf,
 } from './options.js';
+import { OriginPool, type PoolCounts } from './origin-pool.js';
 import { type Answer, ClientResponse } from './response.js';
 import {
   askedWait,
@@ -19,6 +19,7 @@ import {
   codeOf,
   isPassing,
   isPassingStatus,
+  isPipelined,
   isRepeatable,
 } from './retrying.js';
 
@@ -36,8 +37,10 @@ export interface ClientStats {
   /** Limits that were met, by tries; `total` by calls. */
   hits: { connect: number; firstByte: number; silence: number; total: number };
   /** By origin: connections that are open, those of them without a request, requests in the queue and on connections. */
-  pools: Record<string, { connected: number; free: number; queued: number; running: number }>;
+  pools: Record<string, PoolCounts>;
 }
+
+type Undici = typeof import('undici');
 
 /** How a try went: one of the two. */
 interface Try {
@@ -63,8 +66,11 @@ export class Client {
     retriesRefused: 0,
     hits: { connect: 0, firstByte: 0, silence: 0, total: 0 },
   };
-  #agent: Agent | null = null;
-  #loading: Promise<Agent> | null = null;
+  readonly #pools = new Map<string, OriginPool>();
+  /** Those without an answer. */
+  readonly #exchanges = new Set<Exchange>();
+  #connect: buildConnector.connector | null = null;
+  #undici: Promise<Undici> | null = null;
   /** Said by `close` or `destroy`: what calls from then on fail with. */
   #closed: 'closed' | 'destroyed' | null = null;
   #closing: Promise<void> | null = null;
@@ -80,13 +86,14 @@ export class Client {
   async request(target: string | URL, options: RequestOptions = {}): Promise<ClientResponse> {
     checkRequest(options);
     const url = targetOf(target, this.#settings.origin);
-    const limits = limitsOfCall(options, this.#settings.limits);
+    const limits = limitsOfCall(options, this.#settings);
     if (this.#closed !== null) throw await closedError(this.#closed);
-    const exchange = new Exchange(url.hostname, limits.total, options.signal, (error) =>
-      this.#ended(error),
-    );
     this.#counts.calls++;
     this.#counts.inFlight++;
+    const exchange = new Exchange(url.hostname, limits.total, options.signal, (error, ended) =>
+      this.#ended(error, ended),
+    );
+    if (!exchange.isOver) this.#exchanges.add(exchange);
     this.#budget.earn();
     try {
       return await this.#answer(exchange, url, options, limits);
@@ -100,16 +107,7 @@ export class Client {
   stats(): ClientStats {
     const { hits, ...counts } = this.#counts;
     const pools: ClientStats['pools'] = {};
-    for (const [origin, stats] of Object.entries(this.#agent?.stats ?? {})) {
-      const { connected, running, pending } = stats;
-      const { free, queued } = stats as Partial<Pool.PoolStats>;
-      pools[origin] = {
-        connected: Number(connected),
-        free: free ?? 0,
-        queued: pending + (queued ?? 0),
-        running,
-      };
-    }
+    for (const [origin, pool] of this.#pools) pools[origin] = pool.counts();
     return { ...counts, hits: { ...hits }, pools };
   }
 
@@ -123,7 +121,9 @@ export class Client {
   /** Ends at once; calls in flight fail with the error. */
   async destroy(error?: Error): Promise<void> {
     this.#closed = 'destroyed';
-    await (await this.#loading)?.destroy(error ?? null);
+    const reason = error ?? (await closedError('destroyed'));
+    for (const exchange of [...this.#exchanges]) exchange.abort(reason);
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy(reason)));
   }
 
   /** undici would refuse the further try of a call that pauses before it. */
@@ -133,8 +133,8 @@ export class Client {
         this.#onIdle = resolve;
       });
     }
-    const agent = await this.#loading;
-    if (this.#closed === 'closed') await agent?.close();
+    if (this.#closed !== 'closed') return;
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
   async #answer(
@@ -150,32 +150,35 @@ export class Client {
         if (tried.response === null) throw tried.error;
         const { response } = tried;
         exchange.answeredBy(response.body, isEmpty(response, options));
+        // From now on it ends with its connection, or its body.
+        this.#exchanges.delete(exchange);
         return new ClientResponse(response, earlier + 1);
       }
-      if (tried.response !== null)
-        await exchange.unlessAborted(tried.response.body.dump().catch(() => {}));
-      await exchange.unlessAborted(wait(pause));
+      const emptied = tried.response && empty(tried.response);
+      await exchange.pause(pause);
+      await emptied;
     }
   }
 
   async #try(exchange: Exchange, url: URL, options: RequestOptions, limits: Limits): Promise<Try> {
     const { method = 'GET', headers = {}, body = null } = options;
+    const { pipelining } = this.#settings;
+    const isShared = isPipelined(options);
     try {
-      const agent = await this.#load();
-      const response = await exchange.unlessAborted(
-        agent.request({
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: method as Dispatcher.HttpMethod,
-          headers,
-          body,
-          signal: exchange.signal,
-          headersTimeout: limits.firstByte,
-          bodyTimeout: limits.silence,
-          opaque: EXEMPT,
-        }),
-      );
-      return { response, error: null };
+      const undici = await exchange.unlessAborted(this.#load());
+      const request = {
+        path: url.pathname + url.search,
+        method: method as Dispatcher.HttpMethod,
+        headers,
+        body,
+        headersTimeout: limits.firstByte,
+        bodyTimeout: limits.silence,
+        opaque: EXEMPT,
+        blocking: !isShared,
+      };
+      const pool = this.#poolOf(url.origin, undici);
+      const answer = pool.request(request, isShared ? 1 : pipelining, exchange.signal);
+      return { response: await exchange.unlessAborted(answer), error: null };
     } catch (error) {
       if (!exchange.isOver) this.#countHit(error);
       return { response: null, error };
@@ -204,7 +207,8 @@ export class Client {
     return pause;
   }
 
-  #ended(error: unknown): void {
+  #ended(error: unknown, exchange: Exchange): void {
+    this.#exchanges.delete(exchange);
     this.#counts.inFlight--;
     if (this.#counts.inFlight === 0) this.#onIdle();
     if (error === null) return;
@@ -220,19 +224,39 @@ export class Client {
   }
 
   /** undici is loaded with the first call. */
-  #load(): Promise<Agent> {
-    this.#loading ??= import('undici').then(({ Agent, buildConnector }) => {
-      const { connections, pipelining, limits } = this.#settings;
-      const connect = buildConnector({ timeout: limits.connect });
-      this.#agent = new Agent({
-        connections,
-        pipelining,
-        connect: (options, callback) => exempted(() => connect(options, callback)),
-      });
-      return this.#agent;
-    });
-    return this.#loading;
+  #load(): Promise<Undici> {
+    this.#undici ??= import('undici');
+    return this.#undici;
   }
+
+  #poolOf(origin: string, { Pool, buildConnector }: Undici): OriginPool {
+    const known = this.#pools.get(origin);
+    if (known !== undefined) return known;
+    const { connections, pipelining, limits } = this.#settings;
+    // One for all: it knows the TLS sessions that can be resumed.
+    this.#connect ??= buildConnector({ timeout: limits.connect });
+    const connect = this.#connect;
+    const pool = new Pool(origin, {
+      connections,
+      pipelining,
+      connect: (options, callback) => exempted(() => connect(options, callback)),
+    });
+    // Who calls many hosts once does not keep them all.
+    const made = new OriginPool(pool, connections * pipelining, () => {
+      if (this.#pools.get(origin) === made) this.#pools.delete(origin);
+    });
+    this.#pools.set(origin, made);
+    return made;
+  }
+}
+
+/** What comes in this time of an answer that is tried again is read, so that its connection can be used again; ms. */
+const EMPTIED_WITHIN = 100;
+
+async function empty({ body }: Answer): Promise<void> {
+  const timer = setTimeout(() => body.destroy(), EMPTIED_WITHIN);
+  await body.dump().catch(() => {});
+  clearTimeout(timer);
 }
 
 /** undici's own, which it cannot give where it was never asked for anything before. */

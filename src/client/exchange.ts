@@ -1,7 +1,9 @@
-import { now } from '../deadlines/clock.js';
+import { clearTimeout, now, setTimeout } from '../deadlines/clock.js';
 import { type DeadlineFacts, undiciError } from '../deadlines/errors.js';
 import { unwatch, Watched, watch } from '../deadlines/wheel.js';
 import type { Answer } from './response.js';
+
+const { addEventListener } = EventTarget.prototype;
 
 /** One call from its beginning to the last byte of its answer: what can end it, whichever try it is at. */
 export class Exchange extends Watched {
@@ -9,7 +11,7 @@ export class Exchange extends Watched {
   readonly #total: number;
   readonly #controller = new AbortController();
   readonly #given: AbortSignal | undefined;
-  readonly #onEnd: (error: unknown) => void;
+  readonly #onEnd: (error: unknown, ended: Exchange) => void;
   readonly #onAbort = () => this.abort(this.#given?.reason);
   #body: Answer['body'] | null = null;
   #isOver = false;
@@ -18,7 +20,7 @@ export class Exchange extends Watched {
     host: string,
     total: number,
     given: AbortSignal | undefined,
-    onEnd: (error: unknown) => void,
+    onEnd: (error: unknown, ended: Exchange) => void,
   ) {
     super();
     this.#host = host;
@@ -26,7 +28,8 @@ export class Exchange extends Watched {
     this.#given = given;
     this.#onEnd = onEnd;
     if (given?.aborted) this.abort(given.reason);
-    else given?.addEventListener('abort', this.#onAbort);
+    // Deadlines take their own way of listening for that of a call that is yet to come.
+    else if (given) addEventListener.call(given, 'abort', this.#onAbort);
     if (total === 0 || this.#isOver) return;
     this.due = this.begun + total;
     watch(this);
@@ -59,6 +62,19 @@ export class Exchange extends Watched {
       return await Promise.race([work, aborted]);
     } finally {
       signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Waits so many milliseconds, unless the call is aborted. */
+  async pause(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    try {
+      await this.unlessAborted(over);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -102,7 +118,7 @@ export class Exchange extends Watched {
     this.#isOver = true;
     unwatch(this);
     this.#given?.removeEventListener('abort', this.#onAbort);
-    this.#onEnd(error);
+    this.#onEnd(error, this);
   }
 }
 

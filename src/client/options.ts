@@ -36,7 +36,7 @@ export interface ClientOptions {
   limits?: ClientLimits;
   /** To each origin, at most. Default 100. */
   connections?: number | string;
-  /** Requests on a connection at once. Default 1. */
+  /** Requests of GET on a connection at once; what ends one of them may end the others. Default 1. */
   pipelining?: number | string;
   /** How many calls are tried again; `false`: none. */
   retries?: RetryOptions | false;
@@ -63,6 +63,8 @@ export type Limits = Record<keyof ClientLimits, number>;
 export interface Settings {
   origin: string | null;
   limits: Limits;
+  /** Those that were set: a call may set others, and what follows from them follows. */
+  givenLimits: ClientLimits;
   connections: number;
   pipelining: number;
   retries: { share: number; floor: number; most: number; backoff: number };
@@ -105,6 +107,7 @@ export function settingsOf(options: ClientOptions): Settings {
   return {
     origin: origin === undefined ? null : httpUrl(origin, 'origin').origin,
     limits: limitsOf(limits),
+    givenLimits: limits,
     connections: parseCount(connections, 'connections', { min: 1, max: 100_000 }),
     pipelining: parseCount(pipelining, 'pipelining', { min: 1, max: 1000 }),
     retries: retries === false ? NO_RETRIES : retriesOf(retries),
@@ -134,12 +137,10 @@ function limitsOf(given: ClientLimits): Limits {
 }
 
 /** The limits of one call. */
-export function limitsOfCall({ limits }: RequestOptions, ofClient: Limits): Limits {
-  if (limits === undefined) return ofClient;
+export function limitsOfCall({ limits }: RequestOptions, ofClient: Settings): Limits {
+  if (limits === undefined) return ofClient.limits;
   checkOptions(limits, callLimits);
-  return limits.total === undefined
-    ? limitsOf({ ...ofClient, ...limits })
-    : limitsOf({ connect: ofClient.connect, ...limits });
+  return limitsOf({ ...ofClient.givenLimits, ...limits });
 }
 
 /** Where a call goes to. */

@@ -14,6 +14,14 @@ export function isRepeatable({ method = 'GET', body }: RequestOptions): boolean 
   return isWhole && IDEMPOTENT.has(method.toUpperCase());
 }
 
+/**
+ * Whether a call may share its connection. Calls that do share its fate: where one is given up the connection ends, and
+ * undici sends again what was before it.
+ */
+export function isPipelined({ method = 'GET', body }: RequestOptions): boolean {
+  return body == null && method.toUpperCase() === 'GET';
+}
+
 /** A failure that another try may not meet. */
 export function isPassing(error: unknown): boolean {
   return CODES.has(codeOf(error));

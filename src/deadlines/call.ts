@@ -75,8 +75,8 @@ export abstract class Call extends Watched {
   protected abstract progress(): number;
   protected abstract own(): OwnLimits;
   protected abstract errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error;
-  /** Ends the call, and its connection. */
-  protected abstract fail(error: Error): void;
+  /** Ends the call, and its connection; `isSilent`: nothing has come or gone on that for the whole time. */
+  protected abstract fail(error: Error, isSilent: boolean): void;
 
   constructor(host: Host) {
     super();
@@ -169,7 +169,8 @@ export abstract class Call extends Watched {
     if (hitChannel.hasSubscribers) {
       hitChannel.publish({ ...facts, by, error } satisfies LimitReached);
     }
-    this.fail(error);
+    // The first look comes an interval after the beginning, and sees what has happened until then.
+    this.fail(error, at - course.since >= limitMs - 2 * host.interval);
   }
 }
 

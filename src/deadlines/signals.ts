@@ -1,10 +1,18 @@
+import { replace } from './replace.js';
+
 /**
- * Whether a signal aborts by time: it comes from `AbortSignal.timeout`, or from `AbortSignal.any` with one of these.
- * Node marks both, by a symbol that only its name tells.
+ * Whether a signal aborts by time: it comes from `AbortSignal.timeout`, which Node marks by a symbol that only its name
+ * tells, or from `AbortSignal.any` with such a one.
  */
 function isTimed(signal: AbortSignal): boolean {
-  return mark !== undefined && (signal as unknown as Record<symbol, unknown>)[mark] === true;
+  if (mark !== undefined && (signal as unknown as Record<symbol, unknown>)[mark] === true) {
+    return true;
+  }
+  return ofTimed.has(signal);
 }
+
+/** Signals of `AbortSignal.any` with one that aborts by time. */
+const ofTimed = new WeakSet<AbortSignal>();
 
 const mark = Object.getOwnPropertySymbols(AbortSignal.timeout(1)).find(
   ({ description }) => description === 'kTimeout',
@@ -56,6 +64,13 @@ function hear(options: unknown): void {
 
 /** Hears of listeners to signals from now on. */
 export function watchSignals(): void {
+  replace(AbortSignal, 'any', (original) => {
+    return function any(this: unknown, ...args: Parameters<typeof original>) {
+      const made = Reflect.apply(original, this, args);
+      if (Array.from(args[0]).some(isTimed)) ofTimed.add(made);
+      return made;
+    };
+  });
   const inherited = AbortSignal.prototype.addEventListener;
   Object.defineProperty(AbortSignal.prototype, 'addEventListener', {
     configurable: true,

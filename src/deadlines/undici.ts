@@ -11,6 +11,14 @@ import { takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
 import { internal } from './undici-internals.js';
+import {
+  countStream,
+  isHeld,
+  isHttp2,
+  isUploading,
+  streamsOn,
+  watchReader,
+} from './undici-streams.js';
 
 /** A request of undici, of any copy from version 5 on: what its channels tell of. */
 interface Request {
@@ -145,6 +153,8 @@ class UndiciCall extends Call {
   private readonly request: Request;
   private socket: Socket | null = null;
   private response: Response | null = null;
+  /** Of HTTP/2: its connection has others. */
+  private isStream = false;
 
   constructor(host: Host, request: Request, hasOwnTotal: boolean) {
     super(host);
@@ -154,6 +164,15 @@ class UndiciCall extends Call {
 
   sent(socket: Socket | undefined): void {
     this.socket = socket ?? null;
+    if (socket === undefined || !isHttp2(socket)) return;
+    this.isStream = true;
+    countStream(socket, 1);
+    watchReader(this.request);
+  }
+
+  override end(): void {
+    if (this.isStream && this.isWatched && this.socket) countStream(this.socket, -1);
+    super.end();
   }
 
   answered(response: Response | undefined): void {
@@ -163,20 +182,22 @@ class UndiciCall extends Call {
   protected stage(): Stage {
     const { request, socket, response } = this;
     if (request.completed || request.aborted) return 'ended';
-    if (socket === null) return 'waiting';
-    const isWriting = internal(socket, 'writing') === true;
+    if (response !== null && isEventStream(response.headers)) return 'unbound';
+    if (socket === null && !request.abort) return 'waiting';
     if (response === null) {
-      return isWriting && unsent(socket) === 0 ? 'application' : 'first byte';
+      return socket && isWaitedFor(socket) ? 'application' : 'first byte';
     }
-    if (isEventStream(response.headers)) return 'unbound';
-    const parser = internal(socket, 'parser') as { paused?: boolean } | undefined;
-    const isHeld = parser?.paused || socket.readableLength > 0 || isUnread(request);
-    return isHeld ? 'application' : 'body';
+    return isUnread(request) || (socket && isPaused(socket, request)) ? 'application' : 'body';
   }
 
+  /** `NaN` where it cannot be seen, which is never the same: then only the total counts. */
   protected progress(): number {
     const { socket, response } = this;
-    return socket ? moved(socket) + (response ? 0.5 : 0) : 0;
+    // Versions 5 and 6 do not tell the connection of a stream of HTTP/2.
+    if (socket === null) return Number.NaN;
+    // Nor does a stream tell whether the application still writes, or waits for the peer.
+    if (response === null && this.isStream && isUploading(this.request)) return Number.NaN;
+    return moved(socket) + (response ? 0.5 : 0);
   }
 
   protected own(): OwnLimits {
@@ -196,12 +217,26 @@ class UndiciCall extends Call {
   }
 
   /** On a connection: ends that, too. Before, it is taken from its queue. */
-  protected fail(error: Error): void {
-    const { request } = this;
+  protected fail(error: Error, isSilent: boolean): void {
+    const { request, socket } = this;
     if (request.abort) request.abort(error);
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
+    // That ends a stream of HTTP/2 alone, and the calls to come would find the same dead connection.
+    if (isSilent && this.isStream && socket && streamsOn(socket) === 0) socket.destroy(SILENT);
   }
+}
+
+/** The peer has all that the application has written so far. */
+function isWaitedFor(socket: Socket): boolean {
+  return internal(socket, 'writing') === true && unsent(socket) === 0;
+}
+
+/** The application does not take what has arrived. */
+function isPaused(socket: Socket, request: Request): boolean {
+  if (isHttp2(socket)) return isHeld(request);
+  const parser = internal(socket, 'parser') as { paused?: boolean } | undefined;
+  return parser?.paused === true || socket.readableLength > 0;
 }
 
 /**
@@ -219,6 +254,11 @@ function isExemptRequest(request: Request): boolean {
   const handler = internal(request, 'handler') as { opaque?: unknown } | undefined;
   return handler?.opaque === EXEMPT;
 }
+
+/** With a code by which undici keeps what waits for the connection, and opens another one. */
+const SILENT = Object.assign(new Error('nothing has come over the connection'), {
+  code: 'UND_ERR_INFO',
+});
 
 /** A limit of a client or pool that differs from undici's own. */
 function clientLimit(client: unknown, name: string): number | undefined {

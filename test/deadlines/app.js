@@ -6,9 +6,11 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import * as undici from 'undici';
+import * as undici6 from 'undici-6';
 
 const read = (module, options) =>
   new Promise((resolve, reject) => {
@@ -32,6 +34,15 @@ const opened = (socket, event) =>
     socket.on(event, () => resolve(socket));
   });
 
+const secret = { allowH2: true, connect: { rejectUnauthorized: false } };
+const http2Agents = { 6: new undici6.Agent(secret), 7: new undici.Agent(secret) };
+
+async function* slowly(ms) {
+  yield 'half';
+  await sleep(ms);
+  yield 'half';
+}
+
 const never = { never() {} };
 
 export const calls = {
@@ -39,6 +50,39 @@ export const calls = {
   https: (options) => read(https, { rejectUnauthorized: false, ...options }),
   unresolved: () => read(http, { host: 'never.test', lookup: never.never }),
   signalled: ({ port, ms }) => read(http, { port, signal: AbortSignal.timeout(ms) }),
+  /** With a signal that aborts by time or otherwise: made of others, one of which is made so itself. */
+  anySignalled: async ({ port, url, ms }) => {
+    const signal = () => {
+      const inner = AbortSignal.any([new AbortController().signal, AbortSignal.timeout(ms)]);
+      return AbortSignal.any([new AbortController().signal, inner]);
+    };
+    return [
+      await read(http, { port, signal: signal() }),
+      await (await fetch(url, { signal: signal() })).text(),
+      await (await undici.request(url, { signal: signal() })).body.text(),
+      await calls
+        .fetch({ url, never: AbortSignal.any([new AbortController().signal]) })
+        .catch(({ cause }) => cause.limit),
+    ];
+  },
+  /** Beside a call of `millrace/client` that has such a signal. */
+  besideClient: async ({ url, ms }) => {
+    const { createClient } = await import('millrace/client');
+    const client = createClient({ limits: { total: 0 }, retries: false });
+    const own = client.request(url, { signal: AbortSignal.timeout(ms) });
+    const other = fetch(url).catch(({ cause }) => cause.limit);
+    const both = [(await own).status, await other];
+    await client.destroy();
+    return both;
+  },
+  /** With limits of its own, which are longer. */
+  byClient: async ({ url }) => {
+    const { createClient } = await import('millrace/client');
+    const client = createClient({ limits: { total: '20s', firstByte: 1000, silence: 1000 } });
+    const text = await (await client.request(url)).text();
+    await client.destroy();
+    return text;
+  },
   /** As axios does it: listens to the signal, and makes its request then. */
   listensFirst: ({ port, ms }) => {
     const signal = AbortSignal.timeout(ms);
@@ -63,8 +107,9 @@ export const calls = {
     const second = fetch(url, { signal: AbortSignal.timeout(ms) });
     return Promise.all([first, second.then(({ status }) => status)]);
   },
-  fetch: async ({ url, ms }) => {
-    const response = await fetch(url, ms ? { signal: AbortSignal.timeout(ms) } : {});
+  fetch: async ({ url, ms, never }) => {
+    const signal = ms ? AbortSignal.timeout(ms) : never;
+    const response = await fetch(url, signal ? { signal } : {});
     return response.text();
   },
   undici: async ({ url, ...options }) => {
@@ -84,6 +129,33 @@ export const calls = {
     };
     const made = clients.map((options) => new undici.Client(url, options));
     return Promise.all(made.map((one) => Promise.all([ask(one), ask(one), ask(one)])));
+  },
+  /** By HTTP/2. Reads for so many milliseconds nothing after the first part, and then all. */
+  http2: async ({ url, version = 7, ms = 0, upload, kind }) => {
+    const { body } = await http2Agents[version].request({
+      origin: url,
+      path: '/',
+      method: upload ? 'POST' : 'GET',
+      ...(upload && { body: kind === 'stream' ? Readable.from(slowly(upload)) : slowly(upload) }),
+    });
+    let bytes = 0;
+    for await (const chunk of body) {
+      if (bytes === 0) await sleep(ms);
+      bytes += chunk.length;
+    }
+    return bytes;
+  },
+  /** By HTTP/2, on one connection: how a call ends, and one beside it that waits longer by its own will. */
+  http2Pair: async ({ url }) => {
+    const client = new undici.Client(url, secret);
+    const ask = async (path, options) => {
+      const { body } = await client.request({ path, method: 'GET', ...options });
+      return body.text();
+    };
+    await ask('/');
+    const both = [ask('/never'), ask('/late', { headersTimeout: 5000 })];
+    const [first, second] = await Promise.allSettled(both);
+    return [first.reason?.limit, second.value ?? second.reason.message];
   },
   undiciSocket: async ({ socketPath }) => {
     const client = new undici.Client('http://localhost', { socketPath });
