@@ -9,7 +9,10 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lab, labStudies } from '../dist/index.js';
+import { run } from '../dist/lab/run.js';
 import { typed } from '../dist/lab/service.js';
+import { labPage } from '../dist/report/lab/html.js';
+import { labText } from '../dist/report/lab/text.js';
 
 const bin = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-lab-'));
@@ -69,10 +72,38 @@ function repeated(study, { repeat = () => lab({ study, quick: true }), wanted = 
 }
 
 test('a printed command can be typed where it was printed', () => {
-  const setting = { name: 'echo', env: { MODE: 'pipe', NO_DELAY: '0' } };
+  const setting = {
+    name: 'echo',
+    env: { MODE: 'pipe', NO_DELAY: '1' },
+    // What is free here may not be there.
+    typedEnv: { NO_DELAY: '0' },
+  };
   const command = typed(setting, 'millrace explain -c 100 -- ');
   const [, file] = /^MODE=pipe NO_DELAY=0 millrace explain -c 100 -- node (\S+)$/.exec(command);
   assert.ok(existsSync(file), file);
+});
+
+test('a study that fails is named beside the others, and is an error by itself', async () => {
+  const about = { title: '', original: '', question: '', seconds: { quick: 1, full: 1 } };
+  const study = (name, repeat) => ({ name, ...about, repeat });
+  const findings = { tables: [], figures: [], causes: [], changes: [], claims: [], setup: [] };
+  const good = study('engines', async () => ({ ...findings, missing: ['oha'] }));
+  const bad = study('stacks', () => Promise.reject(new Error('no socket left')));
+  const result = await run({}, () => {}, [bad, good]);
+  assert.deepEqual(result.failed, [{ study: 'stacks', reason: 'no socket left' }]);
+  assert.deepEqual(
+    result.studies.map(({ name, missing }) => [name, missing]),
+    [['engines', ['oha']]],
+  );
+  assert.match(
+    labText(result, { width: 80, color: false }),
+    /Not repeated: stacks: no socket left/,
+  );
+  assert.match(labPage(result), /Not repeated<\/h3><ul><li>stacks: no socket left/);
+  await assert.rejects(
+    run({}, () => {}, [bad]),
+    { message: 'no socket left' },
+  );
 });
 
 describe('connections', () => {

@@ -1,6 +1,6 @@
 // Four ways to answer a request with its own body. With NO_DELAY=0 as Node was until version 18.
 //
-//   MODE=pipe|buffer|chunks|readable NO_DELAY=0|1 node echo.js
+//   MODE=pipe|buffer|chunks|readable NO_DELAY=0|1 node echo.mjs
 import { createServer } from 'node:http';
 
 const modes = {

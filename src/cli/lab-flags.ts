@@ -1,3 +1,4 @@
+import { usageError } from '../errors.js';
 import type { StudyName } from '../index.js';
 import type { Flag } from './flag.js';
 
@@ -46,8 +47,10 @@ export const LAB_FLAGS: Flag<LabInvocation>[] = [
     group: LAB,
     common: true,
     help: 'write the result as JSON to a file',
+    details: 'Beside the report. - is standard output: the same as --json.',
     set(invocation, value) {
-      invocation.output = value;
+      if (value === '-') invocation.json = true;
+      else invocation.output = value;
     },
   },
   {
@@ -56,7 +59,8 @@ export const LAB_FLAGS: Flag<LabInvocation>[] = [
     group: LAB,
     common: true,
     help: 'write a page with plots to a file',
-    set(invocation, value) {
+    set(invocation, value, given) {
+      if (value === '-') throw usageError(`${given}: '-' given; accepted: the name of a file`);
       invocation.html = value;
     },
   },

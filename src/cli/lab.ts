@@ -19,7 +19,8 @@ export async function labCommand(args: string[]): Promise<number> {
     console.log(labListText(studies, textOptions([])));
     return EXIT.ok;
   }
-  const names = positional.includes('all') ? studies.map(({ name }) => name) : positional;
+  const all = studies.map(({ name }) => name);
+  const names = [...new Set(positional.flatMap((given) => (given === 'all' ? all : given)))];
   invocation.studies = names as StudyName[];
   const { output, html, quick } = invocation;
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
@@ -46,7 +47,7 @@ async function repeatAndReport(invocation: LabInvocation, length: string | null)
     const result = await run;
     line.clear();
     await report(result, invocation);
-    return EXIT.ok;
+    return result.failed.length > 0 ? EXIT.failure : EXIT.ok;
   } catch (error) {
     line.clear();
     if (error !== abort.signal.reason) throw error;

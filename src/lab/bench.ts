@@ -17,26 +17,34 @@ export function openBench(
   onStep: (what: string) => void,
 ): Bench {
   const setup: string[] = [];
-  const note = (line: string) => {
-    if (!setup.includes(line)) setup.push(line);
+  const doubts: string[] = [];
+  const note = (line: string, list = setup) => {
+    if (!list.includes(line)) list.push(line);
   };
   return {
     quick,
     signal,
     setup,
+    doubts,
     step: onStep,
     withService<T>(setting: ServiceSetting, use: (service: Service) => Promise<T>): Promise<T> {
       note(typed(setting));
       return withService(setting, signal, use);
     },
     async load(service, options): Promise<Loaded> {
-      note(`millrace ${flagsOf(options)} ${pathOf(options)}`.trimEnd());
+      const line = `millrace ${flagsOf(options)} ${pathOf(options)}`.trimEnd();
+      note(line);
       const url = `${service.origin}${options.url ?? '/'}`;
       const watch = watchOutside(service.pid);
       try {
         const measured = await runLoad({ pid: service.pid, ...options, url, signal });
         signal.throwIfAborted();
         const { result, completed, fromMs, toMs } = measured;
+        const { clientBound, reasons } = result.generator;
+        if (clientBound) {
+          const what = `${typed(service.setting)} under ${line}`;
+          note(`${what}: ${reasons.join('; ')}, so it is no measure of the server`, doubts);
+        }
         const rate = (completed * 1000) / Math.max(1, toMs - fromMs);
         return { ...result, rate, writes: writesOf(watch?.between(fromMs, toMs) ?? null, rate) };
       } finally {

@@ -22,6 +22,7 @@ export async function flood(
   requests: number,
   { limitMs, signal }: { limitMs: number; signal: AbortSignal },
 ): Promise<Flooded> {
+  signal.throwIfAborted();
   const begun = performance.now();
   const answers = new Answers();
   const socket = connect(port, '127.0.0.1');

@@ -113,7 +113,7 @@ export interface StudyResult {
   claims: Claim[];
   /** The exact set-up: what was started, and how it was loaded. */
   setup: string[];
-  /** What could not be measured here, and why. */
+  /** What could not be measured here, and why; loads whose figures are the generator's own among it. */
   missing: string[];
 }
 
@@ -137,6 +137,8 @@ export interface LabResult {
   interrupted: boolean;
   machine: LabMachine;
   studies: StudyResult[];
+  /** Studies that could not be repeated, beside others that were. */
+  failed: { study: StudyName; reason: string }[];
 }
 
 /** What is being done. */

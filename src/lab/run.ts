@@ -6,26 +6,28 @@ import type { LabProgress, LabResult, StudyResult } from './result.js';
 import { secondsOf, studiesOf } from './studies.js';
 import type { Study } from './study.js';
 
-/** Repeats studies one after the other. */
+/** Repeats studies one after the other. One that fails does not take the others with it, unless there is no other. */
 export async function run(
   { study, quick = false, signal = new AbortController().signal }: LabOptions,
   tell: (progress: LabProgress) => void,
+  wanted = studiesOf(study),
 ): Promise<LabResult> {
-  const wanted = studiesOf(study);
   signal.throwIfAborted();
   const begun = performance.now();
   const startedAt = new Date().toISOString();
   const budgetMs = wanted.reduce((sum, it) => sum + secondsOf(it, quick) * 1000, 0);
   const studies: StudyResult[] = [];
+  const failed: LabResult['failed'] = [];
   for (const one of wanted) {
     const onStep = (step: string) =>
       tell({ study: one.name, step, elapsedMs: performance.now() - begun, budgetMs });
     try {
       studies.push(await repeat(one, quick, signal, onStep));
     } catch (error) {
-      if (error !== signal.reason) throw error;
-      if (studies.length === 0) throw error;
-      break;
+      const isLast = one === wanted.at(-1);
+      if (studies.length === 0 && (isLast || error === signal.reason)) throw error;
+      if (error === signal.reason) break;
+      failed.push({ study: one.name, reason: (error as Error).message });
     }
   }
   return {
@@ -37,6 +39,7 @@ export async function run(
     interrupted: signal.aborted,
     machine: thisMachine(),
     studies,
+    failed,
   };
 }
 
@@ -49,7 +52,8 @@ async function repeat(
   const begun = performance.now();
   const startedAt = new Date().toISOString();
   const { name, title, original, question } = study;
-  const found = await study.repeat(openBench(quick, signal, onStep));
+  const bench = openBench(quick, signal, onStep);
+  const found = await study.repeat(bench);
   return {
     name,
     title,
@@ -58,5 +62,6 @@ async function repeat(
     startedAt,
     durationMs: performance.now() - begun,
     ...found,
+    missing: [...found.missing, ...bench.doubts],
   };
 }

@@ -8,6 +8,8 @@ export interface ServiceSetting {
   name: string;
   /** Its settings, by environment variables. */
   env?: Record<string, string>;
+  /** Those that somebody would type in their place: what is free here may not be there. */
+  typedEnv?: Record<string, string>;
   /** Runs it on Millrace's own HTTP stack. Default `false`: on Node's. */
   native?: boolean;
   /** Receives each line that it prints. */
@@ -45,7 +47,9 @@ export function commandOf(setting: ServiceSetting): string[] {
 
 /** The same as somebody would type it here; `before`: a command that it is given to. */
 export function typed(setting: ServiceSetting, before = ''): string {
-  const env = Object.entries(setting.env ?? {}).map(([name, value]) => `${name}=${value} `);
+  const env = Object.entries({ ...setting.env, ...setting.typedEnv }).map(
+    ([name, value]) => `${name}=${value} `,
+  );
   const imports = importsOf(setting).map((name) => `--import ${name} `);
   const file = relative(process.cwd(), fileURLToPath(fileOf(setting)));
   return `${env.join('')}${before}node ${imports.join('')}${file}`;

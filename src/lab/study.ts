@@ -47,4 +47,6 @@ export interface Bench {
   explain(setting: ServiceSetting, load: ExplainedLoad): Promise<LabCause>;
   /** The set-up so far, in the order in which it was used, each line once. */
   setup: string[];
+  /** Loads that say more of the load generator than of the server. */
+  doubts: string[];
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MillraceError } from '../../errors.js';
 import { count } from '../../report/units.js';
 import type { CountingServer } from './counting-server.js';
 import type { FoundPeer } from './find-peer.js';
@@ -37,13 +38,24 @@ export async function measurePeer(
     await writeFile(join(load.folder, name), text);
   }
   const command = onCores(cores, peer.command(program, full));
-  const run = await runPeer(command, server, { limitMs: load.seconds * 1000 + SPARE_MS, signal });
+  const limitMs = load.seconds * 1000 + SPARE_MS;
+  const run = await runPeer(command, server, { limitMs, signal }).catch(toFault(signal));
+  if (!('output' in run)) return run;
   if (run.fault !== null) return { fault: run.fault };
   const told = toldBy(peer.read, run.output);
   if (told === null) return { fault: 'it printed no report that is known here' };
   const contradiction = contradictionIn(run, load.close);
   if (contradiction !== null) return { fault: contradiction };
   return { told, counted: run.requests, steady: steadyPart(run.readings) };
+}
+
+/** A tool that cannot be started is one that is not measured. */
+function toFault(signal: AbortSignal): (error: Error) => Fault {
+  return (error) => {
+    signal.throwIfAborted();
+    if (error instanceof MillraceError) return { fault: error.message };
+    throw error;
+  };
 }
 
 function toldBy(read: (output: string) => Told, output: string): Told | null {

@@ -69,7 +69,7 @@ function countClaim(whose: string, runs: Run[]): Claim {
   );
   const exceptions = [...listed].map(([what, counts]) => `${what}: ${counts}`);
   return {
-    text: `${whose} counts the requests that the server counts, within ${SAME * 100} %${exceptions.length > 0 ? `, but ${exceptions.join('; ')}` : ''}`,
+    text: `${whose} counts the requests that the server counts, within ${SAME * 100} % and one for each connection${exceptions.length > 0 ? `, but ${exceptions.join('; ')}` : ''}`,
     held: runs.length === 0 ? null : wrong.length === 0,
   };
 }

@@ -1,3 +1,4 @@
+import { shellWord } from '../../process/shell-word.js';
 import type { FoundPeer } from '../peers/find-peer.js';
 import type { PeerLoad } from '../peers/peers.js';
 import type { Places } from '../peers/pinning.js';
@@ -34,13 +35,9 @@ function pinsOf({ tool, server, several }: Places): string {
 }
 
 function lineOf({ peer, version }: FoundPeer, load: PeerLoad): string {
-  const words = peer.command([peer.program], load).map(quoted).join(' ');
+  const words = peer.command([peer.program], load).map(shellWord).join(' ');
   const files = Object.entries(peer.files?.(load) ?? {}).map(
     ([name, text]) => `  # ${name}: ${text.trim().replaceAll('\n', '; ')}`,
   );
   return `${words}${files.join('')}  # ${version ?? 'version not told'}`;
-}
-
-function quoted(word: string): string {
-  return /[\s"$|]/.test(word) ? `'${word}'` : word;
 }

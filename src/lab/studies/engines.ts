@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNginx, startOwnServer } from '../peers/counting-server.js';
+import { type CountingServer, startNginx, startOwnServer } from '../peers/counting-server.js';
 import { type FoundPeer, findPeers, programIn } from '../peers/find-peer.js';
 import { startHeadFirstServer } from '../peers/head-first.js';
 import { measurePeer } from '../peers/peer-measure.js';
@@ -115,6 +115,7 @@ function roundsOf(scenario: Scenario, scenarios: Scenario[], quick: boolean): nu
 async function measureAll(measuring: Measuring, scenario: Scenario, rounds: number): Promise<void> {
   const { bench, found, folder, seconds, places, runs, faults } = measuring;
   const server = await start(measuring, scenario);
+  if (server === null) return;
   const measure = (one: FoundPeer, length: number) =>
     measurePeer(
       one,
@@ -145,10 +146,20 @@ async function measureAll(measuring: Measuring, scenario: Scenario, rounds: numb
   }
 }
 
-function start({ bench, places, nginx }: Measuring, { server, processes }: Scenario) {
+/** `null`: an nginx that does not start, which is a fault. */
+async function start(
+  { bench: { signal }, places, nginx, faults }: Measuring,
+  { server, processes }: Scenario,
+): Promise<CountingServer | null> {
   const cores = processes > 1 ? (places.several?.cores ?? null) : places.server;
   if (server === 'own') return startOwnServer(processes, cores);
-  return startNginx(nginx ?? 'nginx', processes, cores, bench.signal);
+  try {
+    return await startNginx(nginx ?? 'nginx', processes, cores, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    faults.set('nginx', `nginx: ${(error as Error).message}`);
+    return null;
+  }
 }
 
 /** What the trick with the length of packets comes to, and what millrace makes of the same answers. */

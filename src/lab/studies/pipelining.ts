@@ -34,7 +34,7 @@ export const pipelining: Study = {
   name: 'pipelining',
   title: 'Pipelining without a bound',
   original:
-    '2016, Node 4.2, a client that writes 500,000 requests on one connection without waiting; memory of 50 ms lately, Node 20',
+    '2016, Node 4.2, a client that writes 500,000 requests on one connection without waiting; the figures of 50 ms lately, Node 20',
   question:
     'What does one client do to a server that handles every pipelined request as soon as it is read?',
   seconds: { quick: 50, full: 420 },
@@ -43,7 +43,8 @@ export const pipelining: Study = {
 
 async function repeat(bench: Bench): Promise<Findings> {
   const floods: Flood[] = [];
-  for (const { delay } of bench.quick ? THEN.slice(0, 1) : THEN) {
+  const delays = (bench.quick ? THEN.slice(0, 1) : THEN).map(({ delay }) => delay);
+  for (const delay of delays) {
     for (const native of [false, true]) floods.push(await floodOnce(bench, delay, native));
   }
   const cause = await bench.explain(
@@ -55,24 +56,38 @@ async function repeat(bench: Bench): Promise<Findings> {
     figures: floods[0] ? figuresOf(floods) : [],
     causes: [cause],
     changes: [
-      'server.maxPipelinedRequests (256) bounds the requests of a connection that are handled at once; nothing more is read until one is answered.',
+      'server.maxPipelinedRequests (256) bounds the requests of a connection that are handled at once; nothing more is read until half of them are answered.',
       'server.responseTimeout answers 408 in its turn and closes, so that a request that is never answered does not hold those behind it for ever; server.maxRequestsInFlight answers 503.',
-      'Both are limits of the native stack: node --import millrace/register app.js. HTTP/2 is the way without head-of-line blocking.',
+      'All three are limits of the native stack: node --import millrace/register app.js. HTTP/2 is the way without head-of-line blocking.',
     ],
     claims: claimsOf(floods),
     setup: [
       ...bench.setup,
-      `then one connection: ${count(requestsOf(bench, '50'))} x GET /NUMBER in writes of 500, reading all the time`,
+      ...delays.map(
+        (delay) =>
+          `then, with DELAY_MS=${delay}, one connection: ${count(requestsOf(bench, delay))} x GET /NUMBER in writes of 500, reading all the time`,
+      ),
     ],
-    missing: floods.every(({ memory }) => memory === null)
-      ? ['memory: there is no /proc here']
-      : [],
+    missing: [
+      ...delays.flatMap((delay) => fewer(requestsOf(bench, delay), delay)),
+      ...(floods.every(({ memory }) => memory === null) ? ['memory: there is no /proc here'] : []),
+    ],
   };
 }
 
+const REQUESTS_THEN = 500_000;
+
 function requestsOf({ quick }: Bench, delay: string): number {
   if (delay !== '50') return 10_000;
-  return quick ? 40_000 : 500_000;
+  return quick ? 40_000 : REQUESTS_THEN;
+}
+
+/** With fewer requests fewer can be in progress. */
+function fewer(requests: number, delay: string): string[] {
+  if (requests === REQUESTS_THEN) return [];
+  return [
+    `as many requests as then after ${delay.replace('-', ' to ')} ms: ${count(requests)} here, ${count(REQUESTS_THEN)} then`,
+  ];
 }
 
 async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<Flood> {

@@ -34,6 +34,8 @@ const QUICK: Scale = {
   settleMs: 1200,
   measureMs: 3000,
 };
+/** Of the back, in the command lines that repeat it; here it takes a free one. */
+const BACK_PORT = 3001;
 /** Each tenth answer is slow. */
 const SLOW_EVERY = 10;
 
@@ -95,7 +97,7 @@ type Case = (typeof CASES)[number];
 /** What a case gave. */
 interface Measured {
   of: Case;
-  /** Responses of any kind per second, and the share of them that was good. */
+  /** Responses of any kind per second, and the share of good ones among all requests that ended. */
   rate: number;
   available: number;
   meanMs: number;
@@ -110,6 +112,8 @@ interface Measured {
 
 /** Of the formula. */
 const NEAR = 0.15;
+/** Of what explain predicts with a limit of three times the usual answer: so much a longer one gives at least. */
+const LEAST_OF_PREDICTED = 0.4;
 
 export const timeouts: Study = {
   name: 'timeouts',
@@ -150,6 +154,7 @@ async function repeat(bench: Bench): Promise<Findings> {
             `the times of the study: all is shorter here (${duration(scale.delayMs)}, ${duration(scale.slowMs)}, ${duration(scale.timeoutMs)})`,
           ]
         : []),
+      '500 concurrent without slow answers, 1,157/s then: 1,000 are',
       'the heap by itself: memory is what the system sees of the process',
     ],
   };
@@ -183,14 +188,15 @@ function measure(bench: Bench, scale: Scale, one: Case, most: number): Promise<M
 
 function seenOf(one: Case, scale: Scale, loaded: Loaded, most: number): Measured {
   const { requests, latencyMs, meanInFlight, server } = loaded;
-  const answered = requests.ok + requests.statusErrors;
+  const { ok, statusErrors, transportErrors, timeouts } = requests;
+  const ended = ok + statusErrors + transportErrors + timeouts;
   const meanMs = one.slow ? meanOf(scale, one.limited) : scale.delayMs;
   const samples = server?.series ?? [];
   const rss = samples.reduce((sum, { rssMb }) => sum + rssMb, 0) / samples.length;
   return {
     of: one,
     rate: loaded.rate,
-    available: answered > 0 ? requests.ok / answered : 0,
+    available: ended > 0 ? ok / ended : 0,
     meanMs: (meanInFlight * 1000) / loaded.rate,
     p95Ms: latencyMs.p95,
     inFlight: meanInFlight,
@@ -206,12 +212,13 @@ function backOf({ delayMs, slowMs }: Scale, slow: boolean): ServiceSetting {
     DELAY_MS: String(delayMs),
     ...(slow && { SLOW_EVERY: String(SLOW_EVERY), SLOW_MS: String(slowMs) }),
   };
-  return { name: 'back', env };
+  return { name: 'back', env, typedEnv: { PORT: String(BACK_PORT) } };
 }
 
 function frontOf(back: string, { timeoutMs }: Scale, limited: boolean): ServiceSetting {
   const env = { BACK: back, ...(limited && { MILLRACE_DEADLINE_TOTAL: `${timeoutMs}ms` }) };
-  return { name: 'front', env, imports: limited ? ['millrace/deadlines'] : [] };
+  const typedEnv = { BACK: `http://127.0.0.1:${BACK_PORT}/` };
+  return { name: 'front', env, typedEnv, imports: limited ? ['millrace/deadlines'] : [] };
 }
 
 function nameOf({ open, slow, limited }: Case, scale: Scale): string {
@@ -231,6 +238,7 @@ function tableOf(measured: Measured[], scale: Scale): LabTable {
       { name: 'good', unit: 'share', from: 'now' },
       { name: 'mean', unit: 'time', from: 'then' },
       { name: 'mean', unit: 'time', from: 'now' },
+      { name: 'p95', unit: 'time', from: 'then' },
       { name: 'p95', unit: 'time', from: 'now' },
       { name: 'in flight', unit: 'count', from: 'now' },
       { name: 'heap', unit: 'bytes', from: 'then' },
@@ -245,6 +253,7 @@ function tableOf(measured: Measured[], scale: Scale): LabTable {
         now.available,
         then.meanMs,
         now.meanMs,
+        then.p95Ms,
         now.p95Ms,
         now.inFlight,
         then.heap,
@@ -301,7 +310,7 @@ function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[
       const what = one.open ? 'in flight' : 'req/s';
       const limit = one.limited ? 'with the limit' : 'without a limit';
       return {
-        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)}`,
+        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)} (within ${NEAR * 100} %)`,
         held: Math.abs(seen / expected - 1) <= NEAR,
       };
     });
@@ -313,7 +322,7 @@ function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[
   return [
     ...formula,
     {
-      text: `with the limit a tenth fails, and nothing else: ${share(available)} available`,
+      text: `with the limit a tenth fails, and nothing else: ${share(available)} available (within 2 % of ${share(1 - 1 / SLOW_EVERY)})`,
       held: Math.abs(available - (1 - 1 / SLOW_EVERY)) < 0.02,
     },
     {
@@ -331,8 +340,7 @@ function predictionClaim({ remedy }: LabCause, measured: Measured[]): Claim {
   const given = measured.find(({ of: one }) => !one.open && one.limited);
   if (!range || !given) return { text: 'explain predicts what a limit gives', held: null };
   return {
-    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice; ${rate(given.rate)} with that of the study`,
-    // Its limit is another one: three times the usual answer.
-    held: given.rate > 0.4 * range.low,
+    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice, which is shorter; ${rate(given.rate)} with that of the study (at least ${LEAST_OF_PREDICTED} of the least predicted)`,
+    held: given.rate > LEAST_OF_PREDICTED * range.low,
   };
 }

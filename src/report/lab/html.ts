@@ -12,13 +12,18 @@ export function labPage(result: LabResult): string {
   const { cpu, cores, memoryGb, system, node } = result.machine;
   const length = result.quick ? 'short runs' : 'full runs';
   const [first] = result.studies;
+  const failed = result.failed.map(({ study, reason }) => `${study}: ${reason}`);
   const single = result.studies.length === 1 ? first : undefined;
   return page({
     title: single ? single.title : 'Studies of HTTP in Node.js, repeated',
     summary: `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}; ${length}${result.interrupted ? '; interrupted: studies that were not complete are left out' : ''}`,
     origin: originOf(result.tool, result.startedAt),
     styles: ['verdict.css', 'chart.css', 'lab.css'],
-    main: [single ? null : contents(result), ...result.studies.map(study)],
+    main: [
+      single ? null : contents(result),
+      ...result.studies.map(study),
+      list('Not repeated', failed),
+    ],
     result,
   });
 }

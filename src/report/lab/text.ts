@@ -13,6 +13,9 @@ export function labText(result: LabResult, options: Omit<TextOptions, 'notes'>):
   const blocks = [
     paragraph(sheet, `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`, 2, 'dim'),
     ...result.studies.flatMap((study) => studyBlocks(study, sheet)),
+    result.failed.map(({ study, reason }) =>
+      sheet.paint('warning', `Not repeated: ${study}: ${reason}`),
+    ),
     result.interrupted
       ? [sheet.paint('warning', 'Interrupted: studies that were not complete are left out.')]
       : [],
