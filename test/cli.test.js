@@ -443,6 +443,22 @@ test('exit 3: the command ends early, or during the run', async () => {
   assert.ok(during.result.durationMs < 10_000, 'the run was ended');
 });
 
+const noGlance = { skip: noProcfs };
+
+test('the report says how the same load is explained', noGlance, async () => {
+  const script = "require('http').createServer((q, s) => s.end('it works')).listen(0)";
+  const load = ['-c5', '--pipelining=2', '-kH', 'X-A: b c', '-d', '{"a":1}', '/path'];
+  const result = ['-d', '1200ms', '--warmup', '0'];
+  const server = ['--', process.execPath, '-e', script];
+  const { stdout } = await millrace(...load, ...result, ...server);
+  const quoted = `'${script.replaceAll("'", "'\\''")}'`;
+  const line = `npx millrace explain -c 5 --pipelining 2 -k -H 'X-A: b c' -b '{"a":1}' /path -- ${process.execPath} -e ${quoted}`;
+  assert.ok(stdout.includes(`To be sure:\n  ${line}\n`), stdout);
+  const staged = await millrace('--stage', '1200ms:50', ...server);
+  assert.match(staged.stdout, /^Why not more\? /m);
+  assert.doesNotMatch(staged.stdout, /To be sure/);
+});
+
 test('no target: the demo', async () => {
   const { code, stdout, stderr } = await millrace('-d', '300ms', '--warmup', '0');
   assert.equal(code, 0, stderr);

@@ -12,7 +12,7 @@ import type { Refusals } from './parse.js';
 const LOAD = 'Load';
 const REQUESTS = 'Requests';
 const CONNECTIONS = 'Connections and TLS';
-const RESULT = 'Result';
+export const RESULT = 'Result';
 
 /** The groups of the flags, in the order of the reference page. */
 export const GROUPS = [LOAD, REQUESTS, CONNECTIONS, RESULT];
@@ -64,7 +64,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     details:
       'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with { or [, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
     set({ options, notes }, value, given) {
-      if (/^\s*[{[]/.test(value)) {
+      if (isBody(value)) {
         options.body = value;
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 10s`);
       } else {
@@ -491,6 +491,11 @@ export function refusalsOf(reasons: Refusals): Refusals {
     return why === undefined ? [] : namesOf(flag).map((name) => [name, why] as const);
   });
   return Object.fromEntries(refused);
+}
+
+/** What other tools take as a body where a duration would be. */
+export function isBody(value: string): boolean {
+  return /^\s*[{[]/.test(value);
 }
 
 /** Adds a URL to the targets. */

@@ -14,6 +14,8 @@ export interface Invocation {
   progress: boolean;
   /** The target is the demo's. */
   demo: boolean;
+  /** The command line itself. */
+  args: string[];
   /** How values were understood that mean something else in another tool. */
   notes: string[];
 }
@@ -27,6 +29,7 @@ export function newInvocation(): Invocation {
     failOn: [],
     progress: true,
     demo: false,
+    args: [],
     notes: [],
   };
 }

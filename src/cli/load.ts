@@ -29,7 +29,7 @@ export async function loadCommand(args: string[]): Promise<number> {
 }
 
 function readInvocation(args: string[]): Invocation {
-  const invocation = newInvocation();
+  const invocation = { ...newInvocation(), args };
   const { positional, command } = parseArguments(args, LOAD_FLAGS, invocation, REFUSALS);
   for (const url of positional) addUrl(invocation, url);
   if (command?.length === 0) throw usageError('-- given without a command after it');
@@ -104,18 +104,18 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
 }
 
 /** The short form of an explanation, where a server was started: it is at hand for the long one. */
-async function why(result: LoadResult, { demo }: Invocation): Promise<string[]> {
-  const { command, connections, model } = result.plan;
-  if (!command) return [];
+async function why(result: LoadResult, { demo, args }: Invocation): Promise<string[]> {
+  if (!result.plan.command) return [];
   const { glance } = await import('../explain/glance.js');
   const seen = glance(result);
   if (!seen) return [];
   const { wrapped } = await import('../report/text.js');
-  const load = model === 'closed' ? `-c ${connections}` : `-R ${result.plan.rate}`;
+  const { explainLine } = await import('./explain-line.js');
   const sentence = `${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)}`;
-  const sure = demo ? '' : ` To be sure: millrace explain ${load} -- ${command.join(' ')}`;
-  const line = `Why not more? ${sentence}${sure}`;
-  return [wrapped(line, textOptions([]))];
+  const longer = demo ? null : explainLine(args);
+  const line = `Why not more? ${sentence}${longer === null ? '' : ' To be sure:'}`;
+  // To be copied, so it is not wrapped.
+  return [[wrapped(line, textOptions([])), ...(longer === null ? [] : [`  ${longer}`])].join('\n')];
 }
 
 async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {

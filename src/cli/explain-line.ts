@@ -1,0 +1,32 @@
+import { shellWord } from '../process/shell-word.js';
+import { EXPLAIN_FLAGS } from './explain-flags.js';
+import type { Flag } from './flag.js';
+import { isBody, LOAD_FLAGS, REFUSALS, RESULT } from './flags.js';
+import { parseArguments } from './parse.js';
+
+/**
+ * The command line that explains the load which these arguments of `millrace load` ask for, as it is typed in a shell;
+ * `null` where `explain` does not take such a load.
+ */
+export function explainLine(args: string[]): string | null {
+  const words: string[] = [];
+  const { positional, command } = parseArguments(args, RECORDING, words, REFUSALS);
+  // A rate that changes has no one limit.
+  if (words.includes('--stage')) return null;
+  const all = [...words, ...positional, ...(command ? ['--', ...command] : [])];
+  return ['npx millrace explain', ...all.map(shellWord)].join(' ');
+}
+
+/** What is set is written down as it was given, if it belongs to the load and `explain` takes it. */
+const RECORDING: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
+  const isTaken = flag.group !== RESULT && EXPLAIN_FLAGS.some(({ name }) => name === flag.name);
+  return {
+    ...flag,
+    set(words, value, given) {
+      if (isTaken) words.push(given, ...(flag.value === undefined ? [] : [value]));
+      else if (flag.name === 'duration' && isBody(value)) words.push('-b', value);
+    },
+    // Without a value it is a habit from another tool, and no part of the load.
+    ...(bare && { bare: { unless: bare.unless, set() {} } }),
+  };
+});
