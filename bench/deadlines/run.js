@@ -1,7 +1,8 @@
-// What deadlines cost: the CPU time of a call with and without them. Two processes make blocks of calls in turn (A B B A),
-// so short that what else the machine does weighs on both alike. Processes differ by themselves, so there are several pairs.
+// What deadlines cost: the CPU time of a call with and without them, and with the least that they could do (least.js).
+// A process of each kind makes blocks of calls in turn (A B C C B A), so short that what else the machine does weighs on
+// all alike. Processes differ by themselves, so there are several sets of them.
 //
-//   npm run bench -- deadlines [--case http | fetch | undici]... [--pairs N]
+//   npm run bench -- deadlines [--case http | fetch | undici]... [--sets N]
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
 import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,15 +11,20 @@ import { parseArgs } from 'node:util';
 import { median, medianInterval } from '../statistics.js';
 
 const CASES = ['http', 'fetch', 'undici'];
-const ROWS = ['without', 'with'];
+/** What the processes of a set load first. */
+const PRELOADS = {
+  without: [],
+  least: ['--import', new URL('least.js', import.meta.url).href],
+  with: ['--import', 'millrace/deadlines'],
+};
+const KINDS = Object.keys(PRELOADS);
 /** Calls at once, and in a block. */
 const AT_ONCE = 10;
 const CALLS = 2000;
 /** Rounds that do not count. */
 const WARM_UP = 3;
-/** Those of a pair that do. */
-const ROUNDS = 5;
-const PRELOAD = ['--import', 'millrace/deadlines'];
+/** Those of a set that do. */
+const ROUNDS = 6;
 /** What a call with deadlines may cost, against one without. */
 const BAR = 1.03;
 
@@ -29,7 +35,7 @@ export async function main(args) {
     args,
     options: {
       case: { type: 'string', multiple: true, default: CASES },
-      pairs: { type: 'string', default: '12' },
+      sets: { type: 'string', default: '12' },
       soak: { type: 'boolean', default: false },
       calls: { type: 'string', default: '100000' },
     },
@@ -49,10 +55,12 @@ export async function main(args) {
   );
   try {
     const port = String((await once(server.stdout, 'data'))[0]).trim();
-    console.log('| calls by | CPU per call, without | with | ratio (95 % interval) | bar |');
-    console.log('|---|---|---|---|---|');
+    console.log(
+      '| calls by | CPU per call, without | least | with | least / without | with / without | bar |',
+    );
+    console.log('|---|---|---|---|---|---|---|');
     for (const name of values.case) {
-      console.log(row(name, await measure(name, port, Number(values.pairs))));
+      console.log(row(name, await measure(name, port, Number(values.sets))));
     }
   } finally {
     server.kill();
@@ -71,24 +79,29 @@ function soak(calls) {
   process.exitCode = status ?? 1;
 }
 
-/** For each pair of processes the CPU time of a call, without and with deadlines: medians over its rounds. */
-async function measure(name, port, pairs) {
+/** For each set of processes the CPU time of a call, of each kind: medians over its rounds. */
+async function measure(name, port, sets) {
   const results = [];
-  for (let pair = 0; pair < pairs; pair++) {
-    const clients = { without: client(name, port, []), with: client(name, port, PRELOAD) };
-    const costs = { without: [], with: [] };
+  for (let set = 0; set < sets; set++) {
+    const clients = ofEach((kind) => client(name, port, PRELOADS[kind]));
+    const costs = ofEach(() => []);
     for (let round = -WARM_UP; round < ROUNDS; round++) {
-      const there = round % 2 === 0 ? ROWS : ROWS.toReversed();
-      for (const which of [...there, ...there.toReversed()]) {
-        clients[which].send(CALLS);
-        const [us] = await once(clients[which], 'message');
-        if (round >= 0) costs[which].push(us);
+      // Each kind comes first in turn.
+      const there = KINDS.map((_, place) => KINDS[(place + round + WARM_UP) % KINDS.length]);
+      for (const kind of [...there, ...there.toReversed()]) {
+        clients[kind].send(CALLS);
+        const [us] = await once(clients[kind], 'message');
+        if (round >= 0) costs[kind].push(us);
       }
     }
     for (const one of Object.values(clients)) one.kill();
-    results.push({ without: median(costs.without), with: median(costs.with) });
+    results.push(ofEach((kind) => median(costs[kind])));
   }
   return results;
+}
+
+function ofEach(make) {
+  return Object.fromEntries(KINDS.map((kind) => [kind, make(kind)]));
 }
 
 function client(name, port, preload) {
@@ -101,13 +114,14 @@ function client(name, port, preload) {
 }
 
 function row(name, results) {
-  const of = (which) => medianInterval(results.map((one) => one[which])).median.toFixed(1);
-  const {
-    median: middle,
-    low,
-    high,
-  } = medianInterval(results.map((one) => one.with / one.without));
-  const verdict = high <= BAR ? 'met' : low > BAR ? 'missed' : 'open';
-  const ratio = `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
-  return `| ${name} | ${of('without')} µs | ${of('with')} µs | ${ratio} | ≤ ${BAR}: **${verdict}** |`;
+  const costs = KINDS.map((kind) => `${median(results.map((one) => one[kind])).toFixed(1)} µs`);
+  const least = medianInterval(results.map((one) => one.least / one.without));
+  const full = medianInterval(results.map((one) => one.with / one.without));
+  const verdict = full.high <= BAR ? 'met' : full.low > BAR ? 'missed' : 'open';
+  const cells = [name, ...costs, told(least), told(full), `≤ ${BAR}: **${verdict}**`];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function told({ median: middle, low, high }) {
+  return `${middle.toFixed(3)} [${low.toFixed(3)}..${high.toFixed(3)}]`;
 }
