@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Dispatcher, Pool } from 'undici';
+import { internal } from '../deadlines/undici-internals.js';
 import type { Answer } from './response.js';
 
 /** How an origin's connections stand. */
@@ -10,13 +11,21 @@ export interface PoolCounts {
   running: number;
 }
 
-/** A request as undici has it, from the moment that it is given to it. */
+/** A request as undici has it. */
 interface Given {
   /** There once it is on a connection. */
   abort?: unknown;
   aborted: boolean;
   completed: boolean;
   onError(error: unknown): void;
+}
+
+/** A call that undici has. */
+interface GivenCall {
+  readonly signal: AbortSignal;
+  request: Given | null;
+  /** Its request is over. */
+  leave(): void;
 }
 
 /** A call in the queue. */
@@ -36,8 +45,8 @@ export class OriginPool {
   #taken = 0;
   /** First come, first served. */
   readonly #waiting = new Set<Waiting>();
-  /** Of the request that is given to undici in this moment: what to do at its end. */
-  #leave: (() => void) | null = null;
+  /** That is given to undici in this moment. */
+  #given: GivenCall | null = null;
 
   /** At most `places` requests are on connections at once; `onUnused` is called when nothing is left of it. */
   constructor(pool: Pool, places: number, onUnused: () => void) {
@@ -47,10 +56,14 @@ export class OriginPool {
     // Not by `compose`, which puts another handler before the one by which the request is known as exempt.
     const dispatch = pool.dispatch.bind(pool);
     pool.dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
-      if (this.#leave !== null) afterEnd(handler, this.#leave);
-      this.#leave = null;
+      if (this.#given !== null) {
+        calls.set(handler, this.#given);
+        afterEnd(handler, this.#given.leave);
+      }
+      this.#given = null;
       return dispatch(options, handler);
     };
+    listen();
     pool.on('disconnect', () => this.#checkUse());
   }
 
@@ -65,21 +78,19 @@ export class OriginPool {
   ): Promise<Answer> {
     await this.#enter(places, signal);
     let hasLeft = false;
-    let withdraw = () => {};
+    const onAbort = () => withdraw(call);
     const leave = () => {
-      signal.removeEventListener('abort', withdraw);
+      signal.removeEventListener('abort', onAbort);
       if (!hasLeft) this.#giveBack(places);
       hasLeft = true;
     };
+    const call: GivenCall = { signal, request: null, leave };
     try {
       signal.throwIfAborted();
-      this.#leave = leave;
-      const { result, given } = caught(() => this.#pool.request({ ...options, signal }));
-      if (given !== null) {
-        withdraw = () => withdrawn(given, signal.reason);
-        signal.addEventListener('abort', withdraw, { once: true });
-      }
-      return await result;
+      this.#given = call;
+      const answer = this.#pool.request({ ...options, signal });
+      signal.addEventListener('abort', onAbort, { once: true });
+      return await answer;
     } catch (error) {
       leave();
       throw error;
@@ -160,28 +171,24 @@ function afterEnd(handler: Dispatcher.DispatchHandler, then: () => void): void {
   }
 }
 
-let catching = false;
-let caughtOne: Given | null = null;
+/** By undici's handlers: it may have a queue of its own before a connection is open, and makes its requests later. */
+const calls = new WeakMap<object, GivenCall>();
 let isListening = false;
 
-/** What `make` gives, and the request that undici tells of meanwhile. */
-function caught<Result>(make: () => Result): { result: Result; given: Given | null } {
-  if (!isListening) {
-    subscribe('undici:request:create', (message) => {
-      if (catching) caughtOne = (message as { request: Given }).request;
-    });
-  }
+function listen(): void {
+  if (isListening) return;
   isListening = true;
-  catching = true;
-  try {
-    return { result: make(), given: caughtOne };
-  } finally {
-    catching = false;
-    caughtOne = null;
-  }
+  subscribe('undici:request:create', (message) => {
+    const { request } = message as { request: Given };
+    const call = calls.get(Object(internal(request, 'handler')));
+    if (call === undefined) return;
+    call.request = request;
+    if (call.signal.aborted) withdraw(call);
+  });
 }
 
 /** Ends a request that waits for its connection to open; on a connection undici ends it by itself. */
-function withdrawn(given: Given, reason: unknown): void {
-  if (!given.abort && !given.aborted && !given.completed) given.onError(reason);
+function withdraw({ request, signal }: GivenCall): void {
+  if (!request || request.abort || request.aborted || request.completed) return;
+  request.onError(signal.reason);
 }
