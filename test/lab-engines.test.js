@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -383,6 +391,45 @@ test('a quick run compares the tools that are here and names the others', async 
       name,
     );
   assert(!JSON.stringify({ setup, missing }).includes(tmpdir()), 'no paths of this machine');
+});
+
+test('an nginx and a tool that do not start are told, and the others are measured', async () => {
+  const bin = join(folder, 'broken');
+  const path = process.env.PATH;
+  mkdirSync(bin);
+  for (const [name, script] of [
+    ['nginx', '#!/bin/sh\necho no such directive >&2\nexit 1\n'],
+    ['wrk', '#!/nowhere/sh\n'],
+  ]) {
+    writeFileSync(join(bin, name), script);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const taskset = programIn('taskset');
+  if (taskset !== null) symlinkSync(taskset, join(bin, 'taskset'));
+  process.env.PATH = bin;
+  cleanups.push(() => {
+    process.env.PATH = path;
+  });
+  const cause = { limit: null, status: 'cannot-tell', sentence: '', arithmetic: [], remedy: null };
+  const bench = {
+    ...openBench(true, signal, () => {}),
+    explain: async () => ({ ...cause, command: '' }),
+  };
+  const { tables, claims, missing } = await engines.repeat(bench);
+  assert(
+    missing.some((line) => /^nginx: .*no such directive/s.test(line)),
+    missing.join('\n'),
+  );
+  assert(
+    missing.some((line) => line.startsWith('wrk, keep-alive, own test server on 1 core: ')),
+    missing.join('\n'),
+  );
+  for (const { rows } of tables.slice(0, 2)) {
+    const counted = (tool) => rows.find(({ name }) => name === tool)?.cells[2] ?? null;
+    assert(counted('millrace') > 100, `${counted('millrace')}`);
+    assert.equal(counted('wrk'), null);
+  }
+  for (const { text } of claims) assert.doesNotMatch(text, /NaN|undefined|Infinity/);
 });
 
 /** Whether `sleep 600` of this test runs. */
