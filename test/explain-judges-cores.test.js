@@ -40,6 +40,17 @@ describe('a generator at its limit', () => {
   });
 });
 
+test('more work fills first what a loop is idle, and costs throughput from there on', () => {
+  const injected = (busy) => {
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy, run: busy });
+    return eventLoopCpu(facts).predictions['cpu injection'];
+  };
+  const [full, nearly] = [injected(1), injected(0.88)];
+  assert.ok(Math.abs(nearly.high / full.high - 1 / 0.88) < 0.001, `${nearly.high}, ${full.high}`);
+  assert.equal(nearly.low, full.low);
+});
+
 describe('a quota of CPU', () => {
   /** 250 requests a second with a quarter of a core, of 1 ms each in the loop and 1.2 ms in all threads. */
   const unbound = (change = () => {}) =>

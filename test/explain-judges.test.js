@@ -346,6 +346,14 @@ describe('degrades-over-time', () => {
     assert.ok(suspect.predictions['fresh start'].high < 1);
   });
 
+  test('nor do they need to have grown in the middle', () => {
+    const costs = [0.185, 0.5, 0.31, 0.42, 0.24, 0.38, 0.2, 0.26, 0.399];
+    assert.ok('why' in ageing(costs, 1.9));
+    const suspect = ageing(costs, 2.95);
+    assert.ok(suspect.predictions['fresh start'].high <= 0.85);
+    assert.ok(suspect.remedy.predictedThroughput.low > 0);
+  });
+
   test('one that has aged for long is told by the second process, though its costs grow little by now', () => {
     const costs = [0.4, 0.44, 0.41, 0.45, 0.46, 0.44, 0.5, 0.47, 0.51];
     assert.ok('why' in ageing(costs, null));

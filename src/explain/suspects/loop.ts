@@ -29,7 +29,8 @@ export function busyLoop(facts: Facts): Suspect['predictions'] {
     },
     'cpu injection': {
       low: (0.92 * busyMs) / (busyMs + injected * 1.3 + INJECTING_MS),
-      high: (1.08 * loop.eachMs) / (loop.eachMs + injected * 0.95),
+      // What it was idle is used first.
+      high: (1.08 * loop.eachMs) / (loop.eachMs + injected * 0.95) / loop.busy,
     },
     ...secondProcess(facts),
     ...delayAbsorbed(facts),

@@ -50,7 +50,9 @@ export function degradesOverTime(
     const ratio = late / Math.max(1e-6, early);
     const isSteady = concordance(costs) >= STEADY * spreadOf(costs.length);
     const fresher = besides !== null && besides > FRESHER ? besides : null;
-    if (fresher === null ? ratio < GROWN || !isSteady : ratio < STILL_GROWS) {
+    // Thirds of costs that swing may be alike by chance; a fresh start is still to come.
+    const stillGrows = Math.max(ratio, last.cpuMs / Math.max(1e-6, first.cpuMs)) >= STILL_GROWS;
+    if (fresher === null ? ratio < GROWN || !isSteady : !stillGrows) {
       return {
         limit,
         why: `a request costs ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
