@@ -15,7 +15,6 @@ class Call {
   constructor(context) {
     this.begun = now();
     this.context = context;
-    this.socket = null;
     this.response = null;
     this.previous = null;
     this.next = first;
@@ -48,9 +47,6 @@ for (const name of ['request', 'get']) {
 
 subscribe('undici:request:create', ({ request }) => {
   request[kCall] = new Call(null);
-});
-subscribe('undici:client:sendHeaders', ({ request, socket }) => {
-  request[kCall].socket = socket;
 });
 subscribe('undici:request:headers', ({ request, response }) => {
   request[kCall].response = response;

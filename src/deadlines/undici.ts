@@ -10,6 +10,7 @@ import { pathOf } from './paths.js';
 import { takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
+import { findConnections, rememberConnection } from './undici-connections.js';
 import { internal } from './undici-internals.js';
 import {
   countStream,
@@ -64,19 +65,18 @@ export function limitUndici(hosts: Hosts): void {
     request[kCall] = call;
     if (request.upgrade || request.method === 'CONNECT') endAtUpgrade(request, call);
   });
-  on('undici:client:sendHeaders', ({ request, socket }) => {
-    const call = request[kCall];
-    call?.sent(socket);
-    const path = socket && pathOf(socket);
-    if (path !== undefined) call?.moveTo(hosts.named(path));
-  });
   on('undici:request:headers', ({ request, response }) => {
     const call = request[kCall];
     call?.answered(response);
     if (call?.hasOwnTotal && response) redirects.add(request, response);
   });
+  const sends = new Sends(hosts);
   on('undici:client:connected', ({ socket }) => {
-    const client = socket && internal(socket, 'client');
+    if (socket === undefined) return;
+    // Streams have to be counted; to a host of another name a call goes as soon as it is known.
+    if (isHttp2(socket) || pathOf(socket) !== undefined) sends.watch();
+    else rememberConnection(socket);
+    const client = internal(socket, 'client');
     if (hasOwnLimit(client)) rememberClient(client);
   });
   on('undici:request:trailers', ({ request }) => request[kCall]?.end());
@@ -85,6 +85,27 @@ export function limitUndici(hosts: Hosts): void {
 
 function on(channel: string, react: (message: Message) => void): void {
   subscribe(channel, react as (message: unknown) => void);
+}
+
+/** What undici tells of each call that is sent: asked for where something has to be done at once. */
+class Sends {
+  readonly #hosts: Hosts;
+  #isWatched = false;
+
+  constructor(hosts: Hosts) {
+    this.#hosts = hosts;
+  }
+
+  watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    on('undici:client:sendHeaders', ({ request, socket }) => {
+      const call = request[kCall];
+      call?.sent(socket);
+      const path = socket && pathOf(socket);
+      if (path !== undefined) call?.moveTo(this.#hosts.named(path));
+    });
+  }
 }
 
 /** Version 5 does not tell. */
@@ -179,9 +200,16 @@ class UndiciCall extends Call {
     if (response !== undefined && response.statusCode >= 200) this.response = response;
   }
 
+  /** It may be on a connection that nobody has told it of. */
+  private findConnection(): void {
+    if (this.socket === null || this.socket.destroyed) findConnections(tellConnection);
+  }
+
   protected stage(): Stage {
-    const { request, socket, response } = this;
+    const { request, response } = this;
     if (request.completed || request.aborted) return 'ended';
+    this.findConnection();
+    const { socket } = this;
     if (response !== null && isEventStream(response.headers)) return 'unbound';
     if (socket === null && !request.abort) return 'waiting';
     if (response === null) {
@@ -225,6 +253,10 @@ class UndiciCall extends Call {
     // That ends a stream of HTTP/2 alone, and the calls to come would find the same dead connection.
     if (isSilent && this.isStream && socket && streamsOn(socket) === 0) socket.destroy(SILENT);
   }
+}
+
+function tellConnection(request: object, socket: Socket): void {
+  (request as Request)[kCall]?.sent(socket);
 }
 
 /** The peer has all that the application has written so far. */
