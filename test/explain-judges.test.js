@@ -329,7 +329,8 @@ describe('degrades-over-time', () => {
     const facts = factsOfHealthy();
     Object.assign(facts.loop, { busy: 1, run: 0.99 });
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
-    return degradesOverTime(history, besides, fresh)(facts);
+    const measured = typeof besides === 'number' ? { ratio: besides, low: besides } : besides;
+    return degradesOverTime(history, measured, fresh)(facts);
   };
 
   test('costs that grow with every block', () => {
@@ -352,6 +353,9 @@ describe('degrades-over-time', () => {
     const suspect = ageing(costs, 2.95);
     assert.ok(suspect.predictions['fresh start'].high <= 0.85);
     assert.ok(suspect.remedy.predictedThroughput.low > 0);
+    // What it gives may swing as widely: five times as much in the middle, a quarter more at the least.
+    assert.ok('predictions' in ageing(costs, { ratio: 5.36, low: 1.27 }));
+    assert.ok('why' in ageing(costs, { ratio: 1.9, low: 1.27 }));
   });
 
   test('one that has aged for long is told by the second process, though its costs grow little by now', () => {

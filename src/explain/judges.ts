@@ -11,7 +11,7 @@ import { outboundPool } from './suspects/outbound-pool.js';
 import * as output from './suspects/output.js';
 import { serialized } from './suspects/serialized.js';
 import { threadpool } from './suspects/threadpool.js';
-import { type Ageing, degradesOverTime } from './suspects/time.js';
+import { type Ageing, type Besides, degradesOverTime } from './suspects/time.js';
 
 /** What the facts say of each limit. */
 export interface Judged {
@@ -24,8 +24,8 @@ export interface Judged {
 export interface History {
   retained: memory.Retained | null;
   history: Ageing[];
-  /** What a second process beside the first gave at the least, as a ratio; `null`: not tried. */
-  besides: number | null;
+  /** What a second process beside the first gave; `null`: not tried. */
+  besides: Besides | null;
   /** What a fresh start showed; `null`: not tried. */
   fresh: Ageing | null;
 }

@@ -376,7 +376,7 @@ export class Trials {
     return judgeAll(this.#facts, {
       retained: this.#retained,
       history: this.#history,
-      besides: second?.measured.low ?? null,
+      besides: second?.measured ?? null,
       fresh: this.#fresh,
     });
   }

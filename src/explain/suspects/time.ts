@@ -1,5 +1,5 @@
 import { rate, time } from '../../report/units.js';
-import type { Range } from '../result.js';
+import type { MeasuredRatio, Range } from '../result.js';
 import { median } from '../statistics/median.js';
 import { type Judge, times } from '../suspect.js';
 import { SATURATED } from './load.js';
@@ -11,6 +11,9 @@ export interface Ageing {
   requests: number;
   cpuMs: number;
 }
+
+/** The throughput with a second process beside the first, as a ratio to that without, and the least that it may be. */
+export type Besides = Pick<MeasuredRatio, 'ratio' | 'low'>;
 
 /** Least growth of the cost per request from the first to the last block. */
 const GROWN = 1.3;
@@ -29,12 +32,12 @@ const SHOWN = 0.85;
  * Whether requests become dearer as the server ages: their cost grows with the number of those before.
  *
  * @param blocks at one load; those of the warm-up left out
- * @param besides what a second process beside the first gave at the least, as a ratio; `null`: not tried
+ * @param besides what a second process beside the first gave; `null`: not tried
  * @param fresh a server that was started anew; `null`: not tried
  */
 export function degradesOverTime(
   blocks: Ageing[],
-  besides: number | null,
+  besides: Besides | null,
   fresh: Ageing | null,
 ): Judge {
   return (facts) => {
@@ -49,7 +52,8 @@ export function degradesOverTime(
     const [early, late] = [median(costs.slice(0, third)), median(costs.slice(-third))];
     const ratio = late / Math.max(1e-6, early);
     const isSteady = concordance(costs) >= STEADY * spreadOf(costs.length);
-    const fresher = besides !== null && besides > FRESHER ? besides : null;
+    // Shares of two such processes swing widely. A suspicion needs no certainty: a fresh start has to bear it out.
+    const fresher = besides !== null && besides.ratio > FRESHER ? Math.max(1, besides.low) : null;
     // Thirds of costs that swing may be alike by chance; a fresh start is still to come.
     const stillGrows = Math.max(ratio, last.cpuMs / Math.max(1e-6, first.cpuMs)) >= STILL_GROWS;
     if (fresher === null ? ratio < GROWN || !isSteady : !stillGrows) {
