@@ -27,7 +27,13 @@ describe('catalogue', () => {
   test('just the limits that something judges are told apart', () => {
     const blocks = [1, 2, 3, 4, 5].map((n) => ({ requests: n * 1000, cpuMs: 0.3 }));
     const retained = { requests: 1000, beforeBytes: 1e6, afterBytes: 1e6 };
-    const judged = judgeAll(factsOfHealthy(), { retained, history: blocks });
+    const judged = judgeAll(factsOfHealthy(), {
+      retained,
+      history: blocks,
+      besides: null,
+      fresh: null,
+      exhausted: [],
+    });
     const ids = [...judged.suspects, ...judged.acquitted].map(({ limit }) => limit);
     const told = entries.filter((entry) => entry.told !== 'not told apart yet');
     assert.deepEqual(ids.sort(), told.map(({ id }) => id).sort());

@@ -45,6 +45,18 @@ describe('outbound-pool of an unknown client', () => {
     assert.equal(why, undefined);
   });
 
+  test('unless as many requests are served at a time: then they are', () => {
+    const lent = (singleMs) => (facts) => {
+      pool(facts, 1);
+      Object.assign(facts, { throughput: 200, singleMs });
+    };
+    const { suspect } = judged('outbound-pool', lent(25));
+    assert.match(suspect.sentence, /5 connections .* 20 % of the connections wait for an answer/);
+    assert.match(suspect.remedy.change, /give the connection back/);
+    assert.equal(judged('outbound-pool', lent(80)).suspect, undefined);
+    assert.equal(judged('outbound-pool', lent(10)).suspect, undefined);
+  });
+
   test('connections on which nothing is asked are no pool', () => {
     const { why } = judged('outbound-pool', (facts) => {
       pool(facts, 5);

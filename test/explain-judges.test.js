@@ -12,6 +12,7 @@ test('of a healthy server nothing is suspected but that it could do more', () =>
     retained: null,
     history: [],
     besides: null,
+    exhausted: [],
     fresh: null,
   });
   assert.deepEqual(

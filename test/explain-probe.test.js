@@ -150,6 +150,54 @@ describe('what it sees', () => {
     });
   });
 
+  for (const version of ['undici', 'undici-6', 'undici-5']) {
+    test(`calls that wait in a pool of ${version}, and what they are with a larger one`, async () => {
+      await withDependency(async (to, dependency) => {
+        await served({ env: { UNDICI: version } }, async ({ hub, drive }) => {
+          const seen = async () => {
+            dependency.most = 0;
+            const view = await drive(`/undici?to=${to}`, { connections: 10, requests: 200 });
+            return { call: view.outbound[0], most: dependency.most, finished: view.finished };
+          };
+          await drive(`/undici?to=${to}`, { connections: 3, requests: 6 });
+          const { call, most, finished } = await seen();
+          assert.equal(most, 2);
+          assert.equal(call.origin, to);
+          assert.equal(call.maxSockets, 2);
+          assert.ok(call.waiting > 5 && call.waiting < 8.5, `${call.waiting} wait`);
+          near(call.waitMs, (call.waiting * 1000) / finished, 0.2);
+          assert.equal(call.failed, 0);
+          assert.deepEqual(await hub.command('maxSockets', { factor: 3 }), [[6]]);
+          const wider = await seen();
+          assert.equal(wider.most, 6);
+          assert.ok(wider.finished > 2 * finished, `${wider.finished} of ${finished}`);
+          assert.deepEqual(await hub.command('maxSockets', { factor: 1 }), [[2]]);
+          // Those that are too many end when their requests have.
+          await seen();
+          const again = await seen();
+          assert.equal(again.most, 2);
+          assert.equal(again.call.failed, 0);
+        });
+      });
+    });
+  }
+
+  test('connections that are opened for calls', async () => {
+    await withDependency(async (to) => {
+      await served({}, async ({ drive }) => {
+        const opened = async (path) => {
+          await drive(`${path}?to=${to}`, { connections: 2, requests: 6 });
+          const view = await drive(`${path}?to=${to}`, { connections: 2, requests: 40 });
+          const [{ opened, rate }] = view.outbound;
+          return opened / rate;
+        };
+        near(await opened('/closing'), 1, 0.1);
+        assert.equal(await opened('/agent'), 0);
+        assert.equal(await opened('/fetch'), 0);
+      });
+    });
+  });
+
   test('calls by fetch', async () => {
     await withDependency(async (to) => {
       const view = await observe(`/fetch?to=${to}`, { connections: 10, requests: 100 });
@@ -327,6 +375,40 @@ describe('what it does when told', () => {
         assert.ok(dependency.most <= 2, `${dependency.most} at once`);
       });
     });
+  });
+
+  test('noDelay: the second part of a question no longer waits for an acknowledgement', async () => {
+    const dependency = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => String(chunk).endsWith('\n') && socket.write('answer'));
+    });
+    dependency.listen(0, '127.0.0.1');
+    await once(dependency, 'listening');
+    const { port } = dependency.address();
+    try {
+      await served({}, async ({ hub, drive }) => {
+        await drive('/hello', { connections: 1, requests: 2 });
+        const handlerMs = async (requests) =>
+          // Of what is over at once there is no view.
+          (await drive(`/held?to=${port}`, { connections: 1, requests }))?.handlerMs ?? 0;
+        // The kernel acknowledges the first ones of a connection at once.
+        const held = await retried(
+          () => handlerMs(20),
+          (ms) => assert.ok(ms > 30, `${ms} ms`),
+        );
+        await hub.command('noDelay', { on: true });
+        const free = await handlerMs(1000);
+        assert.ok(free < held / 3, `${free} of ${held} ms`);
+        assert.deepEqual(await hub.command('noDelay', { on: false }), [1]);
+        await retried(
+          () => handlerMs(20),
+          (ms) => assert.ok(ms > 30, `${ms} ms`),
+        );
+        assert.deepEqual(await hub.command('noDelay', { on: false }), [0]);
+      });
+    } finally {
+      dependency.close();
+    }
   });
 
   test('outboundDelay: calls of both kinds wait first', async () => {
@@ -518,6 +600,50 @@ describe('a process that already runs', () => {
     });
   });
 
+  test('requests to other ports are none of what is under study', async () => {
+    await served({ env: { BESIDE: '1' } }, async ({ hub, port, drive, driveBeside }) => {
+      // Before it is told what is: all.
+      await driveBeside('/here', { connections: 1, requests: 2 });
+      const all = await driveBeside('/here', { connections: 2, requests: 2000 });
+      near(all.finished * all.seconds, 2000, 0.1);
+      hub.study([port]);
+      await onceServing(hub, false);
+      assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
+      assert.equal(await hub.served(1), false);
+      const both = Promise.all([
+        drive('/timer', { connections: 4, requests: 80 }),
+        driveBeside('/here', { connections: 1, requests: 500 }),
+      ]);
+      assert.equal(await hub.served(PATIENCE_MS), true);
+      const [view] = await both;
+      assert.deepEqual(
+        view.routes.map(({ route }) => route),
+        ['GET /timer'],
+      );
+      hub.study(null);
+      const again = await driveBeside('/here', { connections: 2, requests: 2000 });
+      assert.ok(again.routes.some(({ route }) => route === 'GET /here'));
+    });
+  });
+
+  test('a process that ends with its heap full is told, not one that was to end', async () => {
+    for (const isMeant of [false, true]) {
+      const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+      await served({ env }, async ({ hub, child, drive }) => {
+        await drive('/hello', { connections: 1, requests: 2 });
+        if (isMeant) hub.dismiss([child.pid]);
+        const gone = Promise.all([once(hub.events, 'left', patience()), once(child, 'exit')]);
+        // Slowly enough to be seen.
+        const slowly = { connections: 1, requests: 5000, samples: false };
+        await drive(['/timer', '/leak'], slowly).catch(() => {});
+        await gone;
+        const told = hub.exhausted.map(({ pid }) => pid);
+        assert.deepEqual(told, isMeant ? [] : [child.pid]);
+        if (!isMeant) assert.ok(hub.exhausted[0].requests > 10);
+      });
+    }
+  });
+
   test('is left alone if it cannot', { skip: notLinux() }, async () => {
     const hub = await openProbeHub();
     const other = spawn('sleep', ['60']);
@@ -537,6 +663,13 @@ describe('a process that already runs', () => {
     }
   });
 });
+
+/** Waits till whether a process serves what is under study is as wanted. */
+async function onceServing(hub, wanted) {
+  while (hub.processes.some(({ serving }) => serving) !== wanted) {
+    await once(hub.events, 'hello', patience());
+  }
+}
 
 /** The first of so many ports in a row that are free, below those that the system gives to connections. */
 async function freeRun(length) {
@@ -580,14 +713,16 @@ async function served({ args = [], env = {}, probed = true }, use) {
     written += chunk;
   });
   try {
-    const [{ port }] = await once(child, 'message');
+    const [{ port, beside }] = await once(child, 'message');
     // Its line to here is another: the one may be faster than the other.
     while (probed && hub.processes.length === 0) await once(hub.events, 'hello', patience());
     await use({
       hub,
       port,
+      beside,
       child,
       drive: (paths, how) => drive(hub, port, paths, how),
+      driveBeside: (paths, how) => drive(hub, beside, paths, how),
       async output(enough = () => true) {
         while (!enough(written)) await once(child.stdout, 'data', patience());
         return written;

@@ -208,3 +208,28 @@ test('a cause that says itself what an experiment gives is not held to what the 
   );
   assert.equal(found({}).status, 'cannot-tell');
 });
+
+test('what takes most of a busy loop is its cause, though a setting did not help', () => {
+  const loop = suspect('event-loop-cpu', 0.9, same);
+  const garbage = {
+    ...suspect('gc-young', 0.9, { 'young generation x4': { low: 1.2, high: 5 } }, 'event-loop-cpu'),
+    part: 0.5,
+  };
+  const tried = [experiment('connections x2', 1), experiment('young generation x4', 0.95)];
+  // The experiment excludes it where it is sure of it.
+  assert.equal(decide(CLOSED, [loop, garbage], tried, NOISE).chosen, loop);
+  const unsure = [tried[0], experiment('young generation x4', 0.9, 0.6)];
+  assert.equal(decide(CLOSED, [loop, garbage], unsure, NOISE).chosen, garbage);
+  const little = { ...garbage, part: 0.2 };
+  assert.equal(decide(CLOSED, [loop, little], unsure, NOISE).chosen, loop);
+});
+
+test('a process that has ended for want of memory comes before what is shown', () => {
+  const loop = suspect('event-loop-cpu', 0.9, doubled);
+  const tried = [experiment('connections x2', 2)];
+  const grown = (weight) => suspect('memory-growth', weight, {}, undefined);
+  const full = { ...grown(1), otherwise: 'unknown' };
+  assert.equal(decide(CLOSED, [loop, full], tried, NOISE).chosen, full);
+  const soon = { ...grown(0.97), otherwise: 'unknown' };
+  assert.equal(decide(CLOSED, [loop, soon], tried, NOISE).chosen, loop);
+});

@@ -182,7 +182,7 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'sockets x2',
-    describe: () => 'twice the sockets for calls to others (maxSockets)',
+    describe: () => 'twice the sockets for calls to others (maxSockets, connections of undici)',
     obstacle: needsProbe,
     change: () => ({
       probe: {
@@ -202,6 +202,17 @@ export const EXPERIMENTS: Experiment[] = [
       probe: {
         on: { name: 'outboundDelay', given: { ms: callDelayMs(facts) ?? 0 } },
         off: { name: 'outboundDelay', given: { ms: 0 } },
+      },
+    }),
+  },
+  {
+    name: 'questions at once',
+    describe: () => 'connections to other services send what they are given at once (TCP_NODELAY)',
+    obstacle: needsProbe,
+    change: () => ({
+      probe: {
+        on: { name: 'noDelay', given: { on: true } },
+        off: { name: 'noDelay', given: { on: false } },
       },
     }),
   },

@@ -314,6 +314,11 @@ function serving({ outside, inside }: Observation): ProcessUse[] {
   return known.length > 0 ? known : processes;
 }
 
+/** The threads that these processes have besides their loops'. */
+export function threadsBeside(block: Observation): ThreadUse[] {
+  return serving(block).flatMap(({ others }) => others);
+}
+
 /** Those of them that did some of the work: a wrapper that waits for its child is none. */
 export function working(block: Observation): ProcessUse[] {
   const processes = serving(block);

@@ -175,6 +175,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
     return [
       {
         origin,
+        opened: (of('opened') * 1000) / ms,
         rate: (of('ended') * 1000) / ms,
         failed: of('failed'),
         waiting: of('waitingMs') / ms,

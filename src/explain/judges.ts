@@ -1,4 +1,5 @@
 import type { Facts } from './facts.js';
+import type { Exhausted } from './probe.js';
 import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
 import * as connections from './suspects/connections.js';
 import * as dependency from './suspects/dependency.js';
@@ -7,6 +8,7 @@ import * as load from './suspects/load.js';
 import * as loop from './suspects/loop.js';
 import * as machine from './suspects/machine.js';
 import * as memory from './suspects/memory.js';
+import * as outbound from './suspects/outbound-connections.js';
 import { outboundPool } from './suspects/outbound-pool.js';
 import * as output from './suspects/output.js';
 import { serialized } from './suspects/serialized.js';
@@ -23,6 +25,8 @@ export interface Judged {
 /** What is seen over several blocks. */
 export interface History {
   retained: memory.Retained | null;
+  /** Processes that have ended with their heap full. */
+  exhausted: Exhausted[];
   history: Ageing[];
   /** What a second process beside the first gave; `null`: not tried. */
   besides: Besides | null;
@@ -31,7 +35,10 @@ export interface History {
 }
 
 /** Every limit for which there is a signature, judged by the facts. */
-export function judgeAll(facts: Facts, { retained, history, besides, fresh }: History): Judged {
+export function judgeAll(
+  facts: Facts,
+  { retained, exhausted, history, besides, fresh }: History,
+): Judged {
   const judges: Judge[] = [
     failures.errors,
     failures.keepAliveRace,
@@ -42,6 +49,8 @@ export function judgeAll(facts: Facts, { retained, history, besides, fresh }: Hi
     connections.listenBacklog,
     connections.nagleDelayedAck,
     connections.headOfLine,
+    outbound.outboundDelayedAck,
+    outbound.outboundChurn,
     connections.tlsHandshake,
     connections.connectionChurn,
     connections.acceptRate,
@@ -52,7 +61,7 @@ export function judgeAll(facts: Facts, { retained, history, besides, fresh }: Hi
     machine.bandwidth,
     machine.packetLoss,
     machine.disk,
-    memory.memoryGrowth(retained),
+    memory.memoryGrowth(retained, exhausted),
     memory.gcYoung,
     memory.gcOld,
     output.logging,
@@ -71,8 +80,11 @@ export function judgeAll(facts: Facts, { retained, history, besides, fresh }: Hi
     serialized,
   ];
   const found = judges.flatMap((judge) => judge(facts) ?? []);
+  const suspects = found.filter(isSuspect).sort((a, b) => b.weight - a.weight);
+  // Some limits may be on either side of the service: one is enough.
+  const suspected = new Set(suspects.map(({ limit }) => limit));
   return {
-    suspects: found.filter(isSuspect).sort((a, b) => b.weight - a.weight),
-    acquitted: found.flatMap((it) => (isSuspect(it) ? [] : [it])),
+    suspects: suspects.filter((it) => it === suspects.find(({ limit }) => limit === it.limit)),
+    acquitted: found.flatMap((it) => (isSuspect(it) || suspected.has(it.limit) ? [] : [it])),
   };
 }

@@ -105,6 +105,8 @@ export interface SocketCensus {
 export interface OutboundView {
   /** `http://host:port`; `tcp://host:port` where the protocol is another one, of which the time to an answer's first bytes is seen. */
   origin: string;
+  /** Connections that were opened for them, per second. */
+  opened: number;
   /** Calls that ended, per second. */
   rate: number;
   failed: number;

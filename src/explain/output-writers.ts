@@ -34,11 +34,30 @@ export interface Writers {
   own: Set<string>;
 }
 
+/** Packages that are loggers by what they say of themselves: what writes later, from a queue of its own, is on no way to the output. */
+const LOGGERS = new Set([
+  'bole',
+  'bunyan',
+  'consola',
+  'debug',
+  'log4js',
+  'loglevel',
+  'morgan',
+  'npmlog',
+  'pino',
+  'pino-http',
+  'roarr',
+  'signale',
+  'tslog',
+  'winston',
+]);
+
 /**
  * The functions of a profile that write output for others, with what they format. They are known by the probe's place on the way to standard
  * output and files (`probe/output.cts`), and are
  *
  * - a package's: the outermost of the packages between the service and the output which do not call the service to answer a request,
+ *   and all of a well-known logger,
  * - the service's own, if another function of it calls them, and no response is written within. Of the console's callers nothing is known:
  *   what it formats is its own.
  */
@@ -46,6 +65,10 @@ export function outputWriters(calls: Called[]): Writers {
   const frameworks = frameworksOf(calls);
   const found: Writers = { loggers: new Set(), own: new Set() };
   for (const { frame, parent } of calls) {
+    const name = packageOf(frame);
+    if (name !== null && LOGGERS.has(name) && !frameworks.has(name)) {
+      found.loggers.add(keyOf(frame));
+    }
     if (!isOfProbe(frame, 'output.') || !parent) continue;
     const writer = writerAround(parent, frameworks);
     if (writer) found[isApplication(writer) ? 'own' : 'loggers'].add(keyOf(writer));

@@ -16,7 +16,7 @@ interface Trial {
 }
 
 /** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
-const REMEDIED_BY: Partial<Record<LimitId, Trial>> = {
+const REMEDIED_BY: Partial<Record<LimitId, Trial | Trial[]>> = {
   'generator-saturated': { experiment: 'two generators' },
   'event-loop-cpu': { experiment: 'second process' },
   'single-core': { experiment: 'second process' },
@@ -27,7 +27,10 @@ const REMEDIED_BY: Partial<Record<LimitId, Trial>> = {
   'slow-dependency': { experiment: 'client deadline' },
   'head-of-line': { experiment: 'depth 1' },
   // Nagle still collects what comes before the acknowledgement.
-  'nagle-delayed-ack': { experiment: 'early acknowledgement', standsIn: true },
+  'nagle-delayed-ack': [
+    { experiment: 'early acknowledgement', standsIn: true },
+    { experiment: 'questions at once' },
+  ],
   // The parts are collected by the stream, after all that each of them costs before.
   'many-writes': { experiment: 'writes corked', part: true },
   // Formatted all the same.
@@ -113,13 +116,19 @@ export function remedyWorthRepeating(found: Investigated): ExperimentName | null
   if (!chosen) return null;
   const tried = remedyTried(chosen.limit, found);
   if (tried?.metric !== 'throughput' || tried.measured.ratio < FAR) return null;
-  const trial = REMEDIED_BY[chosen.limit];
+  const trial = trialOf(chosen.limit, found);
   return trial && !trial.standsIn ? trial.experiment : null;
+}
+
+/** The one of them that was made. */
+function trialOf(limit: LimitId, { experiments }: Investigated): Trial | undefined {
+  const trials = [REMEDIED_BY[limit] ?? []].flat();
+  return trials.find(({ experiment }) => experiments.some(({ name }) => name === experiment));
 }
 
 /** Whether the experiment is a part of the remedy only. */
 function isPart(limit: LimitId): boolean {
-  return REMEDIED_BY[limit]?.part ?? false;
+  return [REMEDIED_BY[limit] ?? []].flat().some(({ part }) => part);
 }
 
 /**
@@ -193,9 +202,9 @@ export function withoutHot({ share }: HotFunction, throughput: number): number {
 }
 
 /** The experiment that was the remedy, if there was one and it helped. */
-function remedyTried(limit: LimitId, { experiments }: Investigated): ExperimentResult | null {
-  const name = REMEDIED_BY[limit]?.experiment;
-  const tried = experiments.find((it) => it.name === name);
+function remedyTried(limit: LimitId, found: Investigated): ExperimentResult | null {
+  const name = trialOf(limit, found)?.experiment;
+  const tried = found.experiments.find((it) => it.name === name);
   return tried && tried.measured.ratio >= 1.1 ? tried : null;
 }
 

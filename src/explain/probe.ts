@@ -14,12 +14,42 @@ import { ProbedProcess } from './probed-process.js';
 export const PRELOAD = fileURLToPath(new URL('../probe/preload.cjs', import.meta.url));
 
 interface ProbeEvents {
-  /** A process has said who it is; again when it serves its first request. */
+  /** A process has said who it is; again when it begins to serve what is under study. */
   hello: [Hello];
   /** A process has gone, or has closed its channel. */
   left: [Hello];
   /** A sample has arrived. */
   sample: [Hello];
+}
+
+/** A process that has ended with its heap full. */
+export interface Exhausted {
+  pid: number;
+  heapUsedMb: number;
+  heapLimitMb: number;
+  /** Requests that it had answered. */
+  requests: number;
+}
+
+/** Part of its limit from which on a heap is full, as it is looked at twice a second. */
+const FULL_HEAP = 0.75;
+/** V8 counts the young generation into the limit: three of its halves, of so many MB unless it was told otherwise. */
+const SEMI_SPACE_MB = 16;
+
+function exhaustedOf({ hello, samples }: ProbedProcess): Exhausted[] {
+  const levels = samples.findLast((sample) => sample.levels !== null)?.levels;
+  if (!hello || !levels) return [];
+  const heapLimitMb = levels.heapLimit / 1e6 - 3 * (hello.maxSemiSpaceMb ?? SEMI_SPACE_MB);
+  const heapUsedMb = levels.heapUsed / 1e6;
+  if (heapUsedMb < FULL_HEAP * heapLimitMb) return [];
+  return [
+    {
+      pid: hello.pid,
+      heapUsedMb,
+      heapLimitMb,
+      requests: samples.at(-1)?.counters.ended ?? 0,
+    },
+  ];
 }
 
 /** Where the probes of a server's processes meet. */
@@ -31,6 +61,13 @@ export interface ProbeHub {
   environment(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
   /** The processes now connected. */
   readonly processes: Hello[];
+  /**
+   * From now on only requests to these ports count, in all processes: a dependency that the command starts as well is
+   * none of the server. `null`: all do.
+   */
+  study(ports: number[] | null): void;
+  /** Waits until a process has got a request that counts; at most so long. Returns whether one has. */
+  served(patienceMs: number): Promise<boolean>;
   /**
    * The processes that served requests, between two times of `performance.now()`; as far as there are samples. `null`:
    * there is none, or too little of it.
@@ -47,6 +84,10 @@ export interface ProbeHub {
    * @throws {Error} if one cannot.
    */
   command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name][]>;
+  /** The processes with these numbers are to end. */
+  dismiss(pids: number[]): void;
+  /** Those that have served and have ended all the same, as far as their heap was full when it was last looked at. */
+  readonly exhausted: Exhausted[];
   /** Lets the probes go, which undoes all that they do, and removes the socket. */
   close(): Promise<void>;
 }
@@ -59,10 +100,16 @@ export async function openProbeHub(): Promise<ProbeHub> {
   // Those that left stay: they are part of the time in which they served.
   const all = new Set<ProbedProcess>();
   const open = new Set<Socket>();
+  let ports: number[] | null = null;
+  const tellPorts = (probed: ProbedProcess) => {
+    // One that goes meanwhile serves nothing any more.
+    probed.command('study', { ports }).catch(() => {});
+  };
   const server = createServer((socket) => {
     open.add(socket);
     const probed = new ProbedProcess(socket, {
       onHello(hello) {
+        if (!all.has(probed) && ports !== null) tellPorts(probed);
         all.add(probed);
         events.emit('hello', hello);
       },
@@ -78,6 +125,7 @@ export async function openProbeHub(): Promise<ProbeHub> {
   await once(server, 'listening');
   const connected = () => [...all].filter(({ isConnected }) => isConnected);
   const serving = (some: ProbedProcess[]) => some.filter(({ hello }) => hello?.serving);
+  const hasServed = () => serving(connected()).length > 0;
 
   return {
     path,
@@ -90,6 +138,17 @@ export async function openProbeHub(): Promise<ProbeHub> {
     }),
     get processes() {
       return connected().flatMap(({ hello }) => hello ?? []);
+    },
+    study(wanted) {
+      ports = wanted;
+      for (const probed of connected()) tellPorts(probed);
+    },
+    async served(patienceMs) {
+      const signal = AbortSignal.timeout(patienceMs);
+      while (!hasServed() && !signal.aborted) {
+        await once(events, 'hello', { signal }).catch(() => {});
+      }
+      return hasServed();
     },
     between(fromMs, toMs) {
       const known = connected().flatMap(({ hello }) => hello ?? []);
@@ -114,6 +173,13 @@ export async function openProbeHub(): Promise<ProbeHub> {
       const those = serving(here);
       const told = those.length > 0 ? those : here;
       return Promise.all(told.map((probed) => probed.command(name, given)));
+    },
+    dismiss(pids) {
+      for (const probed of all) probed.isDismissed ||= pids.includes(probed.hello?.pid ?? 0);
+    },
+    get exhausted() {
+      const lost = serving([...all]).filter((it) => !it.isConnected && !it.isDismissed);
+      return lost.flatMap(exhaustedOf);
     },
     async close() {
       for (const socket of open) socket.destroy();

@@ -33,6 +33,8 @@ const COMMAND_PATIENCE_MS = 8000;
 /** One process with a probe, from its channel's side here. */
 export class ProbedProcess {
   hello: Hello | null = null;
+  /** Whether it is to end, and nothing is told by that. */
+  isDismissed = false;
   /** In their order. */
   readonly samples: FullSample[] = [];
   readonly #socket: Socket;

@@ -40,7 +40,7 @@ export interface LongTask {
 export interface ProfileView {
   busyMs: number;
   idleMs: number;
-  /** The functions in which most time was spent themselves. Built-in ones are told apart by who of the application called. */
+  /** The functions in which most time was spent themselves; of Node's own those that were called of it, told apart by who of the application called. */
   self: HotFunction[];
   /** The application's functions with most time, what they call included. */
   inclusive: HotFunction[];
@@ -52,6 +52,8 @@ export interface ProfileView {
   printingAtMost: number;
   /** Share of the time in writing to sockets, printing left out. */
   writing: number;
+  /** Share of the time in opening connections to others, and in TLS but for what it carries. */
+  connecting: number;
   /** The longest stretches without a rest. Flat out this is the whole profile. */
   longTasks: LongTask[];
 }
@@ -69,7 +71,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   const tasks: { ms: number; within: Shares }[] = [];
   let task: { ms: number; within: Shares } | null = null;
   let idleMs = 0;
-  const within = { files: 0, printing: 0, printingAtMost: 0, writing: 0 };
+  const within = { files: 0, printing: 0, printingAtMost: 0, writing: 0, connecting: 0 };
   for (const [index, id] of samples.entries()) {
     // A sample stands for the time to the next one; of the last nothing is known.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
@@ -79,7 +81,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       task = null;
       continue;
     }
-    if (isOfProfiler(node)) continue;
+    if (isOfProfiler(node.frame)) continue;
     self.add(names.self(node), ms);
     for (const what of occupations(node, writers)) within[what] += ms;
     if (!task) {
@@ -104,6 +106,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     printing: share(within.printing),
     printingAtMost: share(within.printingAtMost),
     writing: share(within.writing),
+    connecting: share(within.connecting),
     longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
   };
 }
@@ -114,11 +117,11 @@ export function topOutsideNode(functions: HotFunction[]): HotFunction | undefine
 }
 
 /** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
-function isOfProfiler({ frame }: Called): boolean {
+function isOfProfiler(frame: CallFrame): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
-type Occupation = 'files' | 'printing' | 'printingAtMost' | 'writing';
+type Occupation = 'files' | 'printing' | 'printingAtMost' | 'writing' | 'connecting';
 
 /** What is being done in a frame or in one of its callers. */
 function occupations(called: Called, { loggers, own }: Writers): Iterable<Occupation> {
@@ -129,9 +132,26 @@ function occupations(called: Called, { loggers, own }: Writers): Iterable<Occupa
     if (isConsole(frame) || loggers.has(key)) found.add('printing').add('printingAtMost');
     if (own.has(key)) found.add('printingAtMost');
     if (writesResponse(frame)) found.add('writing');
+    if (connects(frame)) found.add('connecting');
   }
   if (found.has('printing')) found.delete('writing');
   return found;
+}
+
+/** Where Node opens a connection, and does the handshake of TLS. */
+const CONNECTS = [
+  [/^node:(_tls_|internal\/tls\/)/, /./],
+  [/^node:net$/, /onnect/],
+  [/^node:(_http_agent|https)$/, /^create/],
+] as const;
+/** Connections that come, which are opened by others. */
+const ACCEPTS = /onnectionListener|^onconnection/;
+
+function connects({ url, functionName }: CallFrame): boolean {
+  return (
+    !ACCEPTS.test(functionName) &&
+    CONNECTS.some(([file, name]) => file.test(url) && name.test(functionName))
+  );
 }
 
 /** From the innermost to the outermost. */
@@ -166,17 +186,21 @@ class Names {
   readonly #maps = new SourceMaps();
   readonly #names = new Map<CallFrame, Name>();
 
-  /** What has no place of its own, as `stringify` or the collector, is told by who of the application called it. */
+  /** What is Node's or V8's own, as `inspect` or `stringify`, is told as that which was called of it, and by whom of the application. */
   self(node: Called): Name {
-    if (isOfProbe(node.frame) || isOfStack(node.frame)) return MILLRACE;
-    if (node.frame.url !== '') return this.of(node.frame);
-    const name = node.frame.functionName || '(anonymous)';
-    if (isStanding(name)) return `${name}\n`;
+    const { frame } = node;
+    if (isOfProbe(frame) || isOfStack(frame)) return MILLRACE;
+    if (!isOfNode(frame)) return this.of(frame);
+    const name = frame.functionName || '(anonymous)';
+    if (frame.url === '' && isStanding(name)) return `${name}\n`;
     if (isOfResponse(node)) return WRITING_RESPONSES;
-    const [caller] = applicationFrames(node);
-    if (!caller) return `${name}\n`;
+    const frames = [...framesOf(node)].filter((it) => !isOfProfiler(it));
+    const outside = frames.findIndex((it) => !isOfNode(it));
+    const called = frames[outside - 1];
+    const caller = frames.find(isApplication) ?? frames[outside];
+    if (!called || !caller) return frame.url === '' ? `${name}\n` : this.of(frame);
     const [callerName = '', place = ''] = this.of(caller).split('\n');
-    return `${name} called from ${callerName}\n${place}`;
+    return `${called.functionName || '(anonymous)'} called from ${callerName}\n${place}`;
   }
 
   of(frame: CallFrame): Name {
@@ -210,6 +234,11 @@ function isOfResponse(called: Called): boolean {
     if (answers(frame)) return true;
   }
   return false;
+}
+
+/** Built into V8, or of Node's own code. */
+function isOfNode({ url }: CallFrame): boolean {
+  return url === '' || url.startsWith('node:');
 }
 
 /** `(garbage collector)`, `(program)`. */

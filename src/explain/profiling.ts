@@ -23,6 +23,8 @@ export interface Spent {
   printingAtMost: number;
   /** In writing to sockets. */
   writing: number;
+  /** In opening connections to others, with the handshakes of TLS. */
+  connecting: number;
   /** In what no request asks for: what runs without load, too. `null`: not looked for. */
   unasked: number | null;
 }
@@ -41,10 +43,11 @@ export interface Profiled {
 export async function takeProfiles(subject: Subject, limit: LimitId): Promise<Profiled> {
   const underLoad = await during(subject, () => subject.block(PROFILED));
   if (!underLoad) return { hot: [], spent: null, culprit: null };
-  const { self: hot, files, printing, printingAtMost, writing } = underLoad;
+  const { self: hot, files, printing, printingAtMost, writing, connecting } = underLoad;
   const collecting = hot.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { culprit, unasked } = await culpritOf(subject, limit, underLoad);
-  return { hot, spent: { collecting, files, printing, printingAtMost, writing, unasked }, culprit };
+  const seen = { collecting, files, printing, printingAtMost, writing, connecting };
+  return { hot, spent: { ...seen, unasked }, culprit };
 }
 
 /** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */

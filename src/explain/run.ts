@@ -48,9 +48,9 @@ export async function run(
   }
 
   const hub = command || attach ? await openProbeHub() : null;
-  const port = command && !draft.toCommand ? (draft.native.origins[0]?.port ?? null) : null;
+  const ports = draft.toCommand ? [] : draft.native.origins.map(({ port }) => port);
   let notAttached: string[] = [];
-  const subject = new Subject(load, command ?? null, hub, signal, port);
+  const subject = new Subject(load, command ?? null, hub, signal, ports);
   try {
     onStep(command ? 'starting the server' : 'looking at the server');
     if (command) await subject.start();
@@ -62,6 +62,7 @@ export async function run(
     const facts = inventory(subject.pid, subject.endpoint);
     const sampled = await sampleOf(subject.options, signal);
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
+    await subject.findServing();
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
     const untilMs = begun + budgetMs;

@@ -7,6 +7,7 @@ import type { MovedPorts } from '../probe/moved-ports.cjs';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { freePort } from '../process/free-port.js';
+import { processTree } from '../process/tree.js';
 import { censusOfSockets, type SocketWatch } from './census.js';
 import type { Change, ProbeCommand } from './experiments.js';
 import { TCP } from './inside.js';
@@ -25,6 +26,8 @@ export class ProbeFailure extends Error {}
 
 /** A busy loop samples late; what it has not sampled by then is not waited for. */
 const SAMPLE_PATIENCE_MS = 500;
+/** For a message about a request that has been answered. */
+const SERVED_PATIENCE_MS = 500;
 /** Between the first port that a second process opens and the one that is wanted. */
 const SECOND_PATIENCE_MS = 2000;
 const LOOK_MS = 50;
@@ -38,6 +41,8 @@ export class Subject {
   answered = 0;
   readonly #given: LoadOptions;
   readonly #port: number | null;
+  /** Those that the load's URLs name; `null`: whatever serves is under study. */
+  #ports: number[] | null;
   #options: LoadOptions;
   #command: string[] | null;
   #server: ServerProcess | null = null;
@@ -55,16 +60,17 @@ export class Subject {
 
   /**
    * @param options the load, without the command, whose server is started by `start`
-   * @param port where the command's server is to be waited for; without it wherever it listens
+   * @param ports those that the load's URLs name, if they do; where the command's server is to be waited for is the first
    */
   constructor(
     options: LoadOptions,
     command: string[] | null,
     hub: ProbeHub | null,
     signal: AbortSignal,
-    port: number | null = null,
+    ports: number[] = [],
   ) {
-    this.#port = port;
+    this.#ports = ports;
+    this.#port = command ? (ports[0] ?? null) : null;
     this.#given = options;
     this.#options = options;
     this.#command = command;
@@ -141,6 +147,22 @@ export class Subject {
     this.#outside = pid === null ? null : watchOutside(pid);
     this.#sockets = censusOfSockets({ pid, endpoint: this.#endpoint });
     this.answered = 0;
+    this.#study();
+  }
+
+  /** A dependency that listens elsewhere, though in the same process, is none of the server. */
+  #study(): void {
+    if (!this.#endpoint || !this.#ports) return;
+    const beside = this.#beside ? [this.#beside.port] : [];
+    this.hub?.study([this.#endpoint.port, ...beside, ...this.#ports]);
+  }
+
+  /** When it has answered: where no process got that request at the server's own port, something stands before those that serve. */
+  async findServing(): Promise<void> {
+    if (!this.hub || this.hub.processes.length === 0) return;
+    if (await this.hub.served(SERVED_PATIENCE_MS)) return;
+    this.#ports = null;
+    this.hub.study(null);
   }
 
   /** Ends the server that was started, and starts it anew. */
@@ -168,6 +190,7 @@ export class Subject {
     });
     this.#second = second;
     this.#beside = { host: second.host, port: await this.#portOfSecond(second, port) };
+    this.#study();
   }
 
   /** The port that it was moved to, which may not be the first to be open; where none was asked for, the one it has. */
@@ -184,7 +207,7 @@ export class Subject {
     const second = this.#second;
     this.#second = null;
     this.#beside = null;
-    await second?.stop();
+    await this.#end(second);
   }
 
   /** Looks at the server for some time, without load. */
@@ -206,8 +229,11 @@ export class Subject {
         throw new ProbeFailure('no agent with a bound was seen');
       }
       const seen = await this.#load(length, change);
-      const delayed = await this.#tell(off);
-      if (off.name === 'outboundDelay') checkDelayed(delayed, seen);
+      const undone = await this.#tell(off);
+      if (off.name === 'outboundDelay') checkDelayed(undone, seen);
+      if (off.name === 'noDelay' && undone.every((connections) => connections === 0)) {
+        throw new ProbeFailure('no connection holds back what it is given');
+      }
       return seen;
     } catch (error) {
       // A process that is gone has nothing to undo.
@@ -270,7 +296,14 @@ export class Subject {
     this.#server = null;
     this.#outside?.stop();
     this.#sockets?.stop();
-    await server?.stop();
+    await this.#end(server);
+  }
+
+  /** With all of its processes, whose end tells nothing then. */
+  async #end(server: ServerProcess | null): Promise<void> {
+    if (!server) return;
+    this.hub?.dismiss(processTree(server.pid));
+    await server.stop();
   }
 
   /** Ends all that was started. */

@@ -17,6 +17,7 @@ export type ExperimentName =
   | 'writes corked'
   | 'sockets x2'
   | 'calls delayed'
+  | 'questions at once'
   | 'unknown path'
   | 'second process'
   | 'shorter pause'
@@ -36,6 +37,8 @@ export interface Suspect {
   weight: number;
   /** The wider limit of which this is the cause, if there is one: they are no rivals. */
   within?: LimitId;
+  /** Part of the busy loop's time that was seen to go to it, where that is seen directly. */
+  part?: number;
   sentence: string;
   arithmetic: string[];
   evidence: Evidence[];

@@ -375,6 +375,7 @@ export class Trials {
     const second = this.#experiments.find(({ name }) => name === 'second process');
     return judgeAll(this.#facts, {
       retained: this.#retained,
+      exhausted: this.#subject.hub?.exhausted ?? [],
       history: this.#history,
       besides: second?.measured ?? null,
       fresh: this.#fresh,

@@ -20,6 +20,8 @@ const CREDIBLE = 0.45;
 const CAUSE = 0.6;
 /** The same, where an experiment of its own would tell and was not made. */
 const UNTRIED = 0.8;
+/** Part of a busy loop's time from which on what takes it is the cause. */
+const MOST_OF_TIME = 0.4;
 /** Least weight of a grave limit that comes before what an experiment has shown: a few errors are none. */
 const GRAVE_FROM = 0.7;
 
@@ -87,6 +89,8 @@ function causeOf(
   if (!busy) return first;
   const causes = suspects.filter((suspect) => {
     if (suspect.within !== busy.limit || suspect.weight < CAUSE) return false;
+    // A setting that does not help says nothing of what most of the time was seen to go to.
+    if ((suspect.part ?? 0) >= MOST_OF_TIME) return true;
     const own = ownPredictions(suspect);
     const made = experiments.filter(({ name }) => own.has(name));
     if (made.some((experiment) => shows(experiment, suspect, noise))) return true;
@@ -180,17 +184,19 @@ function contradiction({ name, measured }: ExperimentResult, suspect: Suspect): 
 }
 
 /** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
-const GRAVE = new Set<LimitId>([
-  'errors',
-  'fd-limit',
-  'listen-backlog',
-  'cpu-quota',
-  'noisy-machine',
-  'shared-cores',
+const GRAVE = new Map<LimitId, number>([
+  ['errors', GRAVE_FROM],
+  ['fd-limit', GRAVE_FROM],
+  ['listen-backlog', GRAVE_FROM],
+  ['cpu-quota', GRAVE_FROM],
+  ['noisy-machine', GRAVE_FROM],
+  ['shared-cores', GRAVE_FROM],
+  // A process has ended of it.
+  ['memory-growth', 1],
 ]);
 
 function isGrave({ limit, weight }: Suspect): boolean {
-  return GRAVE.has(limit) && weight >= GRAVE_FROM;
+  return weight >= (GRAVE.get(limit) ?? Number.POSITIVE_INFINITY);
 }
 
 /** The limits that matter though the service keeps up with the rate. */

@@ -9,6 +9,7 @@ const OTHER = 'other';
 /** The calls to one origin. */
 class Origin {
   readonly counters: OutboundCounters = {
+    opened: 0,
     ended: 0,
     failed: 0,
     assigned: 0,
@@ -23,16 +24,44 @@ class Origin {
   maxSockets: number | null = null;
   waiting = 0;
   answering = 0;
+  /** Queues of which only the length is seen, when one looks. */
+  readonly #queues: Queue[] = [];
+  #queued = 0;
   #changedAt = now();
   changed = false;
 
+  opened(): void {
+    this.counters.opened++;
+    this.changed = true;
+  }
+
+  addQueue(queue: Queue): void {
+    this.#queues.push(queue);
+  }
+
+  /** Sockets that its queues wait for at most; `null` without a queue. */
+  get queueBound(): number | null {
+    if (this.#queues.length === 0) return null;
+    return this.#queues.reduce((sum, { maxSockets }) => sum + maxSockets, 0);
+  }
+
   /** Brings the integrals up to the given time. */
   count(at: number): void {
-    this.counters.waitingMs += this.waiting * (at - this.#changedAt);
-    this.counters.answeringMs += this.answering * (at - this.#changedAt);
+    const ms = at - this.#changedAt;
+    this.counters.waitingMs += (this.waiting + this.#queued) * ms;
+    // By Little's law: who waits there says nothing of when it came.
+    this.counters.waitMs += this.#queued * ms;
+    this.counters.answeringMs += this.answering * ms;
     this.#changedAt = at;
-    this.changed ||= this.waiting + this.answering > 0;
+    this.changed ||= this.waiting + this.#queued + this.answering > 0;
+    this.#queued = 0;
+    for (const { length } of this.#queues) this.#queued += length();
   }
+}
+
+interface Queue {
+  maxSockets: number;
+  length(): number;
 }
 
 /** One outbound call: it waits for a socket, then for its answer's last byte, then has ended. */
@@ -93,8 +122,13 @@ export class Calls {
 
   begin(name: string, maxSockets: number | null): Call {
     const origin = this.#named(name);
-    origin.maxSockets = maxSockets;
+    origin.maxSockets = maxSockets ?? origin.queueBound;
     return new Call(origin, now());
+  }
+
+  /** Calls wait in a queue for one of so many sockets before they begin. */
+  addQueue(name: string, maxSockets: number, length: () => number): void {
+    this.#named(name).addQueue({ maxSockets, length });
   }
 
   #named(name: string): Origin {
@@ -106,6 +140,11 @@ export class Calls {
     const address = httpAddress(name);
     if (address !== null) this.#http.add(address);
     return origin;
+  }
+
+  /** A connection has been opened for calls. */
+  opened(name: string): void {
+    this.#named(name).opened();
   }
 
   /** Whether `host:port` is called by HTTP. */

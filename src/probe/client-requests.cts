@@ -35,7 +35,7 @@ const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
 export class ClientRequests {
   readonly bounds = new AgentBounds();
   readonly #calls: Calls;
-  readonly #open = new Map<ClientRequest, Call>();
+  readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
   #observes = false;
   #delayMs = 0;
   #delayedCalls = 0;
@@ -59,7 +59,7 @@ export class ClientRequests {
     unsubscribe('http.client.request.start', this.#onStart);
     unsubscribe('http.client.response.finish', this.#onResponse);
     unsubscribe('http.client.request.error', this.#onError);
-    for (const call of this.#open.values()) call.ended(true);
+    for (const { call } of this.#open.values()) call.ended(true);
     this.#open.clear();
   }
 
@@ -103,7 +103,8 @@ export class ClientRequests {
   #way(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
     if (!this.#observes) return add;
     const bound = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
-    this.#open.set(request, this.#calls.begin(originOf(request, options), bound));
+    const origin = originOf(request, options);
+    this.#open.set(request, { call: this.#calls.begin(origin, bound), origin });
     const addInTurn = () => {
       if (!this.bounds.holds(agent, request, add)) add();
     };
@@ -116,7 +117,10 @@ export class ClientRequests {
   readonly #onStart = quiet((message: unknown) => {
     const { request } = message as Message;
     this.bounds.left(request);
-    this.#open.get(request)?.sent();
+    const open = this.#open.get(request);
+    if (!open) return;
+    if (!request.reusedSocket) this.#calls.opened(open.origin);
+    open.call.sent();
   });
 
   readonly #onResponse = quiet((message: unknown) => {
@@ -137,7 +141,7 @@ export class ClientRequests {
 
   #end(request: ClientRequest, failed: boolean): void {
     this.bounds.left(request);
-    this.#open.get(request)?.ended(failed);
+    this.#open.get(request)?.call.ended(failed);
     this.#open.delete(request);
   }
 }

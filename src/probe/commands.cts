@@ -6,6 +6,8 @@ import type { Answers, CommandMessage, CommandName, Commands } from './protocol.
 /** What commands work on. */
 export interface CommandContext {
   observe(on: boolean): void;
+  /** Studies the servers on these ports alone; `null`: all. */
+  study(ports: number[] | null): void;
   sample(): void;
   observer: Observer;
   output: Output;
@@ -21,6 +23,10 @@ type Performers = { [Name in CommandName]: Performer<Name> };
 const PERFORMERS: Performers = {
   subscribe({ observe }, { on }) {
     observe(on);
+    return null;
+  },
+  study({ study }, { ports }) {
+    study(ports);
     return null;
   },
   sample({ sample }) {
@@ -39,7 +45,11 @@ const PERFORMERS: Performers = {
     observer.cork.turn(on);
     return null;
   },
-  maxSockets: ({ observer }, { factor }) => observer.clientRequests.bounds.scale(factor),
+  maxSockets: ({ observer }, { factor }) => [
+    ...observer.clientRequests.bounds.scale(factor),
+    ...observer.undiciPools.scale(factor),
+  ],
+  noDelay: ({ observer }, { on }) => observer.exchanges.noDelay(on),
   outboundDelay: ({ observer }, { ms }) =>
     observer.clientRequests.delay(ms) + observer.fetches.delay(ms),
   profile: (_, { ms }) => takeProfile(ms),

@@ -29,6 +29,10 @@ export class Exchanges {
   readonly #calls: Calls;
   readonly #open = new Map<Socket, Call>();
   readonly #names = new WeakMap<Socket, string>();
+  readonly #opened = new WeakSet<Socket>();
+  #noDelay = false;
+  /** Connections that hold back what is small (Nagle), and do not for now. */
+  readonly #hurried = new Set<Socket>();
   #restore: (() => void) | null = null;
 
   constructor(calls: Calls) {
@@ -47,8 +51,19 @@ export class Exchanges {
     this.#open.clear();
   }
 
+  /** Lets connections send at once what they are given, or as the application had it again; how many had it otherwise. */
+  noDelay(on: boolean): number {
+    this.#noDelay = on;
+    const hurried = this.#hurried.size;
+    if (on) return hurried;
+    for (const socket of this.#hurried) socket.setNoDelay(false);
+    this.#hurried.clear();
+    return hurried;
+  }
+
   /** Ends those whose connection has gone. */
   sweep(): void {
+    for (const socket of this.#hurried) if (socket.destroyed) this.#hurried.delete(socket);
     for (const socket of this.#open.keys()) if (socket.destroyed) this.#end(socket, true);
   }
 
@@ -80,10 +95,20 @@ export class Exchanges {
   }
 
   readonly #asked = (socket: Socket): void => {
-    if (this.#restore === null || this.#open.has(socket)) return;
+    if (this.#restore === null) return;
+    if (this.#noDelay && this.#nameOf(socket) !== '' && !hasNoDelay(socket)) {
+      this.#hurried.add(socket);
+      socket.setNoDelay(true);
+    }
+    if (this.#open.has(socket)) return;
     const name = this.#nameOf(socket);
     if (name === '' || this.#calls.isHttp(name)) return;
-    const call = this.#calls.begin(`tcp://${name}`, null);
+    const origin = `tcp://${name}`;
+    if (!this.#opened.has(socket)) {
+      this.#opened.add(socket);
+      this.#calls.opened(origin);
+    }
+    const call = this.#calls.begin(origin, null);
     call.sent();
     this.#open.set(socket, call);
   };
@@ -107,6 +132,14 @@ export class Exchanges {
     this.#open.get(socket)?.ended(failed);
     this.#open.delete(socket);
   }
+}
+
+/** As the application has set it, which only a symbol of Node's tells. Where there is none, it is left alone. */
+function hasNoDelay(socket: Socket): boolean {
+  const mark = Object.getOwnPropertySymbols(socket).find(
+    ({ description }) => description === 'kSetNoDelay',
+  );
+  return mark === undefined || Boolean((socket as unknown as Record<symbol, unknown>)[mark]);
 }
 
 function bracketed(host: string): string {

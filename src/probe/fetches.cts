@@ -6,6 +6,10 @@ interface Message {
   request: { origin?: unknown; aborted?: boolean; completed?: boolean };
 }
 
+interface Connected {
+  connectParams: { protocol: string; host: string };
+}
+
 /** Outbound calls by `fetch` and undici, by the channels of both. */
 export class Fetches {
   readonly #calls: Calls;
@@ -22,7 +26,10 @@ export class Fetches {
       channel,
       quiet((message?: unknown) => react(message as Message)),
     ];
+    const onConnected = ({ connectParams: { protocol, host } }: Connected) =>
+      this.#calls.opened(`${protocol}//${host}`);
     this.#listeners = [
+      ['undici:client:connected', quiet((message?: unknown) => onConnected(message as Connected))],
       on('undici:request:create', ({ request }) => {
         this.#open.set(request, this.#calls.begin(String(request.origin), null));
       }),

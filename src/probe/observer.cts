@@ -12,12 +12,15 @@ import { Pool } from './pool.cjs';
 import type { Sample } from './protocol.cjs';
 import { Requests } from './requests.cjs';
 import { Stalls } from './stalls.cjs';
+import { Studied } from './studied.cjs';
+import { UndiciPools } from './undici-pools.cjs';
 
 /** Samples between two looks at memory and resources. */
 const LEVELS_EVERY = 5;
 
 /** All that is observed in a process that serves, and its samples. */
 export class Observer {
+  readonly studied = new Studied();
   readonly requests: Requests;
   readonly clientRequests: ClientRequests;
   readonly #output: Output;
@@ -25,18 +28,22 @@ export class Observer {
   readonly #stalls: Stalls;
   readonly #calls = new Calls();
   readonly fetches: Fetches;
-  readonly #exchanges: Exchanges;
+  readonly undiciPools: UndiciPools;
+  readonly exchanges: Exchanges;
   readonly cork = new Cork();
   readonly #pool = new Pool();
   #samples = 0;
 
   constructor(output: Output) {
     this.#output = output;
-    this.requests = new Requests(({ name }, from, to) => this.#stalls.requestHeld(name, from, to));
+    this.requests = new Requests(this.studied, ({ name }, from, to) =>
+      this.#stalls.requestHeld(name, from, to),
+    );
     this.#stalls = new Stalls(this.requests, this.#collections);
     this.clientRequests = new ClientRequests(this.#calls);
     this.fetches = new Fetches(this.#calls);
-    this.#exchanges = new Exchanges(this.#calls);
+    this.undiciPools = new UndiciPools(this.#calls);
+    this.exchanges = new Exchanges(this.#calls);
   }
 
   observe(on: boolean): void {
@@ -47,7 +54,7 @@ export class Observer {
       this.#stalls,
       this.clientRequests,
       this.fetches,
-      this.#exchanges,
+      this.exchanges,
     ]) {
       part.observe(on);
     }
@@ -59,7 +66,7 @@ export class Observer {
     this.requests.sweep(at);
     this.clientRequests.sweep();
     this.fetches.sweep();
-    this.#exchanges.sweep();
+    this.exchanges.sweep();
     const sample: Sample = {
       type: 'sample',
       at: toMonotonic(at),

@@ -6,6 +6,7 @@ import { hello } from './hello.cjs';
 import { Observer } from './observer.cjs';
 import { Output } from './output.cjs';
 import type { CommandMessage } from './protocol.cjs';
+import type { Arrival } from './studied.cjs';
 
 const SAMPLE_MS = 100;
 const START = 'http.server.request.start';
@@ -14,8 +15,8 @@ const START = 'http.server.request.start';
 export type Left = (wasOpen: boolean) => void;
 
 /**
- * Connects this process with the millrace that listens at the path. Nothing is observed before the first request. When
- * millrace goes, everything is as it was; `left` may have more to do then.
+ * Connects this process with the millrace that listens at the path. Nothing is observed before the first request for
+ * what is under study. When millrace goes, everything is as it was; `left` may have more to do then.
  *
  * @param running whether the application already runs, and may have kept the standard streams
  * @param left called when all is as it was
@@ -39,18 +40,29 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
     if (channel.isFree) sample();
   };
   // Not at once: the channel is just telling all its subscribers, one after the other.
-  const serve = () => nextTick(begin);
+  const serve = quiet((message: unknown) => {
+    if (observer.studied.covers(message as Arrival)) nextTick(begin);
+  });
   const begin = quiet(() => {
     if (!unsubscribe(START, serve)) return;
     channel.send(hello(true));
     observe(true);
   });
+  const study = (ports: number[] | null) => {
+    const serves = observer.studied.turnTo(ports);
+    if (serves || timer === null) return;
+    observe(false);
+    channel.send(hello(false));
+    subscribe(START, serve);
+  };
   // What was changed is undone first, each for itself: the application goes on.
   const undo = [
     () => observer.requests.spin(0),
     () => observer.cork.turn(false),
     () => observer.clientRequests.restore(),
     () => observer.fetches.delay(0),
+    () => observer.undiciPools.restore(),
+    () => void observer.exchanges.noDelay(false),
     () => output.uninstall(),
     () => unsubscribe(START, serve),
     () => observe(false),
@@ -60,7 +72,7 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
     left?.(wasOpen);
   };
 
-  const context: CommandContext = { observe, sample, observer, output };
+  const context: CommandContext = { observe, study, sample, observer, output };
   const answer = (message: CommandMessage) => {
     perform(context, message).then(
       quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),

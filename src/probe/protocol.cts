@@ -1,6 +1,6 @@
 /** What the probe and millrace say to each other: JSON, a line each. Times are in milliseconds, memory in bytes. */
 
-/** Who the process is. Sent when it connects, and again when it serves its first request. */
+/** Who the process is. Sent when it connects, and again when it begins to serve what is under study, or is found not to. */
 export interface Hello {
   type: 'hello';
   pid: number;
@@ -16,7 +16,7 @@ export interface Hello {
   maxSemiSpaceMb: number | null;
   /** Version of millrace's native stack; `null` if Node's own serves. */
   stack: string | null;
-  /** Whether it has served a request. */
+  /** Whether it has got a request for a server under study. */
   serving: boolean;
 }
 
@@ -70,6 +70,8 @@ export interface RouteSample {
 }
 
 export interface OutboundCounters extends Counters {
+  /** Connections that were opened for calls. */
+  opened: number;
   ended: number;
   failed: number;
   /** Calls that got a socket, and the time that they waited for it. */
@@ -132,6 +134,8 @@ export interface Sample {
 export interface Commands {
   /** Whether it looks at all: what it costs shows in the difference. */
   subscribe: { on: boolean };
+  /** The ports whose servers are under study; `null`: all of them. What serves only others is as if it served none. */
+  study: { ports: number[] | null };
   /** Takes a sample at once, which is sent before the answer. */
   sample: Record<never, never>;
   /** Busy time before each request's handler; 0: none. */
@@ -140,8 +144,10 @@ export interface Commands {
   mute: { on: boolean };
   /** Whether the parts of a response are collected and written at its end. */
   cork: { on: boolean };
-  /** Multiplies the bound of every agent that was seen; 1: as it was. */
+  /** Multiplies the bound of every agent of `node:http` and pool of undici that was seen; 1: as it was. */
   maxSockets: { factor: number };
+  /** Whether every connection that the process has opened sends what it is given at once (TCP_NODELAY). */
+  noDelay: { on: boolean };
   /** Time that each outbound call waits before it begins; 0: none. */
   outboundDelay: { ms: number };
   /** Takes a CPU profile. */
@@ -153,12 +159,15 @@ export interface Commands {
 /** What each command answers. */
 export interface Answers {
   subscribe: null;
+  study: null;
   sample: null;
   spin: null;
   mute: null;
   cork: null;
   /** The bounds now in force. */
   maxSockets: number[];
+  /** The connections that it made a difference to, since it was last on. */
+  noDelay: number;
   /** Calls that waited, since the delay was last set. */
   outboundDelay: number;
   /** V8's own format. */

@@ -1,13 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { nextTick, now } from './clock.cjs';
 import { type Route, Routes } from './routes.cjs';
+import type { Arrival, Studied } from './studied.cjs';
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
-interface Message {
-  request: IncomingMessage;
+interface Message extends Arrival {
   response: ServerResponse;
 }
 
@@ -20,7 +20,7 @@ interface Exchange {
 export type Held = (route: Route, from: number, to: number) => void;
 
 /**
- * The requests that the process serves, by Node's diagnostics channels.
+ * The requests that the servers under study get in this process, by Node's diagnostics channels.
  *
  * A handler's synchronous part reaches from the request's start to the moment when all next ticks and promise
  * callbacks that were ready have run: till then nothing else can. A microtask that is queued before the handler
@@ -33,6 +33,7 @@ export class Requests {
   syncMs = 0;
   #spinMs = 0;
   #observes = false;
+  readonly #studied: Studied;
   readonly #onHeld: Held;
   /** Every response that is due: few, and each leaves when it has ended or in the next `sweep`. */
   readonly #open = new Map<ServerResponse, Exchange>();
@@ -41,7 +42,8 @@ export class Requests {
   #runningSince = 0;
   #marked = false;
 
-  constructor(onHeld: Held) {
+  constructor(studied: Studied, onHeld: Held) {
+    this.#studied = studied;
     this.#onHeld = onHeld;
   }
 
@@ -77,6 +79,7 @@ export class Requests {
   readonly #onStart = (message: unknown) => {
     try {
       const from = now();
+      if (!this.#studied.covers(message as Message)) return;
       if (this.#observes) this.#begin(message as Message, from);
       if (this.#spinMs > 0) while (now() - from < this.#spinMs);
     } catch {

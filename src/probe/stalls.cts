@@ -7,9 +7,9 @@ import type { Requests } from './requests.cjs';
 
 const LEAST_MS = 20;
 const TICK_MS = 5;
-/** What an event costs outside of handlers, until enough of them were seen. */
-const ASSUMED_EVENT_MS = 0.1;
-const ENOUGH_EVENTS = 100;
+/** What an event or a response costs outside of handlers' synchronous parts, until enough of them were seen. */
+const ASSUMED_MS = 0.1;
+const ENOUGH = 100;
 const NO_REQUEST = 'not a request';
 const COLLECTION = 'garbage collection';
 
@@ -25,6 +25,7 @@ interface Mark {
   idleMs: number;
   queuedMs: number;
   events: number;
+  ended: number;
   syncMs: number;
 }
 
@@ -33,7 +34,8 @@ interface Mark {
  *
  * A request's synchronous part is timed itself. For everything else there is a timer of 5 ms: what remains of the time
  * between two of its ticks without the loop's waiting, without the wait for a core, without the requests' synchronous
- * parts, and without the events' usual cost, was one callback. So a full batch of many short ones is no stall.
+ * parts, and without what its events usually cost, or its responses, was one callback. So a full batch of many short ones
+ * is no stall: of many requests that come, or that go on in one turn after what they have waited for.
  */
 export class Stalls {
   readonly counters = { stalls: 0, stallMs: 0, stallSquaredMs: 0 };
@@ -46,7 +48,7 @@ export class Stalls {
   #timer: NodeJS.Timeout | null = null;
   #last: Mark | null = null;
   #requestsHeld: Held[] = [];
-  #usual = { ms: 0, events: 0 };
+  #usual = { ms: 0, events: 0, ended: 0 };
 
   constructor(requests: Requests, collections: Collections) {
     this.#requests = requests;
@@ -90,6 +92,7 @@ export class Stalls {
       idleMs,
       queuedMs: this.#queue.readMs(),
       events: countsEvents ? events : counters.begun + counters.ended,
+      ended: counters.ended,
       syncMs,
     };
   }
@@ -105,24 +108,26 @@ export class Stalls {
     const busyMs = to.at - from.at - (to.idleMs - from.idleMs);
     const held = busyMs - queuedMs;
     const events = to.events - from.events;
+    const ended = to.ended - from.ended;
     const others = held - (to.syncMs - from.syncMs);
     if (held < LEAST_MS) {
       this.#usual.ms += Math.max(0, others);
       this.#usual.events += events;
+      this.#usual.ended += ended;
       return;
     }
     // When within that time it had no core is not known: evenly.
     const long = requests.map((one) => ({ ...one, ms: (one.ms * held) / busyMs }));
-    const rest = others - events * this.#eventMs();
+    const usual = this.#usual;
+    const short = Math.max(
+      events * each(usual.ms, usual.events),
+      ended * each(usual.ms, usual.ended),
+    );
+    const rest = others - short;
     long.push({ what: NO_REQUEST, from: from.at, to: to.at, ms: rest });
     const stalls = long.filter(({ ms }) => ms >= LEAST_MS);
     // Collections are told at the end of the iteration in which they are noticed.
     if (stalls.length > 0) afterPoll(() => afterPoll(() => stalls.forEach(this.#add)));
-  }
-
-  #eventMs(): number {
-    const { ms, events } = this.#usual;
-    return events < ENOUGH_EVENTS ? ASSUMED_EVENT_MS : ms / events;
   }
 
   readonly #add = ({ what, from, to, ms }: Held) => {
@@ -136,6 +141,10 @@ export class Stalls {
     this.counters.stallSquaredMs += ms * ms;
     if (ms > this.longestMs) this.longestMs = ms;
   };
+}
+
+function each(ms: number, count: number): number {
+  return count < ENOUGH ? ASSUMED_MS : ms / count;
 }
 
 /** How long the main thread was ready to run without a core; 0 where the system does not tell. */

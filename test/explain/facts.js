@@ -48,7 +48,14 @@ const inside = {
   routes: [],
   outbound: [
     {
-      ...{ origin: 'http://127.0.0.1:9000', rate: 1000, failed: 0, waiting: 0, answering: 45 },
+      ...{
+        origin: 'http://127.0.0.1:9000',
+        opened: 0,
+        rate: 1000,
+        failed: 0,
+        waiting: 0,
+        answering: 45,
+      },
       ...{ waitMs: 0, answerMs: 45, answerP50Ms: 45, answerP99Ms: 46, answerSpread: 1 },
       maxSockets: null,
     },

@@ -6,7 +6,13 @@ import { factsOfHealthy } from './facts.js';
 export function judged(limit, change) {
   const facts = structuredClone(factsOfHealthy());
   const changed = change(facts) ?? facts;
-  const { suspects, acquitted } = judgeAll(changed, { retained: null, history: [], besides: null });
+  const { suspects, acquitted } = judgeAll(changed, {
+    retained: null,
+    history: [],
+    besides: null,
+    fresh: null,
+    exhausted: [],
+  });
   const suspect = suspects.find((one) => one.limit === limit);
   const why = acquitted.find((one) => one.limit === limit)?.why;
   return { suspect, why };

@@ -14,11 +14,11 @@ export const CONNECTIONS = inGroup('connections and TCP', {
   },
   'nagle-delayed-ack': {
     title: "TCP's 40 ms timer",
-    what: "The server sends a response in two parts. Nagle's algorithm holds the second back until the first is acknowledged, and the client delays that.",
+    what: "The server sends a response in two parts, or asks another service so. Nagle's algorithm holds the second back until the first is acknowledged, and the other side delays that.",
     shows:
-      'Between the first and the last byte of a response lie 40 ms (200 ms on some systems), and the CPU is idle.',
+      'Between the first and the last byte of a response lie 40 ms (200 ms on some systems), and the CPU is idle; or answers over a TCP connection of the service take that time, with one request as with many.',
     experiment:
-      "'early acknowledgement' sends an empty line as soon as a response has begun, which servers skip before a request. The acknowledgement goes with it, and the gap vanishes.",
+      "'early acknowledgement' sends an empty line as soon as a response has begun, which servers skip before a request. The acknowledgement goes with it, and the gap vanishes. 'questions at once' turns Nagle's algorithm off on the connections that the service has opened.",
     formula: 'throughput = requests in flight / (time of the work + 40 ms)',
     remedy:
       'setNoDelay(true), the default of node:http since version 18; or one write for head and body.',
@@ -37,13 +37,14 @@ export const CONNECTIONS = inGroup('connections and TCP', {
   },
   'connection-churn': {
     title: 'A connection for each request',
-    what: 'Connections are not used again. To open, accept and close one costs more than a small request.',
-    shows: 'About as many connections are opened as requests are answered.',
+    what: 'Connections are not used again, by the clients or by the service for its calls. To open, accept and close one costs more than a small request.',
+    shows:
+      'About as many connections are opened as requests are answered, or as calls are made while the loop is busy.',
     experiment: "'keep-alive' keeps the connections: throughput rises.",
     formula: 'cost of a connection = 1 / throughput without keep-alive - 1 / throughput with it',
     remedy: 'Keep-alive on both sides: agents, proxies, keepAliveTimeout.',
     told: 'by experiment',
-    note: 'By its signature where the server ends the connections: the client cannot keep them then.',
+    note: 'By its signature where the server ends the connections, as the client cannot keep them then, and where the service opens them for its calls: the profile tells how much of the time that takes.',
   },
   'ephemeral-ports': {
     title: 'No local ports are left',
@@ -93,13 +94,15 @@ export const CONNECTIONS = inGroup('connections and TCP', {
   },
   'tls-handshake': {
     title: 'TLS handshakes',
-    what: 'A full handshake costs the server more CPU than many requests.',
-    shows: 'A good part of the requests have a handshake of their own.',
+    what: 'A full handshake costs more CPU than many requests: of the clients with the server, or of the service with what it calls.',
+    shows: 'A good part of the requests, or of the calls by https, have a handshake of their own.',
     experiment: "'tls kept' keeps the connections, and with them the sessions: throughput rises.",
     formula:
       'CPU time per request = that of the work + share with a handshake x that of a handshake',
-    remedy: 'Keep-alive, session resumption, or an ECDSA certificate instead of RSA.',
+    remedy:
+      'Keep-alive, session resumption, or an ECDSA certificate instead of RSA; one agent for all calls.',
     told: 'by experiment',
+    note: 'By its signature where the service opens the connections: the profile tells how much of the time that takes.',
   },
   'slow-reader': {
     title: 'A client that reads slowly',

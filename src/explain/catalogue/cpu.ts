@@ -67,7 +67,8 @@ export const CPU = inGroup('CPU', {
   'memory-growth': {
     title: 'Memory grows with the requests',
     what: 'Something of every request stays in memory for good. Sooner or later the heap is full.',
-    shows: 'After a full collection more is held than before, by so many bytes per request.',
+    shows:
+      'After a full collection more is held than before, by so many bytes per request; or a process has ended with its heap full.',
     experiment:
       "'memory after rest' repeats requests and full collections: a leak goes on at the same rate, a cache fills once and stops.",
     formula: 'time left = free heap / (bytes kept per request x requests per second)',
@@ -82,20 +83,22 @@ export const CPU = inGroup('CPU', {
       'Responses have a Content-Encoding, and the loop or the thread pool is busy to a degree that compressing such a body explains.',
     experiment: "'identity encoding' asks for uncompressed responses: throughput rises.",
     formula: 'gain = CPU time / (CPU time - time to compress)',
-    remedy: 'Compress once and keep the result, use a lower level, or let a proxy do it.',
+    remedy:
+      'Compress once and keep the result, use a lower level (Brotli at its default of 11 takes many times as long as at 4), or let a proxy do it.',
     told: 'by experiment',
   },
   logging: {
     title: 'Writing logs',
     what: 'Lines are written for each request, and where the output is a file or a terminal Node.js waits for each write.',
-    shows: "Writes to stdout, stderr and files take a good part of the loop's time.",
+    shows:
+      "Writes to stdout, stderr and files, or a logger that writes later, take a good part of the loop's time.",
     experiment:
       "'output muted' drops what the server writes to stdout and stderr: throughput rises by the write and what goes with it.",
     formula:
       'gain = 1 / (1 - share of the time writing); formatting, which is not measured, comes on top',
     remedy: 'Log less, or to an asynchronous destination: a pipe, a worker thread.',
     told: 'by experiment',
-    note: 'Needs the probe inside the server.',
+    note: 'Needs the probe inside the server. By its signature where the logger writes later: the profile tells how much of the time it takes.',
   },
   'single-core': {
     title: 'One process on one core',

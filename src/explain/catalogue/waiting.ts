@@ -21,11 +21,11 @@ export const WAITING = inGroup('waiting inside', {
     shows:
       'The loop is idle, and calls wait for a socket; or, of a client that the probe does not know, the number of connections to a peer stays the same while requests queue.',
     experiment:
-      "'sockets x2' doubles maxSockets of the agents: throughput rises, up to x 2. A 'second process' has a pool of its own.",
+      "'sockets x2' doubles maxSockets of the agents and the connections of pools of undici: throughput rises, up to x 2. A 'second process' has a pool of its own.",
     formula: 'most = connections / answer time of the service',
     remedy: 'A larger pool: connections = wanted requests per second x answer time.',
     told: 'by experiment',
-    note: 'Pools that are no agent of node:http (databases) are told by the constant number of their connections, all of which wait for an answer.',
+    note: 'Pools that are neither an agent of node:http nor of undici (databases) are told by the constant number of their connections, all of which wait for an answer.',
   },
   'slow-dependency': {
     title: 'A slow service without a time limit',

@@ -5,7 +5,7 @@ import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { loopEvidence, loopLimit, warmLimit } from './load.js';
-import { idleLoop, portOf, QUEUES, queued } from './queue.js';
+import { hasSlowed, idleLoop, portOf, QUEUES, queued } from './queue.js';
 
 /** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */
 const HEAVY_TAIL = 3;
@@ -50,7 +50,7 @@ export const slowDependency: Judge = (facts) => {
     weight: 0.93,
     sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(facts.slots)} requests.`,
     arithmetic: [
-      `${count(facts.slots)} in flight / mean ${time(mean)} = ${rate((facts.slots * 1000) / mean)} req/s, measured ${rate(facts.throughput)}`,
+      `${count(facts.slots)} in flight / mean ${time(facts.responseMs)} = ${rate((facts.slots * 1000) / facts.responseMs)} req/s, measured ${rate(facts.throughput)}`,
       `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(facts.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
       ...savedLine(facts, capped, memory),
     ],
@@ -201,8 +201,21 @@ function usualMs(call: OutboundView | undefined): number {
   return call?.answerP50Ms ?? call?.answerMs ?? 0;
 }
 
-/** All connections to it wait for an answer. */
-function fillsItsPool({ sockets }: Facts, { origin, answering }: OutboundView): boolean {
+/** All connections to it wait for an answer, and there are fewer of them than requests. */
+function fillsItsPool({ sockets, slots }: Facts, { origin, answering }: OutboundView): boolean {
   const peer = sockets?.outbound.find((one) => portOf(one.peer) === portOf(origin));
-  return peer !== undefined && peer.most >= 2 && answering >= 0.7 * peer.most;
+  if (peer === undefined || peer.most >= FREE * slots) return false;
+  return peer.most >= 2 && answering >= 0.7 * peer.most;
 }
+
+/** With so many connections for each request in flight no pool keeps any waiting. */
+const FREE = 0.9;
+
+/** The dependency that nearly all requests in flight wait for, if it is slower the more they are: nothing lets them in one by one before it. */
+export function allWaitFor(facts: Facts): OutboundView | null {
+  const call = mainDependency(facts);
+  if (!call || call.answering < ALL * facts.inFlight || !hasSlowed(facts, call)) return null;
+  return call;
+}
+
+const ALL = 0.8;

@@ -1,7 +1,8 @@
 import { bytes, rate, share, time } from '../../report/units.js';
 import { type Facts, type Loop, working } from '../facts.js';
+import type { Exhausted } from '../probe.js';
 import type { Range } from '../result.js';
-import { freed, type Judge, times } from '../suspect.js';
+import { freed, type Judge, type Suspect, times } from '../suspect.js';
 import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 
@@ -19,6 +20,7 @@ export const gcYoung: Judge = (facts) => {
   return {
     limit,
     within: 'event-loop-cpu',
+    part,
     weight: Math.min(1, 0.5 + part),
     sentence: `garbage: collecting young objects takes ${share(part)} of the loop's time.`,
     arithmetic: [
@@ -60,6 +62,7 @@ export const gcOld: Judge = (facts) => {
   return {
     limit,
     within: 'event-loop-cpu',
+    part,
     weight: Math.min(1, 0.5 + part),
     sentence: `garbage: collecting old objects takes ${share(part)} of the loop's time, up to ${time(inside.gc.longestMs)} at once; the heap is ${share(full)} of its limit.`,
     arithmetic: [
@@ -79,7 +82,7 @@ export const gcOld: Judge = (facts) => {
       change:
         full > 0.7
           ? 'a larger heap (--max-old-space-size), or hold fewer objects'
-          : 'hold fewer objects for longer than a request: caches, large arrays, closures',
+          : `hold fewer objects for longer than a request: caches, large arrays, closures; and use large Buffers again, as memory outside of the heap (${bytes(inside.heap.externalMb * 1e6)} now) makes it collect, too`,
       // With room enough there is next to none of it.
       predictedThroughput: times(relieved(freed(part, 0.6, 1.1), facts), facts.throughput),
       nextLimit: 'event-loop-cpu',
@@ -119,10 +122,37 @@ const LEAST_PER_REQUEST = 256;
 /** A heap that would be full within this time is a limit. */
 const SOON_SECONDS = 20 * 60;
 
-export function memoryGrowth(retained: Retained | null): Judge {
+/** A process has ended with its heap full. */
+function ended({ heapUsedMb, heapLimitMb, requests }: Exhausted): Suspect {
+  return {
+    limit: 'memory-growth',
+    weight: 1,
+    sentence: `memory: a process of the server has ended under the load, after ${rate(requests)} requests, with ${bytes(heapUsedMb * 1e6)} of the ${bytes(heapLimitMb * 1e6)} that its heap may have.`,
+    arithmetic: [
+      `${bytes(heapUsedMb * 1e6)} / ${rate(requests)} requests = ${bytes((heapUsedMb * 1e6) / Math.max(1, requests))} for each at most`,
+    ],
+    evidence: [
+      { what: 'heap used at the end', value: heapUsedMb, unit: 'MB', source: 'probe' },
+      { what: 'limit of the heap', value: heapLimitMb, unit: 'MB', source: 'probe' },
+    ],
+    otherwise: 'unknown',
+    predictions: {},
+    remedy: {
+      change: `${WHAT_HOLDS}; a larger heap (--max-old-space-size) only puts it off`,
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+}
+
+const WHAT_HOLDS = 'find what holds them: two heap snapshots, and compare what has grown';
+
+export function memoryGrowth(retained: Retained | null, exhausted: Exhausted[]): Judge {
   return (facts: Facts) => {
     const limit = 'memory-growth';
     const { inside } = facts.base;
+    const [first] = exhausted;
+    if (first) return ended(first);
     if (!retained || !inside) return null;
     const grown = retained.afterBytes - retained.beforeBytes;
     const each = grown / Math.max(1, retained.requests);
@@ -150,8 +180,7 @@ export function memoryGrowth(retained: Retained | null): Judge {
       otherwise: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
-        change:
-          'find what holds them: two heap snapshots, and compare what has grown; a cache whose entries live for minutes looks the same until they end',
+        change: `${WHAT_HOLDS}; a cache whose entries live for minutes looks the same until they end`,
         predictedThroughput: { low: facts.throughput * 0.95, high: facts.throughput * 1.3 },
         nextLimit: null,
       },

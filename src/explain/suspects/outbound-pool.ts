@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { type Facts, threadsBeside } from '../facts.js';
 import { TCP } from '../inside.js';
 import type { LimitId } from '../limits.js';
 import type { OutboundView } from '../observation.js';
@@ -23,6 +23,10 @@ export const outboundPool: Judge = (facts) => {
     if (busy) return { limit, why: busy };
     return pooled(facts, call);
   }
+  if (!busy && queues(facts)) {
+    const lent = lentPool(facts);
+    if (lent) return lent;
+  }
   // Clients that the probe does not know (databases): connections whose number stays while all else waits.
   const [peer] = [...(facts.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
   const fixed = peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * facts.slots;
@@ -41,7 +45,7 @@ export const outboundPool: Judge = (facts) => {
   if (base.inside && !asked) {
     return { limit, why: `nothing is asked on the ${peer.most} connections to ${peer.peer}` };
   }
-  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const others = threadsBeside(base);
   const beside = others.reduce((sum, { run }) => sum + run, 0);
   if (!base.inside && beside > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
     return { limit, why: `threads beside the event loop use ${beside.toFixed(1)} cores` };
@@ -50,6 +54,54 @@ export const outboundPool: Judge = (facts) => {
   if (asked && asked.answering < 0.7 * peer.most) return null;
   return connectionPool(facts, peer, asked ?? null);
 };
+
+/** How near the number of requests that are served at a time is to that of the connections. */
+const AS_MANY: Range = { low: 0.75, high: 1.15 };
+
+/**
+ * A pool whose connections wait for an answer only now and then: who has one keeps it meanwhile, within a transaction or for other calls.
+ * Then as many requests are served at a time as there are connections.
+ */
+function lentPool(facts: Facts): Suspect | null {
+  const { base, sockets, singleMs, slots, throughput } = facts;
+  if (singleMs === null) return null;
+  const served = (throughput * singleMs) / 1000;
+  for (const { peer, least, most } of sockets?.outbound ?? []) {
+    const asked = base.inside?.outbound.find(({ origin }) => portOf(origin) === portOf(peer));
+    const isFixed = least === most && most >= 2 && most < 0.7 * slots;
+    const isAsMany = served >= AS_MANY.low * most && served <= AS_MANY.high * most;
+    if (!asked?.origin.startsWith(TCP) || !isFixed || !isAsMany) continue;
+    if (asked.answering < 0.7 * most) return lent(facts, most, asked, singleMs);
+  }
+  return null;
+}
+
+function lent(facts: Facts, most: number, asked: OutboundView, singleMs: number): Suspect {
+  const { throughput, inFlight } = facts;
+  const each = (most * 1000) / throughput;
+  const inUse = asked.answering / most;
+  const larger = enlarged(facts, most);
+  return {
+    limit: 'outbound-pool',
+    weight: 0.75,
+    sentence: `a pool of ${plural(most, 'connection')} to ${asked.origin}: as many requests are served at a time, ${count(inFlight - most)} wait. Only ${share(inUse)} of the connections wait for an answer: who has one keeps it while it does something else.`,
+    arithmetic: [
+      `${rate(throughput)} req/s x ${time(singleMs)} alone = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(most)} connections`,
+      `${count(most)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which its answers take ${time((asked.answering * 1000) / throughput)}`,
+    ],
+    evidence: [
+      { what: `connections to ${asked.origin}`, value: most, unit: 'sockets', source: 'sockets' },
+      { what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unchanged',
+    predictions: { ...queued(facts), 'second process': OWN_POOL },
+    remedy: {
+      change: `give the connection back before what does not need it, or a larger pool, as ${count(larger)}; if something else admits ${count(most)} at a time (p-limit, a queue), that`,
+      ...withPool(facts, (throughput * larger) / most, asked),
+    },
+  };
+}
 
 /** A pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function connectionPool(

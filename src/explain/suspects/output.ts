@@ -1,9 +1,10 @@
 import { bytes, rate, share, time } from '../../report/units.js';
-import { busiest, type Facts } from '../facts.js';
+import { type Facts, threadsBeside } from '../facts.js';
 import type { Range } from '../result.js';
-import { freed, type Judge, times } from '../suspect.js';
+import { freed, type Judge, type Suspect, times } from '../suspect.js';
 import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
+import { MANY_TIMES } from './threadpool.js';
 
 /** What logging costs beside the write itself, which alone is measured: formatting. */
 const FORMATTING = 2.5;
@@ -14,9 +15,14 @@ export const logging: Judge = (facts) => {
   if (!inside || !facts.loop) return null;
   const part = inside.output.share / Math.max(0.05, facts.loop.busy);
   const each = inside.output.writes / Math.max(1, facts.throughput);
-  if (part < 0.06 || each < 0.2 || facts.loop.busy < SATURATED) {
-    return { limit, why: `writing output takes ${share(part)} of the loop's time` };
+  const printing = facts.spent?.printing ?? 0;
+  if (facts.loop.busy < SATURATED || ((part < 0.06 || each < 0.2) && printing < LOGGED)) {
+    return {
+      limit,
+      why: `writing output takes ${share(Math.max(part, printing))} of the loop's time`,
+    };
   }
+  if (part < 0.06 || each < 0.2) return writtenLater(facts, printing);
   return {
     limit,
     within: 'event-loop-cpu',
@@ -40,6 +46,34 @@ export const logging: Judge = (facts) => {
   };
 };
 
+/** Part of the loop's time in a logger from which on it matters. */
+const LOGGED = 0.15;
+
+/** A log that is formatted for each request, and written from a queue. */
+function writtenLater(facts: Facts, part: number): Suspect {
+  return {
+    limit: 'logging',
+    within: 'event-loop-cpu',
+    part,
+    weight: Math.min(0.95, 0.5 + part * 1.2),
+    sentence: `logging: a logger takes ${share(part)} of the loop's time, though it writes later.`,
+    arithmetic: [
+      `without it: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - Math.min(0.95, part)))} req/s`,
+    ],
+    evidence: [
+      { what: 'in the logger', value: part, unit: '1', source: 'profile' },
+      ...loopEvidence(facts),
+    ],
+    otherwise: 'unknown',
+    predictions: busyLoop(facts),
+    remedy: {
+      change: 'log less for each request: ask for the level before what is logged is made',
+      predictedThroughput: times(freed(part, 0.9, 1.4), facts.throughput),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+}
+
 /** The gain without a log: a profile knows what those format who write it; without one only their writing is known. */
 function withoutLog({ spent }: Facts, part: number): Range {
   const printing = spent?.printing ?? 0;
@@ -47,8 +81,18 @@ function withoutLog({ spent }: Facts, part: number): Range {
   return { low, high: Math.max(high, freed(spent?.printingAtMost ?? 0, 0, 1).high) };
 }
 
-/** zlib at its default level compresses text with about so many bytes a millisecond. */
-const BYTES_PER_MS = { low: 15_000, high: 120_000 };
+/** Bytes of text that are compressed in a millisecond: at the highest level, and at a fast one. */
+const BYTES_PER_MS: Record<string, Range> = {
+  gzip: { low: 8_000, high: 120_000 },
+  deflate: { low: 8_000, high: 120_000 },
+  br: { low: 400, high: 100_000 },
+  zstd: { low: 2_000, high: 500_000 },
+};
+const UNKNOWN_CODING: Range = { low: 400, high: 500_000 };
+/** What the pool of threads gives at the least without what it mostly does. */
+const MOSTLY = 1.6;
+/** The most of a request's CPU that compression is taken for: of the rest nothing is known. */
+const MOST_OF_CPU = 0.99;
 
 export const compression: Judge = (facts) => {
   const limit = 'compression';
@@ -58,25 +102,33 @@ export const compression: Judge = (facts) => {
     return { limit, why: 'the responses are not compressed' };
   }
   const server = facts.base.outside?.cpu.server ?? 0;
-  const pool = server - (busiest(facts.base)?.main.run ?? 0);
+  const pool = threadsBeside(facts.base).reduce((sum, { run }) => sum + run, 0);
   const busy = facts.loop && facts.loop.busy >= SATURATED;
   if (!busy && pool < 0.5)
     return { limit, why: `the server uses ${server.toFixed(2)} cores in all` };
   const body = facts.identityBytes ?? facts.sample.bodyBytes * 4;
-  const cost = { low: body / BYTES_PER_MS.high, high: body / BYTES_PER_MS.low };
+  const speed = BYTES_PER_MS[encoding] ?? UNKNOWN_CODING;
+  const cost = { low: body / speed.high, high: body / speed.low };
   const cpuMs = (server * 1000) / Math.max(1, facts.throughput);
-  const part = { low: Math.min(0.8, cost.low / cpuMs), high: Math.min(0.97, cost.high / cpuMs) };
+  const part = {
+    low: Math.min(0.8, cost.low / cpuMs),
+    high: Math.min(MOST_OF_CPU, cost.high / cpuMs),
+  };
   if (part.high < 0.12) {
     return { limit, why: `compressing ${bytes(body)} is little beside ${time(cpuMs)} per request` };
   }
-  const gain = { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) };
+  const least = 1 / (1 - part.low * 0.8);
+  // Threads beside the loop have to do it for the most part, and may do nothing else.
+  const gain = busy
+    ? { low: least, high: 1 / (1 - part.high) }
+    : { low: Math.max(MOSTLY, least), high: MANY_TIMES };
   return {
     limit,
-    ...(busy && { within: 'event-loop-cpu' as const }),
+    within: busy ? 'event-loop-cpu' : 'threadpool',
     weight: Math.min(0.94, 0.6 + part.low),
     sentence: `compression: each response of ${bytes(body)} is compressed (${encoding}) to ${bytes(facts.sample.bodyBytes)}.`,
     arithmetic: [
-      `${bytes(body)} at the speed of zlib: ${time(cost.low)} to ${time(cost.high)} of ${time(cpuMs)} CPU per request`,
+      `${bytes(body)} at the speed of ${encoding}, by its level: ${time(cost.low)} to ${time(cost.high)} of ${time(cpuMs)} CPU per request`,
     ],
     evidence: [
       { what: 'CPU per response, all threads', value: cpuMs, unit: 'ms', source: 'proc' },
@@ -89,8 +141,8 @@ export const compression: Judge = (facts) => {
       ...(facts.identityBytes !== null && { 'identity encoding': gain }),
     },
     remedy: {
-      change: 'compress once and keep the result, a lower level, or let a proxy do it',
-      predictedThroughput: times(gain, facts.throughput),
+      change: `compress once and keep the result, a lower level${encoding === 'br' ? ' (BROTLI_PARAM_QUALITY 4 or 5: zlib takes 11 if it is not told)' : ''}, or let a proxy do it`,
+      predictedThroughput: busy ? times(gain, facts.throughput) : null,
       nextLimit: 'event-loop-cpu',
     },
   };

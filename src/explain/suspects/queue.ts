@@ -1,5 +1,5 @@
 import { plural, share } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { type Facts, threadsBeside } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import type { Suspect } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
@@ -27,7 +27,7 @@ export function idleLoop({ loop }: Facts): string | null {
 
 /** A thread beside the loop's that is always busy, as a worker's, of which nothing more is seen; `null` without one. */
 export function busyThread({ base }: Facts): string | null {
-  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const others = threadsBeside(base);
   const busy = others.find(({ run }) => run >= SATURATED);
   if (!busy) return null;
   const { name, pid, tid, run } = busy;

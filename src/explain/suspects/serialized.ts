@@ -3,6 +3,7 @@ import { type Facts, isMonitor } from '../facts.js';
 import { TCP } from '../inside.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
+import { allWaitFor } from './dependency.js';
 import { loopEvidence } from './load.js';
 import { allCoresTaken, busyThread, idleLoop, portOf, queued, queues } from './queue.js';
 
@@ -38,6 +39,11 @@ export const serialized: Judge = (facts) => {
       limit,
       why: `a request takes ${time(responseMs)}, alone ${time(singleMs)}: it does not queue`,
     };
+  }
+  const asked = allWaitFor(facts);
+  if (asked) {
+    const why = `${asked.answering.toFixed(1)} of ${count(facts.inFlight)} requests in flight have asked ${asked.origin}`;
+    return { limit, why: `${why}: they queue there` };
   }
   const permits = (throughput * singleMs) / 1000;
   return {

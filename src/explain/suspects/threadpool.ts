@@ -1,5 +1,5 @@
 import { plural, rate, time } from '../../report/units.js';
-import { type Facts, working } from '../facts.js';
+import { type Facts, threadsBeside, working } from '../facts.js';
 import type { Observation } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge } from '../suspect.js';
@@ -14,7 +14,7 @@ export const threadpool: Judge = (facts) => {
   const before = single?.inside?.poolMs?.mean ?? 0;
   const waits = delay.mean - before;
   const size = poolSize(facts);
-  const others = base.outside?.processes.flatMap((process) => process.others) ?? [];
+  const others = threadsBeside(base);
   const pool = others.sort((a, b) => b.run - a.run).slice(0, size);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
   const cores = base.outside?.cpu.cores ?? 1;
@@ -57,6 +57,8 @@ export const threadpool: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       ...queued(facts),
+      // What is compressed may be all that the threads do, or none of it.
+      ...(usesCpu && { 'identity encoding': { low: 0.85, high: MANY_TIMES } }),
       'thread pool x4': predicted,
       'second process': { low: 0.85, high: usesCpu ? Math.max(1.15, gain * 1.15) : 2.15 },
       'pool wait, connections x2': longerWait(facts, size),
@@ -74,6 +76,9 @@ export const threadpool: Judge = (facts) => {
     },
   };
 };
+
+/** Without what they compute the threads are no limit: what is one then is not known. */
+export const MANY_TIMES = 1000;
 
 /** Requests that are not at the pool just now, at most: they are with the loop, which is idle for the most part. */
 const ELSEWHERE = 1;
