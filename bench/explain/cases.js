@@ -1,7 +1,8 @@
 // The services whose limit is known. They are the truth by which explain is judged: none is fitted to what it can see.
 // A case is data:
 //   name       what it is called
-//   service    the file of services/ (default the name); or `bare`, the native server of BENCHMARKING.md
+//   service    the file of services/ (default the name; of cases/blind.js blind/NAME/server); or `bare`, the native
+//              server of BENCHMARKING.md
 //   flags      of the load; paths: what is asked for, in turn (default `/`)
 //   env, node  environment and flags of the service's Node
 //   shell      what a shell does before it becomes the service
@@ -13,19 +14,24 @@
 //   remedy     what is changed of the case, `change` in words, `of`: the limits that it removes (default the expected
 //              ones): only then the throughput that explain predicts is compared with the measured one.
 //              `connections: 'knee'` takes the number that explain says. Absent where throughput does not tell
+import { blind } from './cases/blind.js';
 import { connections } from './cases/connections.js';
 import { cpu } from './cases/cpu.js';
 import { shape } from './cases/shape.js';
 import { waiting } from './cases/waiting.js';
 
-export const cases = [...shape, ...cpu, ...waiting, ...connections].map((one) => ({
+const whole = (one) => ({
   service: one.name,
   paths: ['/'],
   env: {},
   node: [],
   partly: [],
   ...one,
-}));
+});
+
+/** Those by people who had not seen how explain works. */
+export const blindCases = blind.map(whole);
+export const cases = [...[...shape, ...cpu, ...waiting, ...connections].map(whole), ...blindCases];
 
 /** Limits without a service here, and why. */
 export const notMade = {

@@ -1,6 +1,8 @@
 // The suite `explain`: `millrace explain` on services whose limit is known; see BENCHMARKING.md.
 //
-//   npm run bench -- explain [--case NAME]... [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
+//   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
+//
+// --blind runs the cases of cases/blind.js only.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +11,8 @@ import { buildNative } from '../bare.js';
 import { machine, machineName } from '../machine.js';
 import { Results } from '../results.js';
 import { frameworkVersions } from '../stack/runtimes.js';
-import { cases, notMade } from './cases.js';
+import { notMade } from './cases.js';
+import { chosenCases, folderName } from './choice.js';
 import { ownCli } from './millrace.js';
 import { caseLines, resultTable, summaryLines } from './summary.js';
 import { lacking } from './surroundings.js';
@@ -23,7 +26,8 @@ function usage(message) {
 
 function options(args) {
   const known = {
-    case: { type: 'string', multiple: true },
+    case: { type: 'string', multiple: true, default: [] },
+    blind: { type: 'boolean', default: false },
     repeat: { type: 'string', default: '3' },
     budget: { type: 'string', default: '60s' },
     add: { type: 'string', multiple: true, default: [] },
@@ -46,19 +50,18 @@ function options(args) {
   return {
     repeat,
     budgetSeconds: Number(budget[1]),
-    chosen: values.case ?? [],
+    choice: { names: values.case, blind: values.blind },
     list: values.list,
     earlier,
   };
 }
 
-function chosenCases(names) {
-  if (names.length === 0) return cases;
-  return names.map(
-    (name) =>
-      cases.find((bench) => bench.name === name) ??
-      usage(`--case ${name}: the cases are ${cases.map((bench) => bench.name).join(', ')}`),
-  );
+function casesOf(choice) {
+  try {
+    return chosenCases(choice);
+  } catch ({ message }) {
+    return usage(message);
+  }
 }
 
 function list(benches) {
@@ -96,11 +99,6 @@ async function runCase(bench, context) {
   return trials.length > 0 ? { bench, trials } : { bench, skipped: 'not run yet' };
 }
 
-/** The cases in the folder's name, as long as they are few. */
-function folderName(chosen) {
-  return chosen.length > 3 ? `explain-${chosen.length}-cases` : ['explain', ...chosen].join('-');
-}
-
 /** An earlier run, whose trials are among the results. */
 function before({ runs, machine: { commit, loadAverage } }) {
   return `Before, at commit ${commit} and load average ${loadAverage.toFixed(2)}: ${runs}`;
@@ -108,8 +106,8 @@ function before({ runs, machine: { commit, loadAverage } }) {
 
 /** Runs the suite with the arguments behind its name. */
 export async function main(args) {
-  const { repeat, budgetSeconds, chosen, list: listed, earlier } = options(args);
-  const benches = chosenCases(chosen);
+  const { repeat, budgetSeconds, choice, list: listed, earlier } = options(args);
+  const benches = casesOf(choice);
   if (listed) return list(benches);
   if (benches.some(({ service }) => service === 'bare')) buildNative();
 
@@ -117,7 +115,7 @@ export async function main(args) {
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
   const context = { cli: ownCli, repeat, budgetSeconds, directory, progress, earlier };
-  const written = new Results(folderName(chosen), {
+  const written = new Results(folderName(choice), {
     suite: 'explain',
     machine: machine(),
     versions: frameworkVersions(),

@@ -48,9 +48,11 @@ function sample(descriptor) {
 }
 
 const worker = process.env.NODE_UNIQUE_ID !== undefined;
+/** A process that the service has forked, as a dependency of it. */
+const forked = process.connected;
 if (file && isMainThread) {
   // Opened now: later there may be no descriptor left.
   const descriptor = openSync(file, 'a');
   if (worker) writeSync(descriptor, `${JSON.stringify({ cluster: true })}\n`);
-  else sample(descriptor);
+  else if (!forked) sample(descriptor);
 }

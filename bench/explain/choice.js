@@ -1,0 +1,20 @@
+// Which cases are run.
+import { blindCases, cases } from './cases.js';
+
+/** The cases of these names, or with `blind` those of cases/blind.js; all without either. An error says what was wrong. */
+export function chosenCases({ names = [], blind = false }) {
+  if (blind && names.length > 0) throw new Error('--blind: not with --case');
+  if (blind) return blindCases;
+  if (names.length === 0) return cases;
+  return names.map((name) => {
+    const found = cases.find((bench) => bench.name === name);
+    if (found) return found;
+    throw new Error(`--case ${name}: the cases are ${cases.map((one) => one.name).join(', ')}`);
+  });
+}
+
+/** What the folder of the results is called: after the cases, as long as they are few. */
+export function folderName({ names = [], blind = false }) {
+  if (blind) return 'explain-blind';
+  return names.length > 3 ? `explain-${names.length}-cases` : ['explain', ...names].join('-');
+}
