@@ -233,4 +233,27 @@ describe('the arithmetic of the probe', () => {
     const mixin = ['mixin', 'file:///app/app.js'];
     assert.deepEqual(printing([handler, ...pino], [handler, pino[0], mixin]), [5 / 7, 5 / 7]);
   });
+
+  test('a profile: a well-known logger is of the log though it writes later, middleware is not', () => {
+    const winston = ['log', 'file:///app/node_modules/winston/lib/winston/logger.js'];
+    assert.deepEqual(printing([handler, winston, ['stringify']]), [2 / 3, 2 / 3]);
+    // It has been given the rest of the request.
+    const rest = [handler, winston, serve, ['end', 'node:_http_outgoing']];
+    assert.deepEqual(printing(rest), [0, 0]);
+  });
+
+  test('a profile: connecting is what Node does for it, not what is done when there is a connection', () => {
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2, 5, 7] },
+      { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3] },
+      { id: 3, callFrame: frame('connect', 'node:_tls_wrap'), children: [4] },
+      { id: 4, callFrame: frame('start') },
+      { id: 5, callFrame: frame('afterConnect', 'node:net'), children: [6] },
+      { id: 6, callFrame: frame('onopen', 'file:///app.js') },
+      { id: 7, callFrame: frame('onServerSocketSecure', 'node:_tls_wrap') },
+    ];
+    const samples = [2, 3, 4, 5, 6, 7, 2];
+    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    assert.equal(view.connecting, 3 / 6);
+  });
 });

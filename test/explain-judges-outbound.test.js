@@ -38,9 +38,9 @@ describe('connections for each call', () => {
 });
 
 describe('nagle-delayed-ack of what is asked', () => {
-  const asking = (facts, { origin = 'tcp://kv:6000', now = 44, alone = 44 }) => {
+  const asking = (facts, { holdsBack = true, now = 44, alone = 44 }) => {
     const [call] = facts.base.inside.outbound;
-    const one = { ...call, origin, answering: 45 };
+    const one = { ...call, origin: 'tcp://kv:6000', holdsBack, answering: 45 };
     facts.base.inside.outbound = [{ ...one, answerP50Ms: now }];
     facts.single.inside = { ...facts.base.inside, outbound: [{ ...one, answerP50Ms: alone }] };
   };
@@ -51,8 +51,8 @@ describe('nagle-delayed-ack of what is asked', () => {
     assert.match(suspect.remedy.change, /setNoDelay\(true\) on the connections to tcp:\/\/kv:6000/);
   });
 
-  test('not if they take another time, queue, or are those of HTTP, which Node never holds back', () => {
-    for (const other of [{ now: 60, alone: 60 }, { alone: 20 }, { origin: 'http://kv:6000' }]) {
+  test('not if they take another time, queue, or nothing is held back', () => {
+    for (const other of [{ now: 60, alone: 60 }, { alone: 20 }, { holdsBack: false }]) {
       const { suspect } = judged('nagle-delayed-ack', (facts) => asking(facts, other));
       assert.equal(suspect, undefined, JSON.stringify(other));
     }
@@ -106,6 +106,23 @@ describe('compression by the pool of threads', () => {
     const pool = judged('threadpool', compressing).suspect.predictions['identity encoding'];
     assert.ok(pool.low < 1 && pool.high > 50, JSON.stringify(pool));
   });
+});
+
+test('a thread of the pool that computes while the others wait in some call is what its jobs queue for', () => {
+  const oneBusy = (waitMs) => (facts) => {
+    const [process] = facts.base.outside.processes;
+    const thread = (tid, run) => ({ ...process.main, tid, run });
+    process.others = [thread(1, 0.99), thread(2, 0), thread(3, 0), thread(4, 0)];
+    facts.base.outside.cpu.cores = 2;
+    Object.assign(facts, { responseMs: 180, singleMs: 12 });
+    facts.single.inside = facts.base.inside;
+    const poolMs = { mean: waitMs, max: waitMs };
+    facts.base.inside = { ...facts.base.inside, poolMs };
+  };
+  const { suspect } = judged('threadpool', oneBusy(170));
+  assert.match(suspect.sentence, /only 1 of them computes, with 1.0 cores/);
+  // A worker's thread is none of the pool's, whose jobs wait a little where cores are few.
+  assert.match(judged('threadpool', oneBusy(5)).why, /fewer than the pool has/);
 });
 
 test('a logger that writes later is told by the profile alone', () => {

@@ -57,6 +57,7 @@ const UNDICIS_TIMEOUT = 300_000;
 
 /** Gives limits to all requests of all copies of undici that are begun from now on, those of `fetch` among them. */
 export function limitUndici(hosts: Hosts): void {
+  hostsOfCalls = hosts;
   const origins = new Origins(hosts);
   const redirects = new Redirects();
   on('undici:request:create', ({ request }) => {
@@ -70,11 +71,10 @@ export function limitUndici(hosts: Hosts): void {
     call?.answered(response);
     if (call?.hasOwnTotal && response) redirects.add(request, response);
   });
-  const sends = new Sends(hosts);
   on('undici:client:connected', ({ socket }) => {
     if (socket === undefined) return;
     // Streams have to be counted; to a host of another name a call goes as soon as it is known.
-    if (isHttp2(socket) || pathOf(socket) !== undefined) sends.watch();
+    if (isHttp2(socket) || pathOf(socket) !== undefined) watchSends();
     else rememberConnection(socket);
     const client = internal(socket, 'client');
     if (hasOwnLimit(client)) rememberClient(client);
@@ -87,25 +87,21 @@ function on(channel: string, react: (message: Message) => void): void {
   subscribe(channel, react as (message: unknown) => void);
 }
 
-/** What undici tells of each call that is sent: asked for where something has to be done at once. */
-class Sends {
-  readonly #hosts: Hosts;
-  #isWatched = false;
+/** Those of all calls, once these have limits. */
+let hostsOfCalls: Hosts | null = null;
+let areSendsWatched = false;
 
-  constructor(hosts: Hosts) {
-    this.#hosts = hosts;
-  }
-
-  watch(): void {
-    if (this.#isWatched) return;
-    this.#isWatched = true;
-    on('undici:client:sendHeaders', ({ request, socket }) => {
-      const call = request[kCall];
-      call?.sent(socket);
-      const path = socket && pathOf(socket);
-      if (path !== undefined) call?.moveTo(this.#hosts.named(path));
-    });
-  }
+/** From now on undici tells of each call that is sent: asked for where something has to be done at once, or is not found otherwise. */
+function watchSends(): void {
+  const hosts = hostsOfCalls;
+  if (areSendsWatched || hosts === null) return;
+  areSendsWatched = true;
+  on('undici:client:sendHeaders', ({ request, socket }) => {
+    const call = request[kCall];
+    call?.sent(socket);
+    const path = socket && pathOf(socket);
+    if (path !== undefined) call?.moveTo(hosts.named(path));
+  });
 }
 
 /** Version 5 does not tell. */
@@ -200,9 +196,11 @@ class UndiciCall extends Call {
     if (response !== undefined && response.statusCode >= 200) this.response = response;
   }
 
-  /** It may be on a connection that nobody has told it of. */
+  /** It may be on a connection that nobody has told it of. One that was open before this module cannot be found: the next calls are told theirs. */
   private findConnection(): void {
-    if (this.socket === null || this.socket.destroyed) findConnections(tellConnection);
+    if (this.socket !== null && !this.socket.destroyed) return;
+    findConnections(tellConnection);
+    if (this.socket === null && this.request.abort) watchSends();
   }
 
   protected stage(): Stage {

@@ -176,6 +176,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
       {
         origin,
         opened: (of('opened') * 1000) / ms,
+        holdsBack: of('heldBack') > 0,
         rate: (of('ended') * 1000) / ms,
         failed: of('failed'),
         waiting: of('waitingMs') / ms,

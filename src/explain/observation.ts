@@ -107,6 +107,8 @@ export interface OutboundView {
   origin: string;
   /** Connections that were opened for them, per second. */
   opened: number;
+  /** Whether a connection would hold back a second part of a question (Nagle), of other protocols than HTTP. */
+  holdsBack: boolean;
   /** Calls that ended, per second. */
   rate: number;
   failed: number;

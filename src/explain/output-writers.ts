@@ -42,10 +42,8 @@ const LOGGERS = new Set([
   'debug',
   'log4js',
   'loglevel',
-  'morgan',
   'npmlog',
   'pino',
-  'pino-http',
   'roarr',
   'signale',
   'tslog',
@@ -65,17 +63,18 @@ export function outputWriters(calls: Called[]): Writers {
   const frameworks = frameworksOf(calls);
   const found: Writers = { loggers: new Set(), own: new Set() };
   for (const { frame, parent } of calls) {
-    const name = packageOf(frame);
-    if (name !== null && LOGGERS.has(name) && !frameworks.has(name)) {
-      found.loggers.add(keyOf(frame));
-    }
+    if (isWellKnown(frame)) found.loggers.add(keyOf(frame));
     if (!isOfProbe(frame, 'output.') || !parent) continue;
     const writer = writerAround(parent, frameworks);
     if (writer) found[isApplication(writer) ? 'own' : 'loggers'].add(keyOf(writer));
   }
   for (const called of calls) {
     if (!answers(called.frame)) continue;
-    for (const frame of framesOf(called)) found.own.delete(keyOf(frame));
+    for (const frame of framesOf(called)) {
+      found.own.delete(keyOf(frame));
+      // Middleware: it has been given the rest of the request to do.
+      if (isWellKnown(frame)) found.loggers.delete(keyOf(frame));
+    }
   }
   return found;
 }
@@ -88,6 +87,10 @@ export function answers(frame: CallFrame): boolean {
     frame.url.startsWith('node:internal/http2/') ||
     isOfStack(frame)
   );
+}
+
+function isWellKnown(frame: CallFrame): boolean {
+  return LOGGERS.has(packageOf(frame) ?? '');
 }
 
 /** The packages that call the service, and are not called by it. */

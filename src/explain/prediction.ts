@@ -120,10 +120,12 @@ export function remedyWorthRepeating(found: Investigated): ExperimentName | null
   return trial && !trial.standsIn ? trial.experiment : null;
 }
 
-/** The one of them that was made. */
+/** The one of them that was made; of several that gave most. */
 function trialOf(limit: LimitId, { experiments }: Investigated): Trial | undefined {
-  const trials = [REMEDIED_BY[limit] ?? []].flat();
-  return trials.find(({ experiment }) => experiments.some(({ name }) => name === experiment));
+  const gave = ({ experiment }: Trial) =>
+    experiments.find(({ name }) => name === experiment)?.measured.ratio ?? null;
+  const made = [REMEDIED_BY[limit] ?? []].flat().filter((trial) => gave(trial) !== null);
+  return made.sort((a, b) => (gave(b) ?? 0) - (gave(a) ?? 0))[0];
 }
 
 /** Whether the experiment is a part of the remedy only. */

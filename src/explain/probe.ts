@@ -40,7 +40,8 @@ function exhaustedOf({ hello, samples }: ProbedProcess): Exhausted[] {
   const levels = samples.findLast((sample) => sample.levels !== null)?.levels;
   if (!hello || !levels) return [];
   const heapLimitMb = levels.heapLimit / 1e6 - 3 * (hello.maxSemiSpaceMb ?? SEMI_SPACE_MB);
-  const heapUsedMb = levels.heapUsed / 1e6;
+  // Garbage that is still to be collected fills no heap.
+  const heapUsedMb = (levels.heapAfterOld ?? 0) / 1e6;
   if (heapUsedMb < FULL_HEAP * heapLimitMb) return [];
   return [
     {
@@ -79,13 +80,13 @@ export interface ProbeHub {
    */
   sampledAfter(atMs: number, patienceMs: number): Promise<void>;
   /**
-   * Tells the processes that serve (all, if none does) to do something, and waits for what they answer.
+   * Tells the processes that serve (all, if none does and none was chosen by `study`) to do something, and waits for what they answer.
    *
    * @throws {Error} if one cannot.
    */
   command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name][]>;
-  /** The processes with these numbers are to end. */
-  dismiss(pids: number[]): void;
+  /** The processes that are connected are to end, but for those with these numbers. */
+  dismiss(others?: number[]): void;
   /** Those that have served and have ended all the same, as far as their heap was full when it was last looked at. */
   readonly exhausted: Exhausted[];
   /** Lets the probes go, which undoes all that they do, and removes the socket. */
@@ -171,11 +172,14 @@ export async function openProbeHub(): Promise<ProbeHub> {
     async command(name, given) {
       const here = connected();
       const those = serving(here);
-      const told = those.length > 0 ? those : here;
+      // What serves only others is not changed.
+      const told = those.length > 0 || ports !== null ? those : here;
       return Promise.all(told.map((probed) => probed.command(name, given)));
     },
-    dismiss(pids) {
-      for (const probed of all) probed.isDismissed ||= pids.includes(probed.hello?.pid ?? 0);
+    dismiss(others = []) {
+      for (const probed of connected()) {
+        probed.isDismissed ||= !others.includes(probed.hello?.pid ?? 0);
+      }
     },
     get exhausted() {
       const lost = serving([...all]).filter((it) => !it.isConnected && !it.isDismissed);

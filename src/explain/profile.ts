@@ -132,9 +132,9 @@ function occupations(called: Called, { loggers, own }: Writers): Iterable<Occupa
     if (isConsole(frame) || loggers.has(key)) found.add('printing').add('printingAtMost');
     if (own.has(key)) found.add('printingAtMost');
     if (writesResponse(frame)) found.add('writing');
-    if (connects(frame)) found.add('connecting');
   }
   if (found.has('printing')) found.delete('writing');
+  if (isConnecting(called)) found.add('connecting');
   return found;
 }
 
@@ -145,12 +145,16 @@ const CONNECTS = [
   [/^node:(_http_agent|https)$/, /^create/],
 ] as const;
 /** Connections that come, which are opened by others. */
-const ACCEPTS = /onnectionListener|^onconnection/;
+const ACCEPTS = /onnectionListener|^onconnection|ServerSocket/;
 
-function connects({ url, functionName }: CallFrame): boolean {
-  return (
-    !ACCEPTS.test(functionName) &&
-    CONNECTS.some(([file, name]) => file.test(url) && name.test(functionName))
+/** What listeners do when there is a connection is their own. */
+function isConnecting(called: Called): boolean {
+  const frames = [...framesOf(called)];
+  const outside = frames.findIndex((frame) => !isOfNode(frame));
+  const within = outside < 0 ? frames : frames.slice(0, outside);
+  if (within.some(({ functionName }) => ACCEPTS.test(functionName))) return false;
+  return within.some(({ url, functionName }) =>
+    CONNECTS.some(([file, name]) => file.test(url) && name.test(functionName)),
   );
 }
 

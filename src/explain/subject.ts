@@ -7,7 +7,7 @@ import type { MovedPorts } from '../probe/moved-ports.cjs';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { freePort } from '../process/free-port.js';
-import { processTree } from '../process/tree.js';
+import { listeningSockets } from '../process/listening.js';
 import { censusOfSockets, type SocketWatch } from './census.js';
 import type { Change, ProbeCommand } from './experiments.js';
 import { TCP } from './inside.js';
@@ -47,6 +47,8 @@ export class Subject {
   #command: string[] | null;
   #server: ServerProcess | null = null;
   #second: ServerProcess | null = null;
+  /** Numbers of the processes that were there before the second. */
+  #first: number[] = [];
   #beside: Endpoint | null = null;
   /** Where the command listens; a new server may do so elsewhere. */
   #origin: string | null = null;
@@ -161,6 +163,11 @@ export class Subject {
   async findServing(): Promise<void> {
     if (!this.hub || this.hub.processes.length === 0) return;
     if (await this.hub.served(SERVED_PATIENCE_MS)) return;
+    // One that has the port itself answers by other means than node:http: what that asks is not the server.
+    const port = this.#endpoint?.port;
+    const hasPort = ({ pid }: { pid: number }) =>
+      listeningSockets(pid).some((listening) => listening.port === port);
+    if (this.hub.processes.some(hasPort)) return;
     this.#ports = null;
     this.hub.study(null);
   }
@@ -179,6 +186,7 @@ export class Subject {
     if (script === undefined) {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is not known');
     }
+    this.#first = this.hub?.processes.map(({ pid }) => pid) ?? [];
     const port = await freePort().catch(() => {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'no port is free for it');
     });
@@ -207,7 +215,8 @@ export class Subject {
     const second = this.#second;
     this.#second = null;
     this.#beside = null;
-    await this.#end(second);
+    this.hub?.dismiss(this.#first);
+    await second?.stop();
   }
 
   /** Looks at the server for some time, without load. */
@@ -296,14 +305,8 @@ export class Subject {
     this.#server = null;
     this.#outside?.stop();
     this.#sockets?.stop();
-    await this.#end(server);
-  }
-
-  /** With all of its processes, whose end tells nothing then. */
-  async #end(server: ServerProcess | null): Promise<void> {
-    if (!server) return;
-    this.hub?.dismiss(processTree(server.pid));
-    await server.stop();
+    this.hub?.dismiss();
+    await server?.stop();
   }
 
   /** Ends all that was started. */

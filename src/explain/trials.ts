@@ -352,6 +352,8 @@ export class Trials {
   }
 
   found(): Omit<Investigated, 'interrupted'> {
+    // A process may have ended since.
+    this.#judged = this.#judge();
     const finding = this.#finding();
     return {
       ...this.#judged,

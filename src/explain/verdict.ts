@@ -56,7 +56,8 @@ export function decide(
   );
   const isShown = (suspect: Suspect) =>
     experiments.some((experiment) => shows(experiment, suspect, noise));
-  const rank = (suspect: Suspect) => (isGrave(suspect) ? 2 : isShown(suspect) ? 1 : 0);
+  const rank = (suspect: Suspect) =>
+    isEnd(suspect) ? 3 : isGrave(suspect) ? 2 : isShown(suspect) ? 1 : 0;
   const left = judged
     .filter(({ excludes, suspect }) => excludes.length === 0 && suspect.weight >= CREDIBLE)
     .map(({ suspect }) => suspect)
@@ -184,19 +185,22 @@ function contradiction({ name, measured }: ExperimentResult, suspect: Suspect): 
 }
 
 /** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
-const GRAVE = new Map<LimitId, number>([
-  ['errors', GRAVE_FROM],
-  ['fd-limit', GRAVE_FROM],
-  ['listen-backlog', GRAVE_FROM],
-  ['cpu-quota', GRAVE_FROM],
-  ['noisy-machine', GRAVE_FROM],
-  ['shared-cores', GRAVE_FROM],
-  // A process has ended of it.
-  ['memory-growth', 1],
+const GRAVE = new Set<LimitId>([
+  'errors',
+  'fd-limit',
+  'listen-backlog',
+  'cpu-quota',
+  'noisy-machine',
+  'shared-cores',
 ]);
 
+/** A process has ended of it: errors are what comes of that. */
+function isEnd({ limit, weight }: Suspect): boolean {
+  return limit === 'memory-growth' && weight >= 1;
+}
+
 function isGrave({ limit, weight }: Suspect): boolean {
-  return weight >= (GRAVE.get(limit) ?? Number.POSITIVE_INFINITY);
+  return GRAVE.has(limit) && weight >= GRAVE_FROM;
 }
 
 /** The limits that matter though the service keeps up with the rate. */

@@ -10,6 +10,7 @@ const OTHER = 'other';
 class Origin {
   readonly counters: OutboundCounters = {
     opened: 0,
+    heldBack: 0,
     ended: 0,
     failed: 0,
     assigned: 0,
@@ -25,24 +26,24 @@ class Origin {
   waiting = 0;
   answering = 0;
   /** Queues of which only the length is seen, when one looks. */
-  readonly #queues: Queue[] = [];
+  readonly queues = new Set<Queue>();
   #queued = 0;
   #changedAt = now();
   changed = false;
+
+  heldBack(): void {
+    this.counters.heldBack++;
+  }
 
   opened(): void {
     this.counters.opened++;
     this.changed = true;
   }
 
-  addQueue(queue: Queue): void {
-    this.#queues.push(queue);
-  }
-
   /** Sockets that its queues wait for at most; `null` without a queue. */
   get queueBound(): number | null {
-    if (this.#queues.length === 0) return null;
-    return this.#queues.reduce((sum, { maxSockets }) => sum + maxSockets, 0);
+    if (this.queues.size === 0) return null;
+    return [...this.queues].reduce((sum, { maxSockets }) => sum + maxSockets, 0);
   }
 
   /** Brings the integrals up to the given time. */
@@ -55,11 +56,13 @@ class Origin {
     this.#changedAt = at;
     this.changed ||= this.waiting + this.#queued + this.answering > 0;
     this.#queued = 0;
-    for (const { length } of this.#queues) this.#queued += length();
+    for (const { length } of this.queues) this.#queued += length();
   }
 }
 
-interface Queue {
+/** Calls wait here for one of so many sockets before they begin. */
+export interface Queue {
+  origin: string;
   maxSockets: number;
   length(): number;
 }
@@ -126,11 +129,6 @@ export class Calls {
     return new Call(origin, now());
   }
 
-  /** Calls wait in a queue for one of so many sockets before they begin. */
-  addQueue(name: string, maxSockets: number, length: () => number): void {
-    this.#named(name).addQueue({ maxSockets, length });
-  }
-
   #named(name: string): Origin {
     const known = this.#origins.get(name);
     if (known) return known;
@@ -142,9 +140,22 @@ export class Calls {
     return origin;
   }
 
+  addQueue(queue: Queue): void {
+    this.#named(queue.origin).queues.add(queue);
+  }
+
+  removeQueue(queue: Queue): void {
+    this.#named(queue.origin).queues.delete(queue);
+  }
+
   /** A connection has been opened for calls. */
   opened(name: string): void {
     this.#named(name).opened();
+  }
+
+  /** A connection to it would hold back what is small. */
+  heldBack(name: string): void {
+    this.#named(name).heldBack();
   }
 
   /** Whether `host:port` is called by HTTP. */

@@ -36,6 +36,8 @@ export class ClientRequests {
   readonly bounds = new AgentBounds();
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
+  /** Connections that have had a request. */
+  readonly #known = new WeakSet<object>();
   #observes = false;
   #delayMs = 0;
   #delayedCalls = 0;
@@ -119,7 +121,12 @@ export class ClientRequests {
     this.bounds.left(request);
     const open = this.#open.get(request);
     if (!open) return;
-    if (!request.reusedSocket) this.#calls.opened(open.origin);
+    const { socket } = request;
+    // What an agent says of a socket that it gives to one who waits is not so: `reusedSocket`.
+    if (socket && !this.#known.has(socket)) {
+      this.#known.add(socket);
+      this.#calls.opened(open.origin);
+    }
     open.call.sent();
   });
 

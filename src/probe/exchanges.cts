@@ -32,7 +32,8 @@ export class Exchanges {
   readonly #opened = new WeakSet<Socket>();
   #noDelay = false;
   /** Connections that hold back what is small (Nagle), and do not for now. */
-  readonly #hurried = new Set<Socket>();
+  readonly #hurried = new Map<Socket, () => void>();
+  #hurriedCount = 0;
   #restore: (() => void) | null = null;
 
   constructor(calls: Calls) {
@@ -51,20 +52,40 @@ export class Exchanges {
     this.#open.clear();
   }
 
-  /** Lets connections send at once what they are given, or as the application had it again; how many had it otherwise. */
+  /** Lets connections send at once what they are given, or as the application wants it again; how many it made a difference to. */
   noDelay(on: boolean): number {
     this.#noDelay = on;
-    const hurried = this.#hurried.size;
+    const hurried = this.#hurriedCount;
+    this.#hurriedCount = 0;
     if (on) return hurried;
-    for (const socket of this.#hurried) socket.setNoDelay(false);
+    for (const restore of this.#hurried.values()) restore();
     this.#hurried.clear();
     return hurried;
   }
 
-  /** Ends those whose connection has gone. */
+  /** Ends those whose connection has gone, and looks at the others. */
   sweep(): void {
-    for (const socket of this.#hurried) if (socket.destroyed) this.#hurried.delete(socket);
-    for (const socket of this.#open.keys()) if (socket.destroyed) this.#end(socket, true);
+    for (const socket of this.#hurried.keys()) if (socket.destroyed) this.#hurried.delete(socket);
+    for (const socket of this.#open.keys()) {
+      if (socket.destroyed) this.#end(socket, true);
+      else if (holdsBack(socket)) this.#calls.heldBack(`tcp://${this.#nameOf(socket)}`);
+    }
+  }
+
+  /** The application may say meanwhile how it wants it: then that is what it gets. */
+  #hurry(socket: Socket): void {
+    let wanted = false;
+    const { setNoDelay } = socket;
+    socket.setNoDelay(true);
+    socket.setNoDelay = (noDelay = true) => {
+      wanted = noDelay;
+      return socket;
+    };
+    this.#hurriedCount++;
+    this.#hurried.set(socket, () => {
+      Reflect.deleteProperty(socket, 'setNoDelay');
+      setNoDelay.call(socket, wanted);
+    });
   }
 
   #patch(): () => void {
@@ -96,10 +117,7 @@ export class Exchanges {
 
   readonly #asked = (socket: Socket): void => {
     if (this.#restore === null) return;
-    if (this.#noDelay && this.#nameOf(socket) !== '' && !hasNoDelay(socket)) {
-      this.#hurried.add(socket);
-      socket.setNoDelay(true);
-    }
+    if (this.#noDelay && this.#nameOf(socket) !== '' && holdsBack(socket)) this.#hurry(socket);
     if (this.#open.has(socket)) return;
     const name = this.#nameOf(socket);
     if (name === '' || this.#calls.isHttp(name)) return;
@@ -134,12 +152,13 @@ export class Exchanges {
   }
 }
 
-/** As the application has set it, which only a symbol of Node's tells. Where there is none, it is left alone. */
-function hasNoDelay(socket: Socket): boolean {
+/** Whether Nagle's algorithm is on, which only a symbol of Node's tells. Of TLS it tells nothing of the connection below. */
+function holdsBack(socket: Socket): boolean {
+  if ('encrypted' in socket) return false;
   const mark = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'kSetNoDelay',
   );
-  return mark === undefined || Boolean((socket as unknown as Record<symbol, unknown>)[mark]);
+  return mark !== undefined && !(socket as unknown as Record<symbol, unknown>)[mark];
 }
 
 function bracketed(host: string): string {

@@ -67,6 +67,7 @@ export class Observer {
     this.clientRequests.sweep();
     this.fetches.sweep();
     this.exchanges.sweep();
+    this.undiciPools.sweep();
     const sample: Sample = {
       type: 'sample',
       at: toMonotonic(at),

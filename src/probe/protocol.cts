@@ -72,6 +72,8 @@ export interface RouteSample {
 export interface OutboundCounters extends Counters {
   /** Connections that were opened for calls. */
   opened: number;
+  /** Looks at which one that waits for an answer would hold back a second part of the question (Nagle). */
+  heldBack: number;
   ended: number;
   failed: number;
   /** Calls that got a socket, and the time that they waited for it. */

@@ -10,6 +10,8 @@ const TICK_MS = 5;
 /** What an event or a response costs outside of handlers' synchronous parts, until enough of them were seen. */
 const ASSUMED_MS = 0.1;
 const ENOUGH = 100;
+/** So many responses in one stretch are a batch; with fewer what goes on besides would be taken for theirs. */
+const BATCH = 3;
 const NO_REQUEST = 'not a request';
 const COLLECTION = 'garbage collection';
 
@@ -118,12 +120,10 @@ export class Stalls {
     }
     // When within that time it had no core is not known: evenly.
     const long = requests.map((one) => ({ ...one, ms: (one.ms * held) / busyMs }));
-    const usual = this.#usual;
-    const short = Math.max(
-      events * each(usual.ms, usual.events),
-      ended * each(usual.ms, usual.ended),
-    );
-    const rest = others - short;
+    const { ms, ...usual } = this.#usual;
+    const byEvents = events * each(ms, usual.events);
+    const byResponses = ended < BATCH ? 0 : ended * each(ms, usual.ended);
+    const rest = others - Math.max(byEvents, byResponses);
     long.push({ what: NO_REQUEST, from: from.at, to: to.at, ms: rest });
     const stalls = long.filter(({ ms }) => ms >= LEAST_MS);
     // Collections are told at the end of the iteration in which they are noticed.

@@ -51,6 +51,7 @@ const inside = {
       ...{
         origin: 'http://127.0.0.1:9000',
         opened: 0,
+        holdsBack: false,
         rate: 1000,
         failed: 0,
         waiting: 0,

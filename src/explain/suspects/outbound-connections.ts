@@ -1,6 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
 import type { Facts } from '../facts.js';
-import { TCP } from '../inside.js';
 import type { LimitId } from '../limits.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
@@ -19,7 +18,7 @@ const MATTERS = 0.12;
 function unkept({ base, throughput }: Facts): OutboundView | null {
   const calls = base.inside?.outbound ?? [];
   const each = calls.filter(
-    ({ opened, rate: calls }) => opened >= 0.5 * calls && calls >= 0.3 * throughput,
+    (call) => call.opened >= 0.5 * call.rate && call.rate >= 0.3 * throughput,
   );
   return each.reduce<OutboundView | null>(
     (most, call) => (most && most.opened >= call.opened ? most : call),
@@ -29,7 +28,7 @@ function unkept({ base, throughput }: Facts): OutboundView | null {
 
 /** Connections that the service opens, one for each call: its loop is busy with that, and with their handshakes. */
 export const outboundChurn: Judge = (facts) => {
-  const { loop, throughput, spent } = facts;
+  const { base, loop, throughput, spent } = facts;
   const call = unkept(facts);
   if (!call || !loop || loop.busy < SATURATED) return null;
   const isSecure = call.origin.startsWith('https:');
@@ -40,17 +39,21 @@ export const outboundChurn: Judge = (facts) => {
     low: Math.min(0.5, (each * cost.low) / loop.eachMs),
     high: Math.min(0.95, (each * cost.high) / loop.eachMs),
   };
-  const part = spent?.connecting ?? about.high;
+  // Of a server that speaks TLS itself the profile shows both.
+  const connecting = base.load.plan.tls === null ? (spent?.connecting ?? null) : null;
+  const part = connecting ?? about.high;
   if (part < MATTERS) return null;
-  const gain: Range = spent
-    ? freed(part, 0.8, 1.2)
-    : { low: freed(about.low, 1, 1).low, high: freed(about.high, 1, 1).high };
+  const gain: Range =
+    connecting !== null
+      ? freed(part, 0.8, 1.2)
+      : { low: freed(about.low, 1, 1).low, high: freed(about.high, 1, 1).high };
   return {
     limit,
     within: 'event-loop-cpu',
-    ...(spent && { part }),
-    weight: spent ? Math.min(0.96, 0.6 + part) : 0.8,
-    sentence: `connections to ${call.origin}: each call opens one of its own${isSecure ? ', with a handshake of TLS' : ''}${spent ? `; that takes ${share(part)} of the loop's time` : ''}.`,
+    ...(connecting !== null && { part }),
+    // A small part of a busy loop is no cause of it, and without a profile nothing is known.
+    weight: connecting === null ? 0.5 : Math.min(0.96, 0.3 + 1.2 * part),
+    sentence: `connections to ${call.origin}: each call opens one of its own${isSecure ? ', with a handshake of TLS' : ''}${connecting === null ? '' : `; that takes ${share(part)} of the loop's time`}.`,
     arithmetic: [
       `${rate(call.opened)} connections a second for ${rate(call.rate)} calls: ${each.toFixed(1)} for each request, which takes the loop ${time(loop.eachMs)}`,
     ],
@@ -61,7 +64,7 @@ export const outboundChurn: Judge = (facts) => {
         unit: '1',
         source: 'probe',
       },
-      ...(spent
+      ...(connecting !== null
         ? [{ what: 'opening connections', value: part, unit: '1', source: 'profile' as const }]
         : []),
       ...loopEvidence(facts),
@@ -77,9 +80,12 @@ export const outboundChurn: Judge = (facts) => {
   };
 };
 
-/** Half of the calls have to wait for the timer, with a single request as well. What Node calls by HTTP is never held back. */
-function waitsForTimer({ single }: Facts, { origin, answerP50Ms }: OutboundView): boolean {
-  if (!origin.startsWith(TCP)) return false;
+/** Half of the calls have to wait for the timer, with a single request as well, and the connection is one that holds back. */
+function waitsForTimer(
+  { single }: Facts,
+  { origin, answerP50Ms, holdsBack }: OutboundView,
+): boolean {
+  if (!holdsBack) return false;
   const alone = single?.inside?.outbound.find((one) => one.origin === origin)?.answerP50Ms;
   return Boolean(answerP50Ms && alone && isDelayedAck(answerP50Ms) && isDelayedAck(alone));
 }
@@ -90,7 +96,7 @@ function waitsForTimer({ single }: Facts, { origin, answerP50Ms }: OutboundView)
  */
 export const outboundDelayedAck: Judge = (facts) => {
   const limit = 'nagle-delayed-ack';
-  const { base, slots, throughput, responseMs, inFlight } = facts;
+  const { base, slots, throughput, responseMs, inFlight, model } = facts;
   if (idleLoop(facts)) return null;
   const call = base.inside?.outbound.find(
     (one) => waitsForTimer(facts, one) && one.answering >= 0.3 * inFlight,
@@ -101,7 +107,8 @@ export const outboundDelayedAck: Judge = (facts) => {
   const then = Math.min((slots * 1000) / without, loopLimit(facts) ?? Number.POSITIVE_INFINITY);
   return {
     limit,
-    weight: 0.7,
+    // Where nothing is tried it is a coincidence of times.
+    weight: model === 'open' ? 0.4 : 0.7,
     sentence: `a timer of TCP: an answer of ${call.origin} takes ${time(call.answerP50Ms)}, as the second part of the question is held back (Nagle) until the first is acknowledged, which the other side delays.`,
     arithmetic: [
       `${time(call.answerP50Ms)} with ${count(slots)} in flight and with one: the delayed acknowledgement, no queue`,

@@ -71,6 +71,8 @@ function lentPool(facts: Facts): Suspect | null {
     const isFixed = least === most && most >= 2 && most < 0.7 * slots;
     const isAsMany = served >= AS_MANY.low * most && served <= AS_MANY.high * most;
     if (!asked?.origin.startsWith(TCP) || !isFixed || !isAsMany) continue;
+    // Connections that requests seldom use are not lent to them.
+    if (asked.rate < 0.5 * throughput) continue;
     if (asked.answering < 0.7 * most) return lent(facts, most, asked, singleMs);
   }
   return null;

@@ -55,7 +55,7 @@ function writtenLater(facts: Facts, part: number): Suspect {
     limit: 'logging',
     within: 'event-loop-cpu',
     part,
-    weight: Math.min(0.95, 0.5 + part * 1.2),
+    weight: Math.min(0.95, 0.3 + part * 1.2),
     sentence: `logging: a logger takes ${share(part)} of the loop's time, though it writes later.`,
     arithmetic: [
       `without it: ${rate(facts.throughput)} req/s / (1 - ${share(part)}) = ${rate(facts.throughput / (1 - Math.min(0.95, part)))} req/s`,
@@ -89,7 +89,9 @@ const BYTES_PER_MS: Record<string, Range> = {
   zstd: { low: 2_000, high: 500_000 },
 };
 const UNKNOWN_CODING: Range = { low: 400, high: 500_000 };
-/** What the pool of threads gives at the least without what it mostly does. */
+/** From its highest level to a fast one, from which on a mean says nothing. */
+const WIDE = 50;
+/** What is given at the least without what mostly is done. */
 const MOSTLY = 1.6;
 /** The most of a request's CPU that compression is taken for: of the rest nothing is known. */
 const MOST_OF_CPU = 0.99;
@@ -119,8 +121,10 @@ export const compression: Judge = (facts) => {
   }
   const least = 1 / (1 - part.low * 0.8);
   // Threads beside the loop have to do it for the most part, and may do nothing else.
+  // A coding whose levels differ so much is the cause by its highest ones, or none.
+  const isWide = speed.high > WIDE * speed.low;
   const gain = busy
-    ? { low: least, high: 1 / (1 - part.high) }
+    ? { low: isWide ? Math.max(MOSTLY, least) : least, high: 1 / (1 - part.high) }
     : { low: Math.max(MOSTLY, least), high: MANY_TIMES };
   return {
     limit,

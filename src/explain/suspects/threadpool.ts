@@ -21,7 +21,10 @@ export const threadpool: Judge = (facts) => {
   // Many short jobs one after the other, as of a stream that is compressed, wait little each.
   const full = run > 0.6 * Math.min(size, cores) && waits > 1;
   const busyThreads = pool.filter((thread) => thread.run > 0.5 * (pool[0]?.run ?? 0));
-  if (busyThreads.length < Math.min(size, pool.length) && (pool[0]?.run ?? 0) >= SATURATED) {
+  // Of a pool all of whose other threads wait in some call, one may compute: then its jobs wait for that one.
+  const isQueue = waits > IN_QUEUE * facts.responseMs;
+  const isFew = busyThreads.length < Math.min(size, pool.length);
+  if (!isQueue && isFew && (pool[0]?.run ?? 0) >= SATURATED) {
     return {
       limit,
       why: `${plural(busyThreads.length, 'thread')} beside the event loop always busy: fewer than the pool has`,
@@ -42,7 +45,7 @@ export const threadpool: Judge = (facts) => {
   return {
     limit,
     weight: 0.92,
-    sentence: `the thread pool: ${size === 1 ? 'its one thread is' : `its ${size} threads are`} taken, a job waits ${time(delay.mean)} for one${usesCpu ? `; they compute, with ${run.toFixed(1)} cores` : '; they wait, not compute'}.`,
+    sentence: `the thread pool: ${size === 1 ? 'its one thread is' : `its ${size} threads are`} taken, a job waits ${time(delay.mean)} for one; ${doing(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
     arithmetic: [
       `${plural(size, 'thread')} / ${rate(facts.throughput)} req/s = ${time((size * 1000) / facts.throughput)} of a thread per request`,
       usesCpu
@@ -79,6 +82,17 @@ export const threadpool: Judge = (facts) => {
 
 /** Without what they compute the threads are no limit: what is one then is not known. */
 export const MANY_TIMES = 1000;
+
+/** What the threads do, `few` of them alone if it is not all. */
+function doing(cores: number, few: number | null): string {
+  if (cores === 0) return 'they wait, not compute';
+  const who =
+    few === null ? 'they compute' : `only ${few} of them ${few === 1 ? 'computes' : 'compute'}`;
+  return `${who}, with ${cores.toFixed(1)} cores`;
+}
+
+/** Part of a response's time that a job waits for a thread, from which on the pool is what it waits for. */
+const IN_QUEUE = 0.5;
 
 /** Requests that are not at the pool just now, at most: they are with the loop, which is idle for the most part. */
 const ELSEWHERE = 1;

@@ -72,7 +72,7 @@ export function degradesOverTime(
       limit,
       ...(busy && { within: 'event-loop-cpu' as const }),
       // A machine drifts too, by less.
-      weight: fresher === null ? Math.min(0.98, 0.3 + (ratio - 1) / 2) : 0.98,
+      weight: weightOf(ratio, fresher, fresh !== null),
       sentence: `requests become dearer: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU each within ${rate(last.requests - first.requests)} requests; something grows with each and is gone through by each.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
@@ -101,6 +101,12 @@ export function degradesOverTime(
       },
     };
   };
+}
+
+/** What only a second process tells, and not surely, has to be borne out by a fresh start before it is a cause. */
+function weightOf(ratio: number, fresher: number | null, isTried: boolean): number {
+  if (fresher === null) return Math.min(0.98, 0.3 + (ratio - 1) / 2);
+  return fresher > FRESHER || isTried ? 0.98 : 0.75;
 }
 
 /** The gain without what grows: what a fresh start gave, up to what a request would cost before anything has grown. */
