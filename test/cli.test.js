@@ -451,11 +451,14 @@ test('the report says how the same load is explained', noGlance, async () => {
   const load = ['-c5', '--pipelining=2', '-kH', 'X-A: b c', '-d', '{"a":1}', '/path'];
   const result = ['-d', '1200ms', '--warmup', '0'];
   const server = ['--', process.execPath, '-e', script];
-  const { stdout } = await millrace(...load, ...result, ...server);
   const quoted = `'${script.replaceAll("'", "'\\''")}'`;
   const line = `npx millrace explain -c 5 --pipelining 2 -k -H 'X-A: b c' -b '{"a":1}' /path -- ${process.execPath} -e ${quoted}`;
-  assert.ok(stdout.includes(`To be sure:\n  ${line}\n`), stdout);
-  // A millisecond late is too late for answers that take less; and a generator that was late says that alone.
+  // A generator that was late says that alone.
+  await retried(
+    () => millrace(...load, ...result, ...server),
+    ({ stdout }) => assert.ok(stdout.includes(`To be sure:\n  ${line}\n`), stdout),
+  );
+  // A millisecond late is too late for answers that take less.
   const slow = "require('http').createServer((q, s) => setTimeout(() => s.end(), 100)).listen(0)";
   const staged = await retried(
     () => millrace('--stage', '1200ms:50', '--', process.execPath, '-e', slow),
