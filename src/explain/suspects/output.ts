@@ -6,6 +6,8 @@ import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
 import { MANY_TIMES } from './threadpool.js';
 
+/** What a write costs with the stream that it goes through, which goes with it: of the write alone, which is measured. */
+const WITH_STREAM = 3;
 /** What logging costs beside the write itself, which alone is measured: formatting. */
 const FORMATTING = 2.5;
 
@@ -37,7 +39,7 @@ export const logging: Judge = (facts) => {
       ...loopEvidence(facts),
     ],
     otherwise: 'unknown',
-    predictions: { ...busyLoop(facts), 'output muted': freed(part, 0.6, 1.4) },
+    predictions: { ...busyLoop(facts), 'output muted': freed(part, 0.6, WITH_STREAM) },
     remedy: {
       change: 'log less, or through an asynchronous destination (a pipe, a worker thread)',
       predictedThroughput: times(withoutLog(facts, part), facts.throughput),
