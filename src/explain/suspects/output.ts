@@ -122,9 +122,9 @@ export const compression: Judge = (facts) => {
     return { limit, why: `compressing ${bytes(body)} is little beside ${time(cpuMs)} per request` };
   }
   const least = 1 / (1 - part.low * 0.8);
-  // Threads beside the loop have to do it for the most part, and may do nothing else.
   // A coding whose levels differ so much is the cause by its highest ones, or none.
   const isWide = speed.high > WIDE * speed.low;
+  // Threads beside the loop have to do it for the most part, and may do nothing else.
   const gain = busy
     ? { low: isWide ? Math.max(MOSTLY, least) : least, high: 1 / (1 - part.high) }
     : { low: Math.max(MOSTLY, least), high: MANY_TIMES };
