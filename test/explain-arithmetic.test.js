@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { analyseProfile } from '../dist/explain/profile.js';
+import { SourceMaps } from '../dist/explain/source-maps.js';
 import { bucketOf, Histogram, middleOf, quantileOf } from '../dist/probe/histogram.cjs';
 import { routeOf } from '../dist/probe/routes.cjs';
 
@@ -55,6 +56,17 @@ describe('the arithmetic of the probe', () => {
 
   const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
   const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
+
+  test('a source map: what a bundler has added has no source', () => {
+    const file = join(folder, 'added.js');
+    const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA,E' };
+    const inline = Buffer.from(JSON.stringify(map)).toString('base64');
+    writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
+    const maps = new SourceMaps();
+    assert.equal(maps.original({ file, line: 0, column: 0 }).line, 11);
+    const added = { file, line: 0, column: 2 };
+    assert.deepEqual(maps.original(added), added);
+  });
 
   test('a profile: shares, callers, source maps', () => {
     const file = join(folder, 'bundle.js');

@@ -1,6 +1,8 @@
 // What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { poolSize } from '../dist/explain/suspects/threadpool.js';
+import { factsOfHealthy } from './explain/facts.js';
 import { judged } from './explain/judged.js';
 
 describe('slow-dependency', () => {
@@ -206,6 +208,37 @@ describe('the pool of threads', () => {
       facts.singleMs = 81;
     });
     assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
+  });
+
+  test('of each process computes: all of their threads have a part of the cores', () => {
+    // Four processes have 16 threads, each of which uses half a core of 16; alone they could have all.
+    const { arithmetic, remedy } = suspected((facts) => {
+      const { inside, outside } = facts.base;
+      const [one] = outside.processes;
+      outside.processes = [100, 200, 300, 400].map((pid) => ({
+        ...one,
+        pid,
+        main: { ...one.main, pid },
+        others: [1, 2, 3, 4].map((tid) => ({ ...one.main, pid, tid: pid + tid, run: 0.5 })),
+      }));
+      inside.pids = [100, 200, 300, 400];
+      Object.assign(outside.cpu, { cores: 16, server: 8.4, idle: 7.4 });
+      Object.assign(facts, { slots: 100 });
+      facts.singleMs = 10;
+    });
+    assert.match(arithmetic[0], /^16 threads/);
+    assert.match(arithmetic[1], /8.00 of 16 cores: a bigger pool gives x 1.9 at most/);
+    assert.ok(remedy.predictedThroughput.high < 210);
+  });
+
+  test('has as many threads as libuv makes of its variable', () => {
+    const threads = (threadPoolSize) => {
+      const facts = structuredClone(factsOfHealthy());
+      facts.base.inside.threadPoolSize = threadPoolSize;
+      return poolSize(facts);
+    };
+    const given = [null, '', '0', 'many', '8', ' 16 ', '12 threads', '4096'];
+    assert.deepEqual(given.map(threads), [4, 1, 1, 1, 8, 16, 12, 1024]);
   });
 
   test('is not all that a request waits for', () => {

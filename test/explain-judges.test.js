@@ -21,6 +21,39 @@ test('of a healthy server nothing is suspected but that it could do more', () =>
   );
 });
 
+describe('a response in two parts, as far apart as an acknowledgement is late', () => {
+  const apart = (change = () => {}) =>
+    judged('nagle-delayed-ack', (facts) => {
+      const { load } = facts.base;
+      load.gapMs = { ...load.gapMs, count: load.requests.ok, p50: 41 };
+      change(facts);
+    }).suspect.weight;
+  const atRate = (facts) => {
+    const { load } = facts.base;
+    facts.model = 'open';
+    facts.inFlight = 10;
+    Object.assign(load.plan, { model: 'open', rate: facts.base.throughput });
+    load.warnings = [];
+    load.requests.sent = load.requests.ok;
+  };
+
+  test('waits for it, as the experiment will show', () => {
+    assert.equal(apart(), 0.99);
+  });
+
+  test('may come so late by itself at a rate, of which no experiment is made', () => {
+    assert.ok(apart(atRate) < 0.45);
+  });
+
+  test('waits for it if bytes are seen to wait', () => {
+    const waits = (facts) => {
+      atRate(facts);
+      facts.sockets.server.unsent = 0.2;
+    };
+    assert.equal(apart(waits), 0.99);
+  });
+});
+
 describe('keep-alive-race', () => {
   const race = (facts, { pauseMs, said, failed }) => {
     facts.base.load.plan.thinkTimeMs = pauseMs;
@@ -225,6 +258,24 @@ describe('what a profile says of the gain', () => {
     contains(remedied('many-writes', { writing: 0.8 }, writes), 1000 / (1 - 0.8 * 0.98));
   });
 
+  test('writes of all workers belong to the responses of all', () => {
+    const { suspect } = judged('many-writes', (facts) => {
+      Object.assign(facts, { throughput: 1000 });
+      Object.assign(facts.loop, { busy: 1, cpuMs: 1 });
+      facts.base.inside.outbound = [];
+      const { inside, outside } = facts.base;
+      const [one] = outside.processes;
+      outside.processes = [100, 200, 300, 400].map((pid) => ({
+        ...one,
+        pid,
+        main: { ...one.main, pid },
+        calls: { writes: 12_500, reads: 1000 },
+      }));
+      inside.pids = [100, 200, 300, 400];
+    });
+    assert.match(suspect.sentence, /50.0 system calls write each response/);
+  });
+
   test('writes cost no more than there is', () => {
     const { suspect } = judged('many-writes', (facts) => {
       Object.assign(facts, { throughput: 1000 });
@@ -294,6 +345,26 @@ describe('too-few-connections', () => {
       facts.base.inside.outbound[0].maxSockets = 60;
     });
     assert.ok(pool <= 70, `sockets: ${pool}`);
+  });
+
+  test('half of an odd number of connections is more than half', () => {
+    const half = (connections) => {
+      const { suspect } = judged('too-few-connections', (facts) => {
+        facts.base.load.plan.connections = connections;
+      });
+      return suspect.predictions['connections /2'];
+    };
+    for (const [connections, share] of [
+      [3, 2 / 3],
+      [5, 0.6],
+      [50, 0.5],
+    ]) {
+      const { low, high } = half(connections);
+      assert.ok(
+        low < share && share < high && high < 1.2 * low,
+        `${connections}: ${low} to ${high}`,
+      );
+    }
   });
 
   test('what a driver asks for itself is not what the requests wait for', () => {

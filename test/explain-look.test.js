@@ -21,12 +21,15 @@ class Simulated {
     this.options = { rate };
   }
 
+  /** What the system shows of it without load. */
+  outside = null;
+
   async rest() {
     return { fromMs: 0, toMs: 0 };
   }
 
   outsideBetween() {
-    return null;
+    return this.outside;
   }
 
   saturate(connections) {
@@ -58,8 +61,9 @@ class Simulated {
   }
 }
 
-async function looked(rate, { moreLoad = true } = {}) {
+async function looked(rate, { moreLoad = true, outside = null } = {}) {
   const subject = new Simulated(rate);
+  subject.outside = outside;
   const untilMs = performance.now() + 60_000;
   const options = { setting: () => ({ moreLoad }), untilMs, onStep() {} };
   return { subject, ...(await look(subject, SAMPLED, options)) };
@@ -84,4 +88,16 @@ test('in place of one that is not, a closed load, when its queue is over', async
 test('where no other load is allowed, the rate stays', async () => {
   const { facts } = await looked(200, { moreLoad: false });
   assert.deepEqual([facts.overload, facts.model], [null, 'open']);
+});
+
+test('work without load is that of the loops which serve it', async () => {
+  const { outside } = factsOfHealthy().base;
+  const [server] = outside.processes;
+  const processes = [
+    { ...server, main: { ...server.main, run: 0.02 } },
+    // A process of the same command that encodes videos, whoever asks for what.
+    { ...server, pid: 101, main: { ...server.main, pid: 101, run: 0.6 } },
+  ];
+  const { facts } = await looked(100, { outside: { ...outside, processes } });
+  assert.equal(facts.idleShare, 0.02);
 });

@@ -1,6 +1,9 @@
 // What the trials do with a server that gives what they are told to find.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { MillraceError } from '../dist/errors.js';
+import { EXPERIMENTS } from '../dist/explain/experiments.js';
+import { tryServers } from '../dist/explain/new-servers.js';
 import { ProbeFailure } from '../dist/explain/subject.js';
 import { Trials } from '../dist/explain/trials.js';
 import { factsOfHealthy } from './explain/facts.js';
@@ -14,9 +17,16 @@ function factsOfPipelined() {
   return facts;
 }
 
-/** Trials of it: one request at a time on a connection gives four times as much. `repeat` is told what is tried for longer. */
-function trialsOf({ repeat = (block) => block, leftMs = 60_000 } = {}) {
-  const facts = factsOfPipelined();
+/**
+ * Trials of it: one request at a time on a connection gives four times as much. `repeat` is told what is tried for longer,
+ * `change` what load each block has.
+ */
+function trialsOf({
+  facts = factsOfPipelined(),
+  repeat = (block) => block,
+  change = () => {},
+  leftMs = 60_000,
+} = {}) {
   const heard = [];
   const subject = {
     hub: {
@@ -33,6 +43,7 @@ function trialsOf({ repeat = (block) => block, leftMs = 60_000 } = {}) {
       if (load?.pipelining === 1) block.throughput *= 4;
       else if (load?.connections > facts.base.load.plan.connections) block.throughput *= 2;
       else if (load?.connections < facts.base.load.plan.connections) block.throughput /= 2;
+      change(block, load);
       const isLong = measureMs >= 2000 && !probe;
       if (!isLong) return block;
       heard.push(`${load?.pipelining === 1 ? 'depth 1' : 'another'} for longer`);
@@ -61,6 +72,48 @@ test('requests that wait for others on their connection: fewer connections give 
   assert.equal(finding.chosen.limit, 'head-of-line');
   const half = experiments.find(({ name }) => name === 'connections /2');
   assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
+});
+
+test('a dependency is the same one with twice the connections, whatever waits for jobs beside it', async () => {
+  const facts = structuredClone(factsOfHealthy());
+  const [call] = facts.base.inside.outbound;
+  const jobs = { ...call, origin: 'tcp://queue:6379', rate: 2, answering: 60, answerMs: 900 };
+  facts.base.inside.outbound = [jobs, { ...call, answerMs: 45, answerP50Ms: 45 }];
+  facts.single.inside = structuredClone(facts.base.inside);
+  facts.single.inside.outbound[1].answerP50Ms = 5;
+  Object.assign(facts, { responseMs: 50, singleMs: 6 });
+  const { trials } = trialsOf({
+    facts,
+    change(block, load) {
+      if (load?.connections > facts.base.load.plan.connections) {
+        block.throughput /= 2;
+        block.inside.outbound[1].answerMs *= 2;
+      }
+    },
+  });
+  await trials.live();
+  const slower = trials
+    .found()
+    .experiments.find(({ name }) => name === 'dependency, connections x2');
+  assert.equal(slower.measured.ratio, 2);
+});
+
+test('a server that does not start with what is tried is started as it was', async () => {
+  const facts = factsOfHealthy();
+  const starts = [];
+  const subject = {
+    options: {},
+    async restart(environment = {}) {
+      starts.push(Object.keys(environment));
+      if (environment.UV_THREADPOOL_SIZE === undefined) return;
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'it exited with 9');
+    },
+    block: async () => facts.base,
+  };
+  const experiment = EXPERIMENTS.find(({ name }) => name === 'thread pool x4');
+  const why = await tryServers(experiment, facts, subject, { settleMs: 0, measureMs: 1 });
+  assert.equal(why, 'the server does not start so: it exited with 9');
+  assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
 });
 
 describe('a remedy that gave much more', () => {

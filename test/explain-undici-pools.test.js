@@ -32,6 +32,11 @@ async function withSilent(use) {
   }
 }
 
+function hasNoDelay(socket) {
+  const symbols = Object.getOwnPropertySymbols(socket);
+  return socket[symbols.find(({ description }) => description === 'kSetNoDelay')];
+}
+
 for (const version of ['undici', 'undici-6', 'undici-5']) {
   describe(`bounded pools of ${version}`, () => {
     test('clients that had to leave are destroyed with their pool', async () => {
@@ -111,10 +116,25 @@ for (const version of ['undici', 'undici-6', 'undici-5']) {
 }
 
 describe('connections that do not hold back what is small', () => {
-  const hasNoDelay = (socket) => {
-    const symbols = Object.getOwnPropertySymbols(socket);
-    return socket[symbols.find(({ description }) => description === 'kSetNoDelay')];
-  };
+  test('are found while nothing is observed, too', async () => {
+    const server = createTcpServer((socket) => socket.on('error', () => {}).resume());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const exchanges = new Exchanges(new Calls());
+    const socket = connect(server.address().port, '127.0.0.1');
+    try {
+      exchanges.observe(true);
+      await once(socket, 'connect');
+      exchanges.observe(false);
+      exchanges.noDelay(true);
+      socket.write('question');
+      assert.equal(hasNoDelay(socket), true);
+      assert.equal(exchanges.noDelay(false), 1);
+    } finally {
+      socket.destroy();
+      server.close();
+    }
+  });
 
   test('are as the application wants them afterwards, also if it says so meanwhile', async () => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).resume());

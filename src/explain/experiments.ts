@@ -1,7 +1,7 @@
 import type { LoadOptions } from '../load/options.js';
 import type { CommandName, Commands } from '../probe/protocol.cjs';
 import { count } from '../report/units.js';
-import { cpuMsOf, type Facts, working } from './facts.js';
+import { cpuMsOf, type Facts, halfConnections, working } from './facts.js';
 import type { Observation } from './observation.js';
 import type { ExperimentName, Suspect } from './suspect.js';
 import { callDelayMs } from './suspects/calls.js';
@@ -87,9 +87,10 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'connections /2',
-    describe: ({ slots }) => `${count(slots)} to ${count(Math.ceil(slots / 2))} in flight`,
+    describe: (facts) =>
+      `${count(facts.slots)} to ${count(halfConnections(facts) * facts.base.load.plan.pipelining)} in flight`,
     obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
-    change: ({ base }) => ({ load: { connections: Math.ceil(base.load.plan.connections / 2) } }),
+    change: (facts) => ({ load: { connections: halfConnections(facts) } }),
   },
   {
     name: 'cpu injection',

@@ -9,6 +9,7 @@ import type {
   ThreadUse,
 } from './observation.js';
 import type { Spent } from './profiling.js';
+import type { Range } from './result.js';
 import type { Sample } from './sample.js';
 import { median } from './statistics/median.js';
 
@@ -308,7 +309,10 @@ export function busiest(block: Observation): ProcessUse | null {
 }
 
 /** The processes that serve requests, as the probe tells: one that was started to compute has no loop that matters. Without it all. */
-function serving({ outside, inside }: Observation): ProcessUse[] {
+export function serving({
+  outside,
+  inside,
+}: Pick<Observation, 'outside' | 'inside'>): ProcessUse[] {
   const processes = outside?.processes ?? [];
   const known = processes.filter(({ pid }) => inside?.pids.includes(pid));
   return known.length > 0 ? known : processes;
@@ -324,6 +328,17 @@ export function working(block: Observation): ProcessUse[] {
   const processes = serving(block);
   const most = Math.max(...processes.map(({ main }) => main.run));
   return processes.filter(({ main }) => main.run > most / 20);
+}
+
+/** Connections of the experiment that halves them, which are whole: of three it leaves two. */
+export function halfConnections({ base }: Facts): number {
+  return Math.ceil(base.load.plan.connections / 2);
+}
+
+/** Throughput with them, of requests that wait for nothing that queues, within a range around the same share. */
+export function halved(facts: Facts, { low, high }: Range): Range {
+  const share = halfConnections(facts) / Math.max(1, facts.base.load.plan.connections);
+  return { low: share * low, high: share * high };
 }
 
 /** Share of a request's time that goes to opening its connection, where each has one; 0 where they are kept. */

@@ -1,7 +1,7 @@
-import { bearsRate, type Facts, factsOf, type Seen } from './facts.js';
+import { bearsRate, type Facts, factsOf, type Seen, serving } from './facts.js';
 import { heldBytes } from './growth.js';
 import type { InvestigationOptions } from './investigation.js';
-import type { Observation } from './observation.js';
+import type { Observation, OutsideView } from './observation.js';
 import type { Sampled } from './sample.js';
 import type { BlockLength, Subject } from './subject.js';
 import type { Retained } from './suspects/memory.js';
@@ -29,7 +29,7 @@ export async function look(
     );
 
   onStep('looking at the server without load');
-  const idleBefore = await idleShareOf(subject);
+  const restBefore = await atRest(subject);
   const aloneMs = tookMs ?? 50;
   let single: Observation | null = null;
   // One request after the other may be more than the rate that was asked for.
@@ -61,7 +61,9 @@ export async function look(
       ? { requests: subject.answered - answered, beforeBytes: before, afterBytes: after }
       : null;
   // A server that has just started may be busy with that: the quieter look counts.
-  const idleAfter = idleBefore !== null && idleBefore > 0.05 ? await idleShareOf(subject) : null;
+  const idleBefore = loopAtRest(restBefore, base);
+  const idleAfter =
+    idleBefore !== null && idleBefore > 0.05 ? loopAtRest(await atRest(subject), base) : null;
   const idleShare = idleAfter === null ? idleBefore : Math.min(idleBefore ?? 1, idleAfter);
   const rate = asked.load.plan.rate;
   const overload = isOverload && rate !== null ? { rate, answered: asked.throughput } : null;
@@ -69,11 +71,15 @@ export async function look(
   return { facts: factsOf(seen), retained };
 }
 
-/** Share of a core that the busiest loop uses without load; `null` where it is not seen. */
-async function idleShareOf(subject: Subject): Promise<number | null> {
+/** The server without load; `null` where it is not seen. */
+async function atRest(subject: Subject): Promise<OutsideView | null> {
   const { fromMs, toMs } = await subject.rest(IDLE_MS);
-  const view = subject.outsideBetween(fromMs, toMs);
-  return view && Math.max(0, ...view.processes.map(({ main }) => main.run));
+  return subject.outsideBetween(fromMs, toMs);
+}
+
+/** Share of a core that the busiest of the loops that serve the load uses without it. */
+function loopAtRest(rest: OutsideView | null, { inside }: Observation): number | null {
+  return rest && Math.max(0, ...serving({ outside: rest, inside }).map(({ main }) => main.run));
 }
 
 /** The load as asked for; once more where a rate is nearly borne, as a machine that stands still for a moment looks alike. */

@@ -146,7 +146,7 @@ export interface InsideView {
   processes: number;
   /** Their ids, as they know them. */
   pids: number[];
-  /** The workers of a cluster, those that have served nothing among them. */
+  /** The workers of a cluster that are to serve, those that have served nothing among them. */
   workers: number[];
   /** Event loop utilisation of the busiest process. */
   utilisation: number;

@@ -14,7 +14,7 @@ import { ProbedProcess } from './probed-process.js';
 export const PRELOAD = fileURLToPath(new URL('../probe/preload.cjs', import.meta.url));
 
 interface ProbeEvents {
-  /** A process has said who it is; again when it begins to serve what is under study. */
+  /** A process has said who it is; again when some of it has changed. */
   hello: [Hello];
   /** A process has gone, or has closed its channel. */
   left: [Hello];
@@ -153,9 +153,7 @@ export async function openProbeHub(): Promise<ProbeHub> {
     },
     between(fromMs, toMs) {
       const known = connected().flatMap(({ hello }) => hello ?? []);
-      const workers = known.filter(({ clusterRole }) => clusterRole === 'worker');
-      const pids = workers.map(({ pid }) => pid);
-      return insideView(serving([...all]), fromMs, toMs, pids);
+      return insideView(serving([...all]), fromMs, toMs, workersAt(ports, known));
     },
     async sampledAfter(atMs, patienceMs) {
       const late = serving(connected()).filter(({ lastSampleMs }) => lastSampleMs < atMs);
@@ -192,6 +190,21 @@ export async function openProbeHub(): Promise<ProbeHub> {
       if (folder) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * The workers of clusters that are to get requests for these ports: those of which their first process knows that they
+ * listen. Where it knows of none, all: it may hand them its connections, or have no probe.
+ */
+function workersAt(ports: number[] | null, known: Hello[]): number[] {
+  const isWanted = (port: number) => ports === null || port === 0 || ports.includes(port);
+  const isMeant = ({ pid, ppid }: Hello) => {
+    const first = known.find((one) => one.pid === ppid);
+    const those = first?.listeningWorkers.filter(({ port }) => isWanted(port)) ?? [];
+    return those.length === 0 || those.some((one) => one.pid === pid);
+  };
+  const workers = known.filter(({ clusterRole }) => clusterRole === 'worker');
+  return workers.filter(isMeant).map(({ pid }) => pid);
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { LoadOptions } from '../load/options.js';
 import type { Experiment } from './experiments.js';
 import type { Facts } from './facts.js';
 import type { Observation } from './observation.js';
@@ -55,9 +54,9 @@ export async function runRounds(
     if (round >= 2 && performance.now() + perRound > untilMs) break;
     const seen = new Map<string | null, Observation>();
     for (const experiment of ordered(round, kinds)) {
-      onBlock?.(experiment ? experiment.name : 'as asked for');
-      const change = experiment?.change(facts, subject.options as LoadOptions);
       if (experiment && failed.has(experiment)) continue;
+      onBlock?.(experiment ? experiment.name : 'as asked for');
+      const change = experiment?.change(facts, subject.options);
       try {
         const block = await subject.block(length, change);
         onSeen?.(experiment?.name ?? null, block);

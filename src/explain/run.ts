@@ -99,8 +99,11 @@ export async function run(
       ]),
     };
   } finally {
-    await subject.close();
-    await hub?.close();
+    try {
+      await subject.close();
+    } finally {
+      await hub?.close();
+    }
   }
 }
 

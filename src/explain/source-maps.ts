@@ -28,7 +28,8 @@ export class SourceMaps {
     const loaded = this.#of(place.file);
     if (!loaded) return place;
     const entry = loaded.map.findEntry(place.line, place.column);
-    if (!('originalSource' in entry)) return place;
+    // What a bundler has added has a segment without a source.
+    if (!('originalSource' in entry) || !entry.originalSource) return place;
     const { originalSource, originalLine, originalColumn } = entry;
     const file = originalSource.startsWith('file:')
       ? fileURLToPath(originalSource)

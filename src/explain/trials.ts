@@ -9,7 +9,7 @@ import {
   type Setting,
   tellingExperiments,
 } from './experiments.js';
-import { cpuMsOf, errorShareOf, type Facts, withAllSeen } from './facts.js';
+import { cpuMsOf, errorShareOf, type Facts, mainDependency, withAllSeen } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions, Repeated } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
@@ -458,8 +458,12 @@ export class Trials {
       this.missed.push(`${name}: ${share(failing)} of its requests failed`);
       return;
     }
-    const measured = ratioBetween(base, changed.get(name) ?? [], metric?.of);
-    if (!measured) return;
+    const blocks = changed.get(name) ?? [];
+    const measured = ratioBetween(base, blocks, metric?.of);
+    if (!measured) {
+      if (blocks.length > 0) this.missed.push(`${name}: it gave too little to compare`);
+      return;
+    }
     const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#facts) };
     this.#experiments.push(
       withPredictions({ ...result, otherwise: 1, measured }, this.#judged.suspects),
@@ -476,7 +480,7 @@ export class Trials {
     const change = first?.describe(this.#facts) ?? '';
     return DERIVED.flatMap(({ name, metric, of }) => {
       if (!suspects.some(({ predictions }) => name in predictions)) return [];
-      const measured = ratioBetween(base, doubled, of);
+      const measured = ratioBetween(base, doubled, (block) => of(block, this.#facts));
       const result = { name, metric, change, otherwise: 1 };
       return measured ? [withPredictions({ ...result, measured }, suspects)] : [];
     });
@@ -500,13 +504,17 @@ function isAnswered({ base, errorShare, slots }: Facts): boolean {
 }
 
 /** Quantities that are compared beside throughput when connections are doubled. */
-const DERIVED: { name: string; metric: string; of(block: Observation): number | null }[] = [
+const DERIVED: {
+  name: string;
+  metric: string;
+  of(block: Observation, facts: Facts): number | null;
+}[] = [
   {
     name: 'dependency, connections x2',
     metric: 'answer time of the dependency',
-    of({ inside }) {
-      const calls = [...(inside?.outbound ?? [])].sort((a, b) => b.answering - a.answering);
-      return calls[0]?.answerMs ?? null;
+    of({ inside }, facts) {
+      const origin = mainDependency(facts)?.origin;
+      return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
     },
   },
   {

@@ -9,6 +9,12 @@ const LOOK_MS = 2;
 /** Gives a request to its agent, in the context in which the application made it. */
 type Add = () => void;
 
+/** A bound as the application wants it, and as it is for now. */
+interface Bound {
+  wanted: number;
+  given: number;
+}
+
 /**
  * The bounds of the agents (`maxSockets`), to be changed for an experiment.
  *
@@ -16,7 +22,7 @@ type Add = () => void;
  * that always has requests waiting: so they are held back here till enough sockets are idle, and those are closed.
  */
 export class AgentBounds {
-  readonly #original = new Map<Agent, number>();
+  readonly #bounds = new Map<Agent, Bound>();
   /** Requests that were given to an agent with a bound, and have no socket that is known of. */
   readonly #waiting = new Map<ClientRequest, Add>();
   readonly #held = new Map<Agent, Add[]>();
@@ -25,19 +31,24 @@ export class AgentBounds {
 
   /** A request comes to an agent. Returns whether it is held back, and will be added later. */
   holds(agent: Agent, request: ClientRequest, add: Add): boolean {
-    const known = this.#original.has(agent);
-    if (!known && (!Number.isFinite(agent.maxSockets) || this.#original.size >= MOST_AGENTS)) {
-      return false;
-    }
-    if (!known) {
-      this.#original.set(agent, agent.maxSockets);
-      agent.maxSockets = this.#scaled(agent.maxSockets);
+    if (!this.#bounds.has(agent)) {
+      if (!Number.isFinite(agent.maxSockets) || this.#bounds.size >= MOST_AGENTS) return false;
+      const bound = { wanted: agent.maxSockets, given: agent.maxSockets };
+      this.#bounds.set(agent, bound);
+      this.#apply(agent, bound);
     }
     const bound = AsyncResource.bind(add);
     this.#waiting.set(request, bound);
     const held = this.#held.get(agent);
     held?.push(bound);
     return held !== undefined;
+  }
+
+  /** Forgets those that have got a socket, or need none any more, while nothing was observed. */
+  sweep(): void {
+    for (const request of this.#waiting.keys()) {
+      if (request.socket || request.destroyed) this.#waiting.delete(request);
+    }
   }
 
   /** A request has a socket, or needs none any more. */
@@ -48,8 +59,8 @@ export class AgentBounds {
   /** Multiplies the bounds as the application set them, and returns those now in force. */
   scale(factor: number): number[] {
     this.#factor = factor;
-    const bounds = [...this.#original].map(([agent, original]) => {
-      agent.maxSockets = this.#scaled(original);
+    const bounds = [...this.#bounds].map(([agent, bound]) => {
+      this.#apply(agent, bound);
       const held = this.#held.get(agent) ?? [];
       held.push(...this.#takeQueue(agent));
       this.#held.set(agent, held);
@@ -64,12 +75,15 @@ export class AgentBounds {
   restore(): void {
     this.scale(1);
     this.#letGo(true);
-    this.#original.clear();
+    this.#bounds.clear();
     this.#waiting.clear();
   }
 
-  #scaled(bound: number): number {
-    return Math.max(1, Math.round(bound * this.#factor));
+  /** What the application has set since holds from then on. */
+  #apply(agent: Agent, bound: Bound): void {
+    if (agent.maxSockets !== bound.given) bound.wanted = agent.maxSockets;
+    bound.given = Math.max(1, Math.round(bound.wanted * this.#factor));
+    agent.maxSockets = bound.given;
   }
 
   /** Takes the requests that wait for a socket out of the agent's queues. */

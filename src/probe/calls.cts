@@ -5,6 +5,8 @@ import type { OutboundCounters, OutboundSample } from './protocol.cjs';
 /** Origins that are told apart; the others are one. */
 const MOST_ORIGINS = 50;
 const OTHER = 'other';
+/** Addresses that are known to be called by HTTP. */
+const MOST_ADDRESSES = 10_000;
 
 /** The calls to one origin. */
 class Origin {
@@ -132,11 +134,11 @@ export class Calls {
   #named(name: string): Origin {
     const known = this.#origins.get(name);
     if (known) return known;
+    const address = httpAddress(name);
+    if (address !== null && this.#http.size < MOST_ADDRESSES) this.#http.add(address);
     if (this.#origins.size >= MOST_ORIGINS && name !== OTHER) return this.#named(OTHER);
     const origin = new Origin();
     this.#origins.set(name, origin);
-    const address = httpAddress(name);
-    if (address !== null) this.#http.add(address);
     return origin;
   }
 

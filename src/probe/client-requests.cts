@@ -90,9 +90,10 @@ export class ClientRequests {
     const probe = this;
     this.#original = original;
     this.#patched = function addRequest(request, options, ...legacy) {
-      let add = () => original.call(this, request, options, ...legacy);
+      const ask = () => original.call(this, request, options, ...legacy);
+      let add = ask;
       try {
-        add = probe.#way(this, request, options, add);
+        add = probe.#way(this, request, options, ask);
       } catch {
         // The call goes on unseen.
       }
@@ -107,13 +108,18 @@ export class ClientRequests {
     const bound = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
     const origin = originOf(request, options);
     this.#open.set(request, { call: this.#calls.begin(origin, bound), origin });
-    const addInTurn = () => {
-      if (!this.bounds.holds(agent, request, add)) add();
-    };
+    const later = () => addLate(request, add);
     const delayMs = this.#delayMs;
-    if (delayMs === 0) return addInTurn;
+    if (delayMs === 0) {
+      return () => {
+        if (!this.bounds.holds(agent, request, later)) add();
+      };
+    }
     this.#delayedCalls++;
-    return () => void timers.setTimeout(addInTurn, delayMs);
+    const inTurn = () => {
+      if (!this.bounds.holds(agent, request, later)) later();
+    };
+    return () => void timers.setTimeout(inTurn, delayMs);
   }
 
   readonly #onStart = quiet((message: unknown) => {
@@ -139,11 +145,14 @@ export class ClientRequests {
   /** Older versions of Node do not tell: there `sweep` finds them. */
   readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
 
-  /** Ends those that failed before there was an answer. */
+  /** Ends those that failed before there was an answer, and those whose connection is the application's now. */
   sweep(): void {
     for (const request of this.#open.keys()) {
-      if (request.destroyed && !hasResponse(request)) this.#end(request, true);
+      const response = responseOf(request);
+      if (response?.upgrade) this.#end(request, false);
+      else if (request.destroyed && !response) this.#end(request, true);
     }
+    this.bounds.sweep();
   }
 
   #end(request: ClientRequest, failed: boolean): void {
@@ -160,6 +169,16 @@ function originOf(request: ClientRequest, options: Options): string {
   return `${request.protocol}//${host ?? hostname ?? 'localhost'}:${port ?? defaultPort ?? ''}`;
 }
 
-function hasResponse(request: ClientRequest): boolean {
-  return Boolean((request as ClientRequest & { res?: IncomingMessage }).res);
+function responseOf(request: ClientRequest): (IncomingMessage & { upgrade?: boolean }) | undefined {
+  return (request as ClientRequest & { res?: IncomingMessage }).res;
+}
+
+/** The application is no longer there to catch what its agent throws, as of options that do not fit: it is the request's error then. */
+function addLate(request: ClientRequest, add: () => void): void {
+  try {
+    add();
+  } catch (error) {
+    const { onSocket } = request as unknown as { onSocket(socket: null, error: unknown): void };
+    onSocket.call(request, null, error);
+  }
 }

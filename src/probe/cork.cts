@@ -9,8 +9,8 @@ type Write = ServerResponse['write'];
 
 /**
  * Collects the parts of each response, from the first to the end, which uncorks its socket. One whose writer is told to
- * wait for 'drain' is let go before, and one that is behind others on its connection is not corked. It is the socket
- * that is corked: a corked response that ends comes out in the wrong order from some versions of Node. Millrace's own
+ * wait for 'drain', or waits for a part to be written, is let go before, and one that is behind others on its connection
+ * is not corked. It is the socket that is corked: a corked response that ends comes out in the wrong order from some versions of Node. Millrace's own
  * stack collects within a turn anyway, and never beyond.
  */
 export class Cork {
@@ -42,7 +42,8 @@ export class Cork {
       }
       isFirst = false;
       const goOn = write.apply(this, args);
-      if (!goOn) cork.#release(this);
+      const waits = args.some((given: unknown) => typeof given === 'function');
+      if (!goOn || waits) cork.#release(this);
       return goOn;
     } as Write;
   });

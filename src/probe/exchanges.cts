@@ -34,6 +34,7 @@ export class Exchanges {
   /** Connections that hold back what is small (Nagle), and do not for now. */
   readonly #hurried = new Map<Socket, () => void>();
   #hurriedCount = 0;
+  #observes = false;
   #restore: (() => void) | null = null;
 
   constructor(calls: Calls) {
@@ -41,13 +42,10 @@ export class Exchanges {
   }
 
   observe(on: boolean): void {
-    if (on === (this.#restore !== null)) return;
-    if (on) {
-      this.#restore = this.#patch();
-      return;
-    }
-    this.#restore?.();
-    this.#restore = null;
+    if (on === this.#observes) return;
+    this.#observes = on;
+    this.#watchWrites();
+    if (on) return;
     for (const call of this.#open.values()) call.ended(true);
     this.#open.clear();
   }
@@ -55,6 +53,7 @@ export class Exchanges {
   /** Lets connections send at once what they are given, or as the application wants it again; how many it made a difference to. */
   noDelay(on: boolean): number {
     this.#noDelay = on;
+    this.#watchWrites();
     const hurried = this.#hurriedCount;
     this.#hurriedCount = 0;
     if (on) return hurried;
@@ -88,6 +87,16 @@ export class Exchanges {
     });
   }
 
+  /** Connections are found as something is written to them, also while nothing is observed. */
+  #watchWrites(): void {
+    const wanted = this.#observes || this.#noDelay;
+    if (wanted) this.#restore ??= this.#patch();
+    else {
+      this.#restore?.();
+      this.#restore = null;
+    }
+  }
+
   #patch(): () => void {
     const write = prototype._writeGeneric;
     const { push } = prototype;
@@ -118,7 +127,7 @@ export class Exchanges {
   readonly #asked = (socket: Socket): void => {
     if (this.#restore === null) return;
     if (this.#noDelay && this.#nameOf(socket) !== '' && holdsBack(socket)) this.#hurry(socket);
-    if (this.#open.has(socket)) return;
+    if (!this.#observes || this.#open.has(socket)) return;
     const name = this.#nameOf(socket);
     if (name === '' || this.#calls.isHttp(name)) return;
     const origin = `tcp://${name}`;

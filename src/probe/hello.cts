@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
 import http from 'node:http';
+import type { ListeningWorker } from './listening-workers.cjs';
 import type { Hello } from './protocol.cjs';
 
 /** Who this process is. */
-export function hello(serving: boolean): Hello {
+export function hello(serving: boolean, listeningWorkers: ListeningWorker[]): Hello {
   const { pid, ppid, version, argv, execArgv, title } = process;
   const { millraceVersion } = http as { millraceVersion?: string };
   return {
@@ -20,6 +21,7 @@ export function hello(serving: boolean): Hello {
     maxSemiSpaceMb: maxSemiSpaceMb(),
     stack: millraceVersion ?? null,
     serving,
+    listeningWorkers,
   };
 }
 

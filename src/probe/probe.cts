@@ -3,6 +3,7 @@ import { Channel } from './channel.cjs';
 import { every, nextTick, quiet } from './clock.cjs';
 import { type CommandContext, perform } from './commands.cjs';
 import { hello } from './hello.cjs';
+import { ListeningWorkers } from './listening-workers.cjs';
 import { Observer } from './observer.cjs';
 import { Output } from './output.cjs';
 import type { CommandMessage } from './protocol.cjs';
@@ -25,6 +26,9 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
   const output = new Output();
   const observer = new Observer(output);
   let timer: NodeJS.Timeout | null = null;
+  let serving = false;
+  const tell = () => channel.send(hello(serving, workers.all));
+  const workers = new ListeningWorkers(quiet(tell));
 
   const observe = (on: boolean) => {
     if (on === (timer !== null)) return;
@@ -45,14 +49,16 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
   });
   const begin = quiet(() => {
     if (!unsubscribe(START, serve)) return;
-    channel.send(hello(true));
+    serving = true;
+    tell();
     observe(true);
   });
   const study = (ports: number[] | null) => {
     const serves = observer.studied.turnTo(ports);
     if (serves || timer === null) return;
     observe(false);
-    channel.send(hello(false));
+    serving = false;
+    tell();
     subscribe(START, serve);
   };
   // What was changed is undone first, each for itself: the application goes on.
@@ -65,6 +71,7 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
     () => void observer.exchanges.noDelay(false),
     () => output.uninstall(),
     () => unsubscribe(START, serve),
+    () => workers.watch(false),
     () => observe(false),
   ];
   const end: Left = (wasOpen) => {
@@ -82,7 +89,8 @@ export const connectProbe = quiet((path: string, running: boolean, left?: Left):
     );
   };
   const channel = new Channel(path, answer, end);
-  channel.send(hello(false));
+  tell();
+  workers.watch(true);
   output.install(running);
   subscribe(START, serve);
 });

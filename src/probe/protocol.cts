@@ -1,6 +1,8 @@
+import type { ListeningWorker } from './listening-workers.cjs';
+
 /** What the probe and millrace say to each other: JSON, a line each. Times are in milliseconds, memory in bytes. */
 
-/** Who the process is. Sent when it connects, and again when it begins to serve what is under study, or is found not to. */
+/** Who the process is. Sent when it connects, and again when some of it has changed. */
 export interface Hello {
   type: 'hello';
   pid: number;
@@ -10,7 +12,7 @@ export interface Hello {
   execArgv: string[];
   title: string;
   clusterRole: 'primary' | 'worker';
-  /** `UV_THREADPOOL_SIZE` as it was when the first request came. */
+  /** `UV_THREADPOOL_SIZE` as it is now: what counts is that of the first job. */
   threadPoolSize: string | null;
   /** From `--max-semi-space-size`; `null`: V8's default. */
   maxSemiSpaceMb: number | null;
@@ -18,6 +20,8 @@ export interface Hello {
   stack: string | null;
   /** Whether it has got a request for a server under study. */
   serving: boolean;
+  /** Of a cluster's first process: those of its workers that listen. */
+  listeningWorkers: ListeningWorker[];
 }
 
 /** Numbers that only grow, by name. A name that is not there is 0. */

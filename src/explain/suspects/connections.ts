@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { busiest, type Facts, openingShare } from '../facts.js';
+import { bearsRate, type Facts, halved, openingShare, working } from '../facts.js';
 import type { Range } from '../result.js';
 import { about, freed, type Judge, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
@@ -37,9 +37,7 @@ export const nagleDelayedAck: Judge = (facts) => {
   const then = Math.min((facts.slots * 1000) / without, roof);
   return {
     limit,
-    // Parts that come late by themselves look the same where the experiment cannot be made.
-    weight:
-      load.plan.connection === 'close' && !((facts.sockets?.server.unsent ?? 0) > 0.3) ? 0.6 : 0.99,
+    weight: isHeldSeen(facts, waited) ? 0.99 : untriedWeight(facts),
     sentence: `a timer of TCP: ${time(typical)} of ${time(facts.responseMs)} lie between the first and the last byte; the server holds its second part back (Nagle) until the first is acknowledged, which the client delays.`,
     arithmetic: [
       `${share(part)} of the responses come in parts, ${time(typical)} apart: the delayed acknowledgement of ${typical > 100 ? 200 : 40} ms`,
@@ -54,7 +52,7 @@ export const nagleDelayedAck: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.6, high: 2.1 },
-      'connections /2': { low: 0.42, high: 0.62 },
+      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
       // From there up to what the loop can give, whose time per request is not that of these few.
       'early acknowledgement': {
         low: Math.max(1.3, (0.3 * then) / facts.throughput),
@@ -71,14 +69,27 @@ export const nagleDelayedAck: Judge = (facts) => {
   };
 };
 
+/** Where the experiment cannot be made, parts that come late by themselves look the same: of a rate that is borne nothing else tells either. */
+function untriedWeight({ base, model }: Facts): number {
+  if (model === 'open' && bearsRate(base)) return 0.4;
+  return base.load.plan.connection === 'close' ? 0.6 : 0.99;
+}
+
+/** Whether so many of the server's sockets hold bytes as there are responses that wait for an acknowledgement. */
+function isHeldSeen({ sockets, inFlight }: Facts, waited: number): boolean {
+  const server = sockets?.server;
+  return server !== undefined && server.unsent * server.sockets >= 0.5 * inFlight * waited;
+}
+
 /** A write to a socket in Node: the loop's time for it, ms (5 to 6 µs on current machines, more with TLS). */
 const WRITE_MS = 0.006;
 
 export const manyWrites: Judge = (facts) => {
   const limit = 'many-writes';
-  const calls = busiest(facts.base)?.calls;
-  if (!calls || !facts.loop) return null;
-  const each = calls.writes / Math.max(1, facts.throughput);
+  const written = working(facts.base).map(({ calls }) => calls?.writes ?? Number.NaN);
+  const writes = written.reduce((sum, one) => sum + one, 0);
+  if (written.length === 0 || Number.isNaN(writes) || !facts.loop) return null;
+  const each = writes / Math.max(1, facts.throughput);
   const logged = (facts.base.inside?.output.writes ?? 0) / Math.max(1, facts.throughput);
   // Questions to databases and calls to others are written to sockets, too.
   const asked = (facts.base.inside?.outbound ?? []).reduce((sum, call) => sum + call.rate, 0);
@@ -418,7 +429,7 @@ export const headOfLine: Judge = (facts) => {
     predictions: {
       // Which requests share a connection changes with their number.
       'connections x2': { low: 1.5, high: 2.7 },
-      'connections /2': { low: 1 / 2.7, high: 1 / 1.5 },
+      'connections /2': halved(facts, { low: 0.74, high: 1.33 }),
       'depth 1': about(facts.responseMs / alone, 0.3),
       ...slowedByDelay(facts),
     },

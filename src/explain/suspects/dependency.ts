@@ -1,5 +1,5 @@
 import { bytes, count, rate, share, time } from '../../report/units.js';
-import { type Facts, mainDependency } from '../facts.js';
+import { type Facts, halved, mainDependency } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
@@ -44,7 +44,6 @@ export const slowDependency: Judge = (facts) => {
   // A loop that mostly waits tells little of what it can do.
   const [cold, warm] = [loopLimit(facts) ?? waits, warmLimit(facts)?.high ?? waits];
   const [least, most] = [Math.min(waits, cold), Math.min(waits, warm)];
-  const memory = facts.base.outside?.processes[0]?.rssMb;
   return {
     limit,
     weight: 0.93,
@@ -52,7 +51,7 @@ export const slowDependency: Judge = (facts) => {
     arithmetic: [
       `${count(facts.slots)} in flight / mean ${time(facts.responseMs)} = ${rate((facts.slots * 1000) / facts.responseMs)} req/s, measured ${rate(facts.throughput)}`,
       `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(facts.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
-      ...savedLine(facts, capped, memory),
+      ...savedLine(facts, capped),
     ],
     evidence: [
       { what: 'answer time, median', value: usual, unit: 'ms', source: 'probe' },
@@ -63,7 +62,7 @@ export const slowDependency: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.5, high: 2.2 },
-      'connections /2': { low: 0.42, high: 0.62 },
+      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': {
         low: (0.8 * least) / facts.throughput,
@@ -81,10 +80,11 @@ export const slowDependency: Judge = (facts) => {
 };
 
 /** What the limit saves at the same rate; nothing to say where nearly all are in flight as before. */
-function savedLine({ throughput, inFlight }: Facts, cappedMs: number, rssMb = 0): string[] {
+function savedLine({ throughput, inFlight, base }: Facts, cappedMs: number): string[] {
   const then = (throughput * cappedMs) / 1000;
   if (then > 0.9 * inFlight) return [];
-  const memory = rssMb > 0 ? `, with their part of ${bytes(rssMb * 1e6)}` : '';
+  const held = rssMb(base);
+  const memory = held > 0 ? `, with their part of ${bytes(held * 1e6)}` : '';
   return [
     `at today's ${rate(throughput)} req/s that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
   ];

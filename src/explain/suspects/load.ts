@@ -4,6 +4,7 @@ import {
   cpuMsOf,
   eachMsOf,
   type Facts,
+  halved,
   mainDependency,
   mayBeKept,
   openingShare,
@@ -121,7 +122,7 @@ export const tooFewConnections: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': withMore(facts, 2),
-      'connections /2': { low: 0.47, high: 0.56 },
+      'connections /2': halved(facts, { low: 0.94, high: 1.12 }),
       'keep-alive': about(1 / (1 - openingShare(facts)), 0.15),
       'tls kept': about(1 / (1 - openingShare(facts)), 0.15),
       ...(loop && { 'cpu injection': slowed(cycleMs, injectedMs(facts)) }),

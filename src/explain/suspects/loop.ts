@@ -354,6 +354,9 @@ export const idleWork: Judge = (facts) => {
   if (loop && loop.busy < SATURATED) {
     return { limit, why: `the event loop is only ${share(loop.busy)} busy` };
   }
+  if (facts.spent?.unasked === 0) {
+    return { limit, why: 'what runs without load is none of what takes the loop under load' };
+  }
   return {
     limit,
     ...(loop && loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),
@@ -373,5 +376,6 @@ export const idleWork: Judge = (facts) => {
 
 /** The gain without what nobody asks for. A timer runs less often in a busy loop than in an idle one: a profile tells what is left of it. */
 function withoutIdle({ spent }: Facts, idleShare: number): Range {
-  return spent?.unasked ? freed(spent.unasked, 0.9, 1.1) : freed(idleShare, 0.6, 1.1);
+  const unasked = spent?.unasked ?? null;
+  return unasked === null ? freed(idleShare, 0.6, 1.1) : freed(unasked, 0.9, 1.1);
 }

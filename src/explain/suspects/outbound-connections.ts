@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../report/units.js';
-import type { Facts } from '../facts.js';
+import { type Facts, halved } from '../facts.js';
 import type { LimitId } from '../limits.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
@@ -121,7 +121,7 @@ export const outboundDelayedAck: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.6, high: 2.1 },
-      'connections /2': { low: 0.42, high: 0.62 },
+      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
       'questions at once': {
         low: Math.max(1.3, (0.3 * then) / throughput),
         high: (slots * 1000) / 0.05 / throughput,

@@ -1,4 +1,4 @@
-import { plural, rate, time } from '../../report/units.js';
+import { count, plural, rate, time } from '../../report/units.js';
 import { type Facts, threadsBeside, working } from '../facts.js';
 import type { Observation } from '../observation.js';
 import type { Range } from '../result.js';
@@ -15,15 +15,16 @@ export const threadpool: Judge = (facts) => {
   const waits = delay.mean - before;
   const size = poolSize(facts);
   const others = threadsBeside(base);
-  const pool = others.sort((a, b) => b.run - a.run).slice(0, size);
+  const threads = threadsOf(base, size);
+  const pool = others.sort((a, b) => b.run - a.run).slice(0, threads);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
   const cores = base.outside?.cpu.cores ?? 1;
   // Many short jobs one after the other, as of a stream that is compressed, wait little each.
-  const full = run > 0.6 * Math.min(size, cores) && waits > 1;
+  const full = run > 0.6 * Math.min(threads, cores) && waits > 1;
   const busyThreads = pool.filter((thread) => thread.run > 0.5 * (pool[0]?.run ?? 0));
   // Of a pool all of whose other threads wait in some call, one may compute: then its jobs wait for that one.
   const isQueue = waits > IN_QUEUE * facts.responseMs;
-  const isFew = busyThreads.length < Math.min(size, pool.length);
+  const isFew = busyThreads.length < Math.min(threads, pool.length);
   if (!isQueue && isFew && (pool[0]?.run ?? 0) >= SATURATED) {
     return {
       limit,
@@ -36,7 +37,7 @@ export const threadpool: Judge = (facts) => {
   const busyLoopNow = idleLoop(facts);
   if (busyLoopNow) return { limit, why: busyLoopNow };
   const spare = (base.outside?.cpu.idle ?? 0) + run;
-  const usesCpu = run > 0.3 * Math.min(size, cores);
+  const usesCpu = run > 0.3 * Math.min(threads, cores);
   // Jobs that compute are bounded by cores, jobs that wait by the pool alone.
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
   const predicted: Range = usesCpu
@@ -45,9 +46,9 @@ export const threadpool: Judge = (facts) => {
   return {
     limit,
     weight: 0.92,
-    sentence: `the thread pool: ${size === 1 ? 'its one thread is' : `its ${size} threads are`} taken, a job waits ${time(delay.mean)} for one; ${doing(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
+    sentence: `the thread pool: ${threads === 1 ? 'its one thread is' : `its ${count(threads)} threads are`} taken, a job waits ${time(delay.mean)} for one; ${doing(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
     arithmetic: [
-      `${plural(size, 'thread')} / ${rate(facts.throughput)} req/s = ${time((size * 1000) / facts.throughput)} of a thread per request`,
+      `${plural(threads, 'thread')} / ${rate(facts.throughput)} req/s = ${time((threads * 1000) / facts.throughput)} of a thread per request`,
       usesCpu
         ? `they use ${run.toFixed(2)} of ${cores} cores: a bigger pool gives ${gain < 1.15 ? 'nothing, the cores are what lacks' : `x ${gain.toFixed(1)} at most`}`
         : 'a bigger pool lets more of them wait at once',
@@ -135,7 +136,11 @@ function threadsOf(base: Observation, size: number): number {
 /** libuv's default size of the pool. */
 const DEFAULT_POOL = 4;
 
-/** Threads of libuv's pool, as the process was started. */
+const MOST_POOL = 1024;
+
+/** Threads of libuv's pool, as the process was started: it reads its variable as `atoi` does, and takes 1 to 1024. */
 export function poolSize({ base }: Facts): number {
-  return Number(base.inside?.threadPoolSize ?? DEFAULT_POOL);
+  const given = base.inside?.threadPoolSize ?? null;
+  if (given === null) return DEFAULT_POOL;
+  return Math.min(MOST_POOL, Math.max(1, Number.parseInt(given, 10) || 1));
 }

@@ -1,0 +1,33 @@
+import cluster, { type Address, type Worker } from 'node:cluster';
+
+/** A worker of a cluster that listens at a port; 0: one that the system chooses, or a path. */
+export interface ListeningWorker {
+  pid: number;
+  port: number;
+}
+
+/** The workers of this process's cluster that listen: others have other work, and are not expected to get requests. */
+export class ListeningWorkers {
+  all: ListeningWorker[] = [];
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  watch(on: boolean): void {
+    if (on) cluster.on('listening', this.#onListening).on('exit', this.#onExit);
+    else cluster.off('listening', this.#onListening).off('exit', this.#onExit);
+  }
+
+  readonly #onListening = ({ process: { pid } }: Worker, address: Address) => {
+    const port = Math.max(0, address.port ?? 0);
+    if (pid === undefined || this.all.some((one) => one.pid === pid && one.port === port)) return;
+    this.all.push({ pid, port });
+    this.#onChange();
+  };
+
+  readonly #onExit = ({ process: { pid } }: Worker) => {
+    this.all = this.all.filter((one) => one.pid !== pid);
+  };
+}
