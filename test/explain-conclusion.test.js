@@ -1,9 +1,9 @@
 // What an explanation says of what was found out.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { withinTime } from '../dist/explain/choosing.js';
 import { conclude } from '../dist/explain/conclusion.js';
 import { EXPERIMENTS } from '../dist/explain/experiments.js';
-import { withinTime } from '../dist/explain/new-servers.js';
 import { noisyMachine } from '../dist/explain/suspects/machine.js';
 import { factsOfHealthy } from './explain/facts.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tellingExperiments } from '../dist/explain/experiments.js';
+import { tellingExperiments } from '../dist/explain/choosing.js';
 import { decide } from '../dist/explain/verdict.js';
 import { factsOfHealthy } from './explain/facts.js';
 

@@ -2,9 +2,11 @@ import { MillraceError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { runLoad } from '../load/run.js';
 import { startCommand } from '../process/command.js';
+import type { BlockLength } from './block-length.js';
 import type { Investigated, InvestigationOptions } from './investigation.js';
+import { onlyFor } from './load-changes.js';
 import { isFar } from './prediction.js';
-import { type BlockLength, onlyFor, type Subject } from './subject.js';
+import type { Subject } from './subject.js';
 
 /** Answers each request with as many bytes as it is told, and does nothing else. */
 const SERVER = `

@@ -1,4 +1,4 @@
-import { cpuMsOf, errorShareOf, type Facts, responseMsOf, working } from './facts.js';
+import { errorShareOf, type Facts, loopLimitOf, responseMsOf } from './facts.js';
 import type { Observation } from './observation.js';
 
 /** What more connections than were asked for gave, where those were too few. */
@@ -28,7 +28,8 @@ const MOST_GROWTH = 8;
 const LEAST_GROWTH = 1.5;
 /** Within what descriptors permit nearly everywhere. */
 const MOST_CONNECTIONS = 2000;
-const MORE_ERRORS = 0.01;
+/** Share of the requests that fail, from which on more connections are no answer. */
+const FAILING = 0.01;
 
 /**
  * Whether further connections may be tried: nobody elsewhere is asked for more, neither by the calls that the probe sees
@@ -38,7 +39,7 @@ export function mayTryMore({ base, model, errorShare, sockets }: Facts): boolean
   const called = base.inside?.outbound.map(({ origin }) => hostOf(origin)) ?? [];
   const connected = sockets?.outbound.map(({ peer }) => hostOf(peer));
   const onlyHere = connected !== undefined && [...called, ...connected].every(isLoopback);
-  return model === 'closed' && errorShare < MORE_ERRORS && onlyHere;
+  return model === 'closed' && errorShare < FAILING && onlyHere;
 }
 
 /** Of `http://localhost:3001`, `tcp://[::1]:5432`, `127.0.0.1:5432`. */
@@ -57,7 +58,7 @@ export function nextConnections(facts: Facts, before: Beyond | null): number | n
   if (before?.queues) return null;
   const now = before?.connections ?? slots;
   const alone = cycleMsOf(facts);
-  const limit = before?.loopLimit ?? loopsOf(base);
+  const limit = before?.loopLimit ?? loopLimitOf(base);
   const wanted = limit === null ? now * MOST_GROWTH : (BEYOND_KNEE * limit * alone) / 1000;
   const bounded = Math.min(
     MOST_CONNECTIONS,
@@ -87,7 +88,7 @@ export function withKnee(before: Beyond, knee: Beyond): Beyond {
 
 /** What a block with more connections says. `null`: requests failed, which is no throughput. */
 export function beyondOf(facts: Facts, block: Observation, before: Beyond | null): Beyond | null {
-  if (errorShareOf([block]) > facts.errorShare + MORE_ERRORS) return null;
+  if (errorShareOf([block]) > facts.errorShare + FAILING) return null;
   const { plan } = block.load;
   const connections = plan.connections * plan.pipelining;
   const responseMs = responseMsOf(block);
@@ -101,15 +102,7 @@ export function beyondOf(facts: Facts, block: Observation, before: Beyond | null
     queues:
       responseMs > QUEUEING * Math.min(facts.responseMs, facts.singleMs ?? facts.responseMs) ||
       gain < FULL * (connections / from.connections),
-    loopLimit: loopsOf(block) ?? block.throughput,
+    loopLimit: loopLimitOf(block) ?? block.throughput,
     atKnee: null,
   };
-}
-
-/** Responses per second that the loops could give by their CPU time per request in a block. */
-function loopsOf(block: Observation): number | null {
-  const cpuMs = cpuMsOf(block);
-  if (!cpuMs || !block.outside) return null;
-  const loops = Math.max(1, working(block).length);
-  return (1000 * Math.min(loops, block.outside.cpu.cores)) / cpuMs;
 }

@@ -5,11 +5,12 @@ import { populationOf } from './population.js';
 import { hotOf, isAskedForLess, remediedThroughput, withoutHot } from './prediction.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from './result.js';
 import { changePoints } from './statistics/change-points.js';
+import { toleranceOf } from './statistics/noise.js';
 import type { Suspect } from './suspect.js';
-import { loopEvidence, loopLimit, mostThroughput, starvedGenerator } from './suspects/load.js';
+import { starvedGenerator } from './suspects/generator.js';
+import { loopEvidence, loopLimit, mostThroughput } from './suspects/loop-capacity.js';
 import { isTheft } from './suspects/machine.js';
 import { busyThread } from './suspects/queue.js';
-import { MOST_TOLERANCE } from './trials.js';
 import { type Finding, isKin, overlaps } from './verdict.js';
 
 type Concluded = Omit<
@@ -35,7 +36,7 @@ export function conclude(found: Investigated, cannotSee: string[]): Concluded {
     },
     population: populationOf(facts),
     experiments: found.experiments.map((experiment) =>
-      withExclusions(experiment, Math.min(MOST_TOLERANCE, noise)),
+      withExclusions(experiment, toleranceOf(noise)),
     ),
     evidence: [
       ...(chosen ? chosen.evidence : loopEvidence(facts)),

@@ -3,9 +3,9 @@ import type { CommandName, Commands } from '../probe/protocol.cjs';
 import { count } from '../report/units.js';
 import { cpuMsOf, type Facts, halfConnections, working } from './facts.js';
 import type { Observation } from './observation.js';
-import type { ExperimentName, Suspect } from './suspect.js';
+import type { ExperimentName } from './suspect.js';
 import { callDelayMs } from './suspects/calls.js';
-import { injectedMs } from './suspects/load.js';
+import { injectedMs } from './suspects/loop-capacity.js';
 import { poolSize } from './suspects/threadpool.js';
 
 /** What is possible with this server and this load. */
@@ -321,40 +321,3 @@ function withHeader(
   for (const [key, text] of kept) merged[key] = [...(merged[key] ?? []), ...[text].flat()];
   return { ...merged, [name]: value };
 }
-
-/**
- * The experiments that tell the suspects apart, the most telling first: those in which a suspect predicts something
- * that a rival does not, weighed by how likely the suspect is.
- */
-export function tellingExperiments(
-  facts: Facts,
-  suspects: Suspect[],
-  setting: Setting,
-): { experiment: Experiment; worth: number }[] {
-  const strong = suspects.filter(({ weight }) => weight >= 0.4);
-  return EXPERIMENTS.flatMap((experiment) => {
-    const isFirst = experiment.name === 'connections x2' && facts.model === 'closed';
-    if (experiment.obstacle(setting, facts) !== null) return [];
-    const worth = Math.max(
-      0,
-      ...strong.map((suspect) => spread(suspect, experiment.name) * suspect.weight),
-    );
-    if (isFirst) return [{ experiment, worth: Math.max(worth, ALWAYS) }];
-    return worth > 0.03 ? [{ experiment, worth }] : [];
-  }).sort((a, b) => b.worth - a.worth);
-}
-
-/** Whether more requests in flight give more is asked of every closed load. */
-const ALWAYS = 3;
-
-/** How far from "no change" a suspect predicts, as a logarithm: less where it could not be told from "no change". */
-function spread({ predictions }: Suspect, name: ExperimentName): number {
-  const predicted = predictions[name];
-  if (!predicted) return 0;
-  const middle = Math.sqrt(Math.max(1e-6, predicted.low) * predicted.high);
-  const told = predicted.low > 1 || predicted.high < 1 ? 1 : UNTOLD;
-  return Math.min(2, told * Math.abs(Math.log(middle)));
-}
-
-/** What a prediction is worth that "no change" would fulfil, too. */
-const UNTOLD = 0.3;

@@ -299,6 +299,14 @@ export function eachMsOf(block: Observation): number | null {
   return busy === null || throughput === 0 ? null : (busy * 1000) / throughput;
 }
 
+/** Responses per second that the loops of a block can give at most, by their CPU time for each. */
+export function loopLimitOf(block: Observation): number | null {
+  const cpuMs = cpuMsOf(block);
+  if (!cpuMs || !block.outside) return null;
+  const loops = Math.max(1, working(block).length);
+  return (1000 * Math.min(loops, block.outside.cpu.cores)) / cpuMs;
+}
+
 /** The process of the server whose main thread ran most. */
 export function busiest(block: Observation): ProcessUse | null {
   const [first = null, ...others] = serving(block);

@@ -1,8 +1,8 @@
 import type { LoadResult } from '../load/result.js';
 import { count, rate, share, time } from '../report/units.js';
 import type { LimitId } from './limits.js';
-import { isDelayedAck } from './suspects/connections.js';
-import { SATURATED } from './suspects/load.js';
+import { SATURATED } from './suspects/loop-capacity.js';
+import { isDelayedAck } from './suspects/nagle.js';
 
 /** What a load alone tells about its limit: never more than a guess, as nothing was tried. */
 export interface Glance {

@@ -1,19 +1,22 @@
 import type { Facts } from './facts.js';
 import type { Exhausted } from './probe.js';
 import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
-import * as connections from './suspects/connections.js';
 import * as dependency from './suspects/dependency.js';
 import * as failures from './suspects/failures.js';
-import * as load from './suspects/load.js';
+import * as generator from './suspects/generator.js';
+import * as inFlight from './suspects/in-flight.js';
 import * as loop from './suspects/loop.js';
 import * as machine from './suspects/machine.js';
 import * as memory from './suspects/memory.js';
-import * as outbound from './suspects/outbound-connections.js';
+import * as nagle from './suspects/nagle.js';
+import * as opening from './suspects/opening.js';
 import { outboundPool } from './suspects/outbound-pool.js';
 import * as output from './suspects/output.js';
+import * as refused from './suspects/refused.js';
 import { serialized } from './suspects/serialized.js';
 import { threadpool } from './suspects/threadpool.js';
 import { type Ageing, type Besides, degradesOverTime } from './suspects/time.js';
+import { manyWrites } from './suspects/writes.js';
 
 /** What the facts say of each limit. */
 export interface Judged {
@@ -43,18 +46,18 @@ export function judgeAll(
     failures.errors,
     failures.keepAliveRace,
     failures.ephemeralPorts,
-    load.generatorSaturated,
-    load.tooFewConnections,
-    connections.fdLimit,
-    connections.listenBacklog,
-    connections.nagleDelayedAck,
-    connections.headOfLine,
-    outbound.outboundDelayedAck,
-    outbound.outboundChurn,
-    connections.tlsHandshake,
-    connections.connectionChurn,
-    connections.acceptRate,
-    connections.manyWrites,
+    generator.generatorSaturated,
+    inFlight.tooFewConnections,
+    refused.fdLimit,
+    refused.listenBacklog,
+    nagle.nagleDelayedAck,
+    inFlight.headOfLine,
+    nagle.outboundDelayedAck,
+    opening.outboundChurn,
+    opening.tlsHandshake,
+    opening.connectionChurn,
+    opening.acceptRate,
+    manyWrites,
     machine.cpuQuota,
     machine.noisyMachine,
     machine.sharedCores,

@@ -1,9 +1,10 @@
+import type { BlockLength } from './block-length.js';
 import { bearsRate, type Facts, factsOf, type Seen, serving } from './facts.js';
 import { heldBytes } from './growth.js';
 import type { InvestigationOptions } from './investigation.js';
 import type { Observation, OutsideView } from './observation.js';
 import type { Sampled } from './sample.js';
-import type { BlockLength, Subject } from './subject.js';
+import type { Subject } from './subject.js';
 import type { Retained } from './suspects/memory.js';
 
 /** What was seen before anything was changed. */

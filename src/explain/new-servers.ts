@@ -1,8 +1,9 @@
 import { MillraceError } from '../errors.js';
+import type { BlockLength } from './block-length.js';
 import type { Change, Experiment } from './experiments.js';
 import type { Facts } from './facts.js';
 import type { Observation } from './observation.js';
-import type { BlockLength, Subject } from './subject.js';
+import type { Subject } from './subject.js';
 
 /** For the first responses of a new server, until its code is compiled. */
 const WARMUP_MS = 1200;
@@ -19,36 +20,6 @@ export interface Paired {
   base: Observation[];
   changed: Observation[];
 }
-
-/** Whether an experiment starts a server. */
-export function needsServer(experiment: Experiment, facts: Facts): boolean {
-  const { environment, beside } = experiment.change(facts, {});
-  return environment !== undefined || beside === true;
-}
-
-/** Those for which the time is enough, where each comes before what tells less. */
-export function withinTime(
-  experiments: Experiment[],
-  leftMs: number,
-  msOf: (experiment: Experiment) => number,
-): Experiment[] {
-  let spentMs = 0;
-  return experiments.filter((experiment) => {
-    const ms = msOf(experiment);
-    if (spentMs + ms > leftMs) return false;
-    spentMs += ms;
-    return true;
-  });
-}
-
-/** What needs the first server comes before what ends it. */
-export function inOrder(experiments: Experiment[]): Experiment[] {
-  const place = ({ name }: Experiment) => ORDER.indexOf(name);
-  return experiments.toSorted((a, b) => place(b) - place(a));
-}
-
-/** From the last to the first; others come after them. */
-const ORDER: string[] = ['second process', 'fresh start'];
 
 /** How long such an experiment takes. */
 export function serverTrialMs(

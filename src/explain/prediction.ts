@@ -4,7 +4,7 @@ import type { LimitId } from './limits.js';
 import { topOutsideNode } from './profile.js';
 import type { ExperimentResult, HotFunction, Range } from './result.js';
 import { about, type ExperimentName, type Suspect, times } from './suspect.js';
-import { SATURATED } from './suspects/load.js';
+import { SATURATED } from './suspects/loop-capacity.js';
 
 /** How an experiment stands to the remedy of a limit. */
 interface Trial {

@@ -1,7 +1,8 @@
+import type { BlockLength } from './block-length.js';
 import type { LimitId } from './limits.js';
 import { analyseProfile, type CpuProfile, type ProfileView, topOutsideNode } from './profile.js';
 import type { HotFunction } from './result.js';
-import type { BlockLength, Subject } from './subject.js';
+import type { Subject } from './subject.js';
 
 export const PROFILE_MS = 2000;
 const PROFILED: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };

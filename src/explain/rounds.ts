@@ -1,9 +1,10 @@
+import type { BlockLength } from './block-length.js';
 import type { Experiment } from './experiments.js';
 import type { Facts } from './facts.js';
 import type { Observation } from './observation.js';
 import type { MeasuredRatio } from './result.js';
 import { ratioOf } from './statistics/ratio.js';
-import { type BlockLength, ProbeFailure, type Subject } from './subject.js';
+import { ProbeFailure, type Subject } from './subject.js';
 
 /** What the blocks of an experiment showed, round by round beside those of the unchanged load. */
 export interface Blocks {

@@ -8,18 +8,14 @@ import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { freePort } from '../process/free-port.js';
 import { listeningSockets } from '../process/listening.js';
+import type { BlockLength } from './block-length.js';
 import { censusOfSockets, type SocketWatch } from './census.js';
 import type { Change, ProbeCommand } from './experiments.js';
 import { TCP } from './inside.js';
+import { aimedAt, changed, closed, withinConnections } from './load-changes.js';
 import type { Observation } from './observation.js';
 import { type OutsideWatch, watchOutside } from './outside.js';
 import type { ProbeHub } from './probe.js';
-
-/** How long a block of load lasts: first it settles, then it is measured. */
-export interface BlockLength {
-  settleMs: number;
-  measureMs: number;
-}
 
 /** A process could not do what the probe was told: nothing was changed, or not in all of them. */
 export class ProbeFailure extends Error {}
@@ -321,42 +317,4 @@ function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
   const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP)) ?? [];
   const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
   if (delayed < calls / 2) throw new ProbeFailure('most of the calls cannot be delayed');
-}
-
-/** The load with what is different about it. */
-function changed(options: LoadOptions, { alone, url, load }: Change): LoadOptions {
-  const asked = alone ? oneAtATime(options) : options;
-  return { ...(url === undefined ? asked : onlyFor(url, asked)), ...load };
-}
-
-/** Requests without content for one URL. */
-export function onlyFor(url: string, options: LoadOptions): LoadOptions {
-  const { body, bodyFile, targets, targetsFile, ...others } = options;
-  return { ...others, url, method: 'GET' };
-}
-
-/** The same requests, one at a time; to several hosts one each. */
-function oneAtATime(options: LoadOptions): LoadOptions {
-  const hosts = new Set(
-    [options.url ?? []].flat().map((url) => url.split('/').slice(0, 3).join('/')),
-  );
-  return closed(options, Math.max(1, hosts.size));
-}
-
-/** No more threads than connections. */
-function withinConnections({ connections, threads }: LoadOptions): Pick<LoadOptions, 'threads'> {
-  if (connections === undefined || threads === undefined) return {};
-  return Number(threads) > Number(connections) ? { threads: connections } : {};
-}
-
-/** The same requests by so many connections, each answer followed by the next request. */
-export function closed(options: LoadOptions, connections: number): LoadOptions {
-  const { rate, stages, arrivals, maxPending, ...others } = options;
-  return { ...others, connections, threads: 1, pipelining: 1 };
-}
-
-/** The same load, sent to another origin: the URLs that begin with `/`, or all if there are none. */
-function aimedAt(options: LoadOptions, origin: string): LoadOptions {
-  const urls = [options.url ?? '/'].flat();
-  return { ...options, url: urls.map((url) => (url.startsWith('/') ? `${origin}${url}` : url)) };
 }

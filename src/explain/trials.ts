@@ -2,54 +2,48 @@ import type { LoadResult } from '../load/result.js';
 import { count, share, time } from '../report/units.js';
 import { BARE_MS } from './bare-server.js';
 import { type Beyond, beyondOf, kneeOf, mayTryMore, nextConnections, withKnee } from './beyond.js';
+import { type BlockLength, blockLength } from './block-length.js';
 import {
-  type Change,
-  EXPERIMENTS,
-  type Experiment,
-  type Setting,
+  inOrder,
+  missedFor,
+  needsServer,
   tellingExperiments,
-} from './experiments.js';
-import { cpuMsOf, errorShareOf, type Facts, mainDependency, withAllSeen } from './facts.js';
+  WEAK,
+  withinTime,
+} from './choosing.js';
+import { type Change, EXPERIMENTS, type Experiment, type Setting } from './experiments.js';
+import { cpuMsOf, errorShareOf, type Facts, withAllSeen } from './facts.js';
 import { Growth } from './growth.js';
 import type { Investigated, InvestigationOptions, Repeated } from './investigation.js';
 import { type Judged, judgeAll } from './judges.js';
 import type { LimitId } from './limits.js';
 import type { Looked } from './look.js';
-import {
-  inOrder,
-  isAgeing,
-  needsServer,
-  serverTrialMs,
-  tryServers,
-  withinTime,
-} from './new-servers.js';
+import { isAgeing, serverTrialMs, tryServers } from './new-servers.js';
 import type { Observation } from './observation.js';
+import { derivedFrom, keptAfterRest, withPredictions } from './outcomes.js';
+import { pointsOf } from './points.js';
 import { isFar, remedyWorthRepeating } from './prediction.js';
 import { whileResting } from './probe.js';
 import { PROFILE_MS, takeProfiles } from './profiling.js';
-import type { CapacityPoint, ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
+import type { ExperimentResult, HotFunction, MeasuredRatio } from './result.js';
 import { type Blocks, ratioBetween, runRounds } from './rounds.js';
 import { median } from './statistics/median.js';
-import { noiseFloor } from './statistics/noise.js';
-import { type BlockLength, ProbeFailure, type Subject } from './subject.js';
+import { noiseFloor, toleranceOf } from './statistics/noise.js';
+import { ProbeFailure, type Subject } from './subject.js';
 import type { ExperimentName, Suspect } from './suspect.js';
 import type { Retained } from './suspects/memory.js';
 import type { Ageing } from './suspects/time.js';
-import { decide, type Finding, keepsUp, predictionOf } from './verdict.js';
+import { decide, type Finding, keepsUp } from './verdict.js';
 
 const MOST_ROUNDS = 5;
 const LEAST_ROUNDS = 3;
 /** The most live experiments; each adds a block to every round. */
 const MOST_EXPERIMENTS = 4;
 const LEAST_RESERVE_MS = 8000;
-/** Widens intervals for what lasts longer than a round. */
-export const MOST_TOLERANCE = 0.1;
 /** Numbers of connections that are tried, where they are too few. */
 const MOST_STEPS = 3;
 /** For a remedy that gives much more: what is done more often than before is compiled first. */
 const REPEATED: BlockLength = { settleMs: 2000, measureMs: 2000 };
-/** A suspect below this weight is not worth an experiment of its own. */
-const WEAK = 0.45;
 
 /** The experiments on one server, and what they came to. */
 export class Trials {
@@ -134,22 +128,9 @@ export class Trials {
       this.#facts = withAllSeen(this.#facts, this.#blocks.base);
       this.#judged = this.#judge();
       for (const experiment of chosen) this.#add(experiment, this.#blocks);
-      this.#experiments.push(...this.#derived());
+      this.#experiments.push(...derivedFrom(this.#blocks, this.#facts, this.#judged.suspects));
       const kept = growth.measured();
-      if (kept) {
-        this.#experiments.push(
-          withPredictions(
-            {
-              name: 'memory after rest',
-              metric: 'memory kept per request',
-              change: 'further requests, and a full collection after each round',
-              otherwise: 0,
-              measured: kept,
-            },
-            this.#judged.suspects,
-          ),
-        );
-      }
+      if (kept) this.#experiments.push(keptAfterRest(kept, this.#judged.suspects));
     }
   }
 
@@ -385,8 +366,7 @@ export class Trials {
   }
 
   #finding(): Finding {
-    // What swings from block to block is in the intervals already.
-    const tolerance = Math.min(MOST_TOLERANCE, this.#noise());
+    const tolerance = toleranceOf(this.#noise());
     return decide(this.#facts, this.#judged.suspects, this.#experiments, tolerance);
   }
 
@@ -469,22 +449,6 @@ export class Trials {
       withPredictions({ ...result, otherwise: 1, measured }, this.#judged.suspects),
     );
   }
-
-  /** What the same blocks tell besides throughput. */
-  #derived(): ExperimentResult[] {
-    const { base, changed } = this.#blocks;
-    const doubled = changed.get('connections x2');
-    if (!doubled) return [];
-    const { suspects } = this.#judged;
-    const first = EXPERIMENTS.find(({ name }) => name === 'connections x2');
-    const change = first?.describe(this.#facts) ?? '';
-    return DERIVED.flatMap(({ name, metric, of }) => {
-      if (!suspects.some(({ predictions }) => name in predictions)) return [];
-      const measured = ratioBetween(base, doubled, (block) => of(block, this.#facts));
-      const result = { name, metric, change, otherwise: 1 };
-      return measured ? [withPredictions({ ...result, measured }, suspects)] : [];
-    });
-  }
 }
 
 /** Experiments in which a request costs the loop what it costs unchanged. */
@@ -501,95 +465,4 @@ function completedOf({ requests }: LoadResult): number {
 /** Enough responses came for means; errors instead of them are an answer too. */
 function isAnswered({ base, errorShare, slots }: Facts): boolean {
   return errorShare > 0.5 || completedOf(base.load) >= Math.max(5, Math.min(slots, 50));
-}
-
-/** Quantities that are compared beside throughput when connections are doubled. */
-const DERIVED: {
-  name: string;
-  metric: string;
-  of(block: Observation, facts: Facts): number | null;
-}[] = [
-  {
-    name: 'dependency, connections x2',
-    metric: 'answer time of the dependency',
-    of({ inside }, facts) {
-      const origin = mainDependency(facts)?.origin;
-      return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
-    },
-  },
-  {
-    name: 'pool wait, connections x2',
-    metric: 'wait for a thread of the pool',
-    of: ({ inside }) => inside?.poolMs?.mean ?? null,
-  },
-];
-
-/** Long enough for the slow responses, short enough for several rounds. */
-function blockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
-  const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
-  const leastMs = plan.connection === 'close' ? 900 : 750;
-  return {
-    settleMs: Math.min(2500, Math.max(250, responseMs * 2, slowMs)),
-    measureMs: Math.min(5000, Math.max(leastMs, responseMs * 8, slowMs * 2)),
-  };
-}
-
-function withPredictions(
-  result: Omit<ExperimentResult, 'predicted' | 'excludes'>,
-  suspects: Suspect[],
-): ExperimentResult {
-  const predicted: ExperimentResult['predicted'] = {};
-  for (const suspect of suspects) {
-    const range = predictionOf(suspect, result.name);
-    if (range) predicted[suspect.limit] = range;
-  }
-  return { ...result, predicted, excludes: [] };
-}
-
-function pointsOf(
-  facts: Facts,
-  { base, changed }: Blocks,
-  further: Observation[],
-): CapacityPoint[] {
-  const groups: Observation[][] = [
-    facts.single ? [facts.single] : [],
-    [facts.base, ...base.filter((block) => block !== facts.base)],
-    ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
-    ...further.map((block) => [block]),
-  ];
-  return groups
-    .flatMap((blocks) => {
-      const [first] = blocks;
-      if (!first) return [];
-      const rates = blocks.map(({ throughput }) => throughput);
-      const { plan, latencyMs } = first.load;
-      return [
-        {
-          connections: plan.connections * plan.pipelining,
-          throughput: {
-            low: Math.min(...rates),
-            high: Math.max(...rates),
-            mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
-          },
-          latencyMs: { p50: latencyMs.p50, p99: latencyMs.p99, mean: latencyMs.mean },
-        },
-      ];
-    })
-    .sort((a, b) => a.connections - b.connections);
-}
-
-/** The experiments that would tell more and cannot be made here. */
-function missedFor(facts: Facts, suspects: Suspect[], setting: Setting): string[] {
-  const all: Setting = {
-    probe: true,
-    nativeStack: false,
-    restart: true,
-    moreLoad: true,
-    ownPath: null,
-  };
-  const strong = suspects.filter(({ weight }) => weight >= WEAK);
-  return tellingExperiments(facts, strong, all).flatMap(({ experiment, worth }) => {
-    const why = experiment.obstacle(setting, facts);
-    return why !== null && worth > 0.2 ? [`${experiment.name}: ${why}`] : [];
-  });
 }

@@ -15,3 +15,11 @@ export function noiseFloor(blocks: readonly number[]): number {
   const sum = differences.reduce((total, difference) => total + difference, 0);
   return Math.max(leastNoise, (2 * sum) / differences.length);
 }
+
+/** Intervals of experiments are widened by no more: what swings from block to block is in them already. */
+const mostTolerance = 0.1;
+
+/** The share by which intervals are widened for what lasts longer than a round. */
+export function toleranceOf(noise: number): number {
+  return Math.min(mostTolerance, noise);
+}

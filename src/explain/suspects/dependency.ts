@@ -4,7 +4,7 @@ import type { OutboundView } from '../observation.js';
 import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
-import { loopEvidence, loopLimit, warmLimit } from './load.js';
+import { loopEvidence, loopLimit, warmLimit } from './loop-capacity.js';
 import { hasSlowed, idleLoop, portOf, QUEUES, queued } from './queue.js';
 
 /** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */

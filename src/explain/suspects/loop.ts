@@ -3,7 +3,7 @@ import { type Facts, type Loop, mayBeKept, wantedBy, working } from '../facts.js
 import type { Range } from '../result.js';
 import { about, freed, type Judge, type Suspect, times } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
-import { injectedMs, loopEvidence, loopLimit, SATURATED, warmLimit } from './load.js';
+import { injectedMs, loopEvidence, loopLimit, SATURATED, warmLimit } from './loop-capacity.js';
 import { isThrottled } from './machine.js';
 import { poolSize } from './threadpool.js';
 

@@ -3,7 +3,7 @@ import { type Facts, type MachineUse, stolenPart, working } from '../facts.js';
 import type { OutsideView } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge, type Suspect, times } from '../suspect.js';
-import { loopLimit, SATURATED } from './load.js';
+import { loopLimit, SATURATED } from './loop-capacity.js';
 
 /** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
 function starves({ run, queued }: MachineUse['loop']): boolean {

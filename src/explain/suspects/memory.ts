@@ -3,8 +3,8 @@ import { type Facts, type Loop, working } from '../facts.js';
 import type { Exhausted } from '../probe.js';
 import type { Range } from '../result.js';
 import { freed, type Judge, type Suspect, times } from '../suspect.js';
-import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
+import { SATURATED } from './loop-capacity.js';
 
 /** Share of the loop's time from which on collection is a limit of its own. */
 const HEAVY = 0.12;

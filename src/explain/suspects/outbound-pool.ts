@@ -5,7 +5,7 @@ import type { LimitId } from '../limits.js';
 import type { OutboundView } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge, type Suspect } from '../suspect.js';
-import { loopEvidence, loopLimit } from './load.js';
+import { loopEvidence, loopLimit } from './loop-capacity.js';
 import { hasSlowed, idleLoop, portOf, queued, queues } from './queue.js';
 
 /** Each process has a pool of its own, and its dependency may bear as much again. */

@@ -2,8 +2,8 @@ import { bytes, rate, share, time } from '../../report/units.js';
 import { type Facts, threadsBeside } from '../facts.js';
 import type { Range } from '../result.js';
 import { freed, type Judge, type Suspect, times } from '../suspect.js';
-import { loopEvidence, SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
+import { loopEvidence, SATURATED } from './loop-capacity.js';
 import { MANY_TIMES } from './threadpool.js';
 
 /** What a write costs with the stream that it goes through, which goes with it: of the write alone, which is measured. */

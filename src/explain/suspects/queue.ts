@@ -3,7 +3,7 @@ import { type Facts, halved, threadsBeside } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import { type Suspect, UNCHANGED } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
-import { SATURATED } from './load.js';
+import { SATURATED } from './loop-capacity.js';
 
 /** What every limit behind an idle loop shares: more requests only queue, work on the loop costs nothing. */
 export function queued(facts: Facts): Suspect['predictions'] {

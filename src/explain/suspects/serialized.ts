@@ -4,7 +4,7 @@ import { TCP } from '../inside.js';
 import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
 import { allWaitFor } from './dependency.js';
-import { loopEvidence } from './load.js';
+import { loopEvidence } from './loop-capacity.js';
 import { allCoresTaken, busyThread, idleLoop, portOf, queued, queues } from './queue.js';
 
 /** Part of the time for which a connection waits for an answer, from which on nobody else could ask much on it. */

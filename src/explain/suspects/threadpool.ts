@@ -3,7 +3,7 @@ import { type Facts, threadsBeside, working } from '../facts.js';
 import type { Observation } from '../observation.js';
 import type { Range } from '../result.js';
 import { about, type Judge } from '../suspect.js';
-import { loopEvidence, loopLimit, SATURATED } from './load.js';
+import { loopEvidence, loopLimit, SATURATED } from './loop-capacity.js';
 import { idleLoop, queued } from './queue.js';
 
 export const threadpool: Judge = (facts) => {

@@ -2,8 +2,8 @@ import { rate, time } from '../../report/units.js';
 import type { MeasuredRatio, Range } from '../result.js';
 import { median } from '../statistics/median.js';
 import { type Judge, times } from '../suspect.js';
-import { SATURATED } from './load.js';
 import { busyLoop } from './loop.js';
+import { SATURATED } from './loop-capacity.js';
 
 /** CPU time per response of the blocks at the same load, in the order of time. */
 export interface Ageing {
