@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { localPorts } from '../process/kernel-settings.js';
 import { listenBound } from '../process/listen-bound.js';
+import { localPorts } from '../process/local-ports.js';
 import { networkFolder } from '../process/namespace.js';
 import { hasProcfs } from '../process/procfs.js';
 import { countSockets } from '../process/socket-counts.js';

@@ -30,11 +30,6 @@ export function descriptorTargets(pid: number): string[] | null {
   }
 }
 
-/** What one descriptor is; `null` if it is not open or may not be read. */
-export function descriptorTarget(pid: number, descriptor: number): string | null {
-  return readTarget(`/proc/${pid}/fd/${descriptor}`) || null;
-}
-
 /** The inodes of the sockets that a process holds; `null` if they may not be read. */
 export function socketInodes(pid: number): number[] | null {
   const targets = descriptorTargets(pid);

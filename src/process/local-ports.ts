@@ -1,11 +1,5 @@
 import { readText } from './procfs.js';
 
-/** The most connections that may wait on any listening socket of this network namespace. */
-export function somaxconn(): number | null {
-  const text = readText('/proc/sys/net/core/somaxconn');
-  return text === null ? null : Number(text);
-}
-
 /** The ports that outgoing connections of this network namespace get, both included. */
 export function localPorts(): { first: number; last: number } | null {
   const text = readText('/proc/sys/net/ipv4/ip_local_port_range');
