@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { mute, web } from './deadlines/peers.js';
 import { service } from './deadlines/service.js';
 
@@ -330,3 +331,37 @@ for (const [variable, [value, message]] of Object.entries(mistakes)) {
     );
   });
 }
+
+test(
+  'connections of undici from before the module: the total, and from the first that lasts on all limits',
+  limits,
+  async (t) => {
+    const peer = await web(t, (request, response) => {
+      if (request.url === '/') response.end('here');
+    });
+    const program = `
+      import { Client } from 'undici';
+      const clients = [new Client('${url(peer)}'), new Client('${url(peer)}')];
+      const ask = async (client, path) =>
+        (await client.request({ path, method: 'GET' })).body.text();
+      for (const client of clients) await ask(client, '/');
+      await import('millrace/deadlines');
+      const limits = [];
+      for (const client of clients) {
+        limits.push(await ask(client, '/never').catch(({ limit }) => limit));
+      }
+      console.log(limits.join());
+      process.exit();`;
+    const env = {
+      ...process.env,
+      MILLRACE_DEADLINE_TOTAL: '1500',
+      MILLRACE_DEADLINE_FIRST_BYTE: '300',
+    };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '-e', program],
+      { env, cwd: fileURLToPath(new URL('..', import.meta.url)) },
+    );
+    assert.equal(stdout, 'total,firstByte\n');
+  },
+);

@@ -174,6 +174,7 @@ describe('what it sees', () => {
       await onceServing(hub, false);
       assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
       assert.equal(await hub.served(1), false);
+      assert.deepEqual(await hub.command('spin', { microseconds: 1000 }), []);
       const both = Promise.all([
         drive('/timer', { connections: 4, requests: 80 }),
         driveBeside('/here', { connections: 1, requests: 500 }),
