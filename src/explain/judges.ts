@@ -1,5 +1,5 @@
+import type { Exhausted } from './exhausted.js';
 import type { Facts } from './facts.js';
-import type { Exhausted } from './probe.js';
 import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
 import * as dependency from './suspects/dependency.js';
 import * as failures from './suspects/failures.js';

@@ -1,11 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Answers, CommandName, Commands, Hello } from '../probe/protocol.cjs';
+import { type Exhausted, exhaustedOf } from './exhausted.js';
 import { insideView } from './inside.js';
 import type { InsideView } from './observation.js';
 import { ProbedProcess } from './probed-process.js';
@@ -22,174 +23,164 @@ interface ProbeEvents {
   sample: [Hello];
 }
 
-/** A process that has ended with its heap full. */
-export interface Exhausted {
-  pid: number;
-  heapUsedMb: number;
-  heapLimitMb: number;
-  /** Requests that it had answered. */
-  requests: number;
-}
-
-/** Part of its limit from which on a heap is full, as it is looked at twice a second. */
-const FULL_HEAP = 0.75;
-/** V8 counts the young generation into the limit: three of its halves, of so many MB unless it was told otherwise. */
-const SEMI_SPACE_MB = 16;
-
-function exhaustedOf({ hello, samples }: ProbedProcess): Exhausted[] {
-  const levels = samples.findLast((sample) => sample.levels !== null)?.levels;
-  if (!hello || !levels) return [];
-  const heapLimitMb = levels.heapLimit / 1e6 - 3 * (hello.maxSemiSpaceMb ?? SEMI_SPACE_MB);
-  // Garbage that is still to be collected fills no heap.
-  const heapUsedMb = (levels.heapAfterOld ?? 0) / 1e6;
-  if (heapUsedMb < FULL_HEAP * heapLimitMb) return [];
-  return [
-    {
-      pid: hello.pid,
-      heapUsedMb,
-      heapLimitMb,
-      requests: samples.at(-1)?.counters.ended ?? 0,
-    },
-  ];
+/** Opens the place where probes connect: a socket that only this user can reach. */
+export async function openProbeHub(): Promise<ProbeHub> {
+  const folder = process.platform === 'win32' ? null : await mkdtemp(join(tmpdir(), 'millrace-'));
+  const path = folder ? join(folder, 'probe') : `\\\\.\\pipe\\millrace-probe-${process.pid}`;
+  const hub = new ProbeHub(path, folder);
+  await hub.listen();
+  return hub;
 }
 
 /** Where the probes of a server's processes meet. */
-export interface ProbeHub {
+export class ProbeHub {
   /** Path of the socket that probes connect to. */
   readonly path: string;
-  readonly events: EventEmitter<ProbeEvents>;
+  readonly events = new EventEmitter<ProbeEvents>();
+  readonly #folder: string | null;
+  readonly #server: Server;
+  /** Those that left stay: they are part of the time in which they served. */
+  readonly #all = new Set<ProbedProcess>();
+  readonly #open = new Set<Socket>();
+  #ports: number[] | null = null;
+
+  /** @param folder that of the path, if it was made for that */
+  constructor(path: string, folder: string | null) {
+    this.path = path;
+    this.#folder = folder;
+    this.#server = createServer((socket) => this.#take(socket));
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(this.path);
+    await once(this.#server, 'listening');
+  }
+
+  #take(socket: Socket): void {
+    this.#open.add(socket);
+    const probed = new ProbedProcess(socket, {
+      onHello: (hello) => {
+        if (!this.#all.has(probed) && this.#ports !== null) this.#tellPorts(probed);
+        this.#all.add(probed);
+        this.events.emit('hello', hello);
+      },
+      onSample: (hello) => this.events.emit('sample', hello),
+    });
+    socket.on('close', () => {
+      this.#open.delete(socket);
+      if (probed.hello) this.events.emit('left', probed.hello);
+    });
+  }
+
+  #tellPorts(probed: ProbedProcess): void {
+    // One that goes meanwhile serves nothing any more.
+    probed.command('study', { ports: this.#ports }).catch(() => {});
+  }
+
+  get #connected(): ProbedProcess[] {
+    return [...this.#all].filter(({ isConnected }) => isConnected);
+  }
+
   /** The environment with which a process, and all that it starts, has the probe. */
-  environment(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
+  environment(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+    return {
+      ...base,
+      MILLRACE_PROBE: this.path,
+      MILLRACE_PROBE_OF: String(process.pid),
+      NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoted(PRELOAD)}`].filter(Boolean).join(' '),
+    };
+  }
+
   /** The processes now connected. */
-  readonly processes: Hello[];
+  get processes(): Hello[] {
+    return this.#connected.flatMap(({ hello }) => hello ?? []);
+  }
+
   /**
    * From now on only requests to these ports count, in all processes: a dependency that the command starts as well is
    * none of the server. `null`: all do.
    */
-  study(ports: number[] | null): void;
+  study(ports: number[] | null): void {
+    this.#ports = ports;
+    for (const probed of this.#connected) this.#tellPorts(probed);
+  }
+
   /** Waits until a process has got a request that counts; at most so long. Returns whether one has. */
-  served(patienceMs: number): Promise<boolean>;
+  async served(patienceMs: number): Promise<boolean> {
+    const signal = AbortSignal.timeout(patienceMs);
+    const hasServed = () => serving(this.#connected).length > 0;
+    while (!hasServed() && !signal.aborted) {
+      await once(this.events, 'hello', { signal }).catch(() => {});
+    }
+    return hasServed();
+  }
+
   /**
    * The processes that served requests, between two times of `performance.now()`; as far as there are samples. `null`:
    * there is none, or too little of it.
    */
-  between(fromMs: number, toMs: number): InsideView | null;
+  between(fromMs: number, toMs: number): InsideView | null {
+    const workers = workersAt(this.#ports, this.processes);
+    return insideView(serving([...this.#all]), fromMs, toMs, workers);
+  }
+
   /**
    * Asks for samples, and waits until every process that serves has one of after the time, which has passed; at most so long. Before and
    * after a block of load it makes the block's ends exact.
    */
-  sampledAfter(atMs: number, patienceMs: number): Promise<void>;
+  async sampledAfter(atMs: number, patienceMs: number): Promise<void> {
+    const late = serving(this.#connected).filter(({ lastSampleMs }) => lastSampleMs < atMs);
+    // For one that goes meanwhile there is nothing to wait for.
+    const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
+    const patience = new AbortController();
+    const { signal } = patience;
+    await Promise.race([
+      Promise.all(asked),
+      sleep(patienceMs, undefined, { signal }).catch(() => {}),
+    ]);
+    patience.abort();
+  }
+
   /**
    * Tells the processes that serve (all, if none does and none was chosen by `study`) to do something, and waits for what they answer.
    *
    * @throws {Error} if one cannot.
    */
-  command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name][]>;
+  async command<Name extends CommandName>(
+    name: Name,
+    given: Commands[Name],
+  ): Promise<Answers[Name][]> {
+    const here = this.#connected;
+    const those = serving(here);
+    // What serves only others is not changed.
+    const told = those.length > 0 || this.#ports !== null ? those : here;
+    return Promise.all(told.map((probed) => probed.command(name, given)));
+  }
+
   /** The processes that are connected are to end, but for those with these numbers. */
-  dismiss(others?: number[]): void;
+  dismiss(others: number[] = []): void {
+    for (const probed of this.#connected) {
+      probed.isDismissed ||= !others.includes(probed.hello?.pid ?? 0);
+    }
+  }
+
   /** Those that have served and have ended all the same, as far as their heap was full when it was last looked at. */
-  readonly exhausted: Exhausted[];
+  get exhausted(): Exhausted[] {
+    const lost = serving([...this.#all]).filter((it) => !it.isConnected && !it.isDismissed);
+    return lost.flatMap(exhaustedOf);
+  }
+
   /** Lets the probes go, which undoes all that they do, and removes the socket. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    for (const socket of this.#open) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+    if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
+  }
 }
 
-/** Opens the place where probes connect: a socket that only this user can reach. */
-export async function openProbeHub(): Promise<ProbeHub> {
-  const folder = process.platform === 'win32' ? null : await mkdtemp(join(tmpdir(), 'millrace-'));
-  const path = folder ? join(folder, 'probe') : `\\\\.\\pipe\\millrace-probe-${process.pid}`;
-  const events = new EventEmitter<ProbeEvents>();
-  // Those that left stay: they are part of the time in which they served.
-  const all = new Set<ProbedProcess>();
-  const open = new Set<Socket>();
-  let ports: number[] | null = null;
-  const tellPorts = (probed: ProbedProcess) => {
-    // One that goes meanwhile serves nothing any more.
-    probed.command('study', { ports }).catch(() => {});
-  };
-  const server = createServer((socket) => {
-    open.add(socket);
-    const probed = new ProbedProcess(socket, {
-      onHello(hello) {
-        if (!all.has(probed) && ports !== null) tellPorts(probed);
-        all.add(probed);
-        events.emit('hello', hello);
-      },
-      onSample: (hello) => events.emit('sample', hello),
-    });
-    socket.on('close', () => {
-      open.delete(socket);
-      if (!probed.hello) return;
-      events.emit('left', probed.hello);
-    });
-  });
-  server.listen(path);
-  await once(server, 'listening');
-  const connected = () => [...all].filter(({ isConnected }) => isConnected);
-  const serving = (some: ProbedProcess[]) => some.filter(({ hello }) => hello?.serving);
-  const hasServed = () => serving(connected()).length > 0;
-
-  return {
-    path,
-    events,
-    environment: (base) => ({
-      ...base,
-      MILLRACE_PROBE: path,
-      MILLRACE_PROBE_OF: String(process.pid),
-      NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoted(PRELOAD)}`].filter(Boolean).join(' '),
-    }),
-    get processes() {
-      return connected().flatMap(({ hello }) => hello ?? []);
-    },
-    study(wanted) {
-      ports = wanted;
-      for (const probed of connected()) tellPorts(probed);
-    },
-    async served(patienceMs) {
-      const signal = AbortSignal.timeout(patienceMs);
-      while (!hasServed() && !signal.aborted) {
-        await once(events, 'hello', { signal }).catch(() => {});
-      }
-      return hasServed();
-    },
-    between(fromMs, toMs) {
-      const known = connected().flatMap(({ hello }) => hello ?? []);
-      return insideView(serving([...all]), fromMs, toMs, workersAt(ports, known));
-    },
-    async sampledAfter(atMs, patienceMs) {
-      const late = serving(connected()).filter(({ lastSampleMs }) => lastSampleMs < atMs);
-      // For one that goes meanwhile there is nothing to wait for.
-      const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
-      const patience = new AbortController();
-      const { signal } = patience;
-      await Promise.race([
-        Promise.all(asked),
-        sleep(patienceMs, undefined, { signal }).catch(() => {}),
-      ]);
-      patience.abort();
-    },
-    async command(name, given) {
-      const here = connected();
-      const those = serving(here);
-      // What serves only others is not changed.
-      const told = those.length > 0 || ports !== null ? those : here;
-      return Promise.all(told.map((probed) => probed.command(name, given)));
-    },
-    dismiss(others = []) {
-      for (const probed of connected()) {
-        probed.isDismissed ||= !others.includes(probed.hello?.pid ?? 0);
-      }
-    },
-    get exhausted() {
-      const lost = serving([...all]).filter((it) => !it.isConnected && !it.isDismissed);
-      return lost.flatMap(exhaustedOf);
-    },
-    async close() {
-      for (const socket of open) socket.destroy();
-      server.close();
-      await once(server, 'close');
-      if (folder) await rm(folder, { recursive: true, force: true });
-    },
-  };
+function serving(some: ProbedProcess[]): ProbedProcess[] {
+  return some.filter(({ hello }) => hello?.serving);
 }
 
 /**

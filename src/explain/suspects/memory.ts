@@ -1,6 +1,6 @@
 import { bytes, rate, share, time } from '../../report/units.js';
+import type { Exhausted } from '../exhausted.js';
 import { type Facts, type Loop, working } from '../facts.js';
-import type { Exhausted } from '../probe.js';
 import type { Range } from '../result.js';
 import { freed, type Judge, type Suspect, times } from '../suspect.js';
 import { busyLoop } from './loop.js';
