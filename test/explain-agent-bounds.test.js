@@ -48,6 +48,8 @@ describe('the bound of an agent', () => {
       agent.maxSockets = 10;
       assert.deepEqual(requests.bounds.scale(2), [20]);
       assert.deepEqual(requests.bounds.scale(1), [10]);
+      agent.maxSockets = 0;
+      assert.deepEqual(requests.bounds.scale(1), [0]);
       agent.maxSockets = 50;
       requests.restore();
       assert.equal(agent.maxSockets, 50);
@@ -76,8 +78,8 @@ describe('a call', () => {
       const request = get({ host: '127.0.0.1', port, headers });
       const [, socket] = await once(request, 'upgrade');
       requests.sweep();
-      const { ended, failed } = calls.read(performance.now())[origin].counters;
-      assert.deepEqual({ ended, failed }, { ended: 1, failed: 0 });
+      const { ended, failed, answered } = calls.read(performance.now())[origin].counters;
+      assert.deepEqual({ ended, failed, answered }, { ended: 1, failed: 0, answered: 0 });
       socket.destroy();
     });
   });

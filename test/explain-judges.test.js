@@ -45,12 +45,16 @@ describe('a response in two parts, as far apart as an acknowledgement is late', 
     assert.ok(apart(atRate) < 0.45);
   });
 
-  test('waits for it if bytes are seen to wait', () => {
-    const waits = (facts) => {
+  test('waits for it if bytes are seen to wait for longer than for one part', () => {
+    const waits = (gapMs) => (facts) => {
       atRate(facts);
+      facts.responseMs = 1.2 * gapMs;
+      facts.base.load.gapMs.p50 = gapMs;
       facts.sockets.server.unsent = 0.2;
     };
-    assert.equal(apart(waits), 0.99);
+    assert.equal(apart(waits(200)), 0.99);
+    // So long a client keeps the acknowledgement of what comes alone.
+    assert.ok(apart(waits(41)) < 0.45);
   });
 });
 
@@ -232,6 +236,11 @@ describe('what a profile says of the gain', () => {
   test('idle work takes less of a busy loop than of an idle one', () => {
     const idle = (facts) => Object.assign(facts, { idleShare: 0.9 });
     contains(remedied('idle-work', { unasked: 0.5 }, idle), 2000);
+    const { why } = judged('idle-work', (facts) => {
+      Object.assign(facts, { idleShare: 0.9, spent: { ...SPENT, unasked: 0 } });
+      Object.assign(facts.loop, { busy: 1, run: 1 });
+    });
+    assert.match(why, /none of what takes the busiest loop/);
     const { high } = remedied('idle-work', { unasked: null }, idle);
     assert.ok(high > 10_000, `${high}`);
   });

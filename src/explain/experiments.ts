@@ -1,12 +1,12 @@
 import type { LoadOptions } from '../load/options.js';
 import type { CommandName, Commands } from '../probe/protocol.cjs';
 import { count } from '../report/units.js';
-import { cpuMsOf, type Facts, halfConnections, working } from './facts.js';
+import { cpuMsOf, type Facts, halfConnections, halved, working } from './facts.js';
 import type { Observation } from './observation.js';
-import type { ExperimentName } from './suspect.js';
+import { type ExperimentName, UNCHANGED } from './suspect.js';
 import { callDelayMs } from './suspects/calls.js';
 import { injectedMs } from './suspects/loop-capacity.js';
-import { poolSize } from './suspects/threadpool.js';
+import { widerPool } from './suspects/threadpool.js';
 
 /** What is possible with this server and this load. */
 export interface Setting {
@@ -88,7 +88,7 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'connections /2',
     describe: (facts) =>
-      `${count(facts.slots)} to ${count(halfConnections(facts) * facts.base.load.plan.pipelining)} in flight`,
+      `${count(facts.slots)} to ${count(halved(facts, UNCHANGED).low * facts.slots)} in flight`,
     obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
     change: (facts) => ({ load: { connections: halfConnections(facts) } }),
   },
@@ -256,9 +256,9 @@ export const EXPERIMENTS: Experiment[] = [
     ...restarted(
       'thread pool x4',
       'started again with a thread pool four times as large',
-      (facts) => ({ UV_THREADPOOL_SIZE: String(poolSize(facts) * 4) }),
+      (facts) => ({ UV_THREADPOOL_SIZE: String(widerPool(facts)) }),
     ),
-    tookPlace: ({ inside }, facts) => Number(inside?.threadPoolSize) === poolSize(facts) * 4,
+    tookPlace: ({ inside }, facts) => Number(inside?.threadPoolSize) === widerPool(facts),
   },
   {
     ...restarted('young generation x4', 'started again with --max-semi-space-size=64', () => ({

@@ -43,7 +43,7 @@ export interface Facts {
   spent: Spent | null;
   /** Cores and who uses them, over all blocks of the unchanged load so far. */
   machine: MachineUse | null;
-  /** Share of the server's CPU while it had nothing to do, before the load. */
+  /** Share of a core that the busiest of the loops which serve the load used before it. */
   idleShare: number | null;
   sockets: SocketCensus | null;
   /** A URL at which the server finds nothing; `null`: it answers every path alike. */

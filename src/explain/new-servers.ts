@@ -66,23 +66,25 @@ async function tryRestarted(
   }
   const warmUp = { settleMs: 0, measureMs: ageing ? WARMUP_MS / 2 : WARMUP_MS };
   for (const kind of ageing ? FRESH_STARTS : IN_TURN) {
-    const why = await startedWith(subject, kind === 'changed' ? environment : {}, warmUp);
-    if (why !== null) return why;
-    paired[kind].push(await subject.block(length));
+    const added = kind === 'changed' ? environment : {};
+    const seen = await blockOfNew(subject, added, warmUp, length);
+    if (typeof seen === 'string') return seen;
+    paired[kind].push(seen);
   }
   return paired;
 }
 
-/** Starts it anew and warms it up. In words why it does not bear that environment; it has its own again then. */
-async function startedWith(
+/** Starts it anew, and warms it up before the block. In words why it does not bear that environment; it has its own again then. */
+async function blockOfNew(
   subject: Subject,
   environment: Record<string, string>,
   warmUp: BlockLength,
-): Promise<string | null> {
+  length: BlockLength,
+): Promise<Observation | string> {
   try {
     await subject.restart(environment);
     await subject.block(warmUp);
-    return null;
+    return await subject.block(length);
   } catch (error) {
     if (Object.keys(environment).length === 0 || !isOfServer(error)) throw error;
     await subject.restart();

@@ -188,7 +188,7 @@ function serving(some: ProbedProcess[]): ProbedProcess[] {
  * listen. Where it knows of none, all: it may hand them its connections, or have no probe.
  */
 function workersAt(ports: number[] | null, known: Hello[]): number[] {
-  const isWanted = (port: number) => ports === null || port === 0 || ports.includes(port);
+  const isWanted = (port: number) => ports === null || ports.includes(port);
   const isMeant = ({ pid, ppid }: Hello) => {
     const first = known.find((one) => one.pid === ppid);
     const those = first?.listeningWorkers.filter(({ port }) => isWanted(port)) ?? [];

@@ -101,7 +101,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     busyMs: self.total,
     idleMs,
     self: self.most(self.total),
-    inclusive: inclusive.most(self.total),
+    inclusive: inclusive.all(self.total),
     files: share(within.files),
     printing: share(within.printing),
     printingAtMost: share(within.printingAtMost),
@@ -175,14 +175,18 @@ class Shares {
     this.#ms.set(name, (this.#ms.get(name) ?? 0) + ms);
   }
 
-  most(ofMs: number): HotFunction[] {
+  /** The largest first. */
+  all(ofMs: number): HotFunction[] {
     return [...this.#ms]
       .sort(([, a], [, b]) => b - a)
-      .slice(0, MOST)
       .map(([key, ms]) => {
         const [name = '', place = ''] = key.split('\n');
         return { name, place, share: ofMs > 0 ? ms / ofMs : 0 };
       });
+  }
+
+  most(ofMs: number): HotFunction[] {
+    return this.all(ofMs).slice(0, MOST);
   }
 }
 

@@ -84,11 +84,12 @@ function unaskedShare(atRest: ProfileView | null, underLoad: ProfileView): numbe
   const [top] = atRest?.inclusive ?? [];
   if (!atRest || !top) return null;
   const whole = atRest.inclusive.filter(({ share }) => share >= NEARLY_ALL * top.share);
-  const shares = whole.map(
+  const shares = whole.flatMap(
     ({ name, place }) =>
-      underLoad.inclusive.find((it) => it.name === name && it.place === place)?.share ?? 0,
+      underLoad.inclusive.find((it) => it.name === name && it.place === place)?.share ?? [],
   );
-  return Math.min(...shares);
+  // One of them alone may be a part of its caller by then.
+  return shares.length === 0 ? 0 : Math.min(...shares);
 }
 
 /** The profile of the busiest process while something is done. */

@@ -109,6 +109,7 @@ export class Subject {
   /** Starts the command, with more in its environment; the load goes to where it listens. */
   async start(environment: Record<string, string> = {}): Promise<void> {
     if (!this.#command) return;
+    this.ended = null;
     const begun = performance.now();
     const port = this.#port;
     const server = await startCommand(this.#command, {
@@ -162,7 +163,7 @@ export class Subject {
     // One that has the port itself answers by other means than node:http: what that asks is not the server.
     const port = this.#endpoint?.port;
     const hasPort = ({ pid }: { pid: number }) =>
-      listeningSockets(pid).some((listening) => listening.port === port);
+      listeningSockets(pid).some((own) => own.port === port && own.depth === 0);
     if (this.hub.processes.some(hasPort)) return;
     this.#ports = null;
     this.hub.study(null);

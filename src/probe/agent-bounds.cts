@@ -82,7 +82,8 @@ export class AgentBounds {
   /** What the application has set since holds from then on. */
   #apply(agent: Agent, bound: Bound): void {
     if (agent.maxSockets !== bound.given) bound.wanted = agent.maxSockets;
-    bound.given = Math.max(1, Math.round(bound.wanted * this.#factor));
+    const isChanged = this.#factor !== 1;
+    bound.given = isChanged ? Math.max(1, Math.round(bound.wanted * this.#factor)) : bound.wanted;
     agent.maxSockets = bound.given;
   }
 

@@ -93,6 +93,13 @@ export class Call {
     this.#since = at;
   }
 
+  /** It has ended, some time ago: that tells nothing of how long answers take. */
+  released(): void {
+    if (this.#state === 'ended') return;
+    this.#leave(now()).counters.ended++;
+    this.#state = 'ended';
+  }
+
   ended(failed: boolean): void {
     if (this.#state === 'ended') return;
     const at = now();

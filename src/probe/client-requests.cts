@@ -149,10 +149,17 @@ export class ClientRequests {
   sweep(): void {
     for (const request of this.#open.keys()) {
       const response = responseOf(request);
-      if (response?.upgrade) this.#end(request, false);
+      if (response?.upgrade) this.#release(request);
       else if (request.destroyed && !response) this.#end(request, true);
     }
     this.bounds.sweep();
+  }
+
+  /** When its answer came, nobody has told. */
+  #release(request: ClientRequest): void {
+    this.bounds.left(request);
+    this.#open.get(request)?.call.released();
+    this.#open.delete(request);
   }
 
   #end(request: ClientRequest, failed: boolean): void {

@@ -1,10 +1,13 @@
 import cluster, { type Address, type Worker } from 'node:cluster';
 
-/** A worker of a cluster that listens at a port; 0: one that the system chooses, or a path. */
+/** A worker of a cluster that listens at a port; 0: a path. */
 export interface ListeningWorker {
   pid: number;
   port: number;
 }
+
+/** What is kept of them: a worker may listen again and again, at another port each time. */
+const MOST = 1000;
 
 /** The workers of this process's cluster that listen: others have other work, and are not expected to get requests. */
 export class ListeningWorkers {
@@ -22,7 +25,8 @@ export class ListeningWorkers {
 
   readonly #onListening = ({ process: { pid } }: Worker, address: Address) => {
     const port = Math.max(0, address.port ?? 0);
-    if (pid === undefined || this.all.some((one) => one.pid === pid && one.port === port)) return;
+    const isKnown = this.all.some((one) => one.pid === pid && one.port === port);
+    if (pid === undefined || isKnown || this.all.length >= MOST) return;
     this.all.push({ pid, port });
     this.#onChange();
   };

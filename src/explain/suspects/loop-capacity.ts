@@ -23,7 +23,7 @@ export function warmLimit(facts: Facts): Range | null {
 }
 
 /** What the server can give by all that was seen of it: its loops, its CPU on all threads, its bounded pools of sockets. */
-export function serverLimit(facts: Facts): number | null {
+function serverLimit(facts: Facts): number | null {
   const loops = loopLimit(facts);
   const { outside, inside } = facts.base;
   if (loops === null || !outside) return null;

@@ -355,7 +355,10 @@ export const idleWork: Judge = (facts) => {
     return { limit, why: `the event loop is only ${share(loop.busy)} busy` };
   }
   if (facts.spent?.unasked === 0) {
-    return { limit, why: 'what runs without load is none of what takes the loop under load' };
+    return {
+      limit,
+      why: 'what runs without load is none of what takes the busiest loop under load',
+    };
   }
   return {
     limit,

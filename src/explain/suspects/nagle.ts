@@ -12,6 +12,8 @@ const DELAYED_ACK_MS = [
   [190, 216],
 ] as const;
 
+const LONG_ACK_MS = DELAYED_ACK_MS[1][0];
+
 /** Whether a gap, in ms, is one of these timers. */
 export function isDelayedAck(gapMs: number): boolean {
   return DELAYED_ACK_MS.some(([low, high]) => gapMs >= low && gapMs <= high);
@@ -38,7 +40,7 @@ export const nagleDelayedAck: Judge = (facts) => {
   const then = Math.min((facts.slots * 1000) / without, roof);
   return {
     limit,
-    weight: isHeldSeen(facts, waited) ? 0.99 : untriedWeight(facts),
+    weight: weightOf(facts, typical, waited),
     sentence: `a timer of TCP: ${time(typical)} of ${time(facts.responseMs)} lie between the first and the last byte; the server holds its second part back (Nagle) until the first is acknowledged, which the client delays.`,
     arithmetic: [
       `${share(part)} of the responses come in parts, ${time(typical)} apart: the delayed acknowledgement of ${typical > 100 ? 200 : 40} ms`,
@@ -70,16 +72,18 @@ export const nagleDelayedAck: Judge = (facts) => {
   };
 };
 
-/** Where the experiment cannot be made, parts that come late by themselves look the same: of a rate that is borne nothing else tells either. */
-function untriedWeight({ base, model }: Facts): number {
-  if (model === 'open' && bearsRate(base)) return 0.4;
-  return base.load.plan.connection === 'close' ? 0.6 : 0.99;
-}
-
-/** Whether so many of the server's sockets hold bytes as there are responses that wait for an acknowledgement. */
-function isHeldSeen({ sockets, inFlight }: Facts, waited: number): boolean {
-  const server = sockets?.server;
-  return server !== undefined && server.unsent * server.sockets >= 0.5 * inFlight * waited;
+/**
+ * Where the experiment cannot be made, parts that come late by themselves look the same; of a rate that is borne nothing else
+ * tells either. Bytes that wait for an acknowledgement do only where that is later than any is after a single part: 40 ms.
+ */
+function weightOf(facts: Facts, gapMs: number, waited: number): number {
+  const { base, model, sockets, inFlight } = facts;
+  const server = sockets?.server ?? { unsent: 0, sockets: 0 };
+  if (model === 'open' && bearsRate(base)) {
+    const isHeld = server.unsent * server.sockets >= 0.5 * inFlight * waited;
+    return gapMs >= LONG_ACK_MS && isHeld ? 0.99 : 0.4;
+  }
+  return base.load.plan.connection === 'close' && server.unsent <= 0.3 ? 0.6 : 0.99;
 }
 
 /** Half of the calls have to wait for the timer, with a single request as well, and the connection is one that holds back. */

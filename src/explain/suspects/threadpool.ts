@@ -71,12 +71,12 @@ export const threadpool: Judge = (facts) => {
       change:
         usesCpu && gain < 1.15
           ? 'fewer or cheaper jobs (a lower cost factor, a cache), or more cores; a bigger pool will not help'
-          : `UV_THREADPOOL_SIZE=${size * 4}`,
+          : `UV_THREADPOOL_SIZE=${widerPool(facts)}`,
       // What cheaper jobs give depends on how cheap they are.
       predictedThroughput:
         usesCpu && gain < 1.15 ? null : withThreads(facts, size, usesCpu ? gain : null),
       nextLimit: usesCpu ? null : 'event-loop-cpu',
-      settings: { environment: { UV_THREADPOOL_SIZE: String(size * 4) } },
+      settings: { environment: { UV_THREADPOOL_SIZE: String(widerPool(facts)) } },
     },
   };
 };
@@ -136,11 +136,17 @@ function threadsOf(base: Observation, size: number): number {
 /** libuv's default size of the pool. */
 const DEFAULT_POOL = 4;
 
+/** libuv's bound of it. */
 const MOST_POOL = 1024;
 
-/** Threads of libuv's pool, as the process was started: it reads its variable as `atoi` does, and takes 1 to 1024. */
+/** Threads of libuv's pool in each process: libuv reads its variable as `atoi` does, and takes 1 to 1024. */
 export function poolSize({ base }: Facts): number {
   const given = base.inside?.threadPoolSize ?? null;
   if (given === null) return DEFAULT_POOL;
   return Math.min(MOST_POOL, Math.max(1, Number.parseInt(given, 10) || 1));
+}
+
+/** Threads of the pool that is tried, and proposed: four times as many. */
+export function widerPool(facts: Facts): number {
+  return Math.min(MOST_POOL, 4 * poolSize(facts));
 }
