@@ -59,7 +59,7 @@ describe('the arithmetic of the probe', () => {
 
   test('a source map: what a bundler has added has no source', () => {
     const file = join(folder, 'added.js');
-    const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA,E' };
+    const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA,E,CAAA' };
     const inline = Buffer.from(JSON.stringify(map)).toString('base64');
     writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
     const maps = new SourceMaps();

@@ -82,6 +82,19 @@ test('serialized: a single connection on which there is always a question is nam
   assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
 });
 
+test('serialized: by a thread beside the loop that is always busy, if each serves one at a time', () => {
+  const said = (singleMs) =>
+    judged('serialized', (facts) => {
+      Object.assign(facts.base.outside.processes[0].others[0], { run: 0.98 });
+      Object.assign(facts, { singleMs, responseMs: 200, throughput: 160 });
+    });
+  const { suspect } = said(6);
+  assert.match(suspect.sentence, /^a thread .* 98 % busy .*: requests go through it one after the/);
+  assert.match(suspect.remedy.change, /^more such threads/);
+  // Ten at a time go through something else.
+  assert.match(said(60).why, /98 % busy/);
+});
+
 test('serialized: not where the threads of the server compute on all cores', () => {
   const computing = (server) =>
     judged('serialized', (facts) => {

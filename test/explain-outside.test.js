@@ -309,6 +309,20 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(within(seconds, 0.04, (now() - beforeMs) / 1000));
   });
 
+  test('shows the CPU of processes that it starts and that have ended, as its own', async () => {
+    const child = await node(`
+      const { spawnSync } = require('child_process');
+      const busy = 'const end = Date.now() + 40; while (Date.now() < end);';
+      process.send(1);
+      setInterval(() => spawnSync(process.execPath, ['-e', busy]), 1);`);
+    const look = () => during(watch(child.pid), () => sleep(1500));
+    await retried(look, ({ cpu, processes }) => {
+      assert.ok(processes[0].main.run < 0.3, `${processes[0].main.run}`);
+      assert.ok(cpu.server > 0.6, `${cpu.server} of the server`);
+      assert.ok(cpu.others < 0.4 * cpu.server, `${cpu.others} of others`);
+    });
+  });
+
   test('of another user shows what it may', {
     skip: process.getuid?.() !== 0 && 'needs root',
   }, async (t) => {

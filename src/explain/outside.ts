@@ -83,6 +83,7 @@ class Watch {
     }
     for (const [pid, watched] of this.#alive) {
       if (!watched.read()) {
+        watched.endedMs = beginMs;
         this.#alive.delete(pid);
         watched.close();
       }
@@ -147,8 +148,20 @@ class Watch {
     };
   }
 
+  /** Cores that were used by children of the server that have ended, but for what is counted as they were watched: those that are started for a request are too short-lived for that. */
+  #endedChildren(window: Window): number {
+    const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
+    const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
+    // One that was there before brings a life along of which nothing is known.
+    if (watched.some(({ isNew }) => !isNew)) return 0;
+    const known = watched.map(({ runMs }) => runMs / 1000 / window.seconds);
+    const sum = (cores: number[]) => cores.reduce((some, more) => some + more, 0);
+    return Math.max(0, sum(all) - sum(known));
+  }
+
   #cpu(window: Window, processes: ProcessUse[], own: ThreadUse[]): OutsideView['cpu'] {
-    const server = sumOfRun(processes.flatMap(({ main, others }) => [main, ...others]));
+    const running = sumOfRun(processes.flatMap(({ main, others }) => [main, ...others]));
+    const server = running + this.#endedChildren(window);
     const self = sumOfRun(own);
     const { busy, idle, wanted, steal } = window.rates(this.#machine.cpu);
     const others = Math.max(0, busy - server - self);
@@ -170,6 +183,10 @@ class Window {
     this.fromMs = fromMs;
     this.toMs = toMs;
     this.seconds = (toMs - fromMs) / 1000;
+  }
+
+  contains(atMs: number | null): boolean {
+    return atMs !== null && this.fromMs <= atMs && atMs <= this.toMs;
   }
 
   /** Growth per second. */

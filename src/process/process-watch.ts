@@ -2,7 +2,7 @@ import { Counter } from './counter.js';
 import { countDescriptors, descriptorLimit } from './descriptors.js';
 import { Gauge } from './gauge.js';
 import { ProcFile } from './proc-file.js';
-import { pageSize, parseStat } from './procfs.js';
+import { pageSize, parseStat, ticksPerSecond } from './procfs.js';
 import { ThreadWatch } from './thread-watch.js';
 
 /** One process over time. */
@@ -12,15 +12,22 @@ export class ProcessWatch {
   /** Calls and bytes of the first thread, by the names of `io`; `null` where they may not be read. */
   calls: { syscr: Counter; syscw: Counter; rchar: Counter; wchar: Counter } | null = null;
   readonly majorFaults = new Counter();
+  /** CPU time of its children that have ended and been waited for. */
+  readonly endedChildrenMs = new Counter();
   readonly rssBytes = new Gauge();
   readonly openFiles = new Gauge();
   fileLimit: number | null = null;
+  /** Whether it was not there when the watch began. */
+  readonly isNew: boolean;
+  /** When it was found to be gone. */
+  endedMs: number | null = null;
   readonly #stat: ProcFile;
   readonly #io: ProcFile;
 
   /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
   constructor(pid: number, bornMs: number | null) {
     this.pid = pid;
+    this.isNew = bornMs !== null;
     this.threads = new ThreadWatch(pid, bornMs);
     this.#stat = new ProcFile(`/proc/${pid}/stat`);
     this.#io = new ProcFile(`/proc/${pid}/task/${pid}/io`);
@@ -31,13 +38,20 @@ export class ProcessWatch {
     this.#readCalls();
     const text = this.#stat.read();
     if (text !== null) {
-      const { majorFaults, rssPages } = parseStat(text);
+      const { majorFaults, rssPages, childTicks } = parseStat(text);
       const atMs = performance.now();
       this.majorFaults.add(atMs, majorFaults);
+      this.endedChildrenMs.add(atMs, (childTicks / ticksPerSecond) * 1000);
       // A process that ends has no memory left, which says nothing about it.
       if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
     }
     return this.threads.read();
+  }
+
+  /** CPU time of its threads since the first reading. */
+  get runMs(): number {
+    const runNs = this.threads.threads.map(({ runNs }) => runNs.growth(0, performance.now()));
+    return runNs.reduce((sum, ns) => sum + ns, 0) / 1e6;
   }
 
   /** Counts the descriptors, which may take time where there are many. */

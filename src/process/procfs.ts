@@ -30,6 +30,8 @@ export interface Stat {
   majorFaults: number;
   /** User and system time in clock ticks. */
   ticks: number;
+  /** The same of its children that have ended and been waited for, with theirs. */
+  childTicks: number;
   /** Resident memory in pages. */
   rssPages: number;
 }
@@ -49,6 +51,7 @@ export function parseStat(text: string): Stat {
     group: Number(fields[2]),
     majorFaults: Number(fields[9]),
     ticks: Number(fields[11]) + Number(fields[12]),
+    childTicks: Number(fields[13]) + Number(fields[14]),
     rssPages: Number(fields[21]),
   };
 }

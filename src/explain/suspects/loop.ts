@@ -242,7 +242,8 @@ export const eventLoopSyncWait: Judge = (facts) => {
     otherwise: 'unknown',
     predictions: busyLoop(facts),
     remedy: {
-      change: 'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync)',
+      change:
+        'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync); where it starts a process for each request, one that stays',
       predictedThroughput: withoutWaiting(facts, part),
       nextLimit: 'event-loop-cpu',
     },

@@ -1,6 +1,6 @@
 import { plural, share } from '../../report/units.js';
 import { type Facts, halved, threadsBeside } from '../facts.js';
-import type { OutboundView } from '../observation.js';
+import type { OutboundView, ThreadUse } from '../observation.js';
 import { type Suspect, UNCHANGED } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
 import { SATURATED } from './loop-capacity.js';
@@ -26,10 +26,14 @@ export function idleLoop({ loop }: Facts): string | null {
   return null;
 }
 
-/** A thread beside the loop's that is always busy, as a worker's, of which nothing more is seen; `null` without one. */
-export function busyThread({ base }: Facts): string | null {
-  const others = threadsBeside(base);
-  const busy = others.find(({ run }) => run >= SATURATED);
+/** Threads beside the loop's that are always busy, as workers' may be: what they do is not seen. */
+export function busyThreads({ base }: Facts): ThreadUse[] {
+  return threadsBeside(base).filter(({ run }) => run >= SATURATED);
+}
+
+/** The first of them in words; `null` without one. */
+export function busyThread(facts: Facts): string | null {
+  const [busy] = busyThreads(facts);
   if (!busy) return null;
   const { name, pid, tid, run } = busy;
   return `a thread beside the event loop is ${share(run)} busy (${name}, ${tid} of process ${pid})`;

@@ -5,7 +5,18 @@ import type { Judge } from '../suspect.js';
 import { delayHeld } from './calls.js';
 import { allWaitFor } from './dependency.js';
 import { loopEvidence } from './loop-capacity.js';
-import { allCoresTaken, busyThread, idleLoop, portOf, queued, queues } from './queue.js';
+import {
+  allCoresTaken,
+  busyThread,
+  busyThreads,
+  idleLoop,
+  portOf,
+  queued,
+  queues,
+} from './queue.js';
+
+/** Requests that are served at a time, as a multiple of the busy threads, up to which each of these has one. */
+const ONE_EACH = 1.4;
 
 /** Part of the time for which a connection waits for an answer, from which on nobody else could ask much on it. */
 const ALWAYS = 0.8;
@@ -32,7 +43,10 @@ export const serialized: Judge = (facts) => {
   const { singleMs, responseMs, throughput, slots } = facts;
   // That the loop is idle is known only from inside.
   if (!singleMs || !facts.loop?.seenInside) return null;
-  const busy = idleLoop(facts) ?? busyThread(facts) ?? allCoresTaken(facts);
+  const permits = (throughput * singleMs) / 1000;
+  const threads = busyThreads(facts).length;
+  const atThreads = threads > 0 && permits < ONE_EACH * threads;
+  const busy = idleLoop(facts) ?? (atThreads ? null : busyThread(facts)) ?? allCoresTaken(facts);
   if (busy) return { limit, why: busy };
   if (!queues(facts)) {
     return {
@@ -45,12 +59,13 @@ export const serialized: Judge = (facts) => {
     const why = `${asked.answering.toFixed(1)} of ${count(facts.inFlight)} requests in flight have asked ${asked.origin}`;
     return { limit, why: `${why}: they queue there` };
   }
-  const permits = (throughput * singleMs) / 1000;
   return {
     limit,
     // By elimination: what explains the queue by its place weighs more.
     weight: permits < 2.5 ? 0.7 : 0.55,
-    sentence: `something admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time, in the service or behind it: the loop is idle, and ${count(Math.max(0, slots - permits))} of ${count(slots)} wait.`,
+    sentence: atThreads
+      ? `${busyThread(facts)}: requests go through ${threads === 1 ? 'it one after the other' : `${threads} such threads`} while the loop is idle, and ${count(Math.max(0, slots - permits))} of ${count(slots)} wait.`
+      : `something admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time, in the service or behind it: the loop is idle, and ${count(Math.max(0, slots - permits))} of ${count(slots)} wait.`,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(singleMs)} alone = ${permits.toFixed(2)} at a time`,
       `${count(slots)} in flight / ${rate(throughput)} req/s = ${time((slots * 1000) / throughput)}, measured ${time(facts.latencyMs)}`,
@@ -64,7 +79,9 @@ export const serialized: Judge = (facts) => {
       'second process': { low: 0.85, high: 2.15 },
     },
     remedy: {
-      change: `${onlyConnection(facts)}search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+      change: atThreads
+        ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile tells what it is (node --cpu-prof of worker threads, else perf)'
+        : `${onlyConnection(facts)}search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database`,
       predictedThroughput: null,
       nextLimit: null,
     },
