@@ -53,9 +53,9 @@ export const WAITING = inGroup('waiting inside', {
   },
   serialized: {
     title: 'One at a time inside',
-    what: 'Something lets requests through one after the other, or a few at a time: a mutex, p-limit, a queue, a lock in a database.',
+    what: 'Something lets requests through one after the other, or a few at a time: a mutex, p-limit, a queue, a lock in a database, a worker thread that computes.',
     shows:
-      'The loop is idle, the threads of the server leave cores idle, throughput times the response time alone is about one, and no pool or service explains the queue.',
+      'The loop is idle, the threads of the server leave cores idle, throughput times the response time alone is about one (or one for each thread beside the loop that is always busy), and no pool or service explains the queue.',
     experiment:
       "None of its own: 'connections x2', 'thread pool x4' and 'sockets x2' change nothing. With a 'second process' throughput doubles if it lies in what the command starts, and stays if it lies outside.",
     formula: 'admitted at a time = throughput x response time alone',
