@@ -1,9 +1,9 @@
 import type { LoadOptions } from '../load/options.js';
 import type { CommandName, Commands } from '../probe/protocol.cjs';
 import { count } from '../report/units.js';
-import { cpuMsOf, type Facts, halfConnections, halved, working } from './facts.js';
+import { cpuMsOf, type Facts, halfConnections, halfShare, working } from './facts.js';
 import type { Observation } from './observation.js';
-import { type ExperimentName, UNCHANGED } from './suspect.js';
+import type { ExperimentName } from './suspect.js';
 import { callDelayMs } from './suspects/calls.js';
 import { injectedMs } from './suspects/loop-capacity.js';
 import { widerPool } from './suspects/threadpool.js';
@@ -88,7 +88,7 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'connections /2',
     describe: (facts) =>
-      `${count(facts.slots)} to ${count(halved(facts, UNCHANGED).low * facts.slots)} in flight`,
+      `${count(facts.slots)} to ${count(halfShare(facts) * facts.slots)} in flight`,
     obstacle: (_, { base }) => (base.load.plan.connections < 2 ? 'there is one connection' : null),
     change: (facts) => ({ load: { connections: halfConnections(facts) } }),
   },

@@ -9,7 +9,6 @@ import type {
   ThreadUse,
 } from './observation.js';
 import type { Spent } from './profiling.js';
-import type { Range } from './result.js';
 import type { Sample } from './sample.js';
 import { median } from './statistics/median.js';
 
@@ -343,10 +342,9 @@ export function halfConnections({ base }: Facts): number {
   return Math.ceil(base.load.plan.connections / 2);
 }
 
-/** Throughput with them, of requests that wait for nothing that queues, within a range around the same share. */
-export function halved(facts: Facts, { low, high }: Range): Range {
-  const share = halfConnections(facts) / Math.max(1, facts.base.load.plan.connections);
-  return { low: share * low, high: share * high };
+/** What that is of those there are: the throughput of requests that wait for nothing that queues falls as much. */
+export function halfShare(facts: Facts): number {
+  return halfConnections(facts) / Math.max(1, facts.base.load.plan.connections);
 }
 
 /** Share of a request's time that goes to opening its connection, where each has one; 0 where they are kept. */

@@ -3,7 +3,7 @@ import type { Facts } from './facts.js';
 import { type Acquittal, isSuspect, type Judge, type Suspect } from './suspect.js';
 import * as dependency from './suspects/dependency.js';
 import * as failures from './suspects/failures.js';
-import * as generator from './suspects/generator.js';
+import { generatorSaturated } from './suspects/generator.js';
 import * as inFlight from './suspects/in-flight.js';
 import * as loop from './suspects/loop.js';
 import * as machine from './suspects/machine.js';
@@ -46,7 +46,7 @@ export function judgeAll(
     failures.errors,
     failures.keepAliveRace,
     failures.ephemeralPorts,
-    generator.generatorSaturated,
+    generatorSaturated,
     inFlight.tooFewConnections,
     refused.fdLimit,
     refused.listenBacklog,

@@ -83,7 +83,6 @@ class Watch {
     }
     for (const [pid, watched] of this.#alive) {
       if (!watched.read()) {
-        watched.endedMs = beginMs;
         this.#alive.delete(pid);
         watched.close();
       }

@@ -110,16 +110,12 @@ export class ClientRequests {
     this.#open.set(request, { call: this.#calls.begin(origin, bound), origin });
     const later = () => addLate(request, add);
     const delayMs = this.#delayMs;
-    if (delayMs === 0) {
-      return () => {
-        if (!this.bounds.holds(agent, request, later)) add();
-      };
-    }
-    this.#delayedCalls++;
-    const inTurn = () => {
-      if (!this.bounds.holds(agent, request, later)) later();
+    const inTurn = (ask: () => void) => {
+      if (!this.bounds.holds(agent, request, later)) ask();
     };
-    return () => void timers.setTimeout(inTurn, delayMs);
+    if (delayMs === 0) return () => inTurn(add);
+    this.#delayedCalls++;
+    return () => void timers.setTimeout(inTurn, delayMs, later);
   }
 
   readonly #onStart = quiet((message: unknown) => {

@@ -10,8 +10,8 @@ type Write = ServerResponse['write'];
 /**
  * Collects the parts of each response, from the first to the end, which uncorks its socket. One whose writer is told to
  * wait for 'drain', or waits for a part to be written, is let go before, and one that is behind others on its connection
- * is not corked. It is the socket that is corked: a corked response that ends comes out in the wrong order from some versions of Node. Millrace's own
- * stack collects within a turn anyway, and never beyond.
+ * is not corked. It is the socket that is corked: a corked response that ends comes out in the wrong order from some
+ * versions of Node. Millrace's own stack collects within a turn anyway, and never beyond.
  */
 export class Cork {
   readonly #corked = new Set<ServerResponse>();

@@ -45,7 +45,9 @@ export class ProcessWatch {
       // A process that ends has no memory left, which says nothing about it.
       if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
     }
-    return this.threads.read();
+    const isThere = this.threads.read();
+    if (!isThere) this.endedMs ??= performance.now();
+    return isThere;
   }
 
   /** CPU time of its threads since the first reading. */

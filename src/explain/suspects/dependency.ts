@@ -1,8 +1,8 @@
 import { bytes, count, rate, share, time } from '../../report/units.js';
-import { type Facts, halved, mainDependency } from '../facts.js';
+import { type Facts, halfShare, mainDependency } from '../facts.js';
 import type { OutboundView } from '../observation.js';
 import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
-import { about, type Judge, type Suspect } from '../suspect.js';
+import { about, type Judge, type Suspect, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { loopEvidence, loopLimit, warmLimit } from './loop-capacity.js';
 import { hasSlowed, idleLoop, portOf, QUEUES, queued } from './queue.js';
@@ -62,7 +62,7 @@ export const slowDependency: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': { low: 1.5, high: 2.2 },
-      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
+      'connections /2': times({ low: 0.84, high: 1.24 }, halfShare(facts)),
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': {
         low: (0.8 * least) / facts.throughput,

@@ -1,6 +1,6 @@
 import { count, plural, rate, share, time } from '../../report/units.js';
 import type { Beyond } from '../beyond.js';
-import { type Facts, halved, mainDependency, openingShare } from '../facts.js';
+import { type Facts, halfShare, mainDependency, openingShare } from '../facts.js';
 import type { Range } from '../result.js';
 import { about, type Judge, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
@@ -78,7 +78,7 @@ export const tooFewConnections: Judge = (facts) => {
     otherwise: 'unchanged',
     predictions: {
       'connections x2': withMore(facts, 2),
-      'connections /2': halved(facts, { low: 0.94, high: 1.12 }),
+      'connections /2': times({ low: 0.94, high: 1.12 }, halfShare(facts)),
       'keep-alive': about(1 / (1 - openingShare(facts)), 0.15),
       'tls kept': about(1 / (1 - openingShare(facts)), 0.15),
       ...(loop && { 'cpu injection': slowed(cycleMs, injectedMs(facts)) }),
@@ -186,7 +186,7 @@ export const headOfLine: Judge = (facts) => {
     predictions: {
       // Which requests share a connection changes with their number.
       'connections x2': { low: 1.5, high: 2.7 },
-      'connections /2': halved(facts, { low: 0.74, high: 1.33 }),
+      'connections /2': times({ low: 0.74, high: 1.33 }, halfShare(facts)),
       'depth 1': about(facts.responseMs / alone, 0.3),
       ...slowedByDelay(facts),
     },

@@ -1,7 +1,7 @@
 import { count, rate, share, time } from '../../report/units.js';
-import { bearsRate, type Facts, halved } from '../facts.js';
+import { bearsRate, type Facts, halfShare } from '../facts.js';
 import type { OutboundView } from '../observation.js';
-import type { Judge, Suspect } from '../suspect.js';
+import { type Judge, type Suspect, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { loopEvidence, loopLimit } from './loop-capacity.js';
 import { idleLoop } from './queue.js';
@@ -17,6 +17,14 @@ const LONG_ACK_MS = DELAYED_ACK_MS[1][0];
 /** Whether a gap, in ms, is one of these timers. */
 export function isDelayedAck(gapMs: number): boolean {
   return DELAYED_ACK_MS.some(([low, high]) => gapMs >= low && gapMs <= high);
+}
+
+/** A timer is no queue: throughput goes with the connections. */
+function withConnections(facts: Facts): Suspect['predictions'] {
+  return {
+    'connections x2': { low: 1.6, high: 2.1 },
+    'connections /2': times({ low: 0.84, high: 1.24 }, halfShare(facts)),
+  };
 }
 
 export const nagleDelayedAck: Judge = (facts) => {
@@ -54,8 +62,7 @@ export const nagleDelayedAck: Judge = (facts) => {
     ],
     otherwise: 'unchanged',
     predictions: {
-      'connections x2': { low: 1.6, high: 2.1 },
-      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
+      ...withConnections(facts),
       // From there up to what the loop can give, whose time per request is not that of these few.
       'early acknowledgement': {
         low: Math.max(1.3, (0.3 * then) / facts.throughput),
@@ -126,8 +133,7 @@ export const outboundDelayedAck: Judge = (facts) => {
     ],
     otherwise: 'unchanged',
     predictions: {
-      'connections x2': { low: 1.6, high: 2.1 },
-      'connections /2': halved(facts, { low: 0.84, high: 1.24 }),
+      ...withConnections(facts),
       'questions at once': {
         low: Math.max(1.3, (0.3 * then) / throughput),
         high: (slots * 1000) / 0.05 / throughput,

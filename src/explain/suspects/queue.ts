@@ -1,7 +1,7 @@
 import { plural, share } from '../../report/units.js';
-import { type Facts, halved, threadsBeside } from '../facts.js';
+import { type Facts, halfShare, threadsBeside } from '../facts.js';
 import type { OutboundView, ThreadUse } from '../observation.js';
-import { type Suspect, UNCHANGED } from '../suspect.js';
+import type { Suspect } from '../suspect.js';
 import { delayAbsorbed } from './calls.js';
 import { SATURATED } from './loop-capacity.js';
 
@@ -10,7 +10,7 @@ export function queued(facts: Facts): Suspect['predictions'] {
   const alone = facts.singleMs ?? facts.responseMs;
   // What can be served at once: below it fewer requests mean less throughput.
   const permits = (facts.throughput * alone) / 1000;
-  const left = facts.slots * halved(facts, UNCHANGED).low;
+  const left = facts.slots * halfShare(facts);
   const half = Math.min(1, left / Math.max(permits, 0.5));
   return {
     'connections x2': { low: 0.85, high: 1.15 },
