@@ -2,7 +2,6 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Call, type OwnLimits, type Stage } from './call.js';
-import { setImmediate } from './clock.js';
 import { type DeadlineFacts, undiciError, type WaitingFor } from './errors.js';
 import { EXEMPT } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
@@ -11,7 +10,10 @@ import { takeTimedSignal } from './signals.js';
 import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
 import { findConnections, rememberConnection } from './undici-connections.js';
+import { isEventStream } from './undici-fields.js';
 import { internal } from './undici-internals.js';
+import { addRedirect, takeRedirect } from './undici-redirects.js';
+import { type Fields, type Follower, follow, followerOf, type Request } from './undici-requests.js';
 import {
   countStream,
   isHeld,
@@ -21,37 +23,11 @@ import {
   watchReader,
 } from './undici-streams.js';
 
-/** A request of undici, of any copy from version 5 on: what its channels tell of. */
-interface Request {
-  origin?: unknown;
-  method: string;
-  path: string;
-  upgrade?: string | null;
-  headersTimeout?: number | null;
-  bodyTimeout?: number | null;
-  completed: boolean;
-  aborted: boolean;
-  /** There once it is on a connection. */
-  abort?: ((error: Error) => void) | null;
-  onError?(error: Error): void;
-  /** From version 8 on. */
-  onResponseError?(error: Error): void;
-  onUpgrade?(...args: unknown[]): unknown;
-  [kCall]?: UndiciCall;
-}
-
-type Fields = (Buffer | string | (Buffer | string)[])[];
-interface Response {
-  statusCode: number;
-  headers: Fields | Record<string, unknown>;
-}
 interface Message {
   request: Request;
   socket?: Socket;
-  response?: Response;
 }
 
-const kCall = Symbol('millrace.call');
 /** undici's own, where nobody has set another one. */
 const UNDICIS_TIMEOUT = 300_000;
 
@@ -59,17 +35,9 @@ const UNDICIS_TIMEOUT = 300_000;
 export function limitUndici(hosts: Hosts): void {
   hostsOfCalls = hosts;
   const origins = new Origins(hosts);
-  const redirects = new Redirects();
   on('undici:request:create', ({ request }) => {
-    const hasOwnTotal = takeTimedSignal() || redirects.take(request);
-    const call = new UndiciCall(origins.host(request.origin), request, hasOwnTotal);
-    request[kCall] = call;
-    if (request.upgrade || request.method === 'CONNECT') endAtUpgrade(request, call);
-  });
-  on('undici:request:headers', ({ request, response }) => {
-    const call = request[kCall];
-    call?.answered(response);
-    if (call?.hasOwnTotal && response) redirects.add(request, response);
+    const hasOwnTotal = takeTimedSignal() || takeRedirect(request);
+    follow(request, new UndiciCall(origins.host(request.origin), request, hasOwnTotal));
   });
   on('undici:client:connected', ({ socket }) => {
     if (socket === undefined) return;
@@ -79,8 +47,6 @@ export function limitUndici(hosts: Hosts): void {
     const client = internal(socket, 'client');
     if (hasOwnLimit(client)) rememberClient(client);
   });
-  on('undici:request:trailers', ({ request }) => request[kCall]?.end());
-  on('undici:request:error', ({ request }) => request[kCall]?.end());
 }
 
 function on(channel: string, react: (message: Message) => void): void {
@@ -97,21 +63,11 @@ function watchSends(): void {
   if (areSendsWatched || hosts === null) return;
   areSendsWatched = true;
   on('undici:client:sendHeaders', ({ request, socket }) => {
-    const call = request[kCall];
+    const call = callOf(request);
     call?.sent(socket);
     const path = socket && pathOf(socket);
     if (path !== undefined) call?.moveTo(hosts.named(path));
   });
-}
-
-/** Version 5 does not tell. */
-function endAtUpgrade(request: Request, call: UndiciCall): void {
-  const { onUpgrade } = request;
-  if (typeof onUpgrade !== 'function') return;
-  request.onUpgrade = function upgraded(...args) {
-    call.end();
-    return Reflect.apply(onUpgrade, this, args);
-  };
 }
 
 /** Hosts by origin: URLs are taken apart once. */
@@ -140,36 +96,13 @@ class Origins {
   }
 }
 
-/** Where calls with a signal of their own are sent on to: `fetch` listens once, and follows in the turn of the answer. */
-class Redirects {
-  readonly #targets: string[] = [];
-
-  add({ origin, path }: Request, { statusCode, headers }: Response): void {
-    if (statusCode < 300 || statusCode >= 400) return;
-    const location = fieldOf(headers, 'location');
-    const base = `${origin}${path}`;
-    if (location === undefined || !URL.canParse(location, base)) return;
-    const target = new URL(location, base);
-    // One that is not followed is no other call's.
-    if (this.#targets.length === 0) setImmediate(() => this.#targets.splice(0));
-    this.#targets.push(`${target.origin}${target.pathname}${target.search}`);
-  }
-
-  /** Whether this is the call to one of them. */
-  take({ origin, path }: Request): boolean {
-    if (this.#targets.length === 0) return false;
-    const place = this.#targets.indexOf(`${origin}${path}`);
-    if (place >= 0) this.#targets.splice(place, 1);
-    return place >= 0;
-  }
-}
-
-class UndiciCall extends Call {
+class UndiciCall extends Call implements Follower {
   protected readonly by = 'undici';
-  readonly hasOwnTotal: boolean;
+  private readonly hasOwnTotal: boolean;
   private readonly request: Request;
   private socket: Socket | null = null;
-  private response: Response | null = null;
+  /** Of the response. */
+  private fields: Fields | null = null;
   /** Of HTTP/2: its connection has others. */
   private isStream = false;
 
@@ -192,8 +125,9 @@ class UndiciCall extends Call {
     super.end();
   }
 
-  answered(response: Response | undefined): void {
-    if (response !== undefined && response.statusCode >= 200) this.response = response;
+  answered(status: number, fields: Fields): void {
+    if (status >= 200) this.fields = fields;
+    if (this.hasOwnTotal) addRedirect(this.request, status, fields);
   }
 
   /** It may be on a connection that nobody has told it of. One that was open before this module cannot be found: the next calls are told theirs. */
@@ -204,13 +138,13 @@ class UndiciCall extends Call {
   }
 
   protected stage(): Stage {
-    const { request, response } = this;
+    const { request, fields } = this;
     if (request.completed || request.aborted) return 'ended';
     this.findConnection();
     const { socket } = this;
-    if (response !== null && isEventStream(response.headers)) return 'unbound';
+    if (fields !== null && isEventStream(fields)) return 'unbound';
     if (socket === null && !request.abort) return 'waiting';
-    if (response === null) {
+    if (fields === null) {
       return socket && isWaitedFor(socket) ? 'application' : 'first byte';
     }
     return isUnread(request) || (socket && isPaused(socket, request)) ? 'application' : 'body';
@@ -218,12 +152,12 @@ class UndiciCall extends Call {
 
   /** `NaN` where it cannot be seen, which is never the same: then only the total counts. */
   protected progress(): number {
-    const { socket, response } = this;
+    const { socket, fields } = this;
     // Versions 5 and 6 do not tell the connection of a stream of HTTP/2.
     if (socket === null) return Number.NaN;
     // Nor does a stream tell whether the application still writes, or waits for the peer.
-    if (response === null && this.isStream && isUploading(this.request)) return Number.NaN;
-    return moved(socket) + (response ? 0.5 : 0);
+    if (fields === null && this.isStream && isUploading(this.request)) return Number.NaN;
+    return moved(socket) + (fields ? 0.5 : 0);
   }
 
   protected own(): OwnLimits {
@@ -254,7 +188,11 @@ class UndiciCall extends Call {
 }
 
 function tellConnection(request: object, socket: Socket): void {
-  (request as Request)[kCall]?.sent(socket);
+  callOf(request)?.sent(socket);
+}
+
+function callOf(request: object): UndiciCall | undefined {
+  return followerOf(request) as UndiciCall | undefined;
 }
 
 /** The peer has all that the application has written so far. */
@@ -301,17 +239,4 @@ function hasOwnLimit(client: unknown): client is object {
   return ['headers timeout', 'body timeout'].some(
     (name) => clientLimit(client, name) !== undefined,
   );
-}
-
-/** Of raw fields, name and value in turn, or of an object (HTTP/2). */
-function fieldOf(headers: Response['headers'], name: string): string | undefined {
-  const fields = Array.isArray(headers) ? headers : Object.entries(headers).flat();
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    if (String(fields[index]).toLowerCase() === name) return String(fields[index + 1]);
-  }
-  return undefined;
-}
-
-function isEventStream(headers: Response['headers']): boolean {
-  return /^text\/event-stream/i.test(fieldOf(headers, 'content-type') ?? '');
 }

@@ -5,10 +5,13 @@ import { clearTimeout, LONGEST_TIMER, now, setImmediate, setTimeout } from './cl
 export abstract class Watched {
   /** When it wants to be looked at next, on the clock of `now`. */
   due = Number.POSITIVE_INFINITY;
-  isWatched = false;
+  /** Among all that is watched; -1: it is not. */
+  place = -1;
   readonly begun = now();
-  previous: Watched | null = null;
-  next: Watched | null = null;
+
+  get isWatched(): boolean {
+    return this.place >= 0;
+  }
 
   /** Its time has come. It may say a later one, or `unwatch` itself. */
   abstract check(at: number): void;
@@ -26,31 +29,28 @@ const LEAST_STALL = 20;
 const nobody = new AsyncResource('MILLRACE_DEADLINES', { requireManualDestroy: true });
 
 /**
- * All that is watched has one timer, so that a call costs two links in a list. Most of what is watched goes before its
- * time comes: then nothing was done for it at all.
+ * All that is watched has one timer, so that a call costs a place in a list, in no order. Most of what is watched goes
+ * before its time comes: then nothing was done for it at all.
  */
-let first: Watched | null = null;
+const watched: Watched[] = [];
 let timer: NodeJS.Timeout | null = null;
 let planned = Number.POSITIVE_INFINITY;
 let lookedAt = 0;
 
 export function watch(entry: Watched): void {
-  entry.isWatched = true;
-  entry.next = first;
-  if (first !== null) first.previous = entry;
-  first = entry;
+  entry.place = watched.length;
+  watched.push(entry);
   if (entry.due < planned) plan(entry.due);
 }
 
 export function unwatch(entry: Watched): void {
-  if (!entry.isWatched) return;
-  entry.isWatched = false;
-  const { previous, next } = entry;
-  if (previous === null) first = next;
-  else previous.next = next;
-  if (next !== null) next.previous = previous;
-  entry.previous = null;
-  entry.next = null;
+  const { place } = entry;
+  if (place < 0) return;
+  entry.place = -1;
+  const last = watched.pop();
+  if (last === undefined || last === entry) return;
+  watched[place] = last;
+  last.place = place;
 }
 
 function plan(due: number): void {
@@ -79,7 +79,7 @@ function look(): void {
   lookedAt = at;
   const late: Watched[] = [];
   let soonest = Number.POSITIVE_INFINITY;
-  for (let entry = first; entry !== null; entry = entry.next) {
+  for (const entry of watched) {
     if (entry.due <= at) late.push(entry);
     else if (entry.due < soonest) soonest = entry.due;
   }
@@ -97,7 +97,7 @@ function look(): void {
  */
 function excuseAll(since: number, at: number): void {
   if (at - since < LEAST_STALL) return;
-  for (let entry = first; entry !== null; entry = entry.next) {
+  for (const entry of watched) {
     entry.excuse(at - Math.max(since, entry.begun));
   }
 }
