@@ -365,3 +365,33 @@ test(
     assert.equal(stdout, 'total,firstByte\n');
   },
 );
+
+test(
+  'requests of undici that something else has changed are heard all the same',
+  limits,
+  async (t) => {
+    const peer = await web(t, (request, response) => {
+      if (request.url === '/never') return;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+      setTimeout(() => response.end('data: 2\n\n'), 1200);
+    });
+    const program = `
+    import Request from 'undici/lib/core/request.js';
+    import { request } from 'undici';
+    import { stats } from 'millrace/deadlines';
+    const { onHeaders } = Request.prototype;
+    Request.prototype.onHeaders = function (...args) { return onHeaders.apply(this, args); };
+    const ask = async (path) => (await request(new URL(path, '${url(peer)}'))).body.text();
+    const { length } = await ask('/events');
+    const limit = await ask('/never').catch(({ limit }) => limit);
+    console.log(length, limit, stats().calls, stats().inFlight);
+    process.exit();`;
+    const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '400' };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '-e', program],
+      { env, cwd: fileURLToPath(new URL('..', import.meta.url)) },
+    );
+    assert.equal(stdout, '18 total 2 0\n');
+  },
+);

@@ -1,12 +1,11 @@
 // Makes calls when its parent asks for some, so many at once, and tells what one of them cost in CPU time.
 //
-//   fork: [--import millrace/deadlines] client.js (http | fetch | undici) PORT AT_ONCE
+//   fork: [--import millrace/deadlines] client.js (http | fetch) PORT AT_ONCE
 import http from 'node:http';
 
 const [kind, port, atOnce] = process.argv.slice(2);
 const url = `http://127.0.0.1:${port}/`;
 const agent = new http.Agent({ keepAlive: true });
-const { request } = kind === 'undici' ? await import('undici') : {};
 
 const kinds = {
   http: () =>
@@ -17,7 +16,6 @@ const kinds = {
       call.on('error', reject);
     }),
   fetch: async () => void (await (await fetch(url)).text()),
-  undici: async () => void (await (await request(url)).body.text()),
 };
 
 const call = kinds[kind];

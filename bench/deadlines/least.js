@@ -45,10 +45,23 @@ for (const name of ['request', 'get']) {
   };
 }
 
+const kIsHeard = Symbol('least.isHeard');
+
+/** By their class: the channels of the head and of the end would cost as much as all else. */
+function hear(requests) {
+  requests[kIsHeard] = true;
+  const { onHeaders, onFinally } = requests;
+  requests.onHeaders = function heard(status, headers, resume, statusText) {
+    this[kCall].response = headers;
+    return onHeaders.call(this, status, headers, resume, statusText);
+  };
+  requests.onFinally = function heard() {
+    this[kCall].end();
+    return onFinally.call(this);
+  };
+}
+
 subscribe('undici:request:create', ({ request }) => {
   request[kCall] = new Call(null);
+  if (request[kIsHeard] !== true) hear(Object.getPrototypeOf(request));
 });
-subscribe('undici:request:headers', ({ request, response }) => {
-  request[kCall].response = response;
-});
-subscribe('undici:request:trailers', ({ request }) => request[kCall].end());

@@ -1,6 +1,8 @@
 // What deadlines cost: the CPU time of a call with and without them, and with the least that they could do (least.js).
 // A process of each kind makes blocks of calls in turn (A B C C B A), so short that what else the machine does weighs on
-// all alike. Processes differ by themselves, so there are several sets of them.
+// all alike. Processes differ by themselves, so there are several sets of them. What undici's calls cost more is asked
+// within a process (copies.js): so that what differs from one process to the next, and from one second to the next, is
+// in neither side.
 //
 //   npm run bench -- deadlines [--case http | fetch | undici]... [--sets N]
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
@@ -9,6 +11,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { median, medianInterval } from '../statistics.js';
+import { makeCopies } from './copies.js';
 
 const CASES = ['http', 'fetch', 'undici'];
 /** What the processes of a set load first. */
@@ -25,6 +28,8 @@ const CALLS = 2000;
 const WARM_UP = 3;
 /** Those of a set that do. */
 const ROUNDS = 6;
+/** Of copies within a process: calls in a block, rounds that do not count, rounds that do. */
+const PAIRED = { calls: 100, warmUp: 200, rounds: 600 };
 /** What a call with deadlines may cost, against one without. */
 const BAR = 1.03;
 
@@ -79,11 +84,17 @@ function soak(calls) {
   process.exitCode = status ?? 1;
 }
 
+function measure(name, port, sets) {
+  return name === 'undici' ? measureCopies(port, sets) : measureProcesses(name, port, sets);
+}
+
 /** For each set of processes the CPU time of a call, of each kind: medians over its rounds. */
-async function measure(name, port, sets) {
+async function measureProcesses(name, port, sets) {
   const results = [];
   for (let set = 0; set < sets; set++) {
-    const clients = ofEach((kind) => client(name, port, PRELOADS[kind]));
+    const clients = ofEach((kind) =>
+      client('client.js', [name, port, String(AT_ONCE)], PRELOADS[kind]),
+    );
     const costs = ofEach(() => []);
     for (let round = -WARM_UP; round < ROUNDS; round++) {
       // Each kind comes first in turn.
@@ -95,28 +106,68 @@ async function measure(name, port, sets) {
       }
     }
     for (const one of Object.values(clients)) one.kill();
-    results.push(ofEach((kind) => median(costs[kind])));
+    const { without, ...others } = ofEach((kind) => median(costs[kind]));
+    results.push({
+      without,
+      least: [others.least, others.least / without],
+      with: [others.with, others.with / without],
+    });
   }
   return results;
+}
+
+/** The same, where a process of either kind tells both sides. */
+async function measureCopies(port, sets) {
+  const copies = await makeCopies();
+  const results = [];
+  try {
+    for (let set = 0; set < sets; set++) {
+      const least = await compareCopies(port, PRELOADS.least, copies, set);
+      const full = await compareCopies(port, PRELOADS.with, copies, set);
+      results.push({
+        without: (least.unheard + full.unheard) / 2,
+        least: [least.heard, least.heard / least.unheard],
+        with: [full.heard, full.heard / full.unheard],
+      });
+    }
+  } finally {
+    await copies.remove();
+  }
+  return results;
+}
+
+/** Either copy is the first to be loaded in turn. */
+async function compareCopies(port, preload, { heard, unheard }, set) {
+  const folders = set % 2 === 0 ? [heard, unheard] : [unheard, heard];
+  const child = client('copies.js', [port, String(AT_ONCE), ...folders], preload);
+  const { calls } = PAIRED;
+  const make = async (rounds) => {
+    child.send({ rounds, calls });
+    return (await once(child, 'message'))[0];
+  };
+  await make(PAIRED.warmUp);
+  const costs = await make(PAIRED.rounds);
+  child.kill();
+  return { heard: costs[folders.indexOf(heard)], unheard: costs[folders.indexOf(unheard)] };
 }
 
 function ofEach(make) {
   return Object.fromEntries(KINDS.map((kind) => [kind, make(kind)]));
 }
 
-function client(name, port, preload) {
-  const child = fork(file('client.js'), [name, port, String(AT_ONCE)], {
-    execArgv: preload,
-    cwd: file('../..'),
-  });
+function client(script, args, preload) {
+  const child = fork(file(script), args, { execArgv: preload, cwd: file('../..') });
   execFileSync('taskset', ['-a', '-c', '-p', '1', String(child.pid)]);
   return child;
 }
 
 function row(name, results) {
-  const costs = KINDS.map((kind) => `${median(results.map((one) => one[kind])).toFixed(1)} µs`);
-  const least = medianInterval(results.map((one) => one.least / one.without));
-  const full = medianInterval(results.map((one) => one.with / one.without));
+  const of = (pick) => results.map(pick);
+  const costs = [of((one) => one.without), of((one) => one.least[0]), of((one) => one.with[0])].map(
+    (values) => `${median(values).toFixed(1)} µs`,
+  );
+  const least = medianInterval(of((one) => one.least[1]));
+  const full = medianInterval(of((one) => one.with[1]));
   const verdict = full.high <= BAR ? 'met' : full.low > BAR ? 'missed' : 'open';
   const cells = [name, ...costs, told(least), told(full), `≤ ${BAR}: **${verdict}**`];
   return `| ${cells.join(' | ')} |`;
