@@ -65,9 +65,9 @@ class Course {
  * ended before the first look. What a call is doing is then read off the library's own objects.
  */
 export abstract class Call extends Watched {
-  private host: Host;
+  declare private host: Host;
   /** From the first look on. */
-  private course: Course | null = null;
+  declare private course: Course | null;
 
   protected abstract readonly by: CallEnded['by'];
   protected abstract stage(): Stage;
@@ -81,6 +81,7 @@ export abstract class Call extends Watched {
   constructor(host: Host) {
     super();
     this.host = host;
+    this.course = null;
     host.counters.calls++;
     host.counters.inFlight++;
     // Whole numbers are no objects.

@@ -97,19 +97,25 @@ class Origins {
 }
 
 class UndiciCall extends Call implements Follower {
-  protected readonly by = 'undici';
-  private readonly hasOwnTotal: boolean;
-  private readonly request: Request;
-  private socket: Socket | null = null;
+  declare private readonly hasOwnTotal: boolean;
+  declare private readonly request: Request;
+  declare private socket: Socket | null;
   /** Of the response. */
-  private fields: Fields | null = null;
+  declare private fields: Fields | null;
   /** Of HTTP/2: its connection has others. */
-  private isStream = false;
+  declare private isStream: boolean;
 
   constructor(host: Host, request: Request, hasOwnTotal: boolean) {
     super(host);
     this.request = request;
     this.hasOwnTotal = hasOwnTotal;
+    this.socket = null;
+    this.fields = null;
+    this.isStream = false;
+  }
+
+  protected get by() {
+    return 'undici' as const;
   }
 
   sent(socket: Socket | undefined): void {
