@@ -2,6 +2,7 @@
 //
 //   fork: [--import millrace/deadlines] client.js (http | fetch) PORT AT_ONCE
 import http from 'node:http';
+import { make } from './calls.js';
 
 const [kind, port, atOnce] = process.argv.slice(2);
 const url = `http://127.0.0.1:${port}/`;
@@ -20,17 +21,9 @@ const kinds = {
 
 const call = kinds[kind];
 
-async function make(calls) {
-  let left = calls;
-  const some = async () => {
-    while (left-- > 0) await call();
-  };
-  await Promise.all(Array.from({ length: Number(atOnce) }, some));
-}
-
 process.on('message', async (calls) => {
   const before = process.cpuUsage();
-  await make(calls);
+  await make(call, calls, atOnce);
   const { user, system } = process.cpuUsage(before);
   process.send((user + system) / calls);
 });

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { median } from '../statistics.js';
+import { make } from './calls.js';
 
 const UNDICI = fileURLToPath(new URL('../../node_modules/undici', import.meta.url));
 const CHANNELS = join('lib', 'core', 'diagnostics.js');
@@ -53,14 +54,6 @@ async function main([port, atOnce, ...folders]) {
 function callBy(request, url, options) {
   const source = 'return async () => void (await (await request(url, options)).body.text())';
   return new Function('request', 'url', 'options', source)(request, url, options);
-}
-
-async function make(call, calls, atOnce) {
-  let left = calls;
-  const some = async () => {
-    while (left-- > 0) await call();
-  };
-  await Promise.all(Array.from({ length: Number(atOnce) }, some));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

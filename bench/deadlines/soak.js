@@ -2,11 +2,6 @@
 // the process holds after the first tenth of them and after all, and fails if it has grown.
 //
 //   npm run bench -- deadlines --soak [--calls N]
-
-// Whether anything stays behind: many calls, every tenth of which is never answered and ends by its limit. Prints what
-// the process holds after the first tenth of them and after all, and fails if it has grown.
-//
-//   npm run bench -- deadlines --soak [--calls N]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

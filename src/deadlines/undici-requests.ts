@@ -50,7 +50,7 @@ interface Methods {
   /** From version 8 on. */
   onResponseStart?: Head;
   onFinally?: () => unknown;
-  /** Of version 5; the others call `onFinally` then, too. */
+  /** Up to version 7; neither `onFinally` nor a channel tells of it in version 5. */
   onUpgrade?: End;
   [kIsHeard]?: true;
 }
@@ -64,6 +64,12 @@ function hear(requests: Methods): void {
   requests[kIsHeard] = true;
   const head = requests.onResponseStart ? 'onResponseStart' : 'onHeaders';
   const { [head]: onHead, onFinally, onUpgrade } = requests;
+  if (onUpgrade !== undefined) {
+    requests.onUpgrade = function heard(this: Followed, ...args) {
+      this[kFollower]?.end();
+      return onUpgrade.apply(this, args);
+    };
+  }
   if (onHead?.length !== 4 || onFinally?.length !== 0) {
     hearChannels();
     return;
@@ -75,11 +81,6 @@ function hear(requests: Methods): void {
   requests.onFinally = function heard(this: Followed) {
     this[kFollower]?.end();
     return onFinally.call(this);
-  };
-  if (onUpgrade === undefined) return;
-  requests.onUpgrade = function heard(this: Followed, ...args) {
-    this[kFollower]?.end();
-    return onUpgrade.apply(this, args);
   };
 }
 

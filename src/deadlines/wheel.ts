@@ -3,8 +3,8 @@ import { clearTimeout, LONGEST_TIMER, now, setImmediate, setTimeout } from './cl
 
 /**
  * Something that wants to be looked at, at a time. What every call has is declared and put in by constructors: fields
- * with a value are put in by one more function for each class, which cost a call of undici 1 % (`npm run bench --
- * deadlines`).
+ * with a value are put in by one more function for each class, which showed in what a call of undici costs (`npm run
+ * bench -- deadlines`).
  */
 export abstract class Watched {
   /** When it wants to be looked at next, on the clock of `now`; to be set before `watch`. */

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import * as undici from 'undici';
+import * as undici5 from 'undici-5';
 import * as undici6 from 'undici-6';
 
 const read = (module, options) =>
@@ -250,8 +251,11 @@ export const calls = {
         setTimeout(() => socket.write('hello'), ms);
       });
     }),
-  undiciUpgrade: async ({ url, ms }) => {
-    const { socket } = await undici.upgrade(url, { protocol: 'echo' });
+  undiciUpgrade: async ({ url, ms, version = 7 }) => {
+    const { [version]: copy } = { 5: undici5, 6: undici6, 7: undici };
+    // Copies share what `setGlobalDispatcher` sets.
+    const dispatcher = new copy.Agent();
+    const { socket } = await copy.upgrade(url, { protocol: 'echo', dispatcher });
     await sleep(ms);
     socket.write('hello');
     const [chunk] = await once(socket, 'data');
