@@ -1,0 +1,98 @@
+// What calls cost where deadlines hear of them and where they do not, within one process. Blocks of calls of either side
+// take turns: what differs from one process to the next, and from one second to the next, is in neither.
+//
+// Of undici, and its `fetch`, there are two copies, of which one uses diagnostics channels of other names, so that nobody
+// hears of its calls. Of `node:http` the calls of the other side are made by what was there before.
+//
+//   fork: --import originals.js [--import millrace/deadlines] sides.js (http | fetch | undici) PORT AT_ONCE FIRST FOLDER
+//   FIRST: heard | unheard, the side that is made first; FOLDER: of the copies
+//   message: { rounds, calls } -> microseconds of CPU time for a call of each side, the median of the blocks
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { median } from '../statistics.js';
+import * as originals from './originals.js';
+
+const UNDICI = fileURLToPath(new URL('../../node_modules/undici', import.meta.url));
+const CHANNELS = join('lib', 'core', 'diagnostics.js');
+export const SIDES = ['heard', 'unheard'];
+
+/** Both copies of undici, in a folder of their own. */
+export async function makeCopies() {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-undici-'));
+  for (const side of SIDES) await cp(UNDICI, join(folder, side), { recursive: true });
+  const channels = join(folder, 'unheard', CHANNELS);
+  const text = await readFile(channels, 'utf8');
+  await writeFile(channels, text.replaceAll("channel('undici:", "channel('unheard:"));
+  return { folder, remove: () => rm(folder, { recursive: true }) };
+}
+
+/** Makes one call of a side. */
+const callers = {
+  async http(side, port) {
+    const { get } = side === 'heard' ? http : originals;
+    const agent = new http.Agent({ keepAlive: true });
+    return own(
+      `return () => new Promise((resolve, reject) => {
+        const call = ask(options, (response) => response.on('end', resolve).resume());
+        call.on('error', reject);
+      })`,
+      get,
+      { host: '127.0.0.1', port, agent },
+    );
+  },
+  async fetch(side, port, folder) {
+    const { fetch, ...options } = await undici(side, port, folder);
+    return own('return async () => void (await (await ask(url, options)).text())', fetch, options);
+  },
+  async undici(side, port, folder) {
+    const { request, ...options } = await undici(side, port, folder);
+    const source = 'return async () => void (await (await ask(url, options)).body.text())';
+    return own(source, request, options);
+  },
+};
+
+async function undici(side, port, folder) {
+  const { default: copy } = await import(pathToFileURL(join(folder, side, 'index.js')));
+  const { Agent, fetch, request } = copy;
+  // Copies share what `setGlobalDispatcher` sets.
+  return { url: `http://127.0.0.1:${port}/`, dispatcher: new Agent(), fetch, request };
+}
+
+/** A function of its own for each side: one of both would be compiled for both. */
+function own(source, ask, { url, ...options }) {
+  return new Function('ask', 'url', 'options', source)(ask, url, options);
+}
+
+async function make(call, calls, atOnce) {
+  let left = calls;
+  const some = async () => {
+    while (left-- > 0) await call();
+  };
+  await Promise.all(Array.from({ length: atOnce }, some));
+}
+
+async function main([name, port, atOnceText, first, folder]) {
+  const atOnce = Number(atOnceText);
+  const calls = {};
+  const order = first === 'heard' ? SIDES : SIDES.toReversed();
+  for (const side of order) calls[side] = await callers[name](side, port, folder);
+  process.on('message', async ({ rounds, calls: count }) => {
+    const costs = { heard: [], unheard: [] };
+    for (let round = 0; round < rounds; round++) {
+      for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed()) {
+        // The first calls find the other side's code and data in the processor's caches.
+        await make(calls[side], atOnce, atOnce);
+        const before = process.cpuUsage();
+        await make(calls[side], count, atOnce);
+        const { user, system } = process.cpuUsage(before);
+        costs[side].push((user + system) / count);
+      }
+    }
+    process.send({ heard: median(costs.heard), unheard: median(costs.unheard) });
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
