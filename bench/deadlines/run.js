@@ -1,7 +1,7 @@
 // What deadlines cost: the CPU time of a call with them and without, and with the least that they could do (least.js)
 // and without, each within one process (sides.js). Processes differ by themselves, so there are several sets of them.
 //
-//   npm run bench -- deadlines [--case http | fetch | undici]... [--sets N]
+//   npm run bench -- deadlines [--case http | fetch | undici]... [--sets N] [--bytes N]: of a body
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
 import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,6 +34,7 @@ export async function main(args) {
     options: {
       case: { type: 'string', multiple: true, default: CASES },
       sets: { type: 'string', default: '12' },
+      bytes: { type: 'string', default: '5' },
       soak: { type: 'boolean', default: false },
       calls: { type: 'string', default: '100000' },
     },
@@ -45,7 +46,7 @@ export async function main(args) {
   // A fast server, so that the client is what is busy.
   const server = spawn(
     'taskset',
-    ['-c', '0', process.execPath, '--import', 'millrace/register', file('server.js')],
+    ['-c', '0', process.execPath, '--import', 'millrace/register', file('server.js'), values.bytes],
     {
       cwd: file('../..'),
       stdio: ['ignore', 'pipe', 'inherit'],

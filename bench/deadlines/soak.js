@@ -23,7 +23,7 @@ const MOST_GROWTH = 3_000_000;
 
 const server = spawn(
   process.execPath,
-  [fileURLToPath(new URL('server.js', import.meta.url)), '10'],
+  [fileURLToPath(new URL('server.js', import.meta.url)), '5', '10'],
   {
     stdio: ['ignore', 'pipe', 'inherit'],
   },
