@@ -395,3 +395,25 @@ test(
     assert.equal(stdout, '18 total 2 0\n');
   },
 );
+
+test('so are upgrades of version 5, which tells of them by nothing else', limits, async (t) => {
+  const echo = await web(t, () => {});
+  echo.server.on('upgrade', (_request, socket) => {
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n',
+    );
+  });
+  const { stdout } = await run(
+    `
+    import Request from 'undici-5/lib/core/request.js';
+    import { upgrade } from 'undici-5';
+    import { stats } from 'millrace/deadlines';
+    const { onHeaders } = Request.prototype;
+    Request.prototype.onHeaders = function (...args) { return onHeaders.apply(this, args); };
+    await upgrade('${url(echo)}', { protocol: 'echo' });
+    console.log(stats().calls, stats().inFlight);
+    process.exit();`,
+    {},
+  );
+  assert.equal(stdout, '1 0\n');
+});

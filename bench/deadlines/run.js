@@ -43,6 +43,12 @@ export async function main(args) {
     soak(values.calls);
     return;
   }
+  const unknown = values.case.find((name) => !CASES.includes(name));
+  if (unknown !== undefined) {
+    console.error(`--case ${unknown}: there are only ${CASES.join(', ')}`);
+    process.exitCode = 1;
+    return;
+  }
   // A fast server, so that the client is what is busy.
   const server = spawn(
     'taskset',

@@ -17,7 +17,7 @@ import * as originals from './originals.js';
 
 const UNDICI = fileURLToPath(new URL('../../node_modules/undici', import.meta.url));
 const CHANNELS = join('lib', 'core', 'diagnostics.js');
-export const SIDES = ['heard', 'unheard'];
+const SIDES = ['heard', 'unheard'];
 
 /** Both copies of undici, in a folder of their own. */
 export async function makeCopies() {
@@ -44,21 +44,24 @@ const callers = {
     );
   },
   async fetch(side, port, folder) {
-    const { fetch, ...options } = await undici(side, port, folder);
-    return own('return async () => void (await (await ask(url, options)).text())', fetch, options);
+    const { fetch, Agent } = await copyOf(side, folder);
+    const source = 'return async () => void (await (await ask(url, options)).text())';
+    return own(source, fetch, { url: urlOf(port), dispatcher: new Agent() });
   },
   async undici(side, port, folder) {
-    const { request, ...options } = await undici(side, port, folder);
+    const { request, Agent } = await copyOf(side, folder);
     const source = 'return async () => void (await (await ask(url, options)).body.text())';
-    return own(source, request, options);
+    return own(source, request, { url: urlOf(port), dispatcher: new Agent() });
   },
 };
 
-async function undici(side, port, folder) {
-  const { default: copy } = await import(pathToFileURL(join(folder, side, 'index.js')));
-  const { Agent, fetch, request } = copy;
-  // Copies share what `setGlobalDispatcher` sets.
-  return { url: `http://127.0.0.1:${port}/`, dispatcher: new Agent(), fetch, request };
+/** To be used with an agent of its own: copies share what `setGlobalDispatcher` sets. */
+async function copyOf(side, folder) {
+  return (await import(pathToFileURL(join(folder, side, 'index.js')))).default;
+}
+
+function urlOf(port) {
+  return `http://127.0.0.1:${port}/`;
 }
 
 /** A function of its own for each side: one of both would be compiled for both. */
