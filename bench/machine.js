@@ -37,7 +37,9 @@ function commit() {
   const git = (...args) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   try {
-    const changed = git('status', '--porcelain').trim() ? ', with changes' : '';
+    // What earlier runs have written changes no result.
+    const status = git('status', '--porcelain', '--', '.', ':!bench/results');
+    const changed = status.trim() ? ', with changes' : '';
     return `${git('rev-parse', '--short=12', 'HEAD').trim()}${changed}`;
   } catch {
     return 'none';

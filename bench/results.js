@@ -1,23 +1,34 @@
-// The folder that a benchmark leaves behind.
+// What a benchmark leaves behind: a folder of raw data, and sections of its suite's file.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { machineName } from './machine.js';
+import { measuredLine } from './sections.js';
+import { SuiteFile } from './suite-file.js';
+import { usage } from './usage.js';
 
 /** Collects the results of a suite's cases, and writes all that it has after each. */
 export class Results {
   #directory;
   #raw;
   #summary;
+  #file;
 
-  /** `what` names the folder; `about` is `{ suite, machine, versions, runs, reading }`: how it was run, and how to read it. */
-  constructor(what, about) {
-    this.#directory = newDirectory(what, about.machine);
-    this.#raw = { ...about, cases: {} };
-    this.#summary = header(about);
+  /**
+   * `what` names the folder; `about` is `{ suite, machine, versions, runs, reading }`: how it was run, and how to read it.
+   * `cases` are the sections of the suite's file in order; null if these results are not for that.
+   */
+  constructor(what, about, cases) {
+    const date = new Date().toISOString().slice(0, 10);
+    this.#directory = newDirectory(`${date}-${machineName(about.machine)}-${what}`);
+    this.#raw = { ...about, date, command: command(), cases: {} };
+    this.#summary = header(this.#raw);
+    this.#file = cases && new SuiteFile({ ...about, cases });
+    const fault = this.#file?.fault;
+    if (fault) usage(fault);
   }
 
-  /** Adds a case with its result and the lines of its summary. */
+  /** Adds a case with its result and the lines of its summary to the raw data. */
   add(bench, result, lines) {
     this.#raw.cases[bench.name] = { case: bench, ...result };
     this.conclude(lines);
@@ -31,28 +42,47 @@ export class Results {
     writeFileSync(join(this.#directory, 'summary.md'), this.#summary.join('\n'));
   }
 
-  /** The folder, from where the harness runs. */
-  get path() {
+  /** Puts a section into the suite's file. `runs` says how often was measured, `used` names what has a version. */
+  publish({ name, lines, runs = this.#raw.runs, used = [] }) {
+    const versions = Object.entries(this.#raw.versions).filter(([tool]) => used.includes(tool));
+    const told = versions.map(([tool, version]) => `${tool}: ${version}`).join('; ');
+    const tail = [...(told ? ['', `Versions: ${told}.`] : []), ''];
+    const measured = measuredLine({ ...this.#raw, runs });
+    const fault = this.#file?.replace({ name, lines: [...lines, ...tail, measured] });
+    if (fault) console.error(`bench: ${fault}; left as it is, see ${this.#folder}`);
+  }
+
+  /** The places of all that was written, from where the harness runs. */
+  get paths() {
+    return [this.#file?.path, this.#folder].filter(Boolean).join(', ');
+  }
+
+  get #folder() {
     return relative(process.cwd(), this.#directory);
   }
 }
 
-function newDirectory(what, host) {
-  const name = `${new Date().toISOString().slice(0, 10)}-${machineName(host)}-${what}`;
-  const base = fileURLToPath(new URL(`results/${name}`, import.meta.url));
+function newDirectory(name) {
+  const base = fileURLToPath(new URL(`results/raw/${name}`, import.meta.url));
   let directory = base;
   for (let number = 2; existsSync(directory); number++) directory = `${base}-${number}`;
   return directory;
 }
 
-function header({ suite, machine, versions, runs, reading }) {
+/** What was typed, without the folders of this machine. */
+function command() {
+  const words = process.argv.slice(2).map((word) => (isAbsolute(word) ? basename(word) : word));
+  return ['npm run bench --', ...words].join(' ');
+}
+
+function header({ suite, machine, versions, runs, reading, command: typed }) {
   const { cpu, cores, memoryGiB, kernel, governor, node, loadAverage, commit } = machine;
   const tools = Object.entries(versions).map(([name, version]) => `- ${name}: ${version}`);
   return [
     `# Benchmark: ${suite}`,
     '',
     `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${kernel}, governor ${governor}, Node ${node},`,
-    `load average before ${loadAverage.toFixed(2)}, commit ${commit}. ${runs}.`,
+    `load average before ${loadAverage.toFixed(2)}, commit ${commit}. ${runs}: \`${typed}\`.`,
     '',
     ...tools,
     '',

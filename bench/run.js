@@ -25,14 +25,9 @@ import * as serving from './stack/serving.js';
 import * as start from './start.js';
 import * as throughput from './throughput.js';
 import { nginxVersion, onPath, tools, versionOf } from './tools.js';
+import { usage } from './usage.js';
 
 const kinds = { throughput, spacing, memory, start, serving, idle, flood, distinct };
-
-/** Ends with one line that says what was wrong. */
-function usage(message) {
-  console.error(`bench: ${message}`);
-  process.exit(2);
-}
 
 function options() {
   const known = {
@@ -99,7 +94,7 @@ function findTools(cases) {
   return new Set([...needed].filter((name) => !missing.includes(name)));
 }
 
-/** What the load suite runs with: `{ runnable, found, versions }`; what is missing is named. */
+/** What the load suite runs with: `{ runnable, found, versions, node }`; what is missing is named. */
 function prepareLoad(cases) {
   buildNative();
   const found = findTools(cases);
@@ -110,7 +105,7 @@ function prepareLoad(cases) {
   }
   const versions = Object.fromEntries([...found].map((name) => [name, versionOf(name)]));
   if (nginx) versions.nginx = nginxVersion();
-  return { runnable, found, versions };
+  return { runnable, found, versions, node: process.version };
 }
 
 /** The same for the stack suite. */
@@ -122,15 +117,42 @@ function prepareStack(cases, options) {
   if (missing.length > 0) console.error(`missing: ${missing.join(', ')}`);
   const present = [...needed].filter((name) => found.has(name));
   const versions = Object.fromEntries(present.map((name) => [name, found.get(name).version]));
-  return { runnable: cases, found, versions: { ...versions, ...frameworkVersions() } };
+  const node = found.get('node').version;
+  return { runnable: cases, found, versions: { ...versions, ...frameworkVersions() }, node };
 }
 
 async function runCase(bench, context) {
   const kind = kinds[bench.kind ?? 'throughput'];
-  const title = [`## ${bench.name}`, '', bench.question, ''];
   const note = bench.note ? [`- note: ${bench.note}`] : [];
   const result = await kind.run(bench, context);
-  return { result, lines: [...title, ...kind.summarize(bench, result), ...note, ''] };
+  return { result, lines: [bench.question, '', ...kind.summarize(bench, result), ...note] };
+}
+
+/** What a case adds to the suite's file. */
+function sectionOf(bench, { runs }, lines, { stack, node }) {
+  const rounds = new Set(runs.map(({ round }) => round)).size;
+  const tools = bench.tools.map((row) => toolOf(bench, row));
+  return {
+    name: stack.node ? `${bench.name}, Node ${/\d+/.exec(node)}` : bench.name,
+    lines,
+    runs: rounds === 1 ? '1 round' : `${rounds} rounds`,
+    used: [...tools, bench.server?.kind, bench.framework],
+  };
+}
+
+/** Where the results of this run go; those of a look, or of another module than Millrace's, into no file. */
+function resultsOf({ suite, rounds, seconds, quick, chosen, stack, versions, node }) {
+  const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
+  const about = {
+    suite,
+    machine: { ...machine(), node },
+    versions,
+    runs: `${rounds} rounds, runs of ${seconds} s`,
+    reading:
+      'Ratios are medians over the rounds; in brackets the interval that BENCHMARKING.md describes.',
+  };
+  const names = suites[suite].map(({ name }) => name);
+  return new Results(what, about, quick || stack.register ? null : names);
 }
 
 /** What the cases need besides tools; ends if it is missing. */
@@ -148,43 +170,38 @@ function temporaryDirectory() {
   return directory;
 }
 
-async function main() {
-  const { suite, cases, rounds, quick, list, chosen, stack } = options();
-  if (list) {
-    for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);
-    return;
-  }
-  checkMachine();
-  const { runnable, found, versions } =
-    suite === 'stack' ? prepareStack(cases, stack) : prepareLoad(cases);
-  const seconds = quick ? 1 : 2;
-  const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
-  const runs = `${rounds} rounds, runs of ${seconds} s`;
-  const reading =
-    'Ratios are medians over the rounds; in brackets the interval that BENCHMARKING.md describes.';
-  const results = new Results(what, { suite, machine: machine(), versions, runs, reading });
-
+/** Runs the cases one after the other; `settings` are options and what was prepared. */
+async function measure({ runnable, found, rounds, seconds, quick, ...settings }) {
+  const results = resultsOf({ rounds, seconds, quick, ...settings });
   // The harness keeps to the server's core: on the client's it would disturb what is measured.
   const cores = { server: '0', client: '1' };
   execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
   const attempts = quick ? 1 : 4;
-  const context = {
-    found,
-    rounds,
-    seconds,
-    attempts,
-    cores,
-    progress,
-    directory: temporaryDirectory(),
-  };
+  const directory = temporaryDirectory();
+  const context = { found, rounds, seconds, attempts, cores, progress, directory };
   for (const bench of runnable) {
     const { result, lines } = await runCase(bench, context);
     progress('');
-    console.log(lines.join('\n'));
-    results.add(bench, result, lines);
+    const section = sectionOf(bench, result, lines, settings);
+    const shown = [`## ${section.name}`, '', ...lines, ''];
+    console.log(shown.join('\n'));
+    results.add(bench, result, shown);
+    if (result.runs.length > 0) results.publish(section);
   }
-  console.log(`written: ${results.path}`);
+  console.log(`written: ${results.paths}`);
+}
+
+async function main() {
+  const settings = options();
+  const { suite, cases, list, stack, quick } = settings;
+  if (list) {
+    for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);
+    return;
+  }
+  checkMachine();
+  const prepared = suite === 'stack' ? prepareStack(cases, stack) : prepareLoad(cases);
+  await measure({ ...settings, ...prepared, seconds: quick ? 1 : 2 });
 }
 
 const [first, ...others] = process.argv.slice(2);

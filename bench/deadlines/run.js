@@ -5,10 +5,15 @@
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
 import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { machine } from '../machine.js';
+import { Results } from '../results.js';
 import { median, medianInterval } from '../statistics.js';
-import { makeCopies } from './sides.js';
+import { interval, table } from '../table.js';
+import { usage } from '../usage.js';
+import { makeCopies, UNDICI } from './sides.js';
 
 const CASES = ['http', 'fetch', 'undici'];
 /** What hears of the calls in the two processes of a set. */
@@ -25,51 +30,69 @@ const WARM_UP = 200;
 const ROUNDS = 600;
 /** What a call with deadlines may cost, against one without. */
 const BAR = 1.03;
+/** Of a body, if nothing else is asked for. */
+const BYTES = 5;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 export async function main(args) {
-  const { values } = parseArgs({
-    args,
-    options: {
-      case: { type: 'string', multiple: true, default: CASES },
-      sets: { type: 'string', default: '12' },
-      bytes: { type: 'string', default: '5' },
-      soak: { type: 'boolean', default: false },
-      calls: { type: 'string', default: '100000' },
-    },
-  });
-  if (values.soak) {
-    soak(values.calls);
-    return;
-  }
-  const unknown = values.case.find((name) => !CASES.includes(name));
-  if (unknown !== undefined) {
-    console.error(`--case ${unknown}: there are only ${CASES.join(', ')}`);
-    process.exitCode = 1;
-    return;
-  }
-  // A fast server, so that the client is what is busy.
-  const server = spawn(
-    'taskset',
-    ['-c', '0', process.execPath, '--import', 'millrace/register', file('server.js'), values.bytes],
-    {
-      cwd: file('../..'),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const { cases, sets, bytes, soak: soaking, calls } = options(args);
+  if (soaking) return soak(calls);
+  const about = {
+    suite: 'deadlines',
+    machine: machine(),
+    versions: { undici: JSON.parse(readFileSync(`${UNDICI}/package.json`, 'utf8')).version },
+    runs: `${sets} sets`,
+    reading:
+      'What is compared is in BENCHMARKING.md, "Deadlines". The columns in microseconds are of different processes, the ratios are not; in brackets the interval that BENCHMARKING.md describes.',
+  };
+  const results = new Results('deadlines', about, CASES);
+  const server = startServer(bytes);
   try {
     const port = String((await once(server.stdout, 'data'))[0]).trim();
-    console.log(
-      '| calls by | CPU per call, without | least | with | least / without | with / without | bar |',
-    );
-    console.log('|---|---|---|---|---|---|---|');
-    for (const name of values.case) {
-      console.log(row(name, await measure(name, port, Number(values.sets))));
+    for (const name of cases) {
+      const measured = await measure(name, port, sets);
+      const section = sectionOf(name, bytes, measured);
+      const shown = [`## ${section.name}`, '', ...section.lines, ''];
+      console.log(shown.join('\n'));
+      results.add({ name, bytes }, { sets: measured }, shown);
+      results.publish(section);
     }
   } finally {
     server.kill();
   }
+  console.log(`written: ${results.paths}`);
+}
+
+function options(args) {
+  const known = {
+    case: { type: 'string', multiple: true, default: CASES },
+    sets: { type: 'string', default: '12' },
+    bytes: { type: 'string', default: `${BYTES}` },
+    soak: { type: 'boolean', default: false },
+    calls: { type: 'string', default: '100000' },
+  };
+  let values;
+  try {
+    ({ values } = parseArgs({ args, options: known }));
+  } catch (error) {
+    usage(error.message);
+  }
+  const unknown = values.case.find((name) => !CASES.includes(name));
+  if (unknown !== undefined) usage(`--case ${unknown}: the cases are ${CASES.join(', ')}`);
+  const [sets, bytes] = [Number(values.sets), Number(values.bytes)];
+  if (!Number.isInteger(sets) || sets < 1) usage(`--sets ${values.sets}: a whole number from 1`);
+  if (!Number.isInteger(bytes) || bytes < 0) usage(`--bytes ${values.bytes}: a whole number`);
+  return { ...values, cases: values.case, sets, bytes };
+}
+
+/** A fast server, so that the client is what is busy. */
+function startServer(bytes) {
+  const own = ['--import', 'millrace/register', file('server.js'), `${bytes}`];
+  return spawn('taskset', ['-c', '0', process.execPath, ...own], {
+    cwd: file('../..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 /** In a process of its own, which prints what it found. */
@@ -117,8 +140,9 @@ async function compareSides(name, port, hearer, folder, set) {
   return costs;
 }
 
-function row(name, results) {
-  const of = (pick) => results.map(pick);
+/** What a case adds to the suite's file. */
+function sectionOf(name, bytes, sets) {
+  const of = (pick) => sets.map(pick);
   const costs = [
     ({ least, full }) => (least.unheard + full.unheard) / 2,
     ({ least }) => least.heard,
@@ -127,10 +151,15 @@ function row(name, results) {
   const least = medianInterval(of((one) => one.least.heard / one.least.unheard));
   const full = medianInterval(of((one) => one.full.heard / one.full.unheard));
   const verdict = full.high <= BAR ? 'met' : full.low > BAR ? 'missed' : 'open';
-  const cells = [name, ...costs, told(least), told(full), `≤ ${BAR}: **${verdict}**`];
-  return `| ${cells.join(' | ')} |`;
-}
-
-function told({ median: middle, low, high }) {
-  return `${middle.toFixed(3)} [${low.toFixed(3)}..${high.toFixed(3)}]`;
+  const head = ['calls by', 'CPU per call, without', 'least', 'with'];
+  head.push('least ÷ without', 'with ÷ without');
+  return {
+    name: bytes === BYTES ? name : `${name}, ${bytes} bytes`,
+    lines: [
+      ...table(head, [[name, ...costs, interval(least, 3), interval(full, 3)]]),
+      '',
+      `- bar: with ÷ without ≤ ${BAR}: **${verdict}**`,
+    ],
+    used: name === 'http' ? [] : ['undici'],
+  };
 }

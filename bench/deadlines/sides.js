@@ -15,7 +15,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { median } from '../statistics.js';
 import * as originals from './originals.js';
 
-const UNDICI = fileURLToPath(new URL('../../node_modules/undici', import.meta.url));
+/** The copy of undici that is measured. */
+export const UNDICI = fileURLToPath(new URL('../../node_modules/undici', import.meta.url));
 const CHANNELS = join('lib', 'core', 'diagnostics.js');
 const SIDES = ['heard', 'unheard'];
 

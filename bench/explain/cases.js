@@ -31,7 +31,11 @@ const whole = (one) => ({
 
 /** Those by people who had not seen how explain works. */
 export const blindCases = blind.map(whole);
-export const cases = [...[...shape, ...cpu, ...waiting, ...connections].map(whole), ...blindCases];
+const seenCases = [...shape, ...cpu, ...waiting, ...connections].map(whole);
+export const cases = [...seenCases, ...blindCases];
+
+/** The tables of the suite's file by their titles. */
+export const tables = { Services: seenCases, 'Blind services': blindCases };
 
 /** Limits without a service here, and why. */
 export const notMade = {

@@ -2,7 +2,8 @@
 //
 //   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
 //
-// --blind runs the cases of cases/blind.js only.
+// --blind runs the cases of cases/blind.js only. ../results/explain.md has a table of these and one of all others; a run that
+// leaves out any of a table's cases does not replace it.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,18 +12,16 @@ import { buildNative } from '../bare.js';
 import { machine, machineName } from '../machine.js';
 import { Results } from '../results.js';
 import { frameworkVersions } from '../stack/runtimes.js';
-import { notMade } from './cases.js';
+import { usage } from '../usage.js';
+import { notMade, tables } from './cases.js';
 import { chosenCases, folderName } from './choice.js';
 import { ownCli } from './millrace.js';
 import { caseLines, resultTable, summaryLines } from './summary.js';
 import { lacking } from './surroundings.js';
 import { trial } from './trial.js';
 
-/** Ends with one line that says what was wrong. */
-function usage(message) {
-  console.error(`bench: ${message}`);
-  process.exit(2);
-}
+/** Why a case has no trials that could have some: only earlier runs count, and none has it. */
+const NOT_RUN = 'not run yet';
 
 function options(args) {
   const known = {
@@ -96,12 +95,34 @@ async function runCase(bench, context) {
     context.progress(`${bench.name} ${number}/${context.repeat}`);
     trials.push(await trial(bench, context));
   }
-  return trials.length > 0 ? { bench, trials } : { bench, skipped: 'not run yet' };
+  return trials.length > 0 ? { bench, trials } : { bench, skipped: NOT_RUN };
 }
 
 /** An earlier run, whose trials are among the results. */
-function before({ runs, machine: { commit, loadAverage } }) {
-  return `Before, at commit ${commit} and load average ${loadAverage.toFixed(2)}: ${runs}`;
+function before({ date, command, runs, machine: { commit } }) {
+  return `Before, ${date}, commit ${commit}, by \`${command}\`: ${runs}`;
+}
+
+function about({ repeat, budgetSeconds, earlier }) {
+  const once = `each case ${repeat} times, explain with ${budgetSeconds} s`;
+  return {
+    suite: 'explain',
+    machine: machine(),
+    versions: frameworkVersions(),
+    runs: [once, ...earlier.map(before)].join('. '),
+    reading: 'What the words mean is in BENCHMARKING.md, "Explain".',
+  };
+}
+
+/** The sections of the suite's file that these results fill: those of whose cases none is missing. */
+function sectionsOf(results) {
+  const ran = results.filter(({ skipped }) => skipped !== NOT_RUN);
+  const used = Object.keys(frameworkVersions());
+  return Object.entries(tables).flatMap(([name, benches]) => {
+    const own = ran.filter(({ bench }) => benches.includes(bench));
+    if (own.length < benches.length) return [];
+    return [{ name, lines: [...resultTable(own), '', ...summaryLines(own)], used }];
+  });
 }
 
 /** Runs the suite with the arguments behind its name. */
@@ -115,16 +136,7 @@ export async function main(args) {
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
   const context = { cli: ownCli, repeat, budgetSeconds, directory, progress, earlier };
-  const written = new Results(folderName(choice), {
-    suite: 'explain',
-    machine: machine(),
-    versions: frameworkVersions(),
-    runs: [
-      `Each case ${repeat} times, explain with ${budgetSeconds} s`,
-      ...earlier.map(before),
-    ].join('. '),
-    reading: 'What the words mean is in BENCHMARKING.md, "Explain".',
-  });
+  const written = new Results(folderName(choice), about(context), Object.keys(tables));
   const results = [];
   for (const bench of benches) {
     const result = await runCase(bench, context);
@@ -135,6 +147,7 @@ export async function main(args) {
   }
   const conclusion = ['', ...resultTable(results), '', ...summaryLines(results), ''];
   written.conclude(['## All', ...conclusion]);
+  for (const section of sectionsOf(results)) written.publish(section);
   console.log(conclusion.join('\n'));
-  console.log(`written: ${written.path}`);
+  console.log(`written: ${written.paths}`);
 }

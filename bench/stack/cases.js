@@ -2,6 +2,7 @@
 //   tools            rows: names of runtimes.js; `loads` may name the row's tool and another `app`
 //   load.app         the application, a file of apps/
 //   shareOfCapacity  an open load at this share of what the baseline can do
+//   framework        what the application is written for, where that has a version
 //   quiet            what others may use of a core, where that has to be less than elsewhere
 //   vary             of an idle case: with how many connections memory is read
 //   flood            how many requests, and how long they may take
@@ -24,6 +25,7 @@ const frameworks = [
   question: `A hello world on ${title}?`,
   load: { app: `hello-${name}`, connections: 50 },
   bars: times(factor),
+  framework: name,
 }));
 
 const tls = [

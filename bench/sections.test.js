@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { measuredLine, parseSections, replaceSection } from './sections.js';
+
+const machine = {
+  cpu: 'AMD EPYC',
+  cores: 2,
+  kernel: 'Linux 6.18',
+  node: 'v20.20.2',
+  commit: 'abc',
+};
+const run = { date: '2026-11-21', machine, runs: '3 rounds', command: 'npm run bench -- load' };
+const measured = measuredLine(run);
+const section = (name, ...lines) => [`## ${name}`, '', ...lines, '', measured].join('\n');
+const file = (...sections) =>
+  `${['# Results: load\n\nHow to read it.', ...sections].join('\n\n')}\n`;
+const cases = ['one', 'two', 'three'];
+const replaced = (text, name, ...lines) =>
+  replaceSection(text, { name, lines: [...lines, '', measured] }, cases);
+
+test('the last line of a section names all that the figures depend on', () => {
+  assert.equal(
+    measured,
+    'Measured 2026-11-21 on AMD EPYC, 2 cores, Linux 6.18, Node v20.20.2, commit abc, by `npm run bench -- load` (3 rounds).',
+  );
+});
+
+test('a section takes the place of the one of its name, all others stay to the letter', () => {
+  const before = file(section('one', '| a  |'), section('two', 'old'), section('three', 'x'));
+  const { text, dropped } = replaced(before, 'two', 'new');
+  assert.equal(text, file(section('one', '| a  |'), section('two', 'new'), section('three', 'x')));
+  assert.deepEqual(dropped, []);
+});
+
+test('a new section comes where its case stands in the list, a variant after its case', () => {
+  const { text } = replaced(file(section('three'), section('one')), 'two, Node 24');
+  const both = replaced(text, 'two').text;
+  const names = [...parseSections(both).sections.keys()];
+  assert.deepEqual(names, ['one', 'two', 'two, Node 24', 'three']);
+  assert.equal(both, replaced(both, 'two').text);
+});
+
+test('sections of cases that are no more are dropped, and named', () => {
+  const { text, dropped } = replaced(file(section('zero'), section('one')), 'two', 'new');
+  assert.equal(text, file(section('one'), section('two', 'new')));
+  assert.deepEqual(dropped, ['zero']);
+});
+
+test('what somebody has written before and within sections stays', () => {
+  const edited = file(section('one', 'A note.', '### More'), `${section('three')}\n\nAnother.`);
+  const { text } = replaced(edited.replace('How', 'Mind the heat. How'), 'two', 'new');
+  assert.match(text, /^# Results: load\n\nMind the heat\. How to read it\.\n\n## one\n\nA note\./);
+  assert.match(text, /### More\n\nMeasured/);
+  assert.match(text, /Another\.\n$/);
+});
+
+test('a file that is cut off anywhere within a section is not touched', () => {
+  const whole = file(section('one', 'a'), section('two', 'b'));
+  const begin = whole.indexOf('## two');
+  for (let end = begin + '## '.length; end < whole.trimEnd().length; end++) {
+    assert.throws(() => replaced(whole.slice(0, end), 'one', 'new'), /is it cut off\?/, `${end}`);
+  }
+  assert.throws(() => replaced('', 'one'), /^Error: does not begin with a title$/);
+});
+
+test('a heading of somebody else, and a case that is there twice, are named', () => {
+  const foreign = file(section('one'), '## Notes\n\nMine.');
+  assert.throws(() => replaced(foreign, 'one'), /the section "Notes" does not say how/);
+  const twice = file(section('one', 'a'), section('one', 'b'));
+  assert.throws(() => replaced(twice, 'two'), /^Error: has two sections "one"$/);
+});
