@@ -1,0 +1,106 @@
+// What the environment may say about limits, what it may not, and which hosts it means.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const limits = { timeout: 30_000 };
+const HOSTS = 'MILLRACE_DEADLINE_HOSTS';
+const TOTAL = 'MILLRACE_DEADLINE_TOTAL';
+
+/** Runs a program with deadlines, which `before` may load something. */
+function run(source, env = {}, before = []) {
+  const argv = [...before, '--import', 'millrace/deadlines', '--input-type=module', '-e', source];
+  const cwd = fileURLToPath(new URL('../../..', import.meta.url));
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      argv,
+      { cwd, env: { ...process.env, ...env } },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+}
+
+const host = (given) =>
+  `${HOSTS}: '${given}' given; accepted: a host without scheme, port and path, as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or *`;
+const longest = (name, given) =>
+  `${name}: '${given}' given; accepted: 2147483647ms (24 days) at most, or off`;
+const unknown = (given, meant) => `${given}: unknown variable; did you mean ${meant}?`;
+
+const mistakes = [
+  [HOSTS, 'api.test:8080=10s', host('api.test:8080')],
+  [HOSTS, 'http://api.test=10s', host('http://api.test')],
+  [HOSTS, 'a.test=1s; *.test:443=5s', host('*.test:443')],
+  [HOSTS, '[::1]:80=5s', host('[::1]:80')],
+  [HOSTS, 'api.test/path=5s', host('api.test/path')],
+  [HOSTS, '.api.test=5s', host('.api.test')],
+  [HOSTS, 'a*.test=5s', host('a*.test')],
+  [HOSTS, 'unix:=off', host('unix:')],
+  [
+    HOSTS,
+    'a.test=total:5s,total:6s',
+    `${HOSTS}: a.test: 'total:5s,total:6s' given; accepted: total once`,
+  ],
+  [HOSTS, 'a.test=5s;A.test.=6s', `${HOSTS}: 'A.test.' given twice; accepted: once`],
+  [HOSTS, `a.test=${'9'.repeat(20)}`, longest(`${HOSTS}: a.test`, '9'.repeat(20))],
+  [TOTAL, '9'.repeat(20), longest(TOTAL, '9'.repeat(20))],
+  [TOTAL, '600h', longest(TOTAL, '600h')],
+  ['MILLRACE_DEADLINES_TOTAL', '5s', unknown('MILLRACE_DEADLINES_TOTAL', TOTAL)],
+  ['MILLRACE_DEADLINE', '5s', unknown('MILLRACE_DEADLINE', 'MILLRACE_DEADLINES')],
+];
+for (const [variable, given, message] of mistakes) {
+  test(`refused: ${variable}=${given}`, limits, async () => {
+    const { code, stdout, stderr } = await run('console.log("started")', { [variable]: given });
+    const expected = { code: 2, stdout: '', stderr: `millrace: ${message}\n` };
+    assert.deepEqual({ code, stdout, stderr }, expected);
+  });
+}
+
+test('a host in any of its spellings', limits, async () => {
+  const spellings = {
+    'api.test': ['API.test', 'api.test.', 'Api.Test.'],
+    '*.below.test.': ['A.Below.test', 'a.b.below.test.'],
+    'bücher.test': ['xn--bcher-kva.test', 'BÜCHER.test'],
+    '::0001': ['::1', '[::1]', '0:0:0:0:0:0:0:1'],
+    '[2001:DB8::0:1]': ['2001:db8::1', '[2001:0db8::0001]'],
+    '127.0.0.1': ['127.1', '0x7f.0.0.1'],
+    'fe80::1%eth0': ['FE80::1%eth0'],
+    'unix:/run/App.sock': ['unix:/run/App.sock'],
+  };
+  const entries = Object.keys(spellings).map((pattern) => `${pattern}=7s`);
+  const others = ['test', 'below.test', 'notapi.test', '::2', 'unix:/run/app.sock', 'api.test:80'];
+  const asked = [...Object.values(spellings).flat(), ...others];
+  const { stdout, stderr } = await run(
+    `import { limitsFor } from 'millrace/deadlines';
+    console.log(JSON.stringify(${JSON.stringify(asked)}.map((one) => [one, limitsFor(one).total])));`,
+    { [HOSTS]: entries.join('; '), [TOTAL]: '2147483647ms' },
+  );
+  assert.equal(stderr, '');
+  const expected = asked.map((one) => [one, others.includes(one) ? 2147483647 : 7000]);
+  assert.deepEqual(JSON.parse(stdout), expected);
+});
+
+test('a pattern of names is none of paths', limits, async () => {
+  const { stdout } = await run(
+    `import { limitsFor } from 'millrace/deadlines';
+    console.log(limitsFor('unix:/run/app.sock').total, limitsFor('app.sock').total);`,
+    { [HOSTS]: '*.sock=7s; *=1s' },
+  );
+  assert.equal(stdout, '1000 7000\n');
+});
+
+test('what stands in for http.request is left as it is', limits, async () => {
+  const mock = `data:text/javascript,${encodeURIComponent(
+    `import http from 'node:http';
+    http.request = () => 'no request';
+    http.get = () => undefined;`,
+  )}`;
+  const { stdout, stderr } = await run(
+    `import http from 'node:http';
+    console.log(http.request('http://a.test/'), http.get('http://a.test/'));`,
+    {},
+    ['--import', mock],
+  );
+  assert.equal(stdout, 'no request undefined\n', stderr);
+});

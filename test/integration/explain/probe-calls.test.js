@@ -1,0 +1,135 @@
+// What the probe sees of the calls that a server makes.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { near, observe, served, withDependency } from '../../fixtures/explain/probed.js';
+
+describe('what it sees of calls', () => {
+  test('calls that wait for a socket of an agent', async () => {
+    await withDependency(async (to) => {
+      const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 300 });
+      const [call, ...others] = view.outbound;
+      assert.deepEqual(others, []);
+      assert.equal(call.origin, to);
+      assert.equal(call.maxSockets, 2);
+      assert.ok(call.waitMs > call.answerMs, JSON.stringify(call));
+      assert.ok(call.waiting > call.answering && call.answering <= 2.01);
+      assert.ok(call.answerMs >= 19 && call.answerP99Ms >= call.answerP50Ms);
+      assert.ok(call.answerSpread >= 1 && call.answerSpread < 3, `spread ${call.answerSpread}`);
+      near(call.rate, view.finished, 0.1);
+      assert.equal(call.failed, 0);
+    });
+  });
+
+  for (const version of ['undici', 'undici-6', 'undici-5']) {
+    test(`calls that wait in a pool of ${version}, and what they are with a larger one`, async () => {
+      await withDependency(async (to, dependency) => {
+        await served({ env: { UNDICI: version } }, async ({ hub, drive }) => {
+          const seen = async () => {
+            dependency.most = 0;
+            const view = await drive(`/undici?to=${to}`, { connections: 10, requests: 200 });
+            const [call] = view.outbound;
+            return { call, view, most: dependency.most, finished: view.finished };
+          };
+          await drive(`/undici?to=${to}`, { connections: 3, requests: 6 });
+          const { call, view, most, finished } = await seen();
+          assert.equal(most, 2);
+          assert.equal(call.origin, to);
+          assert.equal(call.maxSockets, 2);
+          assert.ok(call.waiting > 5 && call.waiting < 8.5, `${call.waiting} wait`);
+          near(call.waitMs, view.handlerMs - call.answerMs, 0.2);
+          assert.equal(call.failed, 0);
+          assert.deepEqual(await hub.command('maxSockets', { factor: 3 }), [[6]]);
+          const wider = await seen();
+          assert.equal(wider.most, 6);
+          assert.ok(wider.finished > 2 * finished, `${wider.finished} of ${finished}`);
+          assert.deepEqual(await hub.command('maxSockets', { factor: 1 }), [[2]]);
+          // Those that are too many end when their requests have.
+          await seen();
+          const again = await seen();
+          assert.equal(again.most, 2);
+          assert.equal(again.call.failed, 0);
+        });
+      });
+    });
+  }
+
+  test('connections that are opened for calls', async () => {
+    await withDependency(async (to) => {
+      await served({}, async ({ drive }) => {
+        const opened = async (path, connections) => {
+          await drive(`${path}?to=${to}`, { connections, requests: 6 });
+          const view = await drive(`${path}?to=${to}`, { connections, requests: 60 });
+          const [{ opened, rate }] = view.outbound;
+          return opened / rate;
+        };
+        near(await opened('/closing', 2), 1, 0.1);
+        // Who waits for a socket gets one that is freed.
+        assert.equal(await opened('/agent', 6), 0);
+        assert.ok((await opened('/fetch', 6)) < 0.2);
+      });
+    });
+  });
+
+  test('calls by fetch', async () => {
+    await withDependency(async (to) => {
+      const view = await observe(`/fetch?to=${to}`, { connections: 10, requests: 100 });
+      const [call] = view.outbound;
+      assert.equal(call.origin, to);
+      assert.ok(call.answerMs >= 19 && call.answering > call.waiting, JSON.stringify(call));
+      assert.equal(call.failed, 0);
+      near(call.rate, view.finished, 0.1);
+    });
+  });
+
+  test('questions and answers of another protocol', async () => {
+    const sockets = new Set();
+    const server = createTcpServer((socket) => {
+      sockets.add(socket);
+      socket.on('data', () => setTimeout(() => socket.write('answer\n'), 30));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address();
+    try {
+      const view = await observe(`/line?to=${port}`, { connections: 8, requests: 800 });
+      const [call, ...others] = view.outbound;
+      assert.deepEqual(others, []);
+      assert.equal(call.origin, `tcp://127.0.0.1:${port}`);
+      near(call.rate, view.finished, 0.1);
+      assert.ok(call.answerMs >= 29 && call.answerMs < 60, `${call.answerMs} ms`);
+      near(call.answering, (view.finished * 30) / 1000, 0.35);
+      assert.equal(call.failed, 0);
+      assert.equal(sockets.size, 8);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
+
+  test('calls by HTTP are not seen a second time', async () => {
+    await withDependency(async (to) => {
+      for (const kind of ['agent', 'fetch', 'closing']) {
+        const view = await observe(`/${kind}?to=${to}`, { connections: 4, requests: 40 });
+        assert.deepEqual(
+          view.outbound.map(({ origin }) => origin),
+          [to],
+          kind,
+        );
+      }
+    });
+  });
+
+  test('calls that fail, of both kinds', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const to = `http://127.0.0.1:${server.address().port}`;
+    server.close();
+    // Refused at once: as many as take a while all the same.
+    const view = await observe(`/broken?to=${to}`, { connections: 2, requests: 500 });
+    near(view.outbound[0].failed, 1000, 0.15);
+    assert.ok(view.outbound[0].answering + view.outbound[0].waiting < 4);
+  });
+});

@@ -1,0 +1,228 @@
+// What the probe sees inside a server: of requests, of the loop, of threads, heap and output.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { near, observe, PATIENCE_MS, patience, STACK, served } from '../../fixtures/explain/probed.js';
+import { retried } from '../../fixtures/retry.js';
+
+describe('what it sees', () => {
+  test('requests, their handlers and routes', async () => {
+    const view = await observe('/timer', { connections: 20, requests: 200 });
+    assert.equal(view.processes, 1);
+    near(view.inFlight, (view.finished * view.handlerMs) / 1000, 0.2);
+    assert.ok(view.inFlight > 5 && view.inFlight <= 20, `${view.inFlight} in flight`);
+    assert.ok(view.handlerMs >= 49, `${view.handlerMs} ms`);
+    near(view.finished * view.seconds, 200, 0.15);
+    const [route, ...others] = view.routes;
+    assert.deepEqual(others, []);
+    assert.equal(route.route, 'GET /timer');
+    assert.ok(route.handlerP50Ms >= 45 && route.handlerP50Ms <= route.handlerP99Ms);
+    assert.ok(route.syncMs < 25, `${route.syncMs} ms held`);
+  });
+
+  test('one slow route among fast ones, and the stalls it makes', async () => {
+    const paths = ['/hello/1', '/hello/2', '/hello/3', '/slow'];
+    const view = await observe(paths, { connections: 4, requests: 80 });
+    const names = view.routes.map(({ route }) => route).sort();
+    assert.deepEqual(names, ['GET /hello/:id', 'GET /slow']);
+    const slow = view.routes.find(({ route }) => route === 'GET /slow');
+    assert.ok(slow.syncMs >= 39 && slow.syncMaxMs >= slow.syncMs);
+    assert.ok(slow.syncShare > 0.5, `${slow.syncShare} of the time`);
+    const stalls = view.stalls.by.find(({ what }) => what === 'GET /slow');
+    assert.ok(stalls?.count >= 3 && stalls.ms / stalls.count < 100, JSON.stringify(view.stalls));
+    assert.ok(view.stalls.residualMs > 1, `residual ${view.stalls.residualMs} ms`);
+    assert.ok(view.utilisation > 0.6);
+  });
+
+  test('what a handler does after a promise that is ready is its synchronous part', async () => {
+    const view = await observe('/later', { connections: 2, requests: 40 });
+    assert.ok(view.routes[0].syncMs >= 9.9, `${view.routes[0].syncMs} ms held`);
+  });
+
+  test('waiting without CPU holds the loop as well', async () => {
+    const view = await observe('/wait', { connections: 2, requests: 60 });
+    assert.ok(view.utilisation > 0.8);
+    assert.equal(view.stalls.by[0].what, 'GET /wait');
+  });
+
+  test('a timer that holds the loop is no request', async () => {
+    const env = { BLOCK_MS: '100' };
+    const view = await observe('/timer', { connections: 8, requests: 200, env });
+    assert.equal(view.stalls.by[0].what, 'not a request');
+    const { longestMs, residualMs } = view.stalls;
+    assert.ok(longestMs >= 20 && residualMs > 1, `${longestMs} ms, residual ${residualMs} ms`);
+  });
+
+  test('many short handlers are no stall', async () => {
+    const look = () => observe('/hello', { connections: 500, requests: 6000 });
+    // The machine may take the core away where the system does not tell of it.
+    const view = await retried(look, ({ stalls }) => {
+      const own = stalls.by.filter(({ what }) => what === 'GET /hello');
+      assert.ok(stalls.share < 0.1, JSON.stringify(stalls));
+      assert.deepEqual(own, []);
+    });
+    assert.ok(view.loops === null || view.eventsPerLoop > 0);
+  });
+
+  test('a thread pool that is full, under a loop that is idle', async () => {
+    const env = { UV_THREADPOOL_SIZE: '3' };
+    const full = () => observe('/pool', { connections: 4, requests: 12, env });
+    const view = await retried(full, ({ poolMs, utilisation }) => {
+      assert.ok(poolMs.mean > 10 && poolMs.max >= poolMs.mean, `${poolMs.mean}`);
+      assert.ok(utilisation < 0.5, `utilisation ${utilisation}`);
+    });
+    assert.equal(view.threadPoolSize, '3');
+    const idle = () => observe('/timer', { connections: 4, requests: 40 });
+    const free = await retried(idle, ({ poolMs }) => {
+      assert.ok(poolMs.mean < view.poolMs.mean / 3, `${poolMs.mean} of ${view.poolMs.mean}`);
+    });
+    assert.equal(free.threadPoolSize, null);
+  });
+
+  test('collections, and a heap that grows', async () => {
+    const view = await observe('/garbage', { connections: 4, requests: 200 });
+    assert.ok(view.gc.young > 0 && view.gc.longestMs > 0);
+    assert.ok(view.heap.usedMb > 1 && view.heap.limitMb > view.heap.usedMb);
+    await served({}, async ({ hub, drive }) => {
+      await drive('/leak', { connections: 2, requests: 10 });
+      const [before] = await hub.command('collect', {});
+      await drive('/leak', { connections: 2, requests: 50 });
+      const [then] = await hub.command('collect', {});
+      assert.ok(then > before + 50 * 10_000 * 8, `${before} → ${then}`);
+    });
+  });
+
+  test('output that is waited for', async () => {
+    const view = await observe('/log', { connections: 2, requests: 1000 });
+    near(view.output.writes * view.seconds, 1000, 0.15);
+    near(view.output.bytes, view.output.writes * 'one line\n'.length, 0.01);
+    assert.ok(view.output.share > 0 && view.output.share < 1);
+  });
+
+  test('requests that are aborted are not in flight for ever', async () => {
+    for (const args of [[], ['--import', STACK]]) {
+      await served({ args }, async ({ hub, port, drive }) => {
+        const sockets = Array.from({ length: 5 }, () => {
+          const socket = connect(port, '127.0.0.1');
+          socket.write('GET /forever HTTP/1.1\r\nHost: here\r\n\r\n');
+          return socket;
+        });
+        await until(hub, (view) => view?.inFlight > 4);
+        for (const socket of sockets) socket.destroy();
+        await until(hub, (view) => view?.inFlight < 0.1);
+        const view = await drive('/hello', { connections: 1, requests: 1500 });
+        assert.ok(view.inFlight < 1);
+      });
+    }
+  });
+
+  test('all workers of a cluster, and nothing of what serves nothing', async () => {
+    await served({ env: { WORKERS: '2' } }, async ({ hub, drive }) => {
+      const view = await drive('/hello', { connections: 40, requests: 2000 });
+      assert.equal(view.processes, 2);
+      near(view.finished * view.seconds, 2000, 0.15);
+      assert.equal(hub.processes.length, 3);
+      const roles = hub.processes.map(({ clusterRole, serving }) => `${clusterRole} ${serving}`);
+      assert.deepEqual(roles.sort(), ['primary false', 'worker true', 'worker true']);
+    });
+  });
+
+  test('workers that get no request, but not those with other work', async () => {
+    const env = { WORKERS: '2', OTHER_WORK: '1' };
+    await served({ env }, async ({ hub, port, drive }) => {
+      while (hub.processes.length < 4) await once(hub.events, 'hello', patience());
+      hub.study([port]);
+      const view = await drive('/hello', { connections: 1, requests: 2000 });
+      assert.equal(view.pids.length, 1);
+      assert.equal(view.workers.length, 2);
+      assert.ok(view.workers.includes(view.pids[0]));
+    });
+  });
+
+  test('workers that are handed their connections, all of them', async () => {
+    await served({ env: { STICKY: '1' } }, async ({ hub, port, drive }) => {
+      while (hub.processes.length < 3) await once(hub.events, 'hello', patience());
+      hub.study([port]);
+      const view = await drive('/hello', { connections: 4, requests: 2000 });
+      assert.equal(view.pids.length, 1);
+      assert.equal(view.workers.length, 2);
+    });
+  });
+
+  test("the same on millrace's own stack", async () => {
+    await served({ args: ['--import', STACK] }, async ({ hub, drive }) => {
+      const slow = await drive('/slow', { connections: 2, requests: 20 });
+      assert.ok(hub.processes[0].stack);
+      assert.ok(slow.routes[0].syncMs >= 39);
+      assert.equal(slow.stalls.by[0].what, 'GET /slow');
+      const timer = await drive('/timer', { connections: 20, requests: 200 });
+      assert.ok(timer.handlerMs >= 49 && timer.inFlight > 5);
+      await hub.command('spin', { microseconds: 5000 });
+      const spun = await drive('/hello', { connections: 4, requests: 100 });
+      assert.ok(spun.routes.find(({ route }) => route === 'GET /hello').syncMs >= 5);
+    });
+  });
+
+  test('requests to other ports are none of what is under study', async () => {
+    await served({ env: { BESIDE: '1' } }, async ({ hub, port, drive, driveBeside }) => {
+      // Before it is told what is: all.
+      await driveBeside('/here', { connections: 1, requests: 2 });
+      const all = await driveBeside('/here', { connections: 2, requests: 2000 });
+      near(all.finished * all.seconds, 2000, 0.1);
+      hub.study([port]);
+      await onceServing(hub, false);
+      assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
+      assert.equal(await hub.served(1), false);
+      assert.deepEqual(await hub.command('spin', { microseconds: 1000 }), []);
+      const both = Promise.all([
+        drive('/timer', { connections: 4, requests: 80 }),
+        driveBeside('/here', { connections: 1, requests: 500 }),
+      ]);
+      assert.equal(await hub.served(PATIENCE_MS), true);
+      const [view] = await both;
+      assert.deepEqual(
+        view.routes.map(({ route }) => route),
+        ['GET /timer'],
+      );
+      hub.study(null);
+      const again = await driveBeside('/here', { connections: 2, requests: 2000 });
+      assert.ok(again.routes.some(({ route }) => route === 'GET /here'));
+    });
+  });
+
+  test('a process that ends with its heap full is told, not one that was to end', async () => {
+    for (const isMeant of [false, true]) {
+      const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+      await served({ env }, async ({ hub, child, drive }) => {
+        await drive('/hello', { connections: 1, requests: 2 });
+        if (isMeant) hub.dismiss();
+        const gone = Promise.all([once(hub.events, 'left', patience()), once(child, 'exit')]);
+        // Slowly enough to be seen.
+        const slowly = { connections: 1, requests: 5000, samples: false };
+        await drive(['/timer', '/leak'], slowly).catch(() => {});
+        await gone;
+        const told = hub.exhausted.map(({ pid }) => pid);
+        assert.deepEqual(told, isMeant ? [] : [child.pid]);
+        if (!isMeant) assert.ok(hub.exhausted[0].requests > 10);
+      });
+    }
+  });
+});
+
+/** Waits till whether a process serves what is under study is as wanted. */
+async function onceServing(hub, wanted) {
+  while (hub.processes.some(({ serving }) => serving) !== wanted) {
+    await once(hub.events, 'hello', patience());
+  }
+}
+
+/** Waits till what the probe saw of the last time is as wanted. */
+async function until(hub, wanted, lastMs = 150) {
+  const { signal } = patience();
+  for (;;) {
+    await once(hub.events, 'sample', { signal });
+    const now = performance.now();
+    if (wanted(hub.between(now - lastMs, now))) return;
+  }
+}

@@ -1,0 +1,66 @@
+// The look at single responses before any load.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { sampleOf } from '../../../dist/explain/sample.js';
+
+/** Runs a server for the time of `use`. */
+async function serving(answer, use) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await use(`http://127.0.0.1:${server.address().port}`, server);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const never = new AbortController().signal;
+
+test('a path that there is not, where the server tells', async () => {
+  const answer = ({ url }, response) => response.writeHead(url === '/here' ? 200 : 404).end('x');
+  await serving(answer, async (origin) => {
+    const { sample, unknownPath } = await sampleOf({ url: `${origin}/here` }, never);
+    assert.equal(sample.status, 200);
+    assert.match(unknownPath, new RegExp(`^${origin}/no-such-path-`));
+    assert.equal((await sampleOf({ url: `${origin}/nowhere` }, never)).unknownPath, null);
+  });
+});
+
+test('a server that answers every path alike has none', async () => {
+  await serving(
+    (_, response) => response.end('x'),
+    async (origin) => {
+      assert.equal((await sampleOf({ url: origin }, never)).unknownPath, null);
+    },
+  );
+});
+
+test('a target has its own method, fields and content', async () => {
+  const seen = [];
+  const answer = async (request, response) => {
+    const content = Buffer.concat(await request.toArray()).toString();
+    seen.push([request.method, request.headers['x-own'], content].join());
+    response.end();
+  };
+  await serving(answer, async (origin) => {
+    const target = { url: `${origin}/x`, method: 'PUT', headers: { 'x-own': 'a' }, body: 'given' };
+    await sampleOf({ targets: [target] }, never);
+    assert.equal(seen[0], 'PUT,a,given');
+  });
+});
+
+test('a stream without an end is left when the caller has had enough', async () => {
+  const abort = new AbortController();
+  const answer = (_, response) => {
+    response.write('data: 1\n\n');
+    abort.abort();
+  };
+  await serving(answer, async (origin) => {
+    const { sample, tookMs } = await sampleOf({ url: origin }, abort.signal);
+    assert.equal(sample, null);
+    assert.equal(tookMs, null);
+  });
+});

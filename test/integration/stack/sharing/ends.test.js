@@ -1,0 +1,543 @@
+// One port for several processes: what happens when one is killed, or closes a server.
+// One file, though long: what one end leaves behind, the other does, too.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createServer } from 'millrace/http';
+import {
+  assertOwners,
+  brief,
+  Ground,
+  Load,
+  request,
+  sumOf,
+  until,
+  within,
+} from '../../../fixtures/stack/sharing.js';
+
+const limits = { timeout: 60_000 };
+
+describe('a process is killed', () => {
+  test('503 for its prefix at once, and the others go on', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [a, b] = await ground.startAll('a /a/', 'b /b/');
+    const atA = await ground.connectTo('/a/');
+    const atB = await ground.connectTo('/b/');
+    await b.kill();
+    const gone = async (connection, options) => {
+      const response = await within(2000, () => 'the 503', connection.ask('/b/', options));
+      assert.equal(brief(response), '503 -');
+      assert.equal(response.fields.connection, 'keep-alive');
+      return response;
+    };
+    assert.match(String((await gone(atA)).body), /gone/);
+    assert.equal(brief(await atA.ask('/a/')), '200 a');
+    await gone(atA, { body: 'a body' });
+    assert.equal((await gone(atA, { method: 'HEAD' })).body.length, 0);
+    assert.equal(brief(await atA.ask('/a/', { body: 'another' })), '200 a');
+    for (let at = 0; at < 10; at++) {
+      await gone(await ground.connect());
+      assert.equal(brief(await ground.ask('/a/')), '200 a');
+    }
+    await atB.rest();
+    assert.equal((await ground.ask('/x')).status, 404, 'what nobody ever had');
+    assert.equal((await a.stats('a')).requests.unowned, 14);
+  });
+
+  test(
+    'a request that it is answering ends with it, and so do those behind that',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const connection = await ground.connectTo('/a/');
+      connection.write(Buffer.concat([request('/b/1?hold=1'), request('/a/2'), request('/b/3')]));
+      await b.said({ said: 'holding' });
+      await b.kill();
+      assert.equal((await connection.rest()).length, 0, 'nothing in its place');
+      assert.equal(brief(await ground.ask('/a/2')), '200 a');
+    },
+  );
+
+  test(
+    'under load: no response but from the owner, no request of the others is lost',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/', 'c /c/');
+      const load = new Load(ground, 40, (client, number) => {
+        // The first ten are a's and c's alone.
+        const owner = client < 10 ? 'ac'[client % 2] : 'abc'[(client + number) % 3];
+        const body = number % 4 === 0 ? `body ${client} ${number}` : undefined;
+        const statuses = owner === 'b' ? [200, 503] : [200];
+        return { target: `/${owner}/${client}/${number}`, owner, body, statuses };
+      });
+      await load.more(30);
+      assert.deepEqual(load.lost, [], 'before');
+      assert.equal(load.counts['503 -'], undefined, 'before');
+      await b.kill();
+      await load.more(1);
+      const { length } = load.lost;
+      await load.more(30);
+      assert.equal(load.lost.length, length, 'nothing is lost once it is gone');
+      const before = load.counts['200 b'];
+      await load.more(10);
+      assert.equal(load.counts['200 b'], before, 'nobody answers for it');
+      const again = await ground.start('b /b/');
+      await load.more(1);
+      const gone = load.counts['503 -'];
+      await load.more(30);
+      assert.equal(load.counts['503 -'], gone, 'it has its prefix back');
+      assert.ok(load.counts['200 b'] > before);
+      await load.stop();
+      assert.ok(gone > 0);
+      assert.deepEqual(load.wrong, []);
+      assert.deepEqual(
+        load.lost.filter(({ client }) => client < 10),
+        [],
+        'who had nothing to do with it',
+      );
+      const each = load.lost.map(({ client }) => client);
+      assert.equal(
+        new Set(each).size,
+        each.length,
+        'of a client, the connection that it had there',
+      );
+      assert.equal((await again.stats('b')).requests.unowned, 0);
+    },
+  );
+
+  test('another of the same prefix has it all', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [one, two] = await ground.startAll('one /s/', 'two /s/', 'other /o/');
+    const load = new Load(ground, 20, (client, number) => ({
+      target: number % 2 ? `/o/${client}/${number}` : `/s/${client}/${number}`,
+      owner: number % 2 ? 'other' : ['one', 'two'],
+    }));
+    await load.more(20);
+    assert.deepEqual(load.lost, []);
+    await one.kill();
+    await load.more(1);
+    const { length } = load.lost;
+    const before = load.counts['200 one'];
+    await load.more(20);
+    await load.stop();
+    assert.ok(before > 0);
+    assert.equal(load.counts['200 one'], before);
+    assert.equal(load.lost.length, length, 'nothing is lost once it is gone');
+    assert.deepEqual(load.wrong, []);
+    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/s/')), '200 two');
+    await two.kill();
+    assert.equal(brief(await ground.ask('/s/')), '503 -');
+  });
+
+  test(
+    'a restart takes the prefix back, on connections that had a 503 as well',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const connection = await ground.connectTo('/a/');
+      let before = b;
+      for (let round = 0; round < 3; round++) {
+        await before.kill();
+        assert.equal(brief(await connection.ask('/b/')), '503 -');
+        before = await ground.start('b /b/');
+        const { status, json } = await connection.ask('/b/');
+        assert.equal(status, 200);
+        assert.equal(json.pid, before.pid);
+        assert.equal(brief(await connection.ask('/a/')), '200 a');
+      }
+    },
+  );
+
+  test('a shorter prefix does not stand in', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('root /', 'b /b/');
+    await b.kill();
+    await assertOwners(ground, [
+      ['/b/', '503 -'],
+      ['/b', '503 -'],
+      ['/c', '200 root'],
+    ]);
+    // Who comes later knows of it as well.
+    await ground.start('c /c/');
+    await assertOwners(ground, [
+      ['/b/', '503 -'],
+      ['/c/', '200 c'],
+    ]);
+  });
+
+  test(
+    'the one that was first: the port stays open, others come, go and take its prefix',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const first = await ground.start('a /a/');
+      const second = await ground.start('b /b/');
+      const connection = await ground.connectTo('/b/');
+      await first.kill();
+      assert.equal(brief(await connection.ask('/b/')), '200 b');
+      await assertOwners(ground, [
+        ['/a/', '503 -'],
+        ['/b/', '200 b'],
+      ]);
+      const third = await ground.start('c /c/');
+      await ground.start('a /a/');
+      await assertOwners(ground, [
+        ['/a/', '200 a'],
+        ['/b/', '200 b'],
+        ['/c/', '200 c'],
+      ]);
+      await third.close('c');
+      await second.kill();
+      await assertOwners(ground, [
+        ['/a/', '200 a'],
+        ['/b/', '503 -'],
+        ['/c/', '404 -'],
+      ]);
+    },
+  );
+
+  test('all of them: whoever comes next begins anew', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const all = await ground.startAll('a /a/', 'b /b/', 'c /c/');
+    await Promise.all(all.map((app) => app.kill()));
+    await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
+    assert.equal((await ground.doors()).length, 3, 'what they have left');
+    await ground.startAll('a /a/', 'd /d/');
+    await assertOwners(ground, [
+      ['/a/', '200 a'],
+      ['/b/', '404 -'],
+      ['/d/', '200 d'],
+    ]);
+    assert.equal((await ground.doors()).length, 2);
+  });
+
+  test('what it was given and has not taken goes on: to another, or 503', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [a, one] = await ground.startAll('a /a/', 'one /s/');
+    const connections = [];
+    for (let at = 0; at < 20; at++) connections.push(await ground.connectTo('/a/'));
+    const give = async () => {
+      const { moved } = (await a.stats('a')).connections;
+      for (const [at, connection] of connections.entries()) {
+        connection.send(`/s/${at}`, { body: `body ${at}`.repeat(at * 1000) });
+      }
+      await until('all of them are given', async () => {
+        return (await a.stats('a')).connections.moved === moved + connections.length;
+      });
+    };
+    await one.stop();
+    await give();
+    await one.kill();
+    for (const connection of connections) {
+      assert.equal(brief(await connection.response()), '503 -');
+      assert.equal(brief(await connection.ask('/a/')), '200 a');
+    }
+    const two = await ground.start('two /s/');
+    await two.stop();
+    await give();
+    two.goOn();
+    for (const [at, connection] of connections.entries()) {
+      const { json } = await connection.response();
+      assert.equal(json.name, 'two');
+      assert.equal(json.sum, sumOf(`body ${at}`.repeat(at * 1000)));
+    }
+  });
+
+  test('more is given to it than it has taken: all goes on when it does', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [a, b] = await ground.startAll('a /a/', 'b /b/');
+    const connections = await Promise.all(Array.from({ length: 400 }, () => ground.connect()));
+    await Promise.all(connections.map((connection) => connection.ask('/a/')));
+    const { moved } = (await a.stats('a')).connections;
+    await b.stop();
+    const body = 'a body '.repeat(3000);
+    for (const [at, connection] of connections.entries()) connection.send(`/b/${at}`, { body });
+    await until('all of them are given', async () => {
+      return (await a.stats('a')).connections.moved === moved + connections.length;
+    });
+    assert.equal((await a.stats('a')).connections.open, 0);
+    b.goOn();
+    for (const [at, connection] of connections.entries()) {
+      const { status, json } = await connection.response();
+      assert.equal(status, 200);
+      assert.deepEqual([json.name, json.url, json.sum], ['b', `/b/${at}`, sumOf(body)]);
+    }
+  });
+
+  test('what it had given away before is answered', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [a, b] = await ground.startAll('a /a/', 'b /b/');
+    const connection = await ground.connectTo('/b/');
+    const { moved } = (await b.stats('b')).connections;
+    await a.stop();
+    connection.send('/a/', { body: 'body' });
+    await until('b has given it', async () => (await b.stats('b')).connections.moved > moved);
+    await b.kill();
+    a.goOn();
+    assert.equal(brief(await connection.response()), '200 a');
+    assert.equal(brief(await connection.ask('/b/')), '503 -');
+  });
+});
+
+describe('a server that is closed gives its prefix back', () => {
+  test('404, or the next shorter prefix', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('a /a/', 'b /b/', ['long /a/b/']);
+    const connection = await ground.connectTo('/a/');
+    await b.close('b');
+    assert.equal(brief(await connection.ask('/b/')), '404 -');
+    await assertOwners(ground, [
+      ['/a/', '200 a'],
+      ['/b/', '404 -'],
+      ['/a/b/', '200 long'],
+    ]);
+    // Somebody else takes it: it is nobody's any more.
+    await ground.start('c /b/');
+    assert.equal(brief(await connection.ask('/b/')), '200 c');
+  });
+
+  test('the next shorter prefix has the requests of a longer one', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, long] = await ground.startAll(['root /', 'short /a/'], 'long /a/b/');
+    const connection = await ground.connectTo('/a/b/');
+    await long.close('long');
+    await connection.rest();
+    await assertOwners(ground, [
+      ['/a/b/', '200 short'],
+      ['/x', '200 root'],
+    ]);
+    await long.listen('long');
+    await assertOwners(ground, [['/a/b/', '200 long']]);
+  });
+
+  test('the one of several that is left has it all', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [one] = await ground.startAll('one /s/', 'two /s/');
+    await one.close('one');
+    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/s/')), '200 two');
+  });
+
+  test(
+    'connections that wait for a request end, one that is answered goes on',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a, b] = await ground.startAll('a /a/', 'b /b/');
+      const idle = await ground.connectTo('/b/');
+      const busy = await ground.connectTo('/b/');
+      busy.send('/b/?hold=1');
+      await b.said({ said: 'holding' });
+      const closed = b.close('b');
+      // So it has begun to close.
+      assert.equal((await idle.rest()).length, 0);
+      assert.equal(idle.over, 'end');
+      assert.equal(brief(await ground.ask('/b/')), '404 -', 'a new one');
+      assert.ok(!b.hasSaid({ said: 'closed' }), 'it has a connection');
+      b.release('1');
+      assert.equal(brief(await busy.response()), '200 b');
+      assert.equal(brief(await busy.ask('/b/')), '404 -', "its next request is nobody's");
+      assert.equal(brief(await busy.ask('/a/')), '200 a', "and the one behind that is a's");
+      assert.equal((await closed).code, undefined);
+      assert.equal((await a.stats('a')).connections.open, 1);
+    },
+  );
+
+  test('what waits behind its last response goes on to the owner', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    for (let round = 0; round < 10; round++) {
+      const connection = await ground.connectTo('/b/');
+      connection.write(Buffer.concat([request('/b/?hold=1'), request('/a/2')]));
+      await b.said({ said: 'holding' });
+      const closed = b.close('b');
+      await until('it has begun', async () => (await ground.ask('/b/')).status === 404);
+      b.release('1');
+      assert.equal(brief(await connection.response()), '200 b');
+      assert.equal(brief(await connection.response()), '200 a', `round ${round}`);
+      await closed;
+      await until('its door is gone', async () => (await ground.doors()).length === 1);
+      await b.listen('b');
+    }
+  });
+
+  test('a response that has begun is sent to its end', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    const connection = await ground.connectTo('/b/');
+    connection.socket.pause();
+    connection.send('/b/?begin=1');
+    await b.said({ said: 'holding' });
+    const waiting = await ground.connectTo('/b/');
+    const closed = b.close('b');
+    await waiting.rest();
+    b.release('1');
+    connection.socket.resume();
+    const { body } = await connection.response();
+    assert.ok(body.equals(Buffer.alloc(10_000_000, 'b')), 'what was sent');
+    connection.socket.end();
+    await closed;
+  });
+
+  test('listens again, and again', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    for (let round = 0; round < 5; round++) {
+      await b.close('b');
+      await until('its door is gone', async () => (await ground.doors()).length === 1);
+      assert.equal(brief(await ground.ask('/b/')), '404 -');
+      await b.listen('b');
+      await assertOwners(ground, [
+        ['/b/', '200 b'],
+        ['/a/', '200 a'],
+      ]);
+    }
+  });
+
+  test('listens again at once, beside others', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    for (let round = 0; round < 50; round++) {
+      await b.order('again b', { said: 'listening' });
+      assert.equal(brief(await ground.ask('/b/')), '200 b', `round ${round}`);
+    }
+  });
+
+  test('listens again at once, alone', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const app = await ground.start('a /a/');
+    for (let round = 0; round < 50; round++) {
+      await app.order('again a', { said: 'listening' });
+      assert.equal(brief(await ground.ask('/a/')), '200 a', `round ${round}`);
+    }
+  });
+
+  test(
+    'a connection that has not asked for anything yet goes on with the others',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const a = await ground.start('a /a/');
+      const connection = await ground.connect();
+      // They are accepted in order: it is a's.
+      await ground.ask('/a/');
+      await ground.start('b /b/');
+      await a.close('a');
+      assert.equal(brief(await connection.ask('/b/')), '200 b');
+    },
+  );
+
+  test('before it listens: it does not', limits, async (t) => {
+    const ground = await Ground.make(t);
+    await ground.start('a /a/');
+    process.env.MILLRACE_PORTS = ground.directory;
+    const server = createServer();
+    t.after(() => server.close());
+    server.listen(ground.prefix('/b/'));
+    server.close();
+    // By then it has joined, or never will.
+    await ground.start('c /c/');
+    assert.ok(!server.listening, 'it listens');
+  });
+
+  test('a request that comes before others have heard of it', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [root, b] = await ground.startAll('root /', 'b /b/');
+    for (let round = 0; round < 8; round++) {
+      const connection = await ground.connectTo('/');
+      await root.stop();
+      connection.send('/b/');
+      await b.close('b');
+      await until('its door is gone', async () => (await ground.doors()).length === 1);
+      root.goOn();
+      assert.equal(brief(await connection.response()), '200 root', `round ${round}`);
+      assert.equal(brief(await connection.ask('/b/')), '200 root', `round ${round}`);
+      await b.listen('b');
+    }
+  });
+
+  test(
+    'a request that comes before others have heard of it, where its process goes on',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [root, b] = await ground.startAll('root /', ['b /b/', 'c /c/']);
+      const connection = await ground.connectTo('/');
+      await root.stop();
+      connection.send('/b/', { body: 'body' });
+      await b.close('b');
+      root.goOn();
+      const { name, json } = await connection.response();
+      assert.equal(name, 'root');
+      assert.equal(json.sum, sumOf('body'));
+      assert.equal(brief(await connection.ask('/c/')), '200 c');
+    },
+  );
+
+  test('a connection that it has given away is answered', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const [root, b] = await ground.startAll('root /', 'b /b/');
+    const connection = await ground.connectTo('/b/');
+    const { moved } = (await b.stats('b')).connections;
+    await root.stop();
+    connection.send('/', { body: 'body' });
+    await until('b has given it', async () => (await b.stats('b')).connections.moved > moved);
+    await b.close('b');
+    await until('its door is gone', async () => (await ground.doors()).length === 1);
+    root.goOn();
+    assert.equal(brief(await connection.response()), '200 root');
+    assert.equal(brief(await connection.ask('/b/')), '200 root');
+  });
+
+  test(
+    "under load: the requests of others are answered, its own are nobody's",
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const load = new Load(ground, 20, (client, number) => {
+        const owner = client < 10 ? 'a' : 'ab'[number % 2];
+        const statuses = owner === 'b' ? [200, 404] : [200];
+        return { target: `/${owner}/${client}/${number}`, owner, statuses };
+      });
+      await load.more(20);
+      await b.close('b');
+      await load.more(1);
+      const before = load.counts['200 b'];
+      await load.more(20);
+      await load.stop();
+      assert.equal(load.counts['200 b'], before, 'nobody answers for it');
+      assert.deepEqual(
+        load.lost.filter(({ client }) => client < 10),
+        [],
+        'who had nothing to do with it',
+      );
+      assert.deepEqual(load.wrong.slice(0, 3), []);
+      assert.ok(load.counts['404 -'] > 0);
+    },
+  );
+
+  test('one of several of the same prefix: every new connection is answered', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const apps = await ground.startAll('one /s/', 'two /s/');
+    // A connection for each request: none is idle.
+    const load = new Load(ground, 8, (client, number) => ({
+      target: `/s/${client}/${number}`,
+      owner: ['one', 'two'],
+      isLast: true,
+    }));
+    await load.more(10);
+    for (let round = 0; round < 6; round++) {
+      const name = ['one', 'two'][round % 2];
+      await apps[round % 2].close(name);
+      await until('its door is gone', async () => (await ground.doors()).length === 1);
+      await load.more(5);
+      await apps[round % 2].listen(name);
+      await load.more(5);
+    }
+    await load.stop();
+    assert.deepEqual(load.wrong, []);
+    assert.deepEqual(load.lost, []);
+  });
+});

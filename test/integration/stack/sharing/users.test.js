@@ -1,0 +1,148 @@
+// One port for several processes: of several users.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { brief, Ground } from '../../../fixtures/stack/sharing.js';
+
+/** Users that need not exist. They have a group in common. */
+const GROUP = 64_321;
+const [one, other] = [1001, 65_534].map((uid) => ({ uid, gid: GROUP }));
+const alone = { uid: 65_534, gid: 65_534 };
+const READ = "require('node:fs').readdirSync(process.argv[1])";
+const liar = fileURLToPath(new URL('../../../fixtures/stack/sharing-liar.js', import.meta.url));
+
+const limits = { timeout: 60_000, skip: impediment() };
+
+function impediment() {
+  if (process.platform !== 'linux') return 'the system does not tell users apart here';
+  if (process.getuid() !== 0) return 'only root can be several users';
+  const { status } = run(alone, READ, fileURLToPath(new URL('../../../../dist', import.meta.url)));
+  return status !== 0 && 'others cannot read this checkout';
+}
+
+/** Runs a program as a user. */
+function run(user, program, ...args) {
+  return spawnSync(process.execPath, ['-e', program, ...args], { ...user, encoding: 'utf8' });
+}
+
+/** A ground whose directory is this user's, or this group's. */
+async function makeGround(t, { uid, gid }, mode) {
+  const ground = await Ground.make(t);
+  await chown(ground.directory, uid, gid);
+  await chmod(ground.directory, mode);
+  return ground;
+}
+
+/** How `listen` fails for an application of a user. */
+function refusal(ground, where, user) {
+  return ground.launch([where], { user }).said({ said: 'error' });
+}
+
+describe("a directory of one user's own", () => {
+  test('others neither join nor see who is there', limits, async (t) => {
+    const ground = await makeGround(t, one, 0o700);
+    await ground.start('one /one/', { user: one });
+    for (const where of ['other /other/', 'other /one/', 'other /one/longer/']) {
+      const { code, message, thrown } = await refusal(ground, where, other);
+      assert.equal(code, 'EACCES', message);
+      assert.match(message, /any-\d+/);
+      assert.equal(thrown, false);
+    }
+    const place = join(ground.directory, `any-${ground.port}`);
+    assert.match(run(other, READ, place).stderr, /EACCES/);
+    // Nor if somebody has let them in, but not the group.
+    await chmod(ground.directory, 0o755);
+    assert.match(run(other, READ, place).stderr, /EACCES/);
+    assert.equal((await refusal(ground, 'other /other/', other)).code, 'EACCES');
+    assert.equal(brief(await ground.ask('/one/')), '200 one');
+    assert.equal(brief(await ground.ask('/other/')), '404 -');
+  });
+
+  test(
+    'where MILLRACE_PORTS is not set, each has one, and the port is of one',
+    limits,
+    async (t) => {
+      const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
+      ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: ground.directory };
+      await ground.start('one /one/', { user: one });
+      assert.equal((await refusal(ground, 'other /other/', other)).code, 'EADDRINUSE');
+      assert.match(
+        run(other, READ, join(ground.directory, `millrace-${one.uid}`)).stderr,
+        /EACCES/,
+      );
+    },
+  );
+
+  test('one that somebody else has made is not used', limits, async (t) => {
+    const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
+    ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: ground.directory };
+    const trap = join(ground.directory, `millrace-${one.uid}`);
+    await mkdir(trap, { mode: 0o700 });
+    await chown(trap, other.uid, other.gid);
+    const { message } = await refusal(ground, 'one /one/', one);
+    assert.match(message, /no directory of this user alone/);
+    await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
+  });
+});
+
+describe('a directory of a group', () => {
+  test('each has its prefixes, and no others, also after a crash', limits, async (t) => {
+    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+    const first = await ground.start('one /one/', { user: one });
+    await ground.start('other /other/', { user: other });
+    await ground.start('longer /one/longer/', { user: other });
+    const taken = async () => {
+      const { code, message } = await refusal(ground, 'thief /one/', other);
+      assert.equal(code, 'EACCES', message);
+      assert.match(message, /\/one\/ belongs to user 1001$/);
+    };
+    await taken();
+    assert.equal(brief(await ground.ask('/one/')), '200 one');
+    assert.equal(brief(await ground.ask('/one/longer/')), '200 longer');
+    assert.equal(brief(await ground.ask('/other/')), '200 other');
+    const connection = await ground.connectTo('/other/');
+    await first.kill();
+    assert.equal(brief(await connection.ask('/one/')), '503 -');
+    await taken();
+    const again = await ground.start('again /one/', { user: one });
+    assert.equal(brief(await connection.ask('/one/')), '200 again');
+    // What is given back is free.
+    await again.close('again');
+    await ground.start('heir /one/', { user: other });
+    assert.equal(brief(await ground.ask('/one/')), '200 heir');
+  });
+
+  test('who is not of the group has no part', limits, async (t) => {
+    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+    await ground.start('one /one/', { user: one });
+    assert.equal((await refusal(ground, 'alone /alone/', alone)).code, 'EACCES');
+    assert.match(run(alone, READ, ground.directory).stderr, /EACCES/);
+  });
+
+  test('whose a prefix was is not for everybody to say', limits, async (t) => {
+    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+    await ground.start('root /');
+    const first = await ground.start('one /one/', { user: one });
+    await first.kill();
+    const connection = await ground.connectTo('/');
+    assert.equal(brief(await connection.ask('/one/')), '503 -');
+    const place = join(ground.directory, `any-${ground.port}`);
+    const said = JSON.stringify([[ground.prefix('/one/'), other.uid]]);
+    const child = spawn(process.execPath, [liar, place, said], { ...other, stdio: 'pipe' });
+    t.after(() => child.kill());
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    assert.equal((await lines.next()).value, 'listening');
+    // Root has seen whose it was, and its word is better.
+    const again = ground.launch(['again /one/'], { user: one });
+    await again.said({ said: 'listening' });
+    assert.equal(brief(await connection.ask('/one/')), '200 again');
+    child.kill();
+    await once(child, 'exit');
+    assert.equal(brief(await ground.ask('/one/')), '200 again');
+  });
+});

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import { connect } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import tls from 'node:tls';
+import { startTestServer } from 'millrace';
+
+const servers = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+
+async function start(options) {
+  const server = await startTestServer(options);
+  servers.push(server);
+  return server;
+}
+
+/** One request on a connection of its own. */
+async function get(server, path = '/', options = {}) {
+  const { request } = server.cert === null ? http : https;
+  const target = server.port === null ? { socketPath: server.url.slice(5, -2), path } : {};
+  const url = server.port === null ? 'http://localhost' : new URL(path, server.url);
+  const sent = request(url, { agent: false, ca: server.cert ?? undefined, ...target, ...options });
+  sent.end();
+  const [response] = await once(sent, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+/** What the server sends on a connection until it closes it. */
+async function raw(server, request) {
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write(request);
+  return text(socket);
+}
+
+/** Looks until it is so; the runner's timeout is the end. */
+async function until(condition) {
+  while (!(await condition())) await sleep(5);
+}
+
+function isIPv6({ address }) {
+  return address === '::1';
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('what it answers', { timeout: 20_000 }, () => {
+  test('a short text, and it counts the requests', async () => {
+    const server = await start({ processes: 0 });
+    const { status, headers, body } = await get(server);
+    assert.equal(status, 200);
+    assert.equal(body, 'hello, world\n');
+    assert.equal(headers['content-length'], '13');
+    assert.equal(headers['keep-alive'], undefined);
+    await get(server, '/any/path?and=query');
+    assert.equal(await server.requests(), 2);
+    assert.equal(server.pid, process.pid);
+  });
+
+  test('status and size', async () => {
+    const server = await start({ processes: 0, status: 503, size: '2k' });
+    const { status, body } = await get(server);
+    assert.equal(status, 503);
+    assert.equal(body.length, 2000);
+    const head = await get(server, '/', { method: 'HEAD' });
+    assert.equal(head.headers['content-length'], '2000');
+    assert.equal(head.body, '');
+  });
+
+  test('no content where the status allows none', async () => {
+    const server = await start({ processes: 0, status: 204 });
+    const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 204 /);
+    assert.doesNotMatch(answer, /content-length|transfer-encoding/i);
+    assert.ok(answer.endsWith('\r\n\r\n'));
+  });
+
+  test('several chunks', async () => {
+    const server = await start({ processes: 0, chunked: true, size: 10 });
+    const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(answer, /transfer-encoding: chunked/i);
+    const [, content] = answer.split('\r\n\r\n3\r\n');
+    assert.equal(content, 'mil\r\n3\r\nlra\r\n3\r\nce\n\r\n1\r\nm\r\n0\r\n\r\n');
+  });
+
+  test('chunked without content', async () => {
+    const server = await start({ processes: 0, chunked: true, size: 0 });
+    assert.equal((await get(server)).body, '');
+  });
+
+  test('close after each response', async () => {
+    const server = await start({ processes: 0, close: true });
+    const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match(answer, /connection: close\r\n/i);
+  });
+
+  test('a share of errors, without chance', async () => {
+    const server = await start({ processes: 0, errorRate: 0.25 });
+    const statuses = [];
+    for (let n = 0; n < 8; n++) statuses.push((await get(server)).status);
+    assert.deepEqual(statuses, [200, 200, 200, 500, 200, 200, 200, 500]);
+  });
+
+  test('after the content of the request', async () => {
+    const server = await start({ processes: 0 });
+    const socket = connect(server.port, '127.0.0.1').setEncoding('utf8');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab');
+    await until(async () => (await server.requests()) === 1);
+    await get(server);
+    assert.equal(received, '');
+    socket.write('cd');
+    await once(socket, 'close');
+    assert.match(received, /^HTTP\/1\.1 200 /);
+  });
+
+  test('as the query says', async () => {
+    const server = await start({ processes: 0 });
+    const begin = performance.now();
+    const { status, body } = await get(server, '/?delay=30&status=404&size=5');
+    assert.ok(performance.now() - begin >= 29);
+    assert.equal(status, 404);
+    assert.equal(body, 'millr');
+    const refused = await get(server, '/?size=big');
+    assert.equal(refused.status, 400);
+    assert.match(refused.body, /^size: 'big' is not a size; accepted: /);
+  });
+});
+
+describe('when it answers', { timeout: 20_000 }, () => {
+  // Node's timers count whole milliseconds from the beginning of a turn.
+  const early = 1;
+
+  test('after a fixed delay', async () => {
+    const server = await start({ processes: 0, delay: '40ms' });
+    const begin = performance.now();
+    await get(server);
+    assert.ok(performance.now() - begin >= 40 - early);
+  });
+
+  test('after a random delay between two bounds', async (t) => {
+    t.mock.method(Math, 'random', () => 0.5);
+    const server = await start({ processes: 0, delay: { from: 20, to: 80 } });
+    const begin = performance.now();
+    await get(server);
+    assert.ok(performance.now() - begin >= 50 - early);
+  });
+
+  test('every n-th late', async () => {
+    const server = await start({ processes: 0, delay: { ms: '1h', every: 2 } });
+    await get(server);
+    const late = get(server).then(
+      () => 'answered',
+      (error) => error.code,
+    );
+    await until(async () => (await server.requests()) === 2);
+    await get(server);
+    await server.close();
+    assert.equal(await late, 'ECONNRESET');
+  });
+});
+
+describe('where it listens', { timeout: 20_000 }, () => {
+  test('on a Unix socket, which is gone afterwards', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-'));
+    const path = join(folder, 'test.sock');
+    for (const processes of [0, 1, 2]) {
+      const server = await start({ path, processes });
+      assert.equal(server.url, `unix:${path}:/`);
+      assert.equal((await get(server)).status, 200);
+      await server.close();
+      assert.ok(!existsSync(path), `left over by ${processes} processes`);
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  test('over IPv6', { skip: !networkInterfaces().lo?.some(isIPv6) }, async () => {
+    const server = await start({ processes: 0, host: '::1' });
+    assert.match(server.url, /^http:\/\/\[::1\]:\d+\/$/);
+    assert.equal((await get(server)).status, 200);
+  });
+
+  test('with a certificate made on the spot', async () => {
+    const server = await start({ processes: 1, tls: true });
+    assert.match(server.url, /^https:/);
+    assert.equal((await get(server)).body, 'hello, world\n');
+    const { port, cert } = server;
+    const local = await get({ ...server, url: `https://localhost:${port}/`, cert });
+    assert.equal(local.status, 200);
+  });
+
+  test('with a certificate of the user', async () => {
+    const { cert, key } = await import('../../dist/native.js').then(({ selfSignedCertificate }) =>
+      selfSignedCertificate(['127.0.0.1']),
+    );
+    const server = await start({ processes: 0, tls: { cert, key } });
+    assert.equal(server.cert, cert);
+    assert.equal((await get(server)).status, 200);
+  });
+
+  for (const [version, close] of [
+    ['TLSv1.2', false],
+    ['TLSv1.3', false],
+    ['TLSv1.3', true],
+  ]) {
+    test(`all processes take a session ticket of ${version}, close ${close}`, async () => {
+      const { port, cert, pids } = await start({ processes: 2, tls: true, close });
+      assert.equal(pids.length, 2);
+      const handshake = async (session) => {
+        const options = { port, ca: cert, host: '127.0.0.1', session };
+        const socket = tls.connect({ ...options, minVersion: version, maxVersion: version });
+        const ticket = once(socket, 'session');
+        await once(socket, 'secureConnect');
+        socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+        const reused = socket.isSessionReused();
+        socket.resume();
+        const issued = reused ? session : (await ticket)[0];
+        await once(socket, 'close');
+        return { reused, issued };
+      };
+      const first = await handshake();
+      assert.equal(first.reused, false);
+      // Connections are handed out in turn, so that both processes get some.
+      for (let n = 0; n < 8; n++) assert.ok((await handshake(first.issued)).reused);
+    });
+  }
+});
+
+describe('its processes', { timeout: 20_000 }, () => {
+  test('share the connections and are gone after close()', async () => {
+    const server = await start({ processes: 2 });
+    assert.equal(server.pids.length, 2);
+    assert.ok(!server.pids.includes(server.pid));
+    for (let n = 0; n < 6; n++) await get(server);
+    assert.equal(await server.requests(), 6);
+    await server.close();
+    assert.deepEqual([server.pid, ...server.pids].filter(isRunning), []);
+    await assert.rejects(get(server), { code: 'ECONNREFUSED' });
+  });
+
+  test('close() does not wait for responses', async () => {
+    const server = await start({ processes: 1, delay: '1h' });
+    const waiting = assert.rejects(get(server), { code: 'ECONNRESET' });
+    await until(async () => (await server.requests()) === 1);
+    await server.close();
+    await waiting;
+    await assert.rejects(server.requests(), { message: /has ended$/ });
+  });
+
+  test('survive Ctrl-C, which the calling process sees to', async () => {
+    const server = await start({ processes: 2 });
+    for (const pid of [server.pid, ...server.pids]) process.kill(pid, 'SIGINT');
+    for (let n = 0; n < 2; n++) assert.equal((await get(server)).status, 200);
+  });
+
+  test('end when the calling process is killed', async () => {
+    const program = `
+      import { startTestServer } from ${JSON.stringify(import.meta.resolve('millrace'))};
+      const server = await startTestServer({ processes: 2 });
+      console.log(JSON.stringify([server.pid, ...server.pids]));`;
+    const args = ['--input-type=module', '-e', program];
+    const caller = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(caller.stdout, 'data');
+    const pids = JSON.parse(line);
+    assert.equal(pids.filter(isRunning).length, 3);
+    caller.kill('SIGKILL');
+    await until(() => !pids.some(isRunning));
+  });
+
+  test('end together', async () => {
+    const server = await start({ processes: 2 });
+    process.kill(server.pids[0], 'SIGKILL');
+    await until(() => ![server.pid, ...server.pids].some(isRunning));
+    await server.exited;
+    await assert.rejects(server.requests(), { message: 'a process of the test server has ended' });
+  });
+
+  test('exited is told after close(), too', async () => {
+    for (const processes of [0, 1]) {
+      const server = await start({ processes });
+      const end = await Promise.race([server.exited.then(() => 'exited'), sleep(0, 'running')]);
+      assert.equal(end, 'running');
+      await server.close();
+      await server.exited;
+      await server.close();
+    }
+  });
+});
+
+describe('what cannot be used', { timeout: 20_000 }, () => {
+  const cases = [
+    [{ port: 70_000 }, /^port: '70000' given; accepted: a whole number from 0 to 65535/],
+    [{ processes: -1 }, /^processes: '-1' given; accepted: a whole number from 0 /],
+    [{ status: 101 }, /^status: '101' given; accepted: a whole number from 200 to 599/],
+    [{ size: -1 }, /^size: '-1' is not a size/],
+    [{ size: '1G' }, /^size: '1000000000' given; accepted: /],
+    [{ delay: 'soon' }, /^delay: 'soon' is not a duration/],
+    [{ delay: '600h' }, /^delay: '600h' given; accepted: up to 24 days/],
+    [{ delay: { from: 2, to: 1 } }, /^delay: from '2' to '1' given; accepted: from <= to/],
+    [{ delay: { ms: 2, every: 0 } }, /^delay.every: '0' given; accepted: a whole number from 1 /],
+    [{ errorRate: 2 }, /^errorRate: '2' given; accepted: a share from 0 to 1/],
+    [{ path: '/tmp/x', tls: true }, /^tls with the path of a Unix socket; accepted: one of them/],
+    [{ tls: { cert: 'a', key: 'b' } }, /^tls: these cannot be used as certificate and key, PEM: /],
+    [{ prt: 5 }, /^unknown option 'prt'; did you mean 'port'\?$/],
+    [{ port: {} }, /^port: \{\} given; accepted: a number/],
+    [{ host: 5 }, /^host: 5 given; accepted: text$/],
+    [{ delay: null }, /^delay: null given; accepted: milliseconds/],
+    [
+      { delay: { from: 1 } },
+      /^delay: \{ from: 1 \} given; accepted: an object with from and to, or /,
+    ],
+    [{ delay: { ms: 1, every: 2, x: 1 } }, /^delay: unknown field 'x'$/],
+    [{ tls: { cert: 'a' } }, /^tls: \{ cert: 'a' \} given; accepted: an object with cert and key$/],
+    [{ host: '192.0.2.1' }, /^cannot listen on 192\.0\.2\.1 port 0: this machine has no such addr/],
+    [{ path: '/no/such/folder/x' }, /^cannot listen on \/no\/such\/folder\/x: /],
+  ];
+  for (const [options, message] of cases) {
+    test(JSON.stringify(options), async () => {
+      await assert.rejects(startTestServer(options), { code: 'ERR_MILLRACE_USAGE', message });
+    });
+  }
+
+  test('a port in use', async () => {
+    const { port } = await start({ processes: 0 });
+    for (const processes of [0, 1, 2]) {
+      await assert.rejects(startTestServer({ port, processes }), {
+        message: `cannot listen on 127.0.0.1 port ${port}: it is in use`,
+      });
+    }
+  });
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { cases, notMade } from '../../../bench/explain/cases.js';
+import { isConfident, judge, OUTCOMES } from '../../../bench/explain/judge.js';
+
+const bench = { expected: ['gc-young'], partly: ['event-loop-cpu'], remedy: {} };
+const explained = (limit, status, { alsoLimiting = [], low, high } = {}) => ({
+  verdict: { limit, status, alsoLimiting },
+  remedy: low === undefined ? null : { predictedThroughput: { low, high } },
+});
+const outcome = (...said) => judge(bench, explained(...said)).outcome;
+
+test('an expected limit is right, whether confirmed or likely', () => {
+  assert.equal(outcome('gc-young', 'confirmed'), 'right');
+  assert.equal(outcome('gc-young', 'likely'), 'right');
+});
+
+test('another limit with the expected one beside it', () => {
+  assert.equal(outcome('threadpool', 'confirmed', { alsoLimiting: ['gc-young'] }), 'also-right');
+  assert.equal(outcome('threadpool', 'confirmed', { alsoLimiting: ['gc-old'] }), 'wrong-confirmed');
+});
+
+test('a limit that says less is no error', () => {
+  assert.equal(outcome('event-loop-cpu', 'confirmed'), 'partly');
+});
+
+test('a wrong verdict has the name of its status', () => {
+  assert.equal(outcome('threadpool', 'confirmed'), 'wrong-confirmed');
+  assert.equal(outcome('threadpool', 'likely'), 'wrong-likely');
+  assert.equal(outcome(null, 'no-limit'), 'wrong-no-limit');
+});
+
+test('a verdict that cannot tell is neither right nor wrong, whatever it suspects', () => {
+  assert.equal(outcome(null, 'cannot-tell'), 'cannot-tell');
+  assert.equal(outcome('gc-young', 'cannot-tell'), 'cannot-tell');
+  assert.equal(outcome('threadpool', 'cannot-tell'), 'cannot-tell');
+});
+
+test('where nothing limits, no limit is right and any other is wrong', () => {
+  const idle = { expected: ['no-limit'], partly: [] };
+  assert.equal(judge(idle, explained(null, 'no-limit')).outcome, 'right');
+  assert.equal(judge(idle, explained('event-loop-cpu', 'likely')).outcome, 'wrong-likely');
+});
+
+test('a host that takes a good part of the cores is a limit of every service', () => {
+  const said = explained('noisy-machine', 'likely');
+  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'right');
+  assert.equal(judge(bench, said, { stolen: 0.1 }).outcome, 'wrong-likely');
+  assert.equal(
+    judge(bench, explained('threadpool', 'likely'), { stolen: 0.2 }).outcome,
+    'wrong-likely',
+  );
+});
+
+test('beside a wrong verdict such a host makes nothing right', () => {
+  const said = explained('threadpool', 'likely', { alsoLimiting: ['noisy-machine'] });
+  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'wrong-likely');
+});
+
+test('no explanation is a failure', () => {
+  const { outcome, said, prediction } = judge(bench, null, { measured: 100 });
+  assert.deepEqual(
+    { outcome, said, prediction },
+    { outcome: 'failed', said: null, prediction: null },
+  );
+});
+
+test('confident are exactly the wrong ones', () => {
+  assert.deepEqual(OUTCOMES.filter(isConfident), [
+    'wrong-no-limit',
+    'wrong-likely',
+    'wrong-confirmed',
+  ]);
+});
+
+test('the error of a prediction is that of the middle of its range', () => {
+  const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
+  const { prediction } = judge(bench, said, { measured: 100 });
+  assert.ok(Math.abs(prediction.error - 0.1) < 1e-12);
+  assert.equal(prediction.within, true);
+  assert.equal(judge(bench, said, { measured: 101 }).prediction.within, false);
+  assert.equal(judge(bench, said, { measured: 79 }).prediction.within, false);
+});
+
+test('what the machine has become faster by is taken out', () => {
+  const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
+  const { prediction } = judge(bench, said, { measured: 180, drift: 1.8 });
+  assert.deepEqual([prediction.measured, prediction.drift], [100, 1.8]);
+  assert.ok(Math.abs(prediction.error - 0.1) < 1e-12 && prediction.within);
+});
+
+test('a prediction is compared only where the remedy removes the limit that was named', () => {
+  const range = { low: 80, high: 100 };
+  const both = {
+    expected: ['single-core', 'event-loop-cpu'],
+    partly: [],
+    remedy: { of: ['single-core'] },
+  };
+  const prediction = (one, limit) =>
+    judge(one, explained(limit, 'confirmed', range), { measured: 90 }).prediction;
+  assert.notEqual(prediction(both, 'single-core'), null);
+  assert.equal(prediction(both, 'event-loop-cpu'), null);
+  assert.equal(prediction(bench, 'event-loop-cpu'), null);
+  assert.equal(judge(bench, explained('gc-young', 'confirmed'), { measured: 90 }).prediction, null);
+  assert.equal(judge(bench, explained('gc-young', 'confirmed', range)).prediction, null);
+  assert.equal(
+    judge(bench, explained('gc-young', 'confirmed', range), { measured: 0 }).prediction,
+    null,
+  );
+});
+
+test('the cases are whole', async () => {
+  const { LIMIT_IDS } = await import('../../../dist/explain/limits.js');
+  const ids = [...LIMIT_IDS, 'no-limit'];
+  const names = cases.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+  for (const { name, service, expected, partly, because, remedy } of cases) {
+    const file = new URL(`../../../bench/explain/services/${service}.js`, import.meta.url);
+    assert.ok(service === 'bare' || existsSync(file), `${name}: ${file}`);
+    const used = [...expected, ...partly, ...(remedy?.of ?? [])];
+    assert.deepEqual(
+      used.filter((id) => !ids.includes(id)),
+      [],
+      name,
+    );
+    assert.deepEqual(
+      expected.filter((id) => partly.includes(id)),
+      [],
+      name,
+    );
+    assert.ok(expected.length > 0 && because.length > 0, name);
+  }
+  const shown = new Set(cases.flatMap(({ expected }) => expected));
+  const missing = ids.filter((id) => !shown.has(id) && !(id in notMade));
+  assert.deepEqual(missing, []);
+});

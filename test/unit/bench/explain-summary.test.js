@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { summaryLines } from '../../../bench/explain/summary.js';
+
+/** A trial whose prediction was off by `error`, while the machine's host took a share of the CPU time; `null`: not measured. */
+const trial = (error, inAll) => ({
+  judged: { outcome: 'right', prediction: { error, within: error < 0.2 } },
+  doctor: { category: 'io', fits: true },
+  ...(inAll !== null && { stolen: { explaining: inAll, inAll } }),
+});
+
+test('predictions are counted without the trials in which the host took cores, too', () => {
+  const trials = [trial(0.5, 0.4), trial(0.3, 0.03), trial(0.1, 0.02)];
+  const lines = summaryLines([{ trials }]);
+  assert.ok(
+    lines.includes('- predictions: 3 compared, median error 30 %, 33 % within the predicted range'),
+  );
+  assert.ok(
+    lines.includes(
+      "- the machine's host took 3 % or more (up to 40 %) of the CPU time in 2 of 3 trials; of the others 1 of 1 right",
+    ),
+  );
+  assert.ok(
+    lines.includes(
+      '- predictions in the others: 1 compared, median error 10 %, 100 % within the predicted range',
+    ),
+  );
+});
+
+test('where nothing was taken, or nobody looked, there is one line of predictions', () => {
+  const lines = summaryLines([{ trials: [trial(0.1, 0), trial(0.1, null)] }]);
+  assert.equal(lines.filter((line) => line.includes('predictions')).length, 1);
+});
+
+test('by how much the service itself changed meanwhile is told to either side alike', () => {
+  const trials = [0.8, 1.1, 1].map((drift) => {
+    const one = trial(0.1, 0);
+    Object.assign(one.judged.prediction, { drift });
+    return one;
+  });
+  const [line] = summaryLines([{ trials }]).filter((text) => text.includes('meanwhile'));
+  assert.match(line, /changed by 10 % in the median, 25 % at most/);
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { urlsOf } from '../../../bench/tools.js';
+import { Answers } from '../../../bench/stack/answers.js';
+import { served } from '../../../bench/stack/app.js';
+
+const answer = (body, status = '200 OK') =>
+  `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nDate: today\r\n\r\n${body}`;
+const answersTo = (...chunks) => {
+  const answers = new Answers();
+  for (const chunk of chunks) answers.push(Buffer.from(chunk));
+  return answers;
+};
+
+test('answers in order, split anywhere', () => {
+  const text = ['/0', '/1', '/2'].map((body) => answer(body)).join('');
+  for (let at = 0; at <= text.length; at++) {
+    const { count, fault } = answersTo(text.slice(0, at), text.slice(at));
+    assert.deepEqual({ count, fault }, { count: 3, fault: null }, `split at ${at}`);
+  }
+});
+
+test('an answer out of order, and another status, end the count', () => {
+  const swapped = answersTo(answer('/0') + answer('/2') + answer('/1'), answer('/3'));
+  assert.equal(swapped.count, 1);
+  assert.equal(swapped.fault, 'instead of the answer to /1: that to /2');
+  const refused = answersTo(answer('/0') + answer('', '503 Service Unavailable'));
+  assert.equal(refused.fault, 'instead of answer 1: HTTP/1.1 503 Service Unavailable');
+});
+
+test('what the processes of a server served is summed', () => {
+  const one = { requests: { native: 98, handedOver: 2 }, reasons: { upgrade: 2 } };
+  const two = { requests: { native: 50, handedOver: 1 }, reasons: { upgrade: 1 } };
+  const sum = { native: 148, handedOver: 3, reasons: { upgrade: 3 } };
+  assert.deepEqual(served(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
+});
+
+test('connections keep to a path by its host, or take the paths in turn at a host of their own', () => {
+  const server = { url: 'http://127.0.0.1:80/', port: 80 };
+  const load = { ...server, paths: ['/foo/', '/bar/'], connections: 3 };
+  assert.deepEqual(urlsOf({ ...server, connections: 3 }), ['http://127.0.0.1:80/']);
+  assert.deepEqual(urlsOf(load), ['http://127.0.0.1:80/foo/', 'http://127.0.0.2:80/bar/']);
+  const inTurn = [1, 2, 3].flatMap((host) => [
+    `http://127.0.0.${host}:80/foo/`,
+    `http://127.0.0.${host}:80/bar/`,
+  ]);
+  assert.deepEqual(urlsOf({ ...load, alternating: true }), inTurn);
+});

@@ -1,0 +1,222 @@
+// The page of a capacity run: what it holds, and how it looks in a real browser.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { capacityPage } from '../../../dist/report/capacity/html.js';
+import { capacityText } from '../../../dist/report/capacity/text.js';
+import * as results from '../../fixtures/capacity/results.js';
+import { skip, startBrowser } from '../../fixtures/report/browser.js';
+import { testFits } from '../../fixtures/report/fits.js';
+import {
+  assertHolds,
+  assertRefersToNothing,
+  assertStaysText,
+  boxes,
+} from '../../fixtures/report/static-page.js';
+import { asJson } from '../../fixtures/schemas.js';
+
+const { plateau, peak, growing, failing, nothing, found, atLeast, neverHolds, noneHolds, hostile } =
+  results;
+const all = Object.entries(results);
+
+const matches = (page, pattern) => [...page.matchAll(pattern)].map(([, text]) => text);
+const headings = (page) => matches(page, /<h2>(.*?)<\/h2>/g);
+const charts = (page) => matches(page, /<h3>(.*?)<\/h3>/g);
+const answer = (page) => /class="verdict (\S+)">\n<p class="sentence">(.*?)<\/p>/.exec(page);
+
+describe('page', () => {
+  for (const [name, make] of all) {
+    test(`${name}: runs no script, holds the whole result, also of one read from JSON`, () => {
+      const page = capacityPage(make());
+      assertHolds(page, asJson(make()));
+      assert.equal(capacityPage(asJson(make())), page);
+    });
+
+    test(`${name}: its sentence is that of the text`, () => {
+      if (name === 'hostile') return;
+      const text = capacityText(asJson(make()), { color: false, width: 1000, notes: [] });
+      const [, , sentence] = answer(capacityPage(make()));
+      assert.ok(text.includes(sentence.replaceAll('&#60;', '<')), `${sentence} in ${text}`);
+    });
+  }
+
+  test('it refers to nothing', () => {
+    for (const make of [plateau, peak, found, atLeast]) assertRefersToNothing(capacityPage(make()));
+  });
+
+  test('all parts are there, in the order of a reader', () => {
+    const last = ['What was run', 'What the words mean'];
+    assert.deepEqual(headings(capacityPage(plateau())), ['Over connections', 'Measured', ...last]);
+    assert.deepEqual(charts(capacityPage(plateau())), [
+      'Throughput over connections',
+      'Latency over connections',
+    ]);
+    assert.deepEqual(headings(capacityPage(found())), [
+      'Over the rate',
+      'Rates that were tried',
+      ...last,
+    ]);
+    assert.deepEqual(charts(capacityPage(atLeast())), [
+      'p90 over the rate',
+      'errors over the rate',
+      'Latency over the rate',
+      'Throughput over the rate',
+    ]);
+  });
+
+  test('parts without anything are left out', () => {
+    for (const make of [nothing, neverHolds]) {
+      assert.deepEqual(headings(capacityPage(make())), ['What was run', 'What the words mean']);
+    }
+    for (const make of [failing, noneHolds]) {
+      assert.deepEqual(charts(capacityPage(make())), []);
+    }
+  });
+
+  test('whether it is the answer, a lower bound or none', () => {
+    const kinds = { plateau, growing, failing, found, atLeast, neverHolds };
+    assert.deepEqual(
+      Object.values(kinds).map((make) => answer(capacityPage(make()))[1]),
+      ['found', 'at-least', 'not-found', 'found', 'at-least', 'not-found'],
+    );
+  });
+
+  test('what makes it doubtful is said', () => {
+    const page = capacityPage(peak());
+    const [, warnings] = /<ul class="warnings">(.*?)<\/ul>/.exec(page);
+    assert.match(warnings, /CLIENT-BOUND: with 512 connections/);
+    assert.match(warnings, /share 2 cores/);
+    assert.doesNotMatch(capacityPage(plateau()), /<ul class="warnings">/);
+  });
+
+  test('every chart says what it shows', () => {
+    const [throughput, latency] = matches(
+      capacityPage(plateau()),
+      /class="chart" role="img" aria-label="(.*?)"/g,
+    );
+    assert.match(throughput, /160 with 4 connections/);
+    assert.match(throughput, /By the curve at most 250, knee at 6\.$/);
+    assert.match(latency, /8 connections: p50 32\.0 ms/);
+    assert.match(latency, /8 connections: p99 37\.2 ms/);
+    const [objective] = matches(capacityPage(found()), /role="img" aria-label="(.*?)"/g);
+    assert.match(objective, /69\.1 ms at 211 requests per second, held/);
+    assert.match(objective, /130 ms at 246 requests per second, did not hold/);
+  });
+
+  test('the tables hold every point, those of rates in their order', () => {
+    const rows = (page) => matches(page, /<tr><th scope="row">([\d,]+)<(?:small|\/th)>/g);
+    assert.deepEqual(rows(capacityPage(plateau())), ['1', '2', '4', '8', '16', '32', '64']);
+    assert.deepEqual(rows(capacityPage(found())), [
+      '123',
+      '184',
+      '201',
+      '211',
+      '246',
+      '266',
+      '276',
+      '198',
+    ]);
+  });
+
+  test('the command, the target and the time are told', () => {
+    const page = capacityPage(found());
+    assert.match(page, /<th scope="row">command<\/th><td>node server\.js<\/td>/);
+    assert.match(page, /<th scope="row">time<\/th><td>44 s of 1 min<\/td>/);
+    assert.match(page, /the highest rate that holds p99&#60;100ms/);
+  });
+
+  test('text from outside stays text', () => assertStaysText(capacityPage(hostile())));
+});
+
+describe('page in a browser', { skip }, () => {
+  let browser;
+
+  before(async () => {
+    browser = await startBrowser();
+  });
+
+  after(() => browser?.close());
+
+  testFits(
+    all.map(([name, make]) => [name, () => capacityPage(make())]),
+    () => browser,
+  );
+
+  const near = (a, b, slack, what) => assert.ok(Math.abs(a - b) <= slack, `${what}: ${a}, ${b}`);
+
+  test('the knee is where the bounds meet, and the curve goes through the levels', async () => {
+    const { page } = await browser.open(capacityPage(plateau()));
+    const figure = 'figure:nth-of-type(1)';
+    const [mark] = await boxes(page, `${figure} .mark`);
+    const bounds = await boxes(page, `${figure} .area line.bound`);
+    const flat = bounds.find(({ top, bottom }) => bottom - top < 2);
+    const steep = bounds.find(({ top, bottom }) => bottom - top >= 2);
+    // It rises from its lower left to its upper right.
+    const part = (steep.bottom - flat.y) / (steep.bottom - steep.top);
+    near(steep.left + part * (steep.right - steep.left), mark.x, 3, 'meeting and knee');
+    // Where the curve is, asked of the line that is drawn.
+    const heights = await page.locator(`${figure} polyline`).evaluate((line) => {
+      const matrix = line.getScreenCTM();
+      return [...line.points].map(({ x, y }) => ({
+        x: matrix.a * x + matrix.e,
+        y: matrix.d * y + matrix.f,
+      }));
+    });
+    const points = await boxes(page, `${figure} .area circle`);
+    assert.equal(points.length, 7);
+    for (const point of points) {
+      const on = heights.find(({ x }) => Math.abs(x - point.x) < 1);
+      near(on?.y, point.y, 3, 'level and curve');
+    }
+    await page.close();
+  });
+
+  test('blocks that held lie below the bound and left of those that did not; the answer is between', async () => {
+    const { page } = await browser.open(capacityPage(found()));
+    const figure = 'figure:nth-of-type(1) .area';
+    const [bound] = await boxes(page, `${figure} .bound`);
+    const [band] = await boxes(page, `${figure} .band`);
+    const [mark] = await boxes(page, `${figure} .mark`);
+    const held = await boxes(page, `${figure} circle.held`);
+    const failed = await boxes(page, `${figure} rect.failed`);
+    assert.deepEqual([held.length, failed.length], [5, 3]);
+    for (const { y } of held) assert.ok(y > bound.y);
+    for (const { y } of failed) assert.ok(y < bound.y);
+    assert.ok(Math.max(...held.map(({ x }) => x)) < mark.x);
+    assert.ok(Math.min(...failed.map(({ x }) => x)) > mark.x);
+    assert.ok(band.left < mark.x && mark.x < band.right);
+    const [, , , , confirmed] = held;
+    near(confirmed.x, band.left, 1.5, 'longer block at the lower end');
+    await page.close();
+  });
+
+  test('an interval without an upper end reaches to the edge', async () => {
+    const { page } = await browser.open(capacityPage(atLeast()));
+    const [band] = await boxes(page, 'figure:nth-of-type(1) .area .band');
+    const [area] = await boxes(page, 'figure:nth-of-type(1) .area');
+    near(band.right, area.right, 1, 'right edge');
+    assert.equal((await boxes(page, 'figure:nth-of-type(1) .area rect.left-out')).length, 1);
+    await page.close();
+  });
+
+  test('levels that say nothing about the server are drawn apart from the others', async () => {
+    const { page } = await browser.open(capacityPage(peak()));
+    const points = 'figure:nth-of-type(1) .area circle';
+    assert.equal((await boxes(page, points)).length, 10);
+    assert.equal((await boxes(page, `${points}.left-out`)).length, 2);
+    assert.equal((await boxes(page, 'figure:nth-of-type(1) .mark')).length, 2);
+    await page.close();
+  });
+
+  test('colours follow the scheme', async () => {
+    const { page } = await browser.open(capacityPage(found()), { colorScheme: 'dark' });
+    const color = () =>
+      page
+        .locator('.held')
+        .first()
+        .evaluate((point) => getComputedStyle(point).fill);
+    const dark = await color();
+    await page.emulateMedia({ colorScheme: 'light' });
+    assert.notEqual(await color(), dark);
+    await page.close();
+  });
+});

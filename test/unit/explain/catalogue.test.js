@@ -1,0 +1,104 @@
+// The catalogue of limits: as text, as a reference page, and against what judges the limits.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { LIMIT_GROUPS } from '../../../dist/explain/catalogue/entry.js';
+import { CATALOGUE } from '../../../dist/explain/catalogue.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
+import { judgeAll } from '../../../dist/explain/judges.js';
+import { LIMIT_IDS } from '../../../dist/explain/limits.js';
+import { catalogueText, entryText } from '../../../dist/report/explain/catalogue.js';
+import { limitsPage } from '../../../scripts/limits-page.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+const entries = LIMIT_IDS.map((id) => CATALOGUE[id]);
+
+describe('catalogue', () => {
+  test('every limit has an entry that bears its id, and none is empty', () => {
+    assert.deepEqual(Object.keys(CATALOGUE).sort(), [...LIMIT_IDS].sort());
+    for (const [id, entry] of Object.entries(CATALOGUE)) {
+      assert.equal(entry.id, id);
+      assert.ok(LIMIT_GROUPS.includes(entry.group), entry.group);
+      for (const text of Object.values(entry)) assert.match(text, /^\S.*\S$/);
+    }
+    assert.equal(new Set(entries.map(({ title }) => title)).size, LIMIT_IDS.length);
+  });
+
+  test('just the limits that something judges are told apart', () => {
+    const blocks = [1, 2, 3, 4, 5].map((n) => ({ requests: n * 1000, cpuMs: 0.3 }));
+    const retained = { requests: 1000, beforeBytes: 1e6, afterBytes: 1e6 };
+    const judged = judgeAll(factsOfHealthy(), {
+      retained,
+      history: blocks,
+      besides: null,
+      fresh: null,
+      exhausted: [],
+    });
+    const ids = [...judged.suspects, ...judged.acquitted].map(({ limit }) => limit);
+    const told = entries.filter((entry) => entry.told !== 'not told apart yet');
+    assert.deepEqual(ids.sort(), told.map(({ id }) => id).sort());
+  });
+
+  test('what is told by experiment names one, and every name in quotes is one', () => {
+    const derived = [
+      'dependency, connections x2',
+      'pool wait, connections x2',
+      'memory after rest',
+    ];
+    const known = new Set([...EXPERIMENTS.map(({ name }) => name), ...derived]);
+    for (const { id, experiment, told } of entries) {
+      const named = [...experiment.matchAll(/'([^']+)'/g)].map(([, name]) => name);
+      for (const name of named) assert.ok(known.has(name), `${id}: ${name}`);
+      if (told === 'by experiment') assert.ok(named.length > 0, id);
+      else assert.match(experiment, /^(None|'memory after rest')/, id);
+    }
+  });
+
+  test('what is not told apart yet has a reason', () => {
+    const untold = entries.filter(({ told }) => told === 'not told apart yet');
+    for (const { id, note } of untold) assert.ok(note, id);
+  });
+});
+
+describe('text', () => {
+  const longest = (text) => Math.max(...text.split('\n').map((line) => line.length));
+
+  test('the list has every limit once, by group, in 80 columns', () => {
+    const text = catalogueText();
+    const listed = [...text.matchAll(/^ {2}(\S+) {2,}(.+)$/gm)].map(([, id, title]) => [id, title]);
+    assert.deepEqual(
+      listed,
+      LIMIT_GROUPS.flatMap((group) =>
+        entries.filter((entry) => entry.group === group).map(({ id, title }) => [id, title]),
+      ),
+    );
+    assert.equal(text.match(/^\S.*$/gm).length, LIMIT_GROUPS.length + 1);
+    assert.ok(longest(text) <= 80);
+  });
+
+  for (const entry of entries) {
+    test(`${entry.id}: all is said, in 80 columns`, () => {
+      const text = entryText(entry.id);
+      assert.ok(longest(text) <= 80, text);
+      const { group, ...said } = entry;
+      const flat = text.replace(/\s+/g, ' ');
+      for (const value of Object.values(said)) assert.ok(flat.includes(value), value);
+    });
+  }
+
+  test('an unknown limit is a usage error that names the nearest, and where all are', () => {
+    assert.throws(() => entryText('nagel-delayd-ack'), {
+      code: 'ERR_MILLRACE_USAGE',
+      message:
+        "why: there is no limit 'nagel-delayd-ack'; did you mean nagle-delayed-ack? --list prints all",
+    });
+    assert.throws(() => entryText('toString'), {
+      message: "why: there is no limit 'toString'; --list prints all",
+    });
+  });
+});
+
+test('the reference page is in step with the catalogue', () => {
+  const page = readFileSync(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
+  assert.equal(page, limitsPage(), 'run: node scripts/reference.js');
+});

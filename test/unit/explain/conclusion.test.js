@@ -1,0 +1,353 @@
+// What an explanation says of what was found out.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { withinTime } from '../../../dist/explain/choosing.js';
+import { conclude } from '../../../dist/explain/conclusion.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
+import { noisyMachine } from '../../../dist/explain/suspects/machine.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
+
+/** A probe of which it was measured that it costs nothing. */
+const FREE = { ratio: 1, low: 1, high: 1, pairs: 5 };
+
+/** The conclusion on one suspect. */
+function concluded({
+  limit,
+  experiments = [],
+  culprit = null,
+  hot = [],
+  facts = factsOfHealthy(),
+  probeCost = FREE,
+  level = facts.throughput,
+  bare = null,
+  remedied = null,
+  excluded = [],
+  nextLimit = null,
+  evidence = [],
+  predictedThroughput = remedy.predictedThroughput,
+}) {
+  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence };
+  named.remedy = { ...remedy, predictedThroughput, nextLimit };
+  const chosen = limit === null ? null : named;
+  const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
+  const found = {
+    suspects: chosen ? [chosen] : [],
+    acquitted: [],
+    points: [],
+    missed: [],
+    noise: 0.03,
+  };
+  const measured = { probeCost, level, bare, remedied };
+  return conclude({ ...found, ...measured, facts, finding, experiments, culprit, hot }, []);
+}
+
+function second(ratio) {
+  const measured = { ratio, low: ratio * 0.97, high: ratio * 1.03, pairs: 3 };
+  return [{ name: 'second process', metric: 'throughput', predicted: {}, otherwise: 1, measured }];
+}
+
+describe('the remedy', () => {
+  test('the ends of what it gives are in their order', () => {
+    const { predictedThroughput } = concluded({ limit: 'serialized' }).remedy;
+    assert.deepEqual(predictedThroughput, { low: 10, high: 20 });
+  });
+
+  test('of a loop that stays busy does without the time of the probe', () => {
+    const facts = structuredClone(factsOfHealthy());
+    const of = (busy, probeCost, { level = facts.throughput, limit = 'many-writes' } = {}) => {
+      Object.assign(facts.loop, { busy });
+      const predictedThroughput = { low: 1000, high: 2000 };
+      return concluded({ limit, facts, level, probeCost, predictedThroughput }).remedy
+        .predictedThroughput;
+    };
+    const isAbout = (low, high, range) => {
+      assert.ok(Math.abs(range.low / low - 1) < 1e-9, `${range.low} ${low}`);
+      assert.ok(Math.abs(range.high / high - 1) < 1e-9, `${range.high} ${high}`);
+    };
+    const tenth = { ratio: 0.92, low: 0.91, high: 0.95, pairs: 3 };
+    isAbout(1000, 2000, of(0.5, tenth));
+    // At the least 5 % are the probe's, which is more than usual; of twice as many requests twice as much.
+    isAbout(1000 / 0.95, 2000 / 0.9, of(1, tenth));
+    // What may as well be nothing is what is usual: 3 µs of 1 ms. So is what was not measured.
+    isAbout(1000 / 0.997, 2000 / 0.994, of(1, { ratio: 0.9, low: 0.79, high: 1.02, pairs: 3 }));
+    isAbout(1000 / 0.997, 2000 / 0.994, of(1, null));
+    // It costs less than usual, or nothing.
+    isAbout(1000 / 0.999, 2000 / 0.998, of(1, { ratio: 1, low: 0.999, high: 1.001, pairs: 3 }));
+    isAbout(1000, 2000, of(1, { ratio: 1.03, low: 1.01, high: 1.05, pairs: 3 }));
+    // By the median of all blocks, and a fifth at most.
+    isAbout(50_000 / 0.85, 100_000 / 0.8, of(1, null, { level: 50_000 }));
+    // Of more loops each is held as before.
+    isAbout(1000 / 0.95, 2000 / 0.95, of(1, tenth, { limit: 'cpu-quota' }));
+    // The two share the requests.
+    facts.base.outside.processes.push(structuredClone(facts.base.outside.processes[0]));
+    isAbout(1000 / 0.9985, 2000 / 0.997, of(1, null));
+    facts.loop.seenInside = false;
+    isAbout(1000, 2000, of(1, null));
+  });
+
+  test('of a busy loop names the function outside of Node that takes most of its time', () => {
+    const of = (...hot) => {
+      const facts = factsOfHealthy();
+      Object.assign(facts.loop, { busy: 1 });
+      return concluded({ limit: 'event-loop-cpu', facts, hot }).remedy;
+    };
+    const node = { name: '_storeHeader', place: 'node:_http_outgoing:410', share: 0.2 };
+    const writing = { name: '(writing responses)', place: '', share: 0.5 };
+    const own = { name: 'render', place: 'app.js:7', share: 0.2 };
+    const { change, predictedThroughput } = of(writing, node, own);
+    assert.match(
+      change,
+      /^render \(app.js:7\) takes 20 % of the loop's time: without it 1,250 req/,
+    );
+    assert.ok(predictedThroughput.low < 1250 && 1250 < predictedThroughput.high);
+    assert.equal(of(writing, node).change, 'do less');
+  });
+
+  test('of a busy loop goes by the median of all blocks, not by the first', () => {
+    const facts = factsOfHealthy();
+    const of = (busy) => {
+      Object.assign(facts.loop, { busy });
+      const level = 2 * facts.throughput;
+      return concluded({ limit: 'logging', facts, level }).remedy.predictedThroughput;
+    };
+    assert.deepEqual(of(1), { low: 20, high: 40 });
+    assert.deepEqual(of(0.5), { low: 10, high: 20 });
+  });
+
+  test('is no more than a server gives that does nothing', () => {
+    const { remedy, evidence } = concluded({ limit: 'logging', bare: 15 });
+    assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 1.05 * 15 });
+    assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
+  });
+
+  test('of one that could give more than that is nearly as much', () => {
+    const predictedThroughput = { low: 20, high: 40 };
+    const under = (plan) => {
+      const facts = structuredClone(factsOfHealthy());
+      Object.assign(facts.base.load.plan, plan);
+      return concluded({ limit: 'many-writes', bare: 10, facts, predictedThroughput }).remedy
+        .predictedThroughput;
+    };
+    assert.deepEqual(under({}), { low: 9, high: 10.5 });
+    // The bare one is asked on connections that are kept, without TLS.
+    assert.deepEqual(under({ connection: 'close' }), { low: 8, high: 10.5 });
+    assert.deepEqual(under({ tls: 'keep-alive' }), { low: 8, high: 10.5 });
+  });
+
+  test('that was tried for longer is what it gave then', () => {
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy: 1 });
+    const of = (limit, experiment, throughput = 5000) => {
+      const tried = { ...second(4)[0], name: experiment };
+      const probeCost = { ratio: 0.9, low: 0.89, high: 0.91, pairs: 5 };
+      return concluded({
+        limit,
+        facts,
+        experiments: [tried],
+        probeCost,
+        remedied: { experiment, throughput },
+        bare: 3000,
+        predictedThroughput: { low: 1000, high: 2000 },
+      });
+    };
+    // Neither short blocks nor another server say it better, and the probe was not there.
+    const { remedy, evidence } = of('connection-churn', 'keep-alive');
+    assert.deepEqual(remedy.predictedThroughput, { low: 5000 * 0.92, high: 5000 * 1.08 });
+    assert.ok(
+      evidence.some(({ what, value }) => /^keep-alive, tried for/.test(what) && value === 5000),
+    );
+    // What it gave in short blocks may come back.
+    const less = of('connection-churn', 'keep-alive', 3000).remedy.predictedThroughput;
+    assert.deepEqual(less, { low: 3000 * 0.92, high: 4000 * 1.03 });
+    // A part of the remedy gives no less.
+    const part = of('logging', 'output muted').remedy.predictedThroughput;
+    assert.deepEqual(part, { low: 5000 * 0.92, high: 5000 * 1.08 });
+  });
+
+  test('names the function that brings the limit about', () => {
+    const culprit = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
+    const { change } = concluded({ limit: 'event-loop-blocked', culprit }).remedy;
+    assert.equal(change, 'it is the function at app.js:7: do less');
+  });
+
+  test('of a queue says where a second process places it', () => {
+    const of = (ratio) => concluded({ limit: 'serialized', experiments: second(ratio) }).remedy;
+    assert.match(of(1.98).change, /x 1.98: each has its own/);
+    assert.match(of(1.01).change, /x 1.01: it lies outside/);
+    assert.equal(of(1.4).change, 'do less');
+  });
+
+  test('of a busy loop is what a second process gave', () => {
+    const found = concluded({ limit: 'event-loop-cpu', experiments: second(1.8) });
+    assert.equal(Math.round(found.remedy.predictedThroughput.low), Math.round(1000 * 1.8 * 0.97));
+  });
+
+  test('is what an experiment gave only as far as that was to be expected', () => {
+    const of = (predicted) => {
+      const [one] = second(1.8);
+      const measured = { ratio: 1.8, low: 0.5, high: 6.6, pairs: 2 };
+      const experiments = [{ ...one, measured, predicted }];
+      const { low, high } = concluded({ limit: 'event-loop-cpu', experiments }).remedy
+        .predictedThroughput;
+      return [Math.round(low), Math.round(high)];
+    };
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), [1200, 2100]);
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), [1000, 2100]);
+    // As far up as down: what was measured stays the middle.
+    assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 3100]);
+    // What it gave is not cut off, though the intervals meet.
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 1.7 } }), [1000, 3100]);
+    // What contradicts it counts as it was measured.
+    assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 3100]);
+  });
+
+  test('of a loop that is relieved is no more than the load asks for, which is the next limit', () => {
+    const predictedThroughput = { low: 10_000, high: 20_000 };
+    const of = (limit, { change = () => {}, predicted = predictedThroughput, ...more } = {}) => {
+      const facts = factsOfHealthy();
+      Object.assign(facts.loop, { busy: 1 });
+      change(facts);
+      const nextLimit = 'event-loop-cpu';
+      return concluded({ limit, facts, nextLimit, predictedThroughput: predicted, ...more }).remedy;
+    };
+    const isFree = (remedy) => {
+      assert.deepEqual(remedy.predictedThroughput, predictedThroughput);
+      assert.equal(remedy.nextLimit, 'event-loop-cpu');
+    };
+    // 50 in flight, which wait 35 ms each beside the loop.
+    const most = 50_000 / 35;
+    const { predictedThroughput: then, nextLimit } = of('logging');
+    assert.ok(Math.abs(then.high - most) < 1e-6, `${then.high}`);
+    assert.ok(Math.abs(then.low - 0.8 * most) < 1e-6, `${then.low}`);
+    assert.equal(nextLimit, 'too-few-connections');
+    // One that may reach it, or not, is of the loop still.
+    assert.equal(
+      of('logging', { predicted: { low: 900, high: 1500 } }).nextLimit,
+      'event-loop-cpu',
+    );
+    // A client that thinks asks for less.
+    const thinks = (facts) => Object.assign(facts.base.load.plan, { thinkTimeMs: 10 });
+    const thought = of('logging', { change: thinks }).predictedThroughput.high;
+    assert.ok(Math.abs(thought - 50_000 / 45) < 1e-6, `${thought}`);
+    // What has held the loop goes on beside it.
+    const waits = (facts) => Object.assign(facts.loop, { waiting: 0.5 });
+    const held = of('event-loop-sync-wait', { change: waits }).predictedThroughput.high;
+    assert.ok(Math.abs(held - 50_000 / 35.5) < 1e-6, `${held}`);
+    // What the remedy takes away may be what they wait for.
+    isFree(of('tls-handshake'));
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { model: 'open' }) }));
+    const overload = { rate: 5000, answered: 1000 };
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { overload }) }));
+    // There is more already.
+    isFree(of('logging', { change: (facts) => Object.assign(facts, { throughput: 1500 }) }));
+    // A second process has given more.
+    const gave = of('event-loop-cpu', { experiments: second(1.9) }).predictedThroughput;
+    assert.ok(gave.high > 1900, `${gave.high}`);
+  });
+});
+
+test('a redirect is what was loaded', () => {
+  const facts = factsOfHealthy();
+  facts.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
+  const { cannotSee } = concluded({ limit: 'errors', facts });
+  assert.ok(
+    cannotSee.includes('what is behind the redirect (301) to https://host/: load that URL'),
+  );
+});
+
+test('what the host takes meanwhile is said', () => {
+  const facts = factsOfHealthy();
+  const said = (steal, { wanted = 1, named } = {}) => {
+    const cpu = { ...facts.machine.cpu, wanted, steal };
+    const machine = { ...facts.machine, cpu };
+    const evidence = noisyMachine({ ...facts, machine: { ...machine, ...named } }).evidence;
+    const { cannotSee } = concluded({ limit: 'any', evidence, facts: { ...facts, machine } });
+    return cannotSee.filter((line) => line.includes('steal'));
+  };
+  assert.deepEqual(said(0.2), [
+    "what the server gives where it has its cores to itself: the machine's host took 20 % of the CPU time that was wanted (steal)",
+  ]);
+  assert.deepEqual(said(0.02), []);
+  assert.deepEqual(said(0.1, { wanted: 0.1 }), []);
+  // Once is enough: as the verdict, or beside it.
+  const loop = { run: 0.5, queued: 0, stolen: 0.5 };
+  assert.deepEqual(said(0.5, { named: { loop } }), []);
+  assert.equal(said(0.5).length, 1);
+  facts.loop.seenInside = false;
+  const unseen = { run: 0.5, queued: 0, stolen: 0 };
+  assert.deepEqual(said(0.6, { named: { loop: unseen } }), [], 'without the probe');
+});
+
+test('of new servers those are tried that tell most, as far as there is time', () => {
+  const ms = { 'thread pool x4': 20, 'second process': 15, 'fresh start': 5 };
+  const all = Object.keys(ms).map((name) => ({ name }));
+  const within = (left) => withinTime(all, left, ({ name }) => ms[name]).map(({ name }) => name);
+  assert.deepEqual(within(40), ['thread pool x4', 'second process', 'fresh start']);
+  assert.deepEqual(within(39), ['thread pool x4', 'second process']);
+  assert.deepEqual(within(30), ['thread pool x4', 'fresh start']);
+  assert.deepEqual(within(19), ['second process']);
+});
+
+test('no second process where it would take what the first one listens on', () => {
+  const setting = { probe: true, restart: true, moreLoad: true, nativeStack: false };
+  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
+  assert.equal(obstacle({ ...setting, ownPath: null }, factsOfHealthy()), null);
+  assert.match(obstacle({ ...setting, ownPath: '/run/app.sock' }, factsOfHealthy()), /app.sock/);
+});
+
+test('a closed load in place of a rate that is not borne is said', () => {
+  const facts = factsOfHealthy();
+  facts.overload = { rate: 200, answered: 121 };
+  const [line] = concluded({ limit: 'event-loop-cpu', facts }).verdict.arithmetic;
+  assert.match(
+    line,
+    /^of 200 req\/s asked for 121 are answered: a queue grows; .* \d+ connections/,
+  );
+});
+
+test('responses without compression are asked for where the server gives them', () => {
+  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
+  assert.equal(obstacle({}, factsOfHealthy()), null);
+  assert.match(obstacle({}, { ...factsOfHealthy(), identityBytes: null }), /compresses/);
+});
+
+test('no next limit that an experiment has excluded', () => {
+  const nextLimit = 'disk';
+  const excluded = [{ limit: nextLimit, why: 'it is not' }];
+  assert.equal(concluded({ limit: 'logging', nextLimit }).remedy.nextLimit, nextLimit);
+  assert.equal(concluded({ limit: 'logging', nextLimit, excluded }).remedy.nextLimit, null);
+});
+
+test('of a server that answers nothing it is said how many wait', () => {
+  const facts = Object.assign(factsOfHealthy(), { throughput: 0, inFlight: 10 });
+  const { sentence } = concluded({ limit: null, facts }).verdict;
+  assert.match(sentence, /^cannot tell: no request was answered in .*; 10 wait/);
+});
+
+test('a thread beside the loop that is always busy is named where the limit is not found', () => {
+  const facts = structuredClone(factsOfHealthy());
+  const [thread] = facts.base.outside.processes[0].others;
+  const named = (limit) =>
+    concluded({ limit, facts }).cannotSee.some((line) =>
+      /beside the event loop is 97 % busy/.test(line),
+    );
+  assert.ok(!named(null));
+  thread.run = 0.97;
+  assert.ok(named(null));
+  assert.match(
+    concluded({ limit: null, facts }).verdict.sentence,
+    /97 % busy .*, and what it does/,
+  );
+  assert.ok(!named('logging'));
+  thread.run = 0.1;
+  Object.assign(facts.base.load.generator, { busy: 0.9, starved: 0.3 });
+  const { cannotSee, verdict } = concluded({ limit: null, facts });
+  assert.match(
+    verdict.sentence,
+    /^cannot tell what the server can do: .* 30 % of the time without a core/,
+  );
+  const said = cannotSee.join('\n');
+  assert.match(said, /generator with cores of its own .* 30 % of the time without a core/);
+});

@@ -1,0 +1,364 @@
+// What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { poolSize } from '../../../dist/explain/suspects/threadpool.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { judged } from '../../fixtures/explain/judged.js';
+
+describe('slow-dependency', () => {
+  const waiting = (facts, rssMb) => {
+    facts.model = 'open';
+    facts.inFlight = 300;
+    facts.base.inside.outbound[0].answering = 295;
+    facts.base.inside.outbound[0].answerMs = 3000;
+    facts.base.outside.processes[0].rssMb = rssMb;
+    facts.single.outside = { processes: [{ rssMb: 80 }] };
+    Object.assign(facts.base.load.latencyMs, { mean: 3000, p50: 3000 });
+  };
+
+  test('at a rate that is served, the memory that waiting requests hold', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 680));
+    assert.match(suspect.sentence, /300 requests that wait for it hold 600 MB/);
+  });
+
+  test('requests that hold little may wait', () => {
+    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 100));
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('outbound-pool of an unknown client', () => {
+  const pool = (facts, answering) => {
+    const peer = { peer: '10.0.0.5:5432', sockets: 5, least: 5, most: 5, unread: 0, unsent: 0 };
+    facts.sockets.outbound = [peer];
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
+    facts.responseMs = 200;
+  };
+
+  test('all its connections wait for an answer', () => {
+    const { suspect } = judged('outbound-pool', (facts) => pool(facts, 4.9));
+    assert.match(suspect.sentence, /98 % of them waiting/);
+  });
+
+  test('where some wait for none it cannot be told: they may be lent', () => {
+    const { suspect, why } = judged('outbound-pool', (facts) => pool(facts, 2));
+    assert.equal(suspect, undefined);
+    assert.equal(why, undefined);
+  });
+
+  test('unless as many requests are served at a time: then they are', () => {
+    const lent = (singleMs) => (facts) => {
+      pool(facts, 1);
+      Object.assign(facts, { throughput: 200, singleMs });
+    };
+    const { suspect } = judged('outbound-pool', lent(25));
+    assert.match(suspect.sentence, /5 connections .* 20 % of the connections wait for an answer/);
+    assert.match(suspect.remedy.change, /give the connection back/);
+    assert.equal(judged('outbound-pool', lent(80)).suspect, undefined);
+    assert.equal(judged('outbound-pool', lent(10)).suspect, undefined);
+  });
+
+  test('connections on which nothing is asked are no pool', () => {
+    const { why } = judged('outbound-pool', (facts) => {
+      pool(facts, 5);
+      facts.base.inside.outbound = [];
+    });
+    assert.match(why, /nothing is asked on the 5 connections/);
+  });
+});
+
+test('serialized: a single connection on which there is always a question is named', () => {
+  const { suspect } = judged('serialized', (facts) => {
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [
+      { ...call, origin: 'tcp://store:6400', answering: 0.9, answerMs: 8 },
+    ];
+    facts.sockets.outbound = [
+      { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
+    ];
+    Object.assign(facts, { singleMs: 1, responseMs: 50, throughput: 1000 });
+  });
+  assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
+});
+
+test('serialized: by a thread beside the loop that is always busy, if each serves one at a time', () => {
+  const said = (singleMs) =>
+    judged('serialized', (facts) => {
+      Object.assign(facts.base.outside.processes[0].others[0], { run: 0.98 });
+      Object.assign(facts, { singleMs, responseMs: 200, throughput: 160 });
+    });
+  const { suspect } = said(6);
+  assert.match(suspect.sentence, /^a thread .* 98 % busy .*: requests go through it one after the/);
+  assert.match(suspect.remedy.change, /^more such threads/);
+  // Ten at a time go through something else.
+  assert.match(said(60).why, /98 % busy/);
+});
+
+test('serialized: not where the threads of the server compute on all cores', () => {
+  const computing = (server) =>
+    judged('serialized', (facts) => {
+      Object.assign(facts, { singleMs: 7, responseMs: 27, throughput: 290 });
+      Object.assign(facts.base.outside.cpu, { server, cores: 2 });
+    });
+  assert.ok(computing(0.5).suspect);
+  assert.match(computing(1.9).why, /^the threads of the server compute on 1.9 of 2 cores/);
+});
+
+describe('what limits behind a larger pool', () => {
+  const next = (change) => {
+    const { suspect } = judged('outbound-pool', (facts) => {
+      const [call] = facts.base.inside.outbound;
+      Object.assign(call, {
+        waiting: 40,
+        answering: 5,
+        answerMs: 5,
+        answerP50Ms: 5,
+        maxSockets: 5,
+      });
+      change(facts);
+    });
+    return suspect.remedy.nextLimit;
+  };
+
+  test('the loop, where it has time for less than the pool then lets through', () => {
+    // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5 })),
+      'event-loop-cpu',
+    );
+  });
+
+  test('the requests in flight, where the loop has time', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 10, singleMs: 5 })),
+      'too-few-connections',
+    );
+  });
+
+  test('the pool again, where requests and loop could use more', () => {
+    assert.equal(
+      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5, throughput: 300 })),
+      'outbound-pool',
+    );
+  });
+
+  test('not the requests in flight of a rate', () => {
+    const overload = { rate: 2000, answered: 1000 };
+    const some = { slots: 10, singleMs: 5 };
+    assert.equal(
+      next((facts) => Object.assign(facts, some, { overload })),
+      'outbound-pool',
+    );
+  });
+
+  test('the pool, where of nothing else it is known what it can do', () => {
+    const blind = (facts) => {
+      facts.base.outside = null;
+      Object.assign(facts, { slots: 10, singleMs: null });
+    };
+    assert.equal(next(blind), 'outbound-pool');
+  });
+
+  test('what answers, where it has become slower already', () => {
+    const slower = (facts) => {
+      facts.single.inside = structuredClone(facts.base.inside);
+      facts.single.inside.outbound[0].answerP50Ms = 1;
+    };
+    assert.equal(next(slower), 'saturated-dependency');
+  });
+});
+
+describe('the pool of threads', () => {
+  /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
+  const full = (facts) => {
+    Object.assign(facts, { throughput: 100, slots: 20, responseMs: 200, singleMs: 41 });
+    facts.base.throughput = 100;
+    facts.base.inside = { ...facts.base.inside, poolMs: { mean: 160, max: 200 } };
+    Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
+    Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
+  };
+  const suspected = (change = () => {}) =>
+    judged('threadpool', (facts) => {
+      full(facts);
+      change(facts);
+    }).suspect;
+  const gain = (change) => suspected(change).remedy.predictedThroughput;
+
+  test('four times as large gives as much more of what waits there', () => {
+    const { low, high } = gain();
+    assert.ok(low < 400 && 400 < high && high < 1.4 * low, `${low} to ${high}`);
+  });
+
+  test('gives no more than the requests in flight can take', () => {
+    // 10 of 41 ms each.
+    const { low, high } = gain((facts) => Object.assign(facts, { slots: 10 }));
+    assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
+  });
+
+  test('has jobs that wait longer with twice the requests: the fewer wait now, the more so', () => {
+    const wait = (change) => suspected(change).predictions['pool wait, connections x2'];
+    // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
+    const some = wait();
+    assert.ok(some.low < 2.25 && 2.25 < some.high && some.high < 3, `${some.high}`);
+    const many = wait((facts) => Object.assign(facts, { slots: 400 }));
+    assert.ok(many.low < 2 && 2 < many.high && many.high < 2.6, `${many.high}`);
+    // Of eight requests four wait, and then twelve: three times as long.
+    const few = wait((facts) => {
+      Object.assign(facts, { slots: 8, throughput: 290, responseMs: 27, singleMs: 7 });
+      facts.base.inside.poolMs.mean = 13.7;
+    });
+    assert.ok(few.low < 3 && 3 < few.high && few.high < 4, `${few.high}`);
+  });
+
+  test('is one of each process', () => {
+    // Two processes have eight threads: a job takes 80 ms, of which 20 requests want 247 a second.
+    const { low, high } = gain((facts) => {
+      const { inside, outside } = facts.base;
+      const [one] = outside.processes;
+      outside.processes.push({ ...one, pid: 200, main: { ...one.main, pid: 200 } });
+      inside.pids = [100, 200];
+      facts.singleMs = 81;
+    });
+    assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
+  });
+
+  test('of each process computes: all of their threads have a part of the cores', () => {
+    // Four processes have 16 threads, each of which uses half a core of 16; alone they could have all.
+    const { arithmetic, remedy } = suspected((facts) => {
+      const { inside, outside } = facts.base;
+      const [one] = outside.processes;
+      outside.processes = [100, 200, 300, 400].map((pid) => ({
+        ...one,
+        pid,
+        main: { ...one.main, pid },
+        others: [1, 2, 3, 4].map((tid) => ({ ...one.main, pid, tid: pid + tid, run: 0.5 })),
+      }));
+      inside.pids = [100, 200, 300, 400];
+      Object.assign(outside.cpu, { cores: 16, server: 8.4, idle: 7.4 });
+      Object.assign(facts, { slots: 100 });
+      facts.singleMs = 10;
+    });
+    assert.match(arithmetic[0], /^16 threads/);
+    assert.match(arithmetic[1], /8.00 of 16 cores: a bigger pool gives x 1.9 at most/);
+    assert.ok(remedy.predictedThroughput.high < 210);
+  });
+
+  test('has as many threads as libuv makes of its variable', () => {
+    const threads = (threadPoolSize) => {
+      const facts = structuredClone(factsOfHealthy());
+      facts.base.inside.threadPoolSize = threadPoolSize;
+      return poolSize(facts);
+    };
+    const given = [null, '', '0', 'many', '8', ' 16 ', '12 threads', '4096'];
+    assert.deepEqual(given.map(threads), [4, 1, 1, 1, 8, 16, 12, 1024]);
+  });
+
+  test('is not all that a request waits for', () => {
+    // Alone it takes 240 ms: 20 / 240 ms is less than there is.
+    const { low, high } = gain((facts) => Object.assign(facts, { singleMs: 240 }));
+    assert.deepEqual([low, high], [100, 100]);
+  });
+
+  test('is tried with what it is said to give', () => {
+    const { predictions, remedy } = suspected((facts) => Object.assign(facts, { singleMs: 180 }));
+    const { low } = remedy.predictedThroughput;
+    assert.ok(low <= 101 && predictions['thread pool x4'].low <= low / 100, `${low}`);
+    assert.equal(suspected().predictions['thread pool x4'].low, 1.5);
+  });
+
+  test('may have several jobs of one request side by side', () => {
+    // 25 requests a second with four jobs of 40 ms at once each: 16 threads take 100 a second.
+    const { low, high } = gain((facts) => {
+      Object.assign(facts, { throughput: 25, slots: 10, singleMs: 41 });
+      facts.base.throughput = 25;
+    });
+    assert.ok(low < 100 && 100 < high, `${low} to ${high}`);
+  });
+});
+
+describe('slow-dependency by its tail', () => {
+  const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
+  const tail = (facts, { routes, p50, p99 }) => {
+    Object.assign(facts.base.load.latencyMs, { mean: 30, p50: 2 });
+    const [call] = facts.base.inside.outbound;
+    facts.base.inside.outbound = [{ ...call, answerP50Ms: p50, answerP99Ms: p99, answerSpread: 8 }];
+    facts.base.inside.routes = routes;
+  };
+
+  test('few answers of one route that take far longer than the others', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
+    );
+    assert.match(suspect.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+  });
+
+  test('without the slow ones a loop that mostly waited costs less than it did', () => {
+    const { suspect } = judged('slow-dependency', (facts) => {
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 });
+      // 250/s of 1.2 ms each, which were 833/s; the requests in flight ask for more.
+      facts.base.outside.processes[0].main = { ...facts.base.outside.processes[0].main, run: 0.3 };
+      facts.base.throughput = 250;
+      Object.assign(facts, { throughput: 250, slots: 1000 });
+    });
+    const { low, high } = suspect.predictions['client deadline'];
+    assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
+  });
+
+  test('a mix of fast and slow routes is none', () => {
+    const { suspect, why } = judged('slow-dependency', (facts) =>
+      tail(facts, {
+        routes: [
+          { ...route, rate: 700, handlerMs: 2.1, handlerP50Ms: 2 },
+          { ...route, route: 'GET /report', rate: 300, handlerMs: 101, handlerP50Ms: 100 },
+        ],
+        p50: 2,
+        p99: 100,
+      }),
+    );
+    assert.equal(suspect, undefined);
+    assert.match(why, /no few slow ones of one route/);
+  });
+
+  test('answers that hardly differ make no tail, whatever the requests do', () => {
+    const { suspect } = judged('slow-dependency', (facts) =>
+      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
+    );
+    assert.equal(suspect, undefined);
+  });
+});
+
+describe('saturated-dependency', () => {
+  const slower = (facts, waiting) => {
+    const [call] = facts.base.inside.outbound;
+    const outbound = [{ ...call, answerMs: 100, answerP50Ms: 100, waiting }];
+    facts.single.inside = {
+      ...facts.single.inside,
+      outbound: [{ ...call, answerMs: 10, answerP50Ms: 10 }],
+    };
+    facts.base.inside = { ...facts.base.inside, outbound };
+  };
+
+  test('its answers take longer with more connections', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 0));
+    assert.ok(suspect.predictions['dependency, connections x2'].low > 1);
+  });
+
+  test('the more so, the fewer of the requests wait for it now', () => {
+    const wait = (answering) => {
+      const { suspect } = judged('saturated-dependency', (facts) => {
+        slower(facts, 0);
+        Object.assign(facts.base.inside.outbound[0], { answering });
+      });
+      return suspect.predictions['dependency, connections x2'];
+    };
+    // Of 50 requests all, and then 100: twice as long. Of 50 half, and then 75: three times.
+    assert.ok(wait(50).low < 2 && 2 < wait(50).high && wait(50).high < 3);
+    assert.ok(wait(25).low < 3 && 3 < wait(25).high && wait(25).high < 4);
+  });
+
+  test('not so behind a pool, which lets no more calls through', () => {
+    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 30));
+    assert.equal(suspect.predictions['dependency, connections x2'], undefined);
+  });
+});

@@ -1,0 +1,103 @@
+// What is looked at before any experiment, on a simulated server whose queue outlives its clients.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { look } from '../../../dist/explain/look.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+const CAPACITY = 120;
+const ALONE_MS = 41;
+const SAMPLED = { sample: null, unknownPath: null, tookMs: ALONE_MS, identityBytes: null };
+
+/** Stands in for a server of one queue, asked at a rate: blocks take no time. */
+class Simulated {
+  hub = null;
+  answered = 0;
+  queued = 0;
+  /** What was asked of it, in order. */
+  blocks = [];
+  #connections = null;
+
+  constructor(rate) {
+    this.options = { rate };
+  }
+
+  /** What the system shows of it without load. */
+  outside = null;
+
+  async rest() {
+    return { fromMs: 0, toMs: 0 };
+  }
+
+  outsideBetween() {
+    return this.outside;
+  }
+
+  saturate(connections) {
+    this.#connections = connections;
+  }
+
+  async block({ settleMs, measureMs }, { alone = false } = {}) {
+    const seconds = (settleMs + measureMs) / 1000;
+    const before = this.queued;
+    const isOpen = !alone && this.#connections === null;
+    this.blocks.push({ alone, isOpen, queuedBefore: before });
+    const asked = isOpen ? this.options.rate * seconds : 0;
+    this.queued = Math.max(0, before + asked - CAPACITY * seconds);
+    const closed = before > 0 ? 0 : CAPACITY;
+    const throughput = isOpen ? Math.min(this.options.rate, CAPACITY) : closed;
+    return this.#seen({ isOpen, throughput, waitMs: (1000 * before) / CAPACITY, measureMs });
+  }
+
+  #seen({ isOpen, throughput, waitMs, measureMs }) {
+    const { base } = structuredClone(factsOfHealthy());
+    const { load } = base;
+    const open = { model: 'open', rate: this.options.rate, connections: 1000 };
+    const closed = { model: 'closed', rate: null, connections: this.#connections ?? 1 };
+    Object.assign(load.plan, isOpen ? open : closed);
+    Object.assign(load, { durationMs: measureMs, meanInFlight: isOpen ? this.queued : 1 });
+    load.latencyMs.p50 = ALONE_MS + waitMs;
+    load.requests.sent = 1000;
+    return { ...base, throughput };
+  }
+}
+
+async function looked(rate, { moreLoad = true, outside = null } = {}) {
+  const subject = new Simulated(rate);
+  subject.outside = outside;
+  const untilMs = performance.now() + 60_000;
+  const options = { setting: () => ({ moreLoad }), untilMs, onStep() {} };
+  return { subject, ...(await look(subject, SAMPLED, options)) };
+}
+
+test('a rate that is answered is the load', async () => {
+  const { facts } = await looked(100);
+  assert.deepEqual([facts.overload, facts.model], [null, 'open']);
+});
+
+test('in place of one that is not, a closed load, when its queue is over', async () => {
+  const { facts, subject } = await looked(200);
+  assert.deepEqual(facts.overload, { rate: 200, answered: CAPACITY });
+  assert.equal(facts.model, 'closed');
+  assert.equal(facts.throughput, CAPACITY);
+  const last = subject.blocks.at(-1);
+  assert.deepEqual(last, { alone: false, isOpen: false, queuedBefore: 0 });
+  const waits = subject.blocks.filter(({ alone, queuedBefore }) => alone && queuedBefore > 0);
+  assert.ok(waits.length > 1, JSON.stringify(subject.blocks));
+});
+
+test('where no other load is allowed, the rate stays', async () => {
+  const { facts } = await looked(200, { moreLoad: false });
+  assert.deepEqual([facts.overload, facts.model], [null, 'open']);
+});
+
+test('work without load is that of the loops which serve it', async () => {
+  const { outside } = factsOfHealthy().base;
+  const [server] = outside.processes;
+  const processes = [
+    { ...server, main: { ...server.main, run: 0.02 } },
+    // A process of the same command that encodes videos, whoever asks for what.
+    { ...server, pid: 101, main: { ...server.main, pid: 101, run: 0.6 } },
+  ];
+  const { facts } = await looked(100, { outside: { ...outside, processes } });
+  assert.equal(facts.idleShare, 0.02);
+});

@@ -1,0 +1,193 @@
+// The page of an explanation: what it holds, and how it looks in a real browser.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { explanationPage } from '../../../dist/report/explain/html.js';
+import { cannotTell, hostile, nagle, tooFewConnections } from '../../fixtures/explain/explanations.js';
+import { encodeHistogram } from '../../fixtures/explain/histogram.js';
+import { skip, startBrowser } from '../../fixtures/report/browser.js';
+import { testFits } from '../../fixtures/report/fits.js';
+import {
+  assertHolds,
+  assertRefersToNothing,
+  assertStaysText,
+  boxes,
+} from '../../fixtures/report/static-page.js';
+
+const explanations = { tooFewConnections, nagle, cannotTell, hostile };
+
+const headings = (page) =>
+  [...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, text]) => text.replace('&#39;', "'"));
+
+describe('page', () => {
+  for (const [name, make] of Object.entries(explanations)) {
+    test(`${name}: runs no script, holds the whole explanation`, () => {
+      assertHolds(explanationPage(make()), make());
+    });
+  }
+
+  test('it refers to nothing', () => {
+    for (const make of [tooFewConnections, nagle, cannotTell]) {
+      assertRefersToNothing(explanationPage(make()));
+    }
+  });
+
+  test('all parts are there, in the order of a reader', () => {
+    assert.deepEqual(headings(explanationPage(nagle())), [
+      'To get more',
+      'Where the requests are',
+      'What was tried',
+      'How much it bears',
+      'How long requests take',
+      "The loop's time, by function",
+      'What speaks for it and against others',
+      'What the words mean',
+    ]);
+  });
+
+  test('parts without anything are left out', () => {
+    assert.deepEqual(headings(explanationPage(cannotTell())), [
+      'How long requests take',
+      'What could not be seen',
+      'What the words mean',
+    ]);
+    const empty = cannotTell();
+    empty.load = { ...empty.load, latencyMs: { ...empty.load.latencyMs, count: 0, min: null } };
+    empty.load.histograms = { ...empty.load.histograms, latency: encodeHistogram([]) };
+    assert.ok(!headings(explanationPage(empty)).includes('How long requests take'));
+  });
+
+  test('each status has its word', () => {
+    const words = {
+      confirmed: 'CONFIRMED',
+      likely: 'LIKELY',
+      'cannot-tell': 'CANNOT TELL',
+      'no-limit': 'NO LIMIT',
+    };
+    for (const [status, word] of Object.entries(words)) {
+      const explanation = cannotTell();
+      explanation.verdict.status = status;
+      const page = explanationPage(explanation);
+      assert.ok(page.includes(`<section class="verdict ${status}">`));
+      assert.ok(page.includes(`<strong class="badge">${word}</strong>`));
+    }
+  });
+
+  test('the prediction of the verdict stands out, those of rivals that are excluded are said to be', () => {
+    const page = explanationPage(tooFewConnections());
+    const rows = [...page.matchAll(/<tr class="(own|fits|against)"><th scope="row">(.*?)<small>/g)];
+    assert.deepEqual(
+      rows.map(([, kind, limit]) => [kind, limit]),
+      [
+        ['own', 'too-few-connections'],
+        ['against', 'serialized'],
+        ['against', 'outbound-pool'],
+        ['own', 'too-few-connections'],
+        ['against', 'serialized'],
+        ['own', 'too-few-connections'],
+        ['fits', 'serialized'],
+      ],
+    );
+    assert.equal(page.match(/ruled out by this<\/small>/g).length, 3);
+  });
+
+  test('a verdict that its own experiment speaks against does not look confirmed by it', () => {
+    const explanation = tooFewConnections();
+    explanation.experiments[0].excludes = ['too-few-connections'];
+    const page = explanationPage(explanation);
+    assert.ok(page.includes('<tr class="against"><th scope="row">too-few-connections'));
+  });
+
+  test('numbers far away, of one kind or none break nothing', () => {
+    const explanation = tooFewConnections();
+    explanation.capacity.points = [explanation.capacity.points[0]];
+    explanation.experiments[0].predicted.serialized = { low: 0, high: 1e9 };
+    explanation.remedy.predictedThroughput = { low: 0, high: 1e9 };
+    for (const loopLimit of [null, 0, 12_500]) {
+      for (const singleMs of [null, 54.1, 1e-3, 1e6]) {
+        const knee = loopLimit !== null && singleMs !== null ? (loopLimit * singleMs) / 1000 : null;
+        Object.assign(explanation.capacity, { loopLimit, singleMs, knee });
+        assert.doesNotMatch(explanationPage(explanation), /NaN|undefined|Infinity/);
+      }
+    }
+  });
+
+  test('text from outside stays text', () => assertStaysText(explanationPage(hostile())));
+});
+
+describe('page in a browser', { skip }, () => {
+  let browser;
+
+  before(async () => {
+    browser = await startBrowser();
+  });
+
+  after(() => browser?.close());
+
+  testFits(
+    Object.entries(explanations).map(([name, make]) => [name, () => explanationPage(make())]),
+    () => browser,
+  );
+
+  test('the knee is where the bounds meet, the own point on the mark of the load', async () => {
+    const { page } = await browser.open(explanationPage(tooFewConnections()));
+    const [own] = await boxes(page, 'circle.point.own');
+    const marks = await boxes(page, 'figure:has(.bound) .mark');
+    assert.ok(Math.abs(marks[0].x - own.x) < 1);
+    const bounds = await page.locator('.bound').evaluateAll((lines) =>
+      lines.map((line) => {
+        const number = (name) => line[name].baseVal.value;
+        return { x1: number('x1'), x2: number('x2'), y1: number('y1'), y2: number('y2') };
+      }),
+    );
+    const flat = bounds.find(({ y1, y2 }) => y1 === y2);
+    const steep = bounds.find(({ y1, y2 }) => y1 !== y2);
+    const share = (flat.y1 - steep.y1) / (steep.y2 - steep.y1);
+    const meet = steep.x1 + share * (steep.x2 - steep.x1);
+    const knee = await page
+      .locator('figure:has(.bound) .mark')
+      .nth(1)
+      .evaluate((line) => line.x1.baseVal.value);
+    assert.ok(Math.abs(meet - knee) < 3, `${meet} ${knee}`);
+    await page.close();
+  });
+
+  test('what was measured lies on the prediction that it confirms, and not on what it rules out', async () => {
+    const { page } = await browser.open(explanationPage(tooFewConnections()));
+    const experiments = await page.locator('.forest tbody').evaluateAll((bodies) =>
+      bodies.map((body) => {
+        const { left, width } = body.querySelector('circle').getBoundingClientRect();
+        const x = left + width / 2;
+        return [...body.querySelectorAll('tr:has(.predicted)')].map((row) => {
+          const bar = row.querySelector('.predicted').getBoundingClientRect();
+          return [row.className, x > bar.left && x < bar.right];
+        });
+      }),
+    );
+    for (const [kind, hit] of experiments.flat()) assert.equal(hit, kind !== 'against');
+    assert.equal(experiments.flat().length, 7);
+    await page.close();
+  });
+
+  test('a prediction of no change is seen, and one beyond the axis ends at its edge', async () => {
+    const { page } = await browser.open(explanationPage(nagle()));
+    const widths = await page
+      .locator('.against .predicted')
+      .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+    assert.equal(widths.length, 2);
+    for (const width of widths) assert.ok(width >= 1, `${width}`);
+    await page.close();
+  });
+
+  test('colours follow the scheme', async () => {
+    const { page } = await browser.open(explanationPage(nagle()), { colorScheme: 'dark' });
+    const color = () =>
+      page
+        .locator('.bar')
+        .first()
+        .evaluate((bar) => getComputedStyle(bar).fill);
+    const dark = await color();
+    await page.emulateMedia({ colorScheme: 'light' });
+    assert.notEqual(await color(), dark);
+    await page.close();
+  });
+});

@@ -1,0 +1,100 @@
+// Where the requests in flight are said to be.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { factsOf } from '../../../dist/explain/facts.js';
+import { populationOf } from '../../../dist/explain/population.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+/** Requests by stage, where what was seen differs from the healthy service by what `change` does to it. */
+function stages(change) {
+  const facts = structuredClone(factsOfHealthy());
+  // Of 50 some are not seen anywhere, so that no stage is cut short.
+  facts.base.inside.inFlight = 20;
+  facts.base.inside.gc.young = 0.1;
+  facts.base.inside.outbound[0].answering = 10;
+  change(facts.base);
+  const all = populationOf(factsOf(facts));
+  return Object.fromEntries(all.map(({ stage, requests }) => [stage, requests]));
+}
+
+/** As many processes, each of which does what the one did. */
+function cluster(base, workers, busy) {
+  const [one] = base.outside.processes;
+  const pids = Array.from({ length: workers }, (_, index) => 100 + index);
+  base.outside.processes = pids.map((pid) => {
+    return { ...one, pid, main: { ...one.main, pid, tid: pid } };
+  });
+  const busyLoops = workers * busy;
+  Object.assign(base.inside, {
+    pids,
+    workers: pids,
+    processes: workers,
+    utilisation: busy,
+    busyLoops,
+  });
+}
+
+function near(stages, wanted) {
+  for (const [stage, requests] of Object.entries(wanted)) {
+    const found = stages[stage] ?? 0;
+    assert.ok(Math.abs(found - requests) < 1e-6, `${stage}: ${found}, not ${requests}`);
+  }
+}
+
+describe('requests in flight', () => {
+  test('are placed once each, and what is not seen is named', () => {
+    near(
+      stages(() => {}),
+      {
+        'on a core': 0.2,
+        'garbage collection': 0.1,
+        'waiting for http://127.0.0.1:9000': 10,
+        'waiting in handlers': 20 - 10 - 0.3,
+        unexplained: 50 - 20,
+      },
+    );
+  });
+
+  test('are on as many cores as there are loops', () => {
+    near(
+      stages((base) => cluster(base, 3, 0.31)),
+      {
+        'on a core': 3 * 0.2,
+        'garbage collection': 3 * 0.1,
+        'waiting for a core': 3 * 0.01,
+        'held in a synchronous call': 0,
+        'waiting in handlers': 20 - 10 - 3 * 0.31,
+      },
+    );
+  });
+
+  test('are held in calls of as many loops', () => {
+    near(
+      stages((base) => cluster(base, 3, 0.91)),
+      {
+        'held in a synchronous call': 3 * 0.6,
+        'waiting in handlers': 20 - 10 - 3 * 0.91,
+      },
+    );
+  });
+
+  test('are on cores that the host has taken, as far as each loop wants one', () => {
+    const stolen = stages((base) => {
+      cluster(base, 3, 0.91);
+      // A third of what is wanted is stolen: half of what each has.
+      Object.assign(base.outside.cpu, { cores: 4, idle: 1, wanted: 3, steal: 1 });
+    });
+    near(stolen, {
+      "on a core that the machine's host has taken": 3 * 0.15,
+      'held in a synchronous call': 3 * (0.91 - 0.31 - 0.15),
+    });
+  });
+
+  test('are told without the system, where there is only the probe', () => {
+    const seen = (base) => {
+      cluster(base, 3, 0.31);
+      base.outside = null;
+    };
+    near(stages(seen), { 'on a core': 3 * 0.21, 'garbage collection': 3 * 0.1 });
+  });
+});

@@ -1,0 +1,168 @@
+// What the trials do with a server that gives what they are told to find.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { MillraceError } from '../../../dist/errors.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
+import { tryServers } from '../../../dist/explain/new-servers.js';
+import { ProbeFailure } from '../../../dist/explain/subject.js';
+import { Trials } from '../../../dist/explain/trials.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+/** Of a server where eight requests share each connection, and each waits for the slowest of them. */
+function factsOfPipelined() {
+  const facts = structuredClone(factsOfHealthy());
+  facts.base.load.plan.pipelining = 8;
+  facts.base.inside.outbound = [];
+  Object.assign(facts, { responseMs: 200, singleMs: 50 });
+  return facts;
+}
+
+/**
+ * Trials of it: one request at a time on a connection gives four times as much. `repeat` is told what is tried for longer,
+ * `change` what load each block has.
+ */
+function trialsOf({
+  facts = factsOfPipelined(),
+  repeat = (block) => block,
+  change = () => {},
+  leftMs = 60_000,
+} = {}) {
+  const heard = [];
+  const subject = {
+    hub: {
+      processes: [],
+      async command(name, { on }) {
+        heard.push(`${name} ${on}`);
+        return [null];
+      },
+    },
+    options: {},
+    answered: 0,
+    async block({ measureMs }, { load, probe } = {}) {
+      const block = structuredClone(facts.base);
+      if (load?.pipelining === 1) block.throughput *= 4;
+      else if (load?.connections > facts.base.load.plan.connections) block.throughput *= 2;
+      else if (load?.connections < facts.base.load.plan.connections) block.throughput /= 2;
+      change(block, load);
+      const isLong = measureMs >= 2000 && !probe;
+      if (!isLong) return block;
+      heard.push(`${load?.pipelining === 1 ? 'depth 1' : 'another'} for longer`);
+      return repeat({ ...block, throughput: 1.2 * block.throughput });
+    },
+  };
+  const setting = {
+    probe: true,
+    nativeStack: false,
+    restart: false,
+    moreLoad: true,
+    ownPath: null,
+  };
+  const trials = new Trials(
+    subject,
+    { facts, retained: null },
+    { setting: () => setting, untilMs: performance.now() + leftMs, onStep() {} },
+  );
+  return { trials, heard };
+}
+
+test('requests that wait for others on their connection: fewer connections give less, which speaks for it', async () => {
+  const { trials } = trialsOf();
+  await trials.live();
+  const { finding, experiments } = trials.found();
+  assert.equal(finding.chosen.limit, 'head-of-line');
+  const half = experiments.find(({ name }) => name === 'connections /2');
+  assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
+});
+
+test('a dependency is the same one with twice the connections, whatever waits for jobs beside it', async () => {
+  const facts = structuredClone(factsOfHealthy());
+  const [call] = facts.base.inside.outbound;
+  const jobs = { ...call, origin: 'tcp://queue:6379', rate: 2, answering: 60, answerMs: 900 };
+  facts.base.inside.outbound = [jobs, { ...call, answerMs: 45, answerP50Ms: 45 }];
+  facts.single.inside = structuredClone(facts.base.inside);
+  facts.single.inside.outbound[1].answerP50Ms = 5;
+  Object.assign(facts, { responseMs: 50, singleMs: 6 });
+  const { trials } = trialsOf({
+    facts,
+    change(block, load) {
+      if (load?.connections > facts.base.load.plan.connections) {
+        block.throughput /= 2;
+        block.inside.outbound[1].answerMs *= 2;
+      }
+    },
+  });
+  await trials.live();
+  const slower = trials
+    .found()
+    .experiments.find(({ name }) => name === 'dependency, connections x2');
+  assert.equal(slower.measured.ratio, 2);
+});
+
+test('a server that does not start with what is tried is started as it was', async () => {
+  const facts = factsOfHealthy();
+  const starts = [];
+  const subject = {
+    options: {},
+    async restart(environment = {}) {
+      starts.push(Object.keys(environment));
+      if (environment.UV_THREADPOOL_SIZE === undefined) return;
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'it exited with 9');
+    },
+    block: async () => facts.base,
+  };
+  const experiment = EXPERIMENTS.find(({ name }) => name === 'thread pool x4');
+  const why = await tryServers(experiment, facts, subject, { settleMs: 0, measureMs: 1 });
+  assert.equal(why, 'the server does not start so: it exited with 9');
+  assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
+});
+
+describe('a remedy that gave much more', () => {
+  test('is tried for longer, while the probe rests', async () => {
+    const { trials, heard } = trialsOf();
+    await trials.live();
+    assert.equal(trials.found().finding.chosen.limit, 'head-of-line');
+    heard.length = 0;
+    await trials.remedied();
+    assert.deepEqual(heard, ['subscribe false', 'depth 1 for longer', 'subscribe true']);
+    const { experiment, throughput } = trials.found().remedied;
+    assert.deepEqual([experiment, throughput], ['depth 1', 4800]);
+  });
+
+  test('is not where no time is left for it', async () => {
+    const { trials, heard } = trialsOf({ leftMs: 3500 });
+    await trials.live();
+    assert.equal(trials.found().finding.chosen.limit, 'head-of-line');
+    heard.length = 0;
+    await trials.remedied();
+    assert.deepEqual(heard, []);
+    assert.equal(trials.found().remedied, null);
+  });
+
+  test('and fails for longer is said, and not promised', async () => {
+    const repeat = (block) => {
+      const { requests } = block.load;
+      requests.transportErrors = requests.ok;
+      return block;
+    };
+    const { trials } = trialsOf({ repeat });
+    await trials.live();
+    await trials.remedied();
+    assert.equal(trials.found().remedied, null);
+    assert.match(trials.missed.join(), /depth 1 for longer: 50 % of its requests failed/);
+  });
+
+  test('and cannot be tried again ends nothing else', async () => {
+    const repeat = () => {
+      throw new ProbeFailure('the process has gone');
+    };
+    const { trials, heard } = trialsOf({ repeat });
+    await trials.live();
+    await trials.remedied();
+    assert.equal(trials.found().remedied, null);
+    assert.match(
+      trials.missed.join(),
+      /depth 1 for longer: the probe could not: the process has gone/,
+    );
+    assert.equal(heard.at(-1), 'subscribe true');
+  });
+});

@@ -1,0 +1,527 @@
+// What load() understands of its options: the plan that they become, and the one line for what cannot be used.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { load, MillraceError } from 'millrace';
+import { parseCsv } from '../../../dist/load/csv.js';
+import { planOf } from '../../../dist/load/plan.js';
+import { arrivalsWithin } from '../../../dist/load/schedule.js';
+import { parseUrl } from '../../../dist/load/url.js';
+import { parseBytes, parseCount, parseDuration, parseRate } from '../../../dist/units.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-options-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const url = 'http://127.0.0.1:8080/';
+const any = { min: 0, max: 1e12 };
+
+function file(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function headersOf({ native }, request = 0) {
+  return Object.fromEntries(
+    native.requests[request].headers.map(({ name, value }) => [name, value]),
+  );
+}
+
+test('durations', () => {
+  const cases = [
+    [250, 250],
+    ['500ms', 500],
+    ['10s', 10_000],
+    ['10', 10_000],
+    ['0.5', 500],
+    ['1.5s', 1500],
+    ['1m30s', 90_000],
+    ['2h', 7_200_000],
+    ['100us', 0.1],
+  ];
+  for (const [given, ms] of cases) assert.equal(parseDuration(given, 'x'), ms, String(given));
+  for (const given of ['', 'abc', '10x', '-1', '1s5', '10 s', -1, Number.NaN, Infinity]) {
+    assert.throws(
+      () => parseDuration(given, 'warmup'),
+      /^MillraceError: warmup: .*accepted: 500ms/,
+    );
+  }
+});
+
+test('counts, rates and sizes', () => {
+  assert.deepEqual(
+    ['400', '10k', '1.5k', '1M', '2g'].map((text) => parseCount(text, 'x', any)),
+    [400, 10_000, 1500, 1_000_000, 2_000_000_000],
+  );
+  for (const given of ['', 'k', '1.5', '-1', '1kk', 1.5]) {
+    assert.throws(() => parseCount(given, 'x', any), { code: 'ERR_MILLRACE_USAGE' });
+  }
+  assert.deepEqual(
+    ['1000', '10k', '0.5', '50/1s', '50/s', '120/m', '10/100ms'].map((text) =>
+      parseRate(text, 'x', any),
+    ),
+    [1000, 10_000, 0.5, 50, 50, 2, 100],
+  );
+  for (const given of ['', '/s', '50/', '50/0s', '1/1/1', 'fast', -1]) {
+    assert.throws(() => parseRate(given, 'x', any), { code: 'ERR_MILLRACE_USAGE' }, String(given));
+  }
+  assert.deepEqual(
+    ['1000', '16k', '64KiB', '1MB', '10b'].map((text) => parseBytes(text, 'x')),
+    [1000, 16_000, 65_536, 1_000_000, 10],
+  );
+  assert.throws(() => parseBytes('1 MB', 'size'), /size: '1 MB' is not a size/);
+});
+
+test('a closed run by default, every default spelled out', async () => {
+  const { summary, native } = await planOf({ url });
+  assert.deepEqual(summary, {
+    model: 'closed',
+    targets: [{ method: 'GET', url, weight: null, bodyBytes: 0 }],
+    order: 'in-turn',
+    connections: 10,
+    initialConnections: 10,
+    threads: 1,
+    pipelining: 1,
+    thinkTimeMs: 0,
+    rate: null,
+    arrivals: null,
+    stages: [],
+    maxPending: null,
+    durationMs: 10_000,
+    requests: null,
+    warmupMs: 0,
+    connection: 'keep-alive',
+    tls: null,
+    verifyCertificate: null,
+    timeoutMs: 10_000,
+    connectTimeoutMs: 3000,
+    command: null,
+  });
+  assert.equal(native.startRate, undefined);
+  assert.equal(native.closeConnections, false);
+  assert.deepEqual(native.origins, [{ host: '127.0.0.1', port: 8080, tls: false }]);
+});
+
+test('a rate makes the run open', async () => {
+  const { summary, native } = await planOf({ url, rate: '50/1s', threads: 2 });
+  assert.equal(summary.model, 'open');
+  assert.equal(summary.rate, 50);
+  assert.equal(summary.arrivals, 'constant');
+  assert.equal(summary.maxPending, 100_000);
+  assert.equal(summary.connections, 1000);
+  assert.equal(summary.initialConnections, 10);
+  assert.equal(native.startRate, 50);
+  const given = await planOf({ url, rate: 50, connections: 100 });
+  assert.equal(given.summary.initialConnections, 100);
+});
+
+test('stages make the run open and give its length', async () => {
+  const stages = [
+    { duration: '10s', rate: 100 },
+    { duration: '20s', rate: '1k' },
+  ];
+  const { summary } = await planOf({ url, stages });
+  assert.equal(summary.model, 'open');
+  assert.equal(summary.durationMs, 30_000);
+  assert.deepEqual(summary.stages, [
+    { durationMs: 10_000, rate: 100 },
+    { durationMs: 20_000, rate: 1000 },
+  ]);
+  assert.equal(arrivalsWithin(summary, 5000), 125);
+  assert.equal(arrivalsWithin(summary, 10_000), 500);
+  assert.equal(arrivalsWithin(summary, 30_000), 500 + 11_000);
+  assert.equal(arrivalsWithin(summary, 31_000), 500 + 11_000 + 1000);
+  const step = { rate: 10, stages: [{ durationMs: 0, rate: 100 }] };
+  assert.equal(arrivalsWithin(step, 1000), 100);
+});
+
+test('counts may be text', async () => {
+  const stages = [{ duration: '1s', rate: '1k' }];
+  const counts = { connections: '1k', threads: '2', pipelining: '3', maxPending: '10k' };
+  const { summary } = await planOf({ url, stages, ...counts });
+  const { connections, threads, pipelining, maxPending } = summary;
+  assert.deepEqual([connections, threads, pipelining, maxPending], [1000, 2, 3, 10_000]);
+});
+
+test('a number of requests ends the run; more connections are not opened', async () => {
+  const { summary } = await planOf({ url, requests: '3', connections: 50, threads: 4 });
+  assert.equal(summary.requests, 3);
+  assert.equal(summary.durationMs, null);
+  assert.equal(summary.connections, 3);
+  assert.equal(summary.threads, 3);
+});
+
+test('handshakes for each request close connections', async () => {
+  const https = 'https://127.0.0.1/';
+  const plan = async (options) => (await planOf({ url: https, ...options })).summary;
+  assert.equal((await plan({})).tls, 'keep-alive');
+  assert.equal((await plan({})).verifyCertificate, true);
+  assert.equal((await plan({ connection: 'close' })).tls, 'full');
+  assert.equal((await plan({ tls: 'resume' })).connection, 'close');
+  assert.equal((await plan({ tls: 'full', insecure: true })).verifyCertificate, false);
+});
+
+test('URLs', () => {
+  const read = (text) => parseUrl(text, 'URL');
+  const cases = [
+    ['localhost:3000', { host: 'localhost', port: 3000, target: '/', authority: 'localhost:3000' }],
+    ['http://h', { host: 'h', port: 80, target: '/', authority: 'h', tls: false }],
+    ['https://h:443/a?b=c#d', { port: 443, target: '/a?b=c', authority: 'h', tls: true }],
+    ['http://h?q=1', { target: '/?q=1' }],
+    ['http://[::1]:8080/x', { host: '::1', port: 8080, authority: '[::1]:8080' }],
+    ['HTTP://EXAMPLE.com/A', { host: 'example.com', target: '/A' }],
+    ['http://bücher.example/ü ö', { host: 'xn--bcher-kva.example', target: '/%C3%BC%20%C3%B6' }],
+    ['http://h/a/../b//c', { target: '/a/../b//c' }],
+    [
+      'http://h/{{csv:my file.csv:a#b}}?n={{seq}}#x',
+      { target: '/{{csv:my file.csv:a#b}}?n={{seq}}' },
+    ],
+    ['unix:/run/app.sock', { unixPath: '/run/app.sock', target: '/', authority: 'localhost' }],
+    ['unix:/run/app.sock:/a?b=1', { unixPath: '/run/app.sock', target: '/a?b=1' }],
+    ['http://me:p%40ss@h/', { authority: 'h', authorization: `Basic ${btoa('me:p@ss')}` }],
+  ];
+  for (const [text, expected] of cases) {
+    const location = read(text);
+    for (const [field, value] of Object.entries(expected)) {
+      assert.equal(location[field], value, `${text}: ${field}`);
+    }
+  }
+  for (const text of [
+    '',
+    'http://',
+    'ftp://h/',
+    'http://h:99999/',
+    'http://h:0/',
+    'http://a b/',
+    '/x',
+    'unix:',
+  ]) {
+    assert.throws(
+      () => read(text),
+      /^MillraceError: URL: '.*' is not a URL to load: .*; accepted: /,
+    );
+  }
+});
+
+test("headers: the user's win, the engine's are taken out", async () => {
+  const plain = await planOf({ url });
+  assert.deepEqual(Object.keys(headersOf(plain)), ['Host', 'User-Agent', 'Accept']);
+  assert.match(headersOf(plain)['User-Agent'], /^millrace\/\d/);
+
+  const own = await planOf({
+    url: 'http://user:pw@h/',
+    headers: { host: 'other', ACCEPT: 'text/html', Authorization: 'Bearer x', 'X-Two': ['a', 'b'] },
+  });
+  assert.deepEqual(
+    own.native.requests[0].headers.map(({ name, value }) => `${name}: ${value}`).slice(1),
+    ['host: other', 'ACCEPT: text/html', 'Authorization: Bearer x', 'X-Two: a', 'X-Two: b'],
+  );
+  const credentials = await planOf({ url: 'http://user:pw@h/' });
+  assert.equal(headersOf(credentials).Authorization, `Basic ${btoa('user:pw')}`);
+  assert.equal(credentials.summary.targets[0].url, 'http://h/');
+
+  const framed = await planOf({
+    url,
+    body: 'hello',
+    headers: { 'Content-Length': '5', Connection: 'keep-alive' },
+  });
+  assert.deepEqual(Object.keys(headersOf(framed)), ['Host', 'User-Agent', 'Accept']);
+  const close = await planOf({ url, headers: [['connection', 'Close']] });
+  assert.equal(close.summary.connection, 'close');
+  assert.equal(headersOf(close).connection, undefined);
+});
+
+test('bodies and methods', async () => {
+  const path = file('body.bin', 'from a file');
+  const request = async (options) => (await planOf({ url, ...options })).native.requests[0];
+  assert.equal((await request({})).body, undefined);
+  assert.equal((await request({ body: 'hé' })).body.toString(), 'hé');
+  assert.equal((await request({ body: 'x' })).method, 'POST');
+  assert.equal((await request({ body: 'x', method: 'put' })).method, 'PUT');
+  assert.equal((await request({ body: new Uint8Array([1, 2]) })).body.length, 2);
+  assert.equal((await request({ bodyFile: path })).body.toString(), 'from a file');
+  assert.equal((await request({ method: 'POST' })).body.length, 0, 'says Content-Length: 0');
+});
+
+test('several URLs, origins once each', async () => {
+  const { native, summary } = await planOf({ url: ['http://a/1', 'http://b/', 'http://a/2'] });
+  assert.deepEqual(
+    native.origins.map(({ host }) => host),
+    ['a', 'b'],
+  );
+  assert.deepEqual(
+    native.requests.map(({ origin }) => origin),
+    [0, 1, 0],
+  );
+  assert.equal(summary.order, 'in-turn');
+});
+
+test('weighted targets; those without a host go to the URL', async () => {
+  const { native, summary } = await planOf({
+    url: 'http://h:81/base',
+    headers: { 'X-Run': '1', 'X-Both': 'run' },
+    targets: [
+      { url: '/a', weight: 3 },
+      { url: 'http://h:82/b', method: 'DELETE', headers: { 'x-both': 'target' } },
+    ],
+  });
+  assert.equal(summary.order, 'weighted');
+  assert.deepEqual(
+    summary.targets.map(({ method, url, weight }) => [method, url, weight]),
+    [
+      ['GET', 'http://h:81/a', 3],
+      ['DELETE', 'http://h:82/b', 1],
+    ],
+  );
+  assert.deepEqual(native.requests[1].headers.slice(3), [
+    { name: 'x-both', value: 'target' },
+    { name: 'X-Run', value: '1' },
+  ]);
+});
+
+test("vegeta's text targets", async () => {
+  const body = file('order.json', '{"a":1}');
+  const targetsFile = file(
+    'targets.txt',
+    `# comment
+GET http://h/1
+X-A: b
+X-A: c
+
+POST http://h/2?x={{csv:a b.csv:c}}
+Content-Type: application/json
+@${body}
+HEAD http://h/3\r
+`,
+  );
+  const { native } = await planOf({ targetsFile, placeholders: false });
+  assert.deepEqual(
+    native.requests.map(({ method, target }) => [method, target]),
+    [
+      ['GET', '/1'],
+      ['POST', '/2?x={{csv:a b.csv:c}}'],
+      ['HEAD', '/3'],
+    ],
+  );
+  assert.deepEqual(
+    native.requests[0].headers.slice(3).map(({ value }) => value),
+    ['b', 'c'],
+  );
+  assert.equal(native.requests[1].body.toString(), '{"a":1}');
+});
+
+test("vegeta's JSON targets", async () => {
+  const targetsFile = file(
+    'targets.json',
+    `{"method":"GET","url":"http://h/1","header":{"X-A":["b"]}}
+
+{"method":"POST","url":"http://h/2","body":"${btoa('hello')}","weight":2}`,
+  );
+  const { native, summary } = await planOf({ targetsFile });
+  assert.equal(native.requests[0].headers.at(-1).value, 'b');
+  assert.equal(native.requests[1].body.toString(), 'hello');
+  assert.deepEqual(
+    summary.targets.map(({ weight }) => weight),
+    [1, 2],
+  );
+});
+
+test('CSV by RFC 4180', () => {
+  const { columns, rows } = parseCsv('id,text\r\n1,"a, ""b""\nc"\r\n2,\r\n', 'f.csv');
+  assert.deepEqual(columns, ['id', 'text']);
+  assert.deepEqual(rows, [
+    ['1', 'a, "b"\nc'],
+    ['2', ''],
+  ]);
+  assert.throws(
+    () => parseCsv('a,b\n1,"x\ny"\n2\n', 'f.csv'),
+    /f\.csv:4: 1 fields given; accepted: 2/,
+  );
+  assert.throws(() => parseCsv('a\n"x', 'f.csv'), /f\.csv:2: a quote/);
+  assert.throws(() => parseCsv('a\n', 'f.csv'), /needs a line of column names/);
+});
+
+const REFUSED = [
+  [{}, /no target given/],
+  [{ url, conections: 5 }, /unknown option 'conections'; did you mean 'connections'\?/],
+  [{ url: 'nope://x' }, /the scheme nope:\/\/ is not known/],
+  [{ url, duration: 'long' }, /duration: 'long' is not a duration/],
+  [{ url, duration: 0 }, /duration: 0 given/],
+  [{ url, duration: 0, warmup: '5s' }, /warmup with a duration of 0/],
+  [{ url, connections: 0 }, /connections: '0' given; accepted: a whole number from 1/],
+  [{ url, connections: 2.5 }, /connections: '2.5' given/],
+  [{ url, connections: 2, threads: 4 }, /connections: 2 given for 4 threads; accepted: 4 or more/],
+  [{ url: ['a', 'b'], connections: 1 }, /connections: 1 given for 1 thread and 2 servers/],
+  [{ url, requests: 0 }, /requests: '0' given/],
+  [{ url, rate: 0 }, /rate: 0 given/],
+  [{ url, rate: 'fast' }, /rate: 'fast' is not a rate/],
+  [{ url, stages: [{ duration: 'x', rate: 1 }] }, /stages\[0\]\.duration: 'x' is not a duration/],
+  [{ url, pipelining: 4, connection: 'close' }, /pipelining 4 with connection close/],
+  [{ url: 'https://h', pipelining: 4, tls: 'resume' }, /pipelining 4 with tls resume/],
+  [{ url, pipelining: 16, rate: 1, duration: '5s' }, /pipelining 16 with 5 arrivals in all/],
+  [{ url, pipelining: 16, rate: 100, maxPending: 8 }, /pipelining 16 with at most 8 pending/],
+  [{ url, poisson: true }, /unknown option 'poisson'/],
+  [{ url, arrivals: 'poisson' }, /arrivals without a rate/],
+  [{ url, rate: 5, arrivals: 'bursts' }, /arrivals: 'bursts' given; accepted: constant, poisson/],
+  [{ url, rate: 5, thinkTime: '1s' }, /think time with a rate/],
+  [{ url, maxPending: 5 }, /pending arrivals without a rate/],
+  [{ url, tls: 'full' }, /tls: 'full' given without an https/],
+  [{ url, sni: 'x' }, /sni: 'x' given without an https/],
+  [{ url: 'https://h', tls: 'half' }, /tls: 'half' given; accepted: keep-alive, resume, full/],
+  [
+    { url: 'https://h', tls: 'full', connection: 'keep-alive' },
+    /connection keep-alive with tls full/,
+  ],
+  [
+    { url: 'https://h', tls: 'keep-alive', connection: 'close' },
+    /tls keep-alive with connection close/,
+  ],
+  [{ url: 'https://h', cert: 'c.pem' }, /cert without key/],
+  [{ url: 'https://h', key: 'k.pem' }, /key without cert/],
+  [{ url: 'https://h', ca: '/no/such/ca.pem' }, /ca file '.*' cannot be read: no such file/],
+  [{ url, connection: 'often' }, /connection: 'often' given/],
+  [{ url, body: 'a', bodyFile: 'b' }, /a body and a body file are given/],
+  [{ url, bodyFile: '/no/such/file' }, /body file '.*' cannot be read: no such file/],
+  [{ url, bodyFile: folder }, /body file '.*' cannot be read: is a directory/],
+  [{ url, method: 'GET IT' }, /method 'GET IT' given/],
+  [{ url, method: 'CONNECT' }, /all but CONNECT/],
+  [{ url, headers: { 'a b': 'c' } }, /'a b' is not a header name/],
+  [{ url, headers: { a: 'b\r\nc: d' } }, /the value of a holds a character/],
+  [
+    { url, headers: { 'Transfer-Encoding': 'chunked' } },
+    /Transfer-Encoding: chunked cannot be sent/,
+  ],
+  [
+    { url, body: 'abc', headers: { 'Content-Length': '5' } },
+    /Content-Length: 5 with a body of 3 bytes/,
+  ],
+  [
+    { url, headers: { Connection: 'upgrade' } },
+    /Connection: upgrade given; accepted: close, keep-alive/,
+  ],
+  [
+    {
+      url,
+      headers: [
+        ['Host', 'a'],
+        ['host', 'b'],
+      ],
+    },
+    /the header Host is given more than once/,
+  ],
+  [{ url, connection: 'keep-alive', headers: { Connection: 'close' } }, /keep-alive with a header/],
+  [{ targets: [] }, /targets: an empty list/],
+  [{ targets: [{ url: '/x' }] }, /targets\[0\]: '\/x' is not a URL to load: it names no host/],
+  [{ targets: [{ url, weight: 0 }] }, /targets\[0\]: weight 0 given/],
+  [
+    { url, targets: [{ url }] },
+    /given with targets; accepted: one URL, for the targets that begin/,
+  ],
+  [{ targets: [{ url }], targetsFile: 'x' }, /targets and a targets file are given/],
+  [{ targetsFile: '/no/such/file' }, /targets file '.*' cannot be read/],
+  [{ url: 'unix:/a', socketPath: '/b' }, /a unix: URL and a socket path/],
+  [{ url, timeout: 0 }, /timeout: 0 given/],
+  [{ url, timeout: 'soon' }, /timeout: 'soon' is not a duration/],
+  [{ url, connectTimeout: 'soon' }, /connectTimeout: 'soon' is not a duration/],
+  [{ command: [] }, /command: an empty list/],
+  [{ command: 'node server.js' }, /command: 'node server\.js' given; accepted: a list/],
+  [{ command: ['node'], socketPath: '/tmp/s' }, /a command and a Unix socket given/],
+  [
+    { url, stages: [{ duration: '1s', rate: 5 }], warmup: '1s' },
+    /warmup with stages that start from/,
+  ],
+  [{ url, pid: 2 ** 30 }, /pid: 1073741824 is not a running process/],
+  [
+    { targets: [{ url }, { url, headers: { connection: 'close' } }] },
+    /Connection: close in 1 of 2 targets/,
+  ],
+];
+
+/** What a program without types may pass. */
+const WRONG_SHAPES = [
+  [undefined, /^options: undefined given; accepted: an object$/],
+  [[], /^options: \[\] given/],
+  [{ url: 5 }, /^url: 5 given; accepted: text, or a list of text$/],
+  [{ url: ['a', null] }, /^url: \[ 'a', null \] given/],
+  [{ url, method: 5 }, /^method: 5 given; accepted: text$/],
+  [{ url, body: 5 }, /^body: 5 given; accepted: text or a Uint8Array$/],
+  [{ url, headers: 5 }, /^headers: 5 given; accepted: an object, or a list of pairs/],
+  [{ url, headers: null }, /^headers: null given/],
+  [{ url, headers: ['ab'] }, /^headers: \[ 'ab' \] given/],
+  [{ url, headers: new Map([['a', 'b']]) }, /^headers: Map\(1\) .* given/],
+  [{ url, headers: { a: 5 } }, /^headers: a: 5 given; accepted: text$/],
+  [{ url, headers: [[Symbol('a'), 'b']] }, /^headers: Symbol\(a\) is not a header name/],
+  [
+    { url, connections: {} },
+    /^connections: \{\} given; accepted: a number, or text such as '10k'$/,
+  ],
+  [{ url, connections: null }, /^connections: null given/],
+  [
+    { url, duration: true },
+    /^duration: true given; accepted: milliseconds, or text such as '10s'$/,
+  ],
+  [{ url, rate: [5] }, /^rate: \[ 5 \] given/],
+  [{ url, placeholders: 'no' }, /^placeholders: 'no' given; accepted: true or false$/],
+  [{ url, signal: {} }, /^signal: \{\} given; accepted: an AbortSignal$/],
+  [{ url, pid: 'x' }, /^pid: 'x' given; accepted: a process id, or false$/],
+  [{ command: ['node', 5] }, /^command\[1\]: 5 given; accepted: text$/],
+  [{ targets: url }, /^targets: 'http.*' given; accepted: a list of targets$/],
+  [{ url, targets: [{}] }, /^targets\[0\]: \{\} given; accepted: an object with a url$/],
+  [{ targets: [{ url }, 5] }, /^targets\[1\]: 5 given/],
+  [
+    { targets: [{ url, methd: 'PUT' }] },
+    /^targets\[0\]: unknown field 'methd'; did you mean 'method'\?$/,
+  ],
+  [{ targets: [{ url, method: 5 }] }, /^targets\[0\]\.method: 5 given; accepted: text$/],
+  [{ targets: [{ url, weight: '5' }] }, /^targets\[0\]\.weight: '5' given; accepted: a number$/],
+  [{ url, stages: 5 }, /^stages: 5 given; accepted: a list of stages$/],
+  [
+    { url, stages: [{ duration: 5 }] },
+    /^stages\[0\]: \{ duration: 5 \} given; accepted: an object with/,
+  ],
+  [{ url, stages: [{ duration: 5, rate: 5, ramp: 1 }] }, /^stages\[0\]: unknown field 'ramp'$/],
+];
+
+for (const [options, message] of [...REFUSED, ...WRONG_SHAPES]) {
+  test(`refused: ${message.source}`, async () => {
+    const error = await load(options).then(
+      () => assert.fail('accepted'),
+      (error) => error,
+    );
+    assert.ok(error instanceof MillraceError, String(error));
+    assert.equal(error.code, 'ERR_MILLRACE_USAGE');
+    assert.match(error.message, message);
+    assert.doesNotMatch(error.message, /\n/, 'one line');
+  });
+}
+
+test('refused lines of a targets file are named', async () => {
+  const cases = [
+    ['GET http://h/\nno colon here', /:2: 'no colon here' has no colon/],
+    ['http://h/', /:1: 'http:\/\/h\/' is not a target; accepted: METHOD URL/],
+    ['GET http://h/\n\nX-A: b', /:3: 'X-A: b' is not a target/],
+    ['GET http://h/\n\n# c\nGET ftp://h/', /:4: 'ftp:\/\/h\/' is not a URL/],
+    ['POST http://h/\n@/no/such/file', /:2: body file '\/no\/such\/file' cannot be read/],
+    [
+      '{"method":"GET","url":"http://h/"}\n{"method":',
+      /:2: not a target; accepted: one JSON object/,
+    ],
+    ['{"method":"GET"}', /:1: a target needs a method and a url/],
+    ['{"method":"GET","url":"http://h/","headers":{}}', /:1: the field 'headers' is not known/],
+    ['{"method":"GET","url":"http://h/","header":{"a":"b"}}', /:1: the header field needs lists/],
+    ['{"method":"GET","url":"http://h/","header":{"a":[5]}}', /:1: a: 5 given; accepted: text/],
+    ['{"method":"GET","url":"http://h/","weight":"5"}', /:1: weight: '5' given; accepted: a num/],
+    ['{"method":"GET","url":"http://h/","body":"***"}', /:1: the body is not base64/],
+    ['# nothing\n', /holds no target/],
+  ];
+  for (const [text, message] of cases) {
+    const targetsFile = file('bad.txt', text);
+    await assert.rejects(load({ targetsFile }), (error) => {
+      assert.equal(error.code, 'ERR_MILLRACE_USAGE');
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});

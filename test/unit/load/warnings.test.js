@@ -1,0 +1,271 @@
+// What makes a measurement doubtful, and which exit code it has: on results made by hand.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+// biome-ignore lint/style/noRestrictedImports: the exit codes are what is tested
+import { exitCode } from '../../../dist/cli/exit.js';
+import { clientBoundReasons } from '../../../dist/load/verdict.js';
+import { warningsOf } from '../../../dist/load/warnings.js';
+import { clientBound } from '../../../dist/report/client-bound.js';
+
+const calm = { refusedAddresses: [], serverEnded: null, otherPorts: [] };
+const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
+
+/** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
+function resultWith(change = () => {}) {
+  const result = JSON.parse(fixture);
+  const distribution = { ...result.latencyMs, count: 10_000, censored: 0, min: 1, p50: 5, p99: 9 };
+  Object.assign(result, {
+    plan: { ...result.plan, model: 'closed', connections: 50, tls: null, verifyCertificate: null },
+    durationMs: 10_000,
+    latencyMs: { ...distribution },
+    serviceTimeMs: { ...distribution },
+    connections: {
+      opened: 50,
+      reused: 9950,
+      tlsFull: 0,
+      tlsResumed: 0,
+      failed: 0,
+      broken: 0,
+      closedByServer: 0,
+    },
+    statusCodes: { 200: 10_000 },
+    errors: [],
+    requests: {
+      sent: 10_000,
+      ok: 10_000,
+      statusErrors: 0,
+      transportErrors: 0,
+      timeouts: 0,
+      inFlightAtEnd: 0,
+      notSent: { overflow: 0, queuedAtEnd: 0, connectFailed: 0 },
+    },
+  });
+  result.generator = {
+    busy: 0.1,
+    starved: 0,
+    latenessMs: null,
+    littleResidual: 0,
+    clientBound: false,
+    reasons: [],
+    workers: [{ busy: 0.1, starved: 0, requests: 10_000 }],
+  };
+  delete result.server;
+  change(result);
+  return result;
+}
+
+function open(result) {
+  const schedule = { rate: 1000, stages: [], arrivals: 'constant', maxPending: 100 };
+  Object.assign(result.plan, { model: 'open', durationMs: 10_000, requests: null, ...schedule });
+}
+
+const CASES = [
+  ['a calm run', () => {}, []],
+  [
+    'client-bound',
+    ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['busy'] }),
+    ['client-bound'],
+  ],
+  [
+    'certificate',
+    ({ plan }) => Object.assign(plan, { tls: 'keep-alive', verifyCertificate: false }),
+    ['certificate-not-verified'],
+  ],
+  [
+    'errors of several kinds',
+    ({ requests, errors }) => {
+      requests.transportErrors = 3;
+      errors.push({ kind: 'reset', count: 2, example: 'ECONNRESET' });
+      errors.push({ kind: 'protocol', count: 1, example: null });
+    },
+    ['errors-reset', 'errors-protocol'],
+  ],
+  [
+    'timeouts, not twice',
+    ({ requests, errors }) => {
+      requests.timeouts = 3;
+      errors.push({ kind: 'timeout', count: 3, example: null });
+    },
+    ['timeouts'],
+  ],
+  [
+    'error statuses',
+    (result) => {
+      Object.assign(result.requests, { ok: 9000, statusErrors: 1000 });
+      result.statusCodes = { 200: 9000, 503: 1000 };
+    },
+    ['status-errors'],
+  ],
+  [
+    'all failed',
+    ({ requests }) => Object.assign(requests, { ok: 0, statusErrors: 10_000 }),
+    ['all-failed', 'status-errors'],
+  ],
+  ['an open run that kept up', open, []],
+  [
+    'a rate that was not sent',
+    (result) => {
+      open(result);
+      Object.assign(result.requests, { sent: 9000, ok: 9000 });
+      result.requests.notSent.overflow = 1000;
+    },
+    ['rate-not-reached', 'not-sent'],
+  ],
+  [
+    'a rate that was sent and not completed',
+    (result) => {
+      open(result);
+      Object.assign(result.requests, { ok: 9400, inFlightAtEnd: 600 });
+    },
+    ['rate-not-reached'],
+  ],
+  [
+    'a slow but steady server is no rate missed',
+    (result) => {
+      open(result);
+      Object.assign(result.requests, { ok: 9400, inFlightAtEnd: 600 });
+      result.meanInFlight = 600;
+      Object.assign(result.latencyMs, { min: 600, p50: 600, p99: 610 });
+      Object.assign(result.serviceTimeMs, { min: 600, p50: 600, p99: 610 });
+    },
+    [],
+  ],
+  [
+    'chance is no rate missed',
+    (result) => {
+      open(result);
+      Object.assign(result.plan, { rate: 1, arrivals: 'poisson' });
+      Object.assign(result.requests, { sent: 6, ok: 6 });
+    },
+    ['short-run'],
+  ],
+  [
+    'arrivals that waited for a connection',
+    (result) => {
+      open(result);
+      result.latencyMs.p99 = 50;
+    },
+    ['waiting-for-connections'],
+  ],
+  ['many censored', ({ latencyMs }) => Object.assign(latencyMs, { censored: 600 }), ['censored']],
+  [
+    'reopened',
+    ({ connections }) => Object.assign(connections, { closedByServer: 10 }),
+    ['reopened'],
+  ],
+  [
+    'connects that failed',
+    ({ connections }) => Object.assign(connections, { failed: 2 }),
+    ['connect-failed'],
+  ],
+  ['short', (result) => Object.assign(result, { durationMs: 500 }), ['short-run']],
+  [
+    'a host that takes cores',
+    (result) => Object.assign(result, { machine: { wantedCores: 1.2, stolenCores: 0.3 } }),
+    ['cpu-stolen'],
+  ],
+  [
+    'a host that takes a little of what is wanted',
+    (result) => Object.assign(result, { machine: { wantedCores: 8, stolenCores: 0.3 } }),
+    [],
+  ],
+  [
+    'a host that takes a moment of next to nothing',
+    (result) => Object.assign(result, { machine: { wantedCores: 0.05, stolenCores: 0.04 } }),
+    [],
+  ],
+  [
+    'shared cores',
+    (result) => {
+      result.server = { cpuMean: availableParallelism() };
+    },
+    ['shared-cores'],
+  ],
+];
+
+for (const [name, change, ids] of CASES) {
+  test(`warnings: ${name}`, () => {
+    const warnings = warningsOf(resultWith(change), calm);
+    assert.deepEqual(
+      warnings.map(({ id }) => id),
+      ids,
+    );
+    for (const { message } of warnings) assert.match(message, /^[A-Z\d].*\.$/, 'a sentence');
+  });
+}
+
+test('warnings: what the result does not hold', () => {
+  const [ended, several, leftOut] = warningsOf(resultWith(), {
+    refusedAddresses: ['[::1]:80'],
+    serverEnded: 'ended with exit code 1',
+    otherPorts: [3001, 3002],
+  });
+  assert.equal(
+    ended.message,
+    'The server ended with exit code 1, which ended the run after 10.0 s.',
+  );
+  assert.match(several.message, /port 3001, 3002 too: what was loaded is 127.0.0.1:8080/);
+  assert.match(leftOut.message, /\[::1\]:80/);
+});
+
+test('requests without an answer: idempotent or not is said', () => {
+  const withMethods = (...methods) =>
+    warningsOf(
+      resultWith(({ plan, requests, errors }) => {
+        plan.targets = methods.map((method) => ({ method, url: 'http://h/' }));
+        requests.transportErrors = 1;
+        errors.push({ kind: 'closed-early', count: 1, example: null });
+      }),
+      calm,
+    )[0].message;
+  assert.match(withMethods('GET', 'PUT'), /all are idempotent/);
+  assert.match(withMethods('GET', 'POST'), /POST is not idempotent/);
+});
+
+test('client-bound: the warning says what the report says', () => {
+  const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
+  const [{ message }] = warningsOf(resultWith(change), calm);
+  const { title, meaning, advice } = clientBound;
+  assert.equal(message, `${title}: x. ${meaning} ${advice}`);
+});
+
+test('client-bound: the rule at its bounds', () => {
+  const bound = (generator, p50 = 5) =>
+    clientBoundReasons(
+      { busy: 0, starved: null, latenessMs: null, ...generator },
+      { p50, p99: p50 },
+    ).length > 0;
+  const late = (p99) => ({ latenessMs: { p50: 0, p99, max: p99 } });
+  assert.equal(bound({}), false);
+  assert.equal(bound({ busy: 0.89 }), false);
+  assert.equal(bound({ busy: 0.9 }), true);
+  assert.equal(bound({ starved: 0.19 }), false);
+  assert.equal(bound({ starved: 0.2 }), true);
+  assert.equal(bound(late(1)), false, 'not more than 1 ms');
+  assert.equal(bound(late(1.1)), true);
+  assert.equal(bound(late(1.1), 20), false, 'not more than 10 % of the latency');
+  assert.equal(bound(late(1.1), null), true);
+});
+
+test('exit codes, in their order', () => {
+  const code = (change, strict = false, failedConditions = 0) =>
+    exitCode(resultWith(change), { strict, failedConditions });
+  const clientBound = ({ generator }) => Object.assign(generator, { clientBound: true });
+  const slow = ({ warnings }) => warnings.push({ id: 'rate-not-reached', message: '' });
+  const failed = (result) => {
+    slow(result);
+    result.requests.ok = 0;
+  };
+  assert.equal(code(), 0);
+  assert.equal(code(clientBound), 0);
+  assert.equal(code(clientBound, true), 4);
+  assert.equal(code(slow), 4);
+  assert.equal(code(slow, false, 1), 99);
+  assert.equal(code(failed, false, 1), 3);
+  const interrupted = (result) => Object.assign(result, { interrupted: true });
+  assert.equal(code(interrupted), 0);
+  const nothing = (result) => Object.assign(interrupted(result).requests, { sent: 0, ok: 0 });
+  assert.equal(code(nothing), 130);
+});

@@ -1,0 +1,109 @@
+// What the charts of reports are made of: bins of histograms, scales and their ticks.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { logBins } from '../../../dist/report/histogram.js';
+import { decades, logScale, multiples, powersOfTwo } from '../../../dist/report/html/scale.js';
+import { encodeHistogram } from '../../fixtures/explain/histogram.js';
+import { Random } from '../../fixtures/stack/random.js';
+import { decodeHistogram } from '../../fixtures/truth/histogram.js';
+
+/** Numbers from 0 to 1 that a seed determines. */
+function uniformOf(seed) {
+  const random = new Random(seed);
+  return () => random.below(2 ** 30) / 2 ** 30;
+}
+
+describe('bins of a histogram', () => {
+  const fixtures = ['closed', 'open-freeze', 'server', 'tls-errors'];
+  for (const name of fixtures) {
+    test(`${name}: hold what another reader of the histogram finds in them`, () => {
+      const file = new URL(`../../fixtures/report-${name}.json`, import.meta.url);
+      const { histograms, latencyMs } = JSON.parse(readFileSync(file, 'utf8'));
+      const bins = logBins(histograms.latency, 60, 0);
+      const known = decodeHistogram(histograms.latency);
+      const total = known.reduce((sum, [, count]) => sum + count, 0);
+      assert.equal(total, latencyMs.count);
+      for (const { fromMs, toMs, share } of bins) {
+        // What lies at a bound, but for the rounding of a logarithm, may be on either side.
+        const between = (slack) =>
+          known
+            .filter(([ms]) => ms >= fromMs * (1 - slack) && ms < toMs * (1 + slack))
+            .reduce((sum, [, count]) => sum + count, 0) / total;
+        assert.ok(share >= between(-1e-9) - 1e-9 && share <= between(1e-9) + 1e-9);
+      }
+    });
+  }
+
+  test('add up, are as many as asked for, and follow each other', () => {
+    const uniform = uniformOf(7);
+    for (let round = 0; round < 200; round += 1) {
+      const size = 1 + Math.floor(uniform() * 20);
+      const samples = Array.from({ length: size }, () => [
+        10 ** (uniform() * 8 - 4),
+        1 + Math.floor(uniform() * 1000),
+      ]);
+      const most = 2 + Math.floor(uniform() * 80);
+      const bins = logBins(encodeHistogram(samples), most, 0);
+      assert.ok(bins.length >= 1 && bins.length <= most, `${bins.length} of ${most}`);
+      const sum = bins.reduce((all, { share }) => all + share, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-9, `${sum}`);
+      for (const [index, { fromMs }] of bins.slice(1).entries()) {
+        assert.ok(Math.abs(fromMs / bins[index].toMs - 1) < 1e-9);
+      }
+      const least = Math.min(...samples.map(([ms]) => ms));
+      const greatest = Math.max(...samples.map(([ms]) => ms));
+      // The histogram has three digits, and whole nanoseconds.
+      assert.ok(bins[0].fromMs <= least + 1e-6 && bins[0].fromMs > least * 0.998 - 1e-6);
+      assert.ok(bins.at(-1).toMs > greatest * 0.998 - 1e-6);
+    }
+  });
+
+  test('what is below the least time of a request that ended is left out', () => {
+    const samples = [
+      [0.01, 10],
+      [40, 90],
+    ];
+    const [first, ...others] = logBins(encodeHistogram(samples), 60, 40);
+    assert.deepEqual(others, []);
+    assert.ok(Math.abs(first.share - 0.9) < 1e-9 && first.fromMs > 39.9);
+    assert.deepEqual(logBins(encodeHistogram([]), 60, 0), []);
+  });
+});
+
+describe('ticks', () => {
+  const uniform = uniformOf(11);
+  const scales = Array.from({ length: 300 }, () => {
+    const low = 10 ** (uniform() * 10 - 5);
+    return logScale(low, low * 10 ** (0.3 + uniform() * 5));
+  });
+
+  test('lie within their scale, not too many, and its ends are 0 and 100 %', () => {
+    for (const scale of scales) {
+      assert.deepEqual([scale.at(scale.low), scale.at(scale.high)], [0, 100]);
+      assert.equal(scale.at(scale.high * 5), 100);
+      assert.equal(scale.at(0), 0);
+      for (const ticks of [decades(scale), powersOfTwo(scale)]) {
+        assert.ok(ticks.length <= 9, `${ticks}`);
+        for (const tick of ticks) assert.ok(tick >= scale.low && tick <= scale.high);
+      }
+      if (scale.high > 4 * scale.low) assert.ok(decades(scale).length > 0);
+    }
+  });
+
+  test('a ratio of 1 is among those of ratios', () => {
+    for (const [low, high] of [
+      [0.7, 1.4],
+      [0.01, 3],
+      [0.9, 500],
+      [1e-4, 1e4],
+    ]) {
+      assert.ok(powersOfTwo(logScale(low, high)).includes(1), `${low} to ${high}`);
+    }
+  });
+
+  test('of a linear scale begin at 0 and are round', () => {
+    assert.deepEqual(multiples({ low: 0, high: 0.43 }), [0, 0.2, 0.4]);
+    assert.deepEqual(multiples({ low: 0, high: 1.08 }), [0, 0.5, 1]);
+  });
+});

@@ -1,0 +1,613 @@
+// The reports of a result: as text, as a page in a real browser, and the schema of the JSON. Long because all three
+// are held against the same fixtures.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { buckets } from '../../../dist/report/buckets.js';
+import { htmlReport } from '../../../dist/report/html.js';
+import { intervals } from '../../../dist/report/intervals.js';
+import { textReport } from '../../../dist/report/text.js';
+import {
+  bytes,
+  cores,
+  duration,
+  plural,
+  rate,
+  roundTime,
+  share,
+  time,
+} from '../../../dist/report/units.js';
+import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
+import { fitsPublished, isResult } from '../../fixtures/schemas.js';
+
+const fixtures = new URL('../../fixtures/', import.meta.url);
+const names = readdirSync(fixtures)
+  .map((file) => /^report-(.+)\.json$/.exec(file)?.[1])
+  .filter((name) => name !== undefined);
+
+function fixture(name) {
+  return JSON.parse(readFileSync(new URL(`../../fixtures/report-${name}.json`, fixtures), 'utf8'));
+}
+
+function clientBound(result, reason) {
+  const generator = { ...result.generator, clientBound: true, reasons: [reason] };
+  const warnings = [{ id: 'client-bound', message: 'said in another place' }];
+  return { ...result, generator, warnings };
+}
+
+describe('text', () => {
+  const plain = (result, width = 80, notes = []) =>
+    textReport(result, { color: false, width, notes });
+
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours
+  const uncolored = (text) => text.replace(/\x1b\[[0-9;]*m/g, '');
+
+  /** The value of a field, its further lines joined. */
+  function field(text, label) {
+    const lines = text.split('\n');
+    const first = lines.findIndex((line) => line.startsWith(label.padEnd(13)));
+    assert.notEqual(first, -1, `no field ${label} in:\n${text}`);
+    const rest = lines.slice(first + 1);
+    const end = rest.findIndex((line) => !line.startsWith(' '.repeat(13)));
+    return [lines[first], ...rest.slice(0, end)].map((line) => line.slice(13)).join(' ');
+  }
+
+  for (const name of names) {
+    test(`${name}: no line is longer than the width, colours apart`, () => {
+      const result = clientBound(fixture(name), 'x'.repeat(200));
+      for (const width of [60, 80, 133]) {
+        const text = plain(result, width, [`-t 10s is ${'long '.repeat(40)}`]);
+        for (const line of text.split('\n')) assert.ok(line.length <= width, `${width}: ${line}`);
+        assert.ok(!text.includes('\x1b'));
+        const colored = textReport(result, { color: true, width, notes: [] });
+        assert.ok(colored.includes('\x1b['));
+        assert.equal(uncolored(colored), plain(result, width));
+      }
+    });
+
+    test(`${name}: the requests add up`, () => {
+      const result = fixture(name);
+      const account = field(plain(result), 'requests');
+      const [sent, terms] = account.split(' sent = ');
+      const number = (text) => Number.parseInt(text.replaceAll(',', ''), 10);
+      const sum = terms.split(' + ').reduce((total, term) => total + number(term), 0);
+      assert.equal(number(sent), result.requests.sent);
+      assert.equal(sum, result.requests.sent);
+    });
+
+    test(`${name}: fits a screen`, () => {
+      assert.ok(plain(fixture(name)).split('\n').length <= 40);
+    });
+  }
+
+  test('the first line says how the flags were understood, then come the notes', () => {
+    const [closed, note] = plain(fixture('closed'), 120, ['-t 1 is threads']).split('\n');
+    assert.equal(
+      closed,
+      'closed: 50 connections x pipelining 1, 1 thread, 10 s after 1 s of warm-up, GET http://127.0.0.1:8080/',
+    );
+    assert.equal(note, 'note: -t 1 is threads');
+    const [open] = plain(fixture('open-freeze'), 130).split('\n');
+    assert.equal(
+      open,
+      'open: 1,000 req/s total (constant), up to 10 connections, 2 threads, 10 s, GET http://127.0.0.1:8080/items?id={{sequence}}',
+    );
+    const [staged] = plain(fixture('server'), 200).split('\n');
+    assert.match(staged, /^open: 100 req\/s total, to 400 in 4 s, to 780 in 8 s, to 780 in 3 s/);
+    const [tls] = plain(fixture('tls-errors'), 400).split('\n');
+    assert.match(tls, /a new connection and a full TLS handshake per request/);
+    assert.match(tls, /certificate not verified, 2 targets by weight: GET .* \(weight 8\), POST /);
+  });
+
+  test('equal clocks are one column, different ones two', () => {
+    const closed = plain(fixture('closed'), 60);
+    assert.match(closed, /latency = service time$/m);
+    assert.match(closed, /^p50 +412 µs$/m);
+    const freeze = plain(fixture('open-freeze'));
+    assert.match(freeze, /latency +service time/);
+    assert.match(freeze, /^p99 +1\.42 s +2\.17 ms/m);
+    assert.match(freeze, /^p99\.9 +1\.49 s +1\.49 s/m);
+  });
+
+  test('throughput, with the rate asked for in an open run', () => {
+    assert.match(
+      field(plain(fixture('closed')), 'throughput'),
+      /^116,852 ± 592 req\/s, 99\.3 MB\/s/,
+    );
+    assert.match(field(plain(fixture('open-freeze')), 'throughput'), /req\/s of 1,000 asked for/);
+    assert.doesNotMatch(field(plain(fixture('server')), 'throughput'), /asked for/);
+  });
+
+  test('connect and TLS times only where connecting went on', () => {
+    const text = plain(fixture('tls-errors'));
+    assert.equal(field(text, 'connect'), 'p50 122 µs, p99 246 µs, max 324 µs');
+    assert.match(field(text, 'TLS'), /^p50 2\.29 ms, .* \(19,306 full, 0 resumed\)$/);
+    assert.doesNotMatch(plain(fixture('closed')), /^(connect|TLS) {2}/m);
+  });
+
+  test('status codes, errors by kind and what was not sent', () => {
+    const text = plain(fixture('tls-errors'));
+    assert.equal(field(text, 'status'), '200: 18,426, 304: 181, 404: 249, 503: 305');
+    assert.equal(
+      field(text, 'errors'),
+      'reset: 67, connect-refused: 47, timeout: 40, closed-early: 18',
+    );
+    assert.equal(field(text, 'NOT SENT'), '47 for want of a connection');
+    assert.doesNotMatch(plain(fixture('closed')), /NOT SENT|errors/);
+  });
+
+  test('censored samples are told from one in 10,000 on', () => {
+    assert.match(plain(fixture('tls-errors')), /^censored: 145 of 19,306 samples/m);
+    assert.doesNotMatch(plain(fixture('closed')), /censored/);
+  });
+
+  test('the server: CPU per group of threads, and memory', () => {
+    const text = plain(fixture('server'));
+    assert.match(
+      field(text, 'server'),
+      /^node server\.js --port 3000 \(pid 4242, started, 1 process\)$/,
+    );
+    assert.match(
+      field(text, 'CPU'),
+      /^0\.74 cores on average: main 0\.69, V8 worker 0\.04, libuv 0\.01/,
+    );
+    assert.match(field(text, 'memory'), /^[▁-█]+ {2}0 to 109 MB$/);
+  });
+
+  test('a freeze is seen over time', () => {
+    assert.match(field(plain(fixture('open-freeze')), 'highest p99'), / {2}0 to 1\.50 s$/);
+    assert.match(
+      field(plain(fixture('open-freeze')), 'over time'),
+      /^▂+▁+█▄▂+ {2}0 to 4,643 req\/s$/,
+    );
+  });
+
+  test('CLIENT-BOUND is loud and last, and not there in a healthy run', () => {
+    const result = clientBound(fixture('closed'), 'a thread was busy 99 % of the time');
+    const last = plain(result).split('\n\n').at(-1);
+    assert.match(last, /^\*\*\* CLIENT-BOUND \*\*\* The generator was the limit/);
+    assert.match(last, /- a thread was busy 99 % of the time/);
+    assert.doesNotMatch(plain(result), /said in another place/);
+    assert.doesNotMatch(plain(fixture('closed')), /CLIENT-BOUND/);
+  });
+
+  test('a run without a sample, stopped early', () => {
+    const text = plain(fixture('empty'));
+    assert.match(text, /there is no latency to show/);
+    assert.match(text, /^! Stopped early, after 212 ms\.$/m);
+    assert.doesNotMatch(text, /NaN|undefined|null|Infinity/);
+  });
+
+  test('text from outside cannot steer the terminal', () => {
+    const result = fixture('server');
+    result.server.command = 'node \x1b[2Jserver.js\r\x07';
+    const text = textReport(result, { color: false, width: 80, notes: ['\x1b]0;title\x07'] });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not be there
+    assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+    assert.match(text, /server\.js/);
+  });
+});
+
+describe('numbers', () => {
+  const printed = (format, cases) => {
+    for (const [value, text] of cases) assert.equal(format(value), text);
+  };
+
+  test('a time has three digits and a unit that suits it', () => {
+    printed(time, [
+      [null, '–'],
+      [0, '0 ms'],
+      [0.00025, '250 ns'],
+      [0.00953, '9.53 µs'],
+      [0.412, '412 µs'],
+      [0.99949, '999 µs'],
+      [0.9997, '1.00 ms'],
+      [12.34, '12.3 ms'],
+      [999.7, '1.00 s'],
+      [1501.6, '1.50 s'],
+      [125_000, '125 s'],
+      [1_250_000, '1,250 s'],
+    ]);
+    printed(roundTime, [
+      [0.5, '500 µs'],
+      [1.5, '1.5 ms'],
+      [2000, '2 s'],
+    ]);
+  });
+
+  test('durations, rates, bytes, shares, counts', () => {
+    printed(duration, [
+      [0, '0 ms'],
+      [500, '500 ms'],
+      [1250, '1.25 s'],
+      [10_000, '10 s'],
+      [90_000, '1 min 30 s'],
+      [7_200_000, '2 h'],
+    ]);
+    printed(rate, [
+      [0, '0'],
+      [1 / 3600, '0.000278'],
+      [1e-7, '0.0000001'],
+      [0.25, '0.25'],
+      [19.45, '19.4'],
+      [112_345.4, '112,345'],
+    ]);
+    printed(bytes, [
+      [0, '0 B'],
+      [999, '999 B'],
+      [999_600, '1.00 MB'],
+      [95_300_000, '95.3 MB'],
+    ]);
+    printed(share, [
+      [0, '0 %'],
+      [1e-9, '< 0.001 %'],
+      [0.00004, '0.004 %'],
+      [0.0123, '1.2 %'],
+      [0.0996, '10 %'],
+      [1, '100 %'],
+    ]);
+    assert.equal(plural(1, 'process', 'processes'), '1 process');
+    assert.equal(plural(2000, 'thread'), '2,000 threads');
+  });
+
+  test('a histogram holds all samples, each below its bound', () => {
+    const bimodal = [
+      [0, 1],
+      [50, 1.1],
+      [95, 1.3],
+      [97, 990],
+      [100, 1020],
+    ];
+    const bars = buckets(bimodal, 11);
+    assert.ok(bars.length <= 11);
+    const fast = bars.filter((bucket) => bucket.upToMs <= 2);
+    assert.ok(Math.abs(fast.reduce((sum, { share }) => sum + share, 0) - 0.95) < 1e-9);
+    const between = bars.filter((bucket) => bucket.upToMs > 2 && bucket.upToMs < 990);
+    assert.ok(between.length > 0);
+    assert.ok(between.every(({ share }) => share === 0));
+    for (const points of [
+      ...names.map((name) => fixture(name).percentiles.latency),
+      bimodal,
+      [[100, 50]],
+      [
+        [0, 0],
+        [100, 0],
+      ],
+    ]) {
+      const shares = buckets(points, 11).reduce((sum, { share }) => sum + share, 0);
+      assert.ok(Math.abs(shares - Math.min(1, points.length)) < 1e-9);
+    }
+    assert.deepEqual(buckets([], 11), []);
+  });
+
+  test('windows of a series become intervals of the same rate', () => {
+    const window = { errors: 1, p50Ms: 1, p99Ms: 2 };
+    const series = [0, 100, 200, 300].map((tMs) => ({ ...window, tMs, completed: 10 }));
+    series.push({ tMs: 400, completed: 1, errors: 0, p50Ms: null, p99Ms: null });
+    const merged = intervals({ series, durationMs: 410 }, 3);
+    assert.deepEqual(
+      merged.map(({ tMs }) => tMs),
+      [0, 200],
+    );
+    assert.equal(merged[0].completed, 100);
+    assert.equal(merged[0].errors, 10);
+    assert.equal(merged[1].completed, 21 / 0.21);
+    assert.equal(merged[1].highestP99Ms, 2);
+  });
+});
+
+describe('schema', () => {
+  for (const name of names) {
+    test(`${name} is valid`, () => {
+      isResult(fixture(name));
+      assert.deepEqual(isResult.errors, null);
+    });
+  }
+
+  test('a result with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      ({ meanInFlight, ...rest }) => rest,
+      (result) => ({ ...result, latency: 1 }),
+      (result) => ({ ...result, requests: { ...result.requests, sent: -1 } }),
+      (result) => ({ ...result, latencyMs: { ...result.latencyMs, p99: '1 ms' } }),
+      (result) => ({ ...result, errors: [{ kind: 'unlucky', count: 1, example: null }] }),
+      (result) => ({ ...result, percentiles: { ...result.percentiles, latency: [[50]] } }),
+    ];
+    for (const spoil of spoiled) assert.equal(isResult(spoil(fixture('closed'))), false);
+  });
+
+  test('as published lets properties be added, at any depth, and none be left out', () => {
+    const result = fixture('closed');
+    const { meanInFlight, ...rest } = result;
+    assert.ok(fitsPublished({ ...result, added: 1 }));
+    assert.ok(fitsPublished({ ...result, latencyMs: { ...result.latencyMs, p99_999: 1 } }));
+    assert.equal(fitsPublished(rest), false);
+  });
+});
+
+/** A result whose requests all timed out or were in flight at the end, some of them just sent. */
+function allCensored() {
+  const result = fixture('open-freeze');
+  const latencyMs = { ...result.latencyMs, min: null, censored: result.latencyMs.count };
+  const latency = [
+    [1, 0],
+    [90, 1],
+    [100, 1500],
+  ];
+  return { ...result, latencyMs, percentiles: { ...result.percentiles, latency } };
+}
+
+/** An hour at 100 responses a second; after half of it a window and a sample stand out, and earlier nothing ended for 3 s. */
+function hourLong() {
+  const result = fixture('server');
+  const at = (index) => index * 100;
+  const series = Array.from({ length: 36_000 }, (_, index) => {
+    const stalled = index >= 9000 && index < 9030;
+    const [p50Ms, p99Ms] = index === 18_007 ? [90, 900] : [1, 2];
+    return {
+      tMs: at(index),
+      completed: 10,
+      errors: 0,
+      ...(stalled ? { p50Ms: null, p99Ms: null } : { p50Ms, p99Ms }),
+    };
+  });
+  const samples = series.map(({ tMs }, index) => ({
+    tMs: tMs + 100,
+    cpu: index === 18_007 ? 3.5 : 1,
+    rssMb: index === 18_007 ? 999 : 100,
+  }));
+  return {
+    ...result,
+    durationMs: 3_600_000,
+    series,
+    server: { ...result.server, series: samples },
+  };
+}
+
+/** A result with markup wherever text from outside can stand. */
+function hostile() {
+  const attack =
+    '</script><script>window.attacked = true</script><!--<img src=x onerror=attacked=1>"\'';
+  const result = clientBound(fixture('server'), attack);
+  result.plan.targets[0].url = `http://127.0.0.1/${attack}`;
+  result.plan.command = ['node', attack];
+  result.server.command = attack;
+  result.server.threads[0].group = attack;
+  result.errors = [{ kind: 'other', count: 1, example: attack }];
+  result.warnings = [{ id: 'attack', message: attack }];
+  return result;
+}
+
+describe('page', () => {
+  const embedded = (page, id) =>
+    JSON.parse(
+      new RegExp(`<script type="application/json" id="${id}">(.*?)</script>`).exec(page)[1],
+    );
+
+  for (const name of names) {
+    test(`${name}: refers to nothing outside, holds the whole result`, () => {
+      const page = htmlReport(fixture(name));
+      const references = [...page.matchAll(/\b(?:src|href|action)\s*=\s*["']?([^"'\s>]*)/g)];
+      assert.deepEqual(
+        references.map(([, target]) => target),
+        ['data:,'],
+      );
+      assert.ok(!/@import|url\(/.test(page));
+      const [, policy] = /Content-Security-Policy" content="(.*?)"/.exec(page);
+      assert.match(
+        policy.replaceAll('&#39;', "'"),
+        /^default-src 'none'; img-src data:; style-src 'sha256-\S+'; script-src 'sha256-\S+'$/,
+      );
+      assert.deepEqual(embedded(page, 'result'), fixture(name));
+    });
+  }
+
+  test('text from outside stays text', () => {
+    const page = htmlReport(hostile());
+    assert.equal(page.match(/<script/g).length, 3);
+    assert.equal(page.match(/<\/script/g).length, 3);
+    assert.ok(!page.includes('<img'));
+    assert.ok(!page.includes('<!--'));
+    assert.deepEqual(embedded(page, 'result'), hostile());
+  });
+
+  test('the licence of the chart library is in it', () => {
+    assert.ok(
+      htmlReport(fixture('closed')).includes('Permission is hereby granted, free of charge'),
+    );
+  });
+
+  test('the series of an hour are thinned, their peaks are kept, and the titles say so', () => {
+    const result = hourLong();
+    const page = htmlReport(result);
+    const plots = Object.fromEntries(embedded(page, 'plots').map((plot) => [plot.id, plot]));
+    const { throughput, latency, cpu, memory } = plots;
+    for (const { x, series } of [throughput, latency, cpu, memory]) {
+      assert.ok(x.length > 1000 && x.length <= 1201, `${x.length} points`);
+      for (const { values } of series) assert.equal(values.length, x.length);
+    }
+    assert.equal(latency.x.indexOf(1800), 600);
+    const [p99s, p50s] = latency.series.map(({ values }) => values);
+    assert.deepEqual([p99s[600], p50s[600]], [900, 90]);
+    assert.deepEqual([p99s[599], p50s[599]], [2, 1]);
+    assert.equal(p99s[300], null, 'a gap stays a gap');
+    assert.equal(throughput.series[0].values[600], 100, 'a mean');
+    assert.equal(Math.max(...cpu.series[0].values), 3.5);
+    assert.equal(Math.max(...memory.series[0].values), 999);
+    const titles = [...page.matchAll(/<h3>(.*?)<\/h3>/g)].map(([, title]) => title);
+    assert.deepEqual(titles.slice(0, 4), [
+      'Throughput, mean of each 3 s',
+      'Latency, highest of each 3 s',
+      'Server CPU, highest of each 3 s',
+      'Server memory, highest of each 3 s',
+    ]);
+    assert.equal(embedded(page, 'result').series.length, 36_000, 'the result is whole');
+    assert.ok(htmlReport(fixture('closed')).includes('<h3>Latency</h3>'));
+  });
+
+  test('CLIENT-BOUND stands before the numbers', () => {
+    const page = htmlReport(clientBound(fixture('closed'), 'a thread was busy'));
+    assert.ok(page.indexOf('CLIENT-BOUND') < page.indexOf('class="headline"'));
+    assert.ok(!htmlReport(fixture('closed')).includes('CLIENT-BOUND'));
+  });
+});
+
+describe('page in a browser', { skip }, () => {
+  let browser;
+
+  before(async () => {
+    browser = await startBrowser();
+  });
+
+  after(() => browser?.close());
+
+  const open = (result, options) => browser.open(htmlReport(result), options);
+
+  /** How many pixels of each plot have the colour of the first series. */
+  async function drawnPixels(page) {
+    // A change of the scheme is told to the page with its next frame.
+    await page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
+    return page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement).getPropertyValue('--first').trim();
+      const [red, green, blue] = [1, 3, 5].map((at) =>
+        Number.parseInt(style.slice(at, at + 2), 16),
+      );
+      return [...document.querySelectorAll('.canvas canvas')].map((canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let pixels = 0;
+        for (let at = 0; at < data.length; at += 4) {
+          if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) pixels += 1;
+        }
+        return pixels;
+      });
+    });
+  }
+
+  const plots = { closed: 3, 'open-freeze': 3, 'tls-errors': 3, empty: 1, server: 5 };
+
+  for (const name of names) {
+    test(`${name}: all plots are drawn, nothing is loaded, nothing is cut`, async () => {
+      for (const width of [1280, 390]) {
+        const { page, complaints } = await open(fixture(name), { width });
+        const pixels = await drawnPixels(page);
+        assert.equal(pixels.length, plots[name]);
+        for (const number of pixels) assert.ok(number > 100, `${pixels} pixels drawn`);
+        assert.deepEqual(await cutOff(page), []);
+        assert.deepEqual(complaints, []);
+        await page.close();
+      }
+    });
+  }
+
+  test('times from zero on are drawn', async () => {
+    const { page, complaints } = await open(allCensored());
+    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('the colours follow the scheme, also while the page is open, and are light on paper', async () => {
+    const { page } = await open(fixture('closed'), { colorScheme: 'dark' });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
+    await page.emulateMedia({ colorScheme: 'light' });
+    const light = await background();
+    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
+    await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
+    assert.equal(await background(), light);
+    const brightness = (color) => Math.max(...color.match(/\d+/g).map(Number));
+    assert.ok(brightness(dark) < 50 && brightness(light) > 200, `${dark} ${light}`);
+    await page.close();
+  });
+
+  test('arrow keys move the cursor of all plots over time', async () => {
+    const { page } = await open(fixture('server'));
+    const values = (id) => page.locator(`#plot-${id} .u-value`).allTextContents();
+    assert.deepEqual(await values('latency'), ['–', '–', '–']);
+    await page.locator('#plot-latency').focus();
+    for (let times = 0; times < 3; times += 1) await page.keyboard.press('ArrowRight');
+    const { series, server } = fixture('server');
+    const { p99Ms, p50Ms } = series[2];
+    assert.deepEqual(await values('latency'), ['0.2 s', time(p99Ms), time(p50Ms)]);
+    assert.deepEqual(await values('cpu'), ['0.2 s', `${cores(server.series[2].cpu)} cores`]);
+    await page.close();
+  });
+
+  test('a window holds from its start to its end, before a gap too', async () => {
+    const result = fixture('open-freeze');
+    const last = result.series.findIndex((window) => window.p50Ms === null) - 1;
+    const middle = (result.series[last].tMs + 70) / 1000;
+    const { page } = await open(result);
+    const column = await page.evaluate(`(() => {
+      const { ctx } = drawn[1];
+      const x = Math.round(drawn[1].valToPos(${middle}, 'x', true));
+      return [...ctx.getImageData(x, 0, 1, ctx.canvas.height).data];
+    })()`);
+    const strong = column.filter((value, at) => at % 4 === 2 && value > 160 && column[at - 2] < 30);
+    assert.ok(strong.length > 0, 'p50 is not drawn');
+    const area = await page.locator('#plot-latency .u-over').boundingBox();
+    await page.mouse.move(area.x + (area.width * middle) / 10, area.y + 20);
+    const [time] = await page.locator('#plot-latency .u-value').allTextContents();
+    assert.equal(time, `${result.series[last].tMs / 1000} s`);
+    await page.close();
+  });
+
+  test('dragging zooms all plots over time, Escape shows all again', async () => {
+    const { page } = await open(fixture('server'));
+    // `drawn` is the script's own list of its charts.
+    const ranges = () => page.evaluate('drawn.map(({ scales }) => [scales.x.min, scales.x.max])');
+    const all = await ranges();
+    for (const range of all.slice(0, 4)) assert.deepEqual(range.map(Math.round), [0, 15]);
+    const area = page.locator('#plot-latency .u-over');
+    const { x, y, width } = await area.boundingBox();
+    await page.mouse.move(x + width / 3, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + 20, { steps: 3 });
+    await page.mouse.up();
+    const zoomed = await ranges();
+    for (const [from, to] of zoomed.slice(0, 4)) {
+      assert.ok(Math.abs(from - 5) < 0.2 && Math.abs(to - 7.5) < 0.2, `${from} to ${to}`);
+    }
+    assert.deepEqual(zoomed[4], all[4]);
+    await page.locator('#plot-latency').focus();
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await ranges(), all);
+    await page.close();
+  });
+
+  test('a zoom into a gap shows nothing, and goes on working', async () => {
+    const { page, complaints } = await open(fixture('open-freeze'));
+    const { x, y, width } = await page.locator('#plot-latency .u-over').boundingBox();
+    await page.mouse.move(x + width * 0.42, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.53, y + 20, { steps: 3 });
+    await page.mouse.up();
+    const [, latency] = await drawnPixels(page);
+    assert.equal(latency, 0);
+    await page.mouse.dblclick(x + width / 2, y + 20);
+    const [, all] = await drawnPixels(page);
+    assert.ok(all > 100);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('the plots follow the width of the window', async () => {
+    const { page } = await open(fixture('closed'));
+    await page.setViewportSize({ width: 500, height: 900 });
+    await page.waitForFunction(() => document.querySelector('.uplot').offsetWidth < 500);
+    assert.deepEqual(await cutOff(page), []);
+    await page.close();
+  });
+
+  test('markup in a result is shown, not obeyed', async () => {
+    const { page, complaints } = await open(hostile(), { width: 390 });
+    assert.equal(await page.evaluate(() => window.attacked), undefined);
+    assert.match(await page.locator('.summary').textContent(), /<\/script><script>/);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(await cutOff(page), []);
+    await page.close();
+  });
+});

@@ -1,0 +1,168 @@
+// The published schemas of explanations, capacity results and studies. That of a load is tested with its fixtures in report.test.js,
+// and real results where they are made.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { LIMIT_IDS } from '../../../dist/explain/limits.js';
+import { STUDY_NAMES } from '../../../dist/lab/result.js';
+import * as results from '../../fixtures/capacity/results.js';
+import * as explanations from '../../fixtures/explain/explanations.js';
+import {
+  asJson,
+  fitsPublishedCapacity,
+  fitsPublishedExplanation,
+  isCapacityResult,
+  isExplanation,
+  isLabResult,
+  publishedLimits,
+  publishedStudies,
+} from '../../fixtures/schemas.js';
+
+/** A copy, changed. */
+function changed(value, change) {
+  const copy = asJson(value);
+  change(copy);
+  return copy;
+}
+
+describe('explanation', () => {
+  const { tooFewConnections, cannotTell } = explanations;
+
+  for (const [name, make] of Object.entries(explanations)) {
+    test(`${name} is valid`, () => {
+      isExplanation(asJson(make()));
+      assert.deepEqual(isExplanation.errors, null);
+    });
+  }
+
+  test('the limits are those that are known, in their order', () => {
+    assert.deepEqual(publishedLimits, [...LIMIT_IDS]);
+  });
+
+  test('one with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      (it) => delete it.serverEnded,
+      (it) => delete it.experiments[0].otherwise,
+      (it) => delete it.load.meanInFlight,
+      (it) => Object.assign(it, { cause: 1 }),
+      (it) => Object.assign(it.experiments[0].measured, { stdev: 1 }),
+      (it) => Object.assign(it.load, { latency: 1 }),
+      (it) => Object.assign(it.verdict, { limit: 'bad-luck' }),
+      (it) => Object.assign(it.verdict, { status: 'sure' }),
+      (it) => it.verdict.alsoLimiting.push('bad-luck'),
+      (it) => Object.assign(it.experiments[0].predicted, { 'bad-luck': { low: 1, high: 2 } }),
+      (it) => Object.assign(it.experiments[0].predicted, { disk: 2 }),
+      (it) => it.experiments[0].excludes.push('bad-luck'),
+      (it) => Object.assign(it.experiments[0].measured, { high: null }),
+      (it) => Object.assign(it.ruledOut[0], { limit: null }),
+      (it) => Object.assign(it.remedy, { nextLimit: 'bad-luck' }),
+      (it) => Object.assign(it.remedy.settings, { environment: { UV_THREADPOOL_SIZE: 16 } }),
+      (it) => Object.assign(it.population[0], { requests: -1 }),
+      (it) => Object.assign(it.capacity.points[0].latencyMs, { p50: '1 ms' }),
+      (it) => Object.assign(it, { startedAt: 'today' }),
+    ];
+    for (const spoil of spoiled) {
+      assert.equal(isExplanation(changed(tooFewConnections(), spoil)), false, `${spoil}`);
+    }
+  });
+
+  test('as published lets properties be added, at any depth, and none be left out', () => {
+    const added = [
+      (it) => Object.assign(it, { added: 1 }),
+      (it) => Object.assign(it.verdict, { added: 1 }),
+      (it) => Object.assign(it.experiments[0], { added: 1 }),
+      (it) => Object.assign(it.load, { added: 1 }),
+      (it) => Object.assign(it.capacity.points[0].latencyMs, { p99_9: 1 }),
+    ];
+    for (const add of added) {
+      assert.ok(fitsPublishedExplanation(changed(tooFewConnections(), add)), `${add}`);
+    }
+    assert.equal(fitsPublishedExplanation(changed(cannotTell(), (it) => delete it.noise)), false);
+    assert.equal(
+      fitsPublishedExplanation(changed(cannotTell(), (it) => delete it.load.requests)),
+      false,
+    );
+  });
+});
+
+describe('capacity result', () => {
+  const { plateau, found, atLeast } = results;
+
+  for (const [name, make] of Object.entries(results)) {
+    test(`${name} is valid`, () => {
+      isCapacityResult(asJson(make()));
+      assert.deepEqual(isCapacityResult.errors, null);
+    });
+  }
+
+  test('one with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      [plateau, (it) => delete it.search],
+      [plateau, (it) => delete it.sweep.model.points],
+      [plateau, (it) => delete it.plan.threads],
+      [plateau, (it) => Object.assign(it, { added: 1 })],
+      [plateau, (it) => Object.assign(it.sweep.levels[0], { added: 1 })],
+      [plateau, (it) => Object.assign(it.sweep.model, { curve: 'straight' })],
+      [plateau, (it) => Object.assign(it.sweep, { ended: 'never-holds' })],
+      [plateau, (it) => Object.assign(it.sweep.levels[0], { connections: 1.5 })],
+      [plateau, (it) => Object.assign(it.sweep.levels[0].throughput, { high: null })],
+      [plateau, (it) => Object.assign(it.sweep.model.singleMs, { low: null })],
+      [found, (it) => delete it.search.trials[0].failures],
+      [found, (it) => Object.assign(it.search.trials[0], { held: 'yes' })],
+      [found, (it) => Object.assign(it.search, { ended: 'past-knee' })],
+      [found, (it) => Object.assign(it.search.rate, { value: null })],
+      [found, (it) => Object.assign(it.search.confirmed, { added: 1 })],
+      [found, (it) => Object.assign(it.warnings, [{ id: 'x' }])],
+    ];
+    for (const [make, spoil] of spoiled) {
+      assert.equal(isCapacityResult(changed(make(), spoil)), false, `${spoil}`);
+    }
+  });
+
+  test('as published lets properties be added, at any depth, and none be left out', () => {
+    const added = [
+      [plateau, (it) => Object.assign(it, { added: 1 })],
+      [plateau, (it) => Object.assign(it.sweep.levels[0].latencyMs, { p99_9: 1 })],
+      [plateau, (it) => Object.assign(it.sweep.model, { added: 1 })],
+      [found, (it) => Object.assign(it.search.trials[0], { added: 1 })],
+      [atLeast, (it) => Object.assign(it.search.rate, { added: 1 })],
+    ];
+    for (const [make, add] of added) {
+      assert.ok(fitsPublishedCapacity(changed(make(), add)), `${add}`);
+    }
+    assert.equal(fitsPublishedCapacity(changed(found(), (it) => delete it.search.rate)), false);
+  });
+});
+
+describe('studies', () => {
+  /** What the page of all studies holds, that is published. */
+  const page = readFileSync(new URL('../../../docs/studies.html', import.meta.url), 'utf8');
+  const [, json] = /<script type="application\/json" id="result">(.*?)<\/script>/s.exec(page);
+
+  test('the studies that are published are valid', () => {
+    isLabResult(JSON.parse(json));
+    assert.deepEqual(isLabResult.errors, null);
+  });
+
+  test('the names are those that are known, in their order', () => {
+    assert.deepEqual(publishedStudies, [...STUDY_NAMES]);
+  });
+
+  test('one with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      (it) => delete it.machine.node,
+      (it) => Object.assign(it, { schemaVersion: 2 }),
+      (it) => Object.assign(it.studies[0], { name: 'luck' }),
+      (it) => Object.assign(it.studies[0].claims[0], { held: 'yes' }),
+      (it) => Object.assign(it.studies[0].claims[0], { why: '' }),
+      (it) => Object.assign(it.studies[0].causes[0], { limit: 'bad-luck' }),
+      (it) => Object.assign(it.studies[0].causes[0], { status: 'sure' }),
+      (it) => it.studies[0].tables[0].rows[0].cells.push('1'),
+      (it) => Object.assign(it.studies[0].tables[0].columns[0], { unit: 'yard' }),
+      (it) => it.studies[0].figures[0].series[0].points[0].push(1),
+    ];
+    for (const spoil of spoiled) {
+      assert.equal(isLabResult(changed(JSON.parse(json), spoil)), false, `${spoil}`);
+    }
+  });
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { changePoints } from '../../dist/explain/statistics/change-points.js';
+import { noiseFloor } from '../../dist/explain/statistics/noise.js';
+import { ratioOf } from '../../dist/explain/statistics/ratio.js';
+import { studentQuantile } from '../../dist/explain/statistics/student.js';
+import {
+  decodeTimes,
+  quantileMs,
+  timesOf,
+  truncatedMeanMs,
+} from '../../dist/explain/statistics/times.js';
+import { Noise } from '../fixtures/noise.js';
+
+/** Share of the runs for which it holds. */
+const shareOf = (runs, holds) => Array.from({ length: runs }, holds).filter(Boolean).length / runs;
+const within = (low, value, high, what) =>
+  assert.ok(low <= value && value <= high, `${what}: ${value} is not within ${low} and ${high}`);
+const covers = ({ low, high }, truth) => low <= truth && truth <= high;
+const times = (count, make) => timesOf(Array.from({ length: count }, make));
+
+describe('ratio of paired blocks', () => {
+  const noise = new Noise(1);
+  const scatters = {
+    normal: () => noise.normal(0.03),
+    'every tenth block 5 times as noisy': () => noise.normal(noise.uniform() < 0.1 ? 0.15 : 0.03),
+    'blocks that only lose': () => -noise.exponential(0.03),
+  };
+  const measure = (count, ratio, scatter) =>
+    ratioOf(
+      Array.from({ length: count }, () => [
+        1000 * Math.exp(scatter()),
+        1000 * ratio * Math.exp(scatter()),
+      ]),
+    );
+
+  for (const [name, scatter] of Object.entries(scatters)) {
+    for (const count of [3, 4, 6, 8]) {
+      test(`the interval covers the truth 95 times of 100: ${count} pairs, ${name}`, () => {
+        const covered = shareOf(4000, () => covers(measure(count, 1.7, scatter), 1.7));
+        within(0.93, covered, 0.98, 'coverage');
+      });
+    }
+  }
+
+  test('more pairs make it narrower', () => {
+    const width = (count) => {
+      const measured = Array.from({ length: 200 }, () => measure(count, 2, scatters.normal));
+      return measured.reduce((sum, { low, high }) => sum + Math.log(high / low), 0);
+    };
+    assert.ok(width(3) > 1.5 * width(5) && width(5) > 1.2 * width(8));
+  });
+
+  test('is the same seen from the other side', () => {
+    const pairs = [3, 5, 8].map((x) => [x, x * (2 + noise.uniform())]);
+    const there = ratioOf(pairs);
+    const back = ratioOf(pairs.map(([before, after]) => [after, before]));
+    within(1 - 1e-9, there.ratio * back.ratio, 1 + 1e-9, 'product');
+    within(1 - 1e-9, there.low * back.high, 1 + 1e-9, 'product of the ends');
+  });
+
+  test('one bad block of six does not move the estimate', () => {
+    const pairs = [2, 2.02, 1.98, 2.01, 1.99, 0.5].map((ratio) => [100, 100 * ratio]);
+    within(1.9, ratioOf(pairs).ratio, 2.05, 'ratio');
+  });
+
+  test('one pair tells nothing of its scatter', () => {
+    assert.deepEqual(ratioOf([[2, 3]]), {
+      ratio: Math.exp(Math.log(1.5)),
+      low: 0,
+      high: Number.POSITIVE_INFINITY,
+      pairs: 1,
+    });
+  });
+
+  test('equal pairs leave an interval', () => {
+    const { ratio, low, high } = ratioOf(Array.from({ length: 4 }, () => [5, 5]));
+    assert.equal(ratio, 1);
+    assert.ok(low < 0.995 && high > 1.005);
+  });
+
+  test('a block without any response is a ratio of 0', () => {
+    const { ratio, low, high } = ratioOf([
+      [10, 0],
+      [10, 0],
+      [10, 5],
+    ]);
+    assert.deepEqual([ratio, low, high], [0, 0, 0.5]);
+  });
+});
+
+test("Student's t is the table's", () => {
+  const known = { 1: 12.7062, 4: 2.7764, 20: 2.086, 21: 2.0796, 30: 2.0423, 120: 1.9799 };
+  for (const [freedom, quantile] of Object.entries(known)) {
+    within(quantile - 0.001, studentQuantile(Number(freedom)), quantile + 0.001, freedom);
+  }
+});
+
+describe('noise floor', () => {
+  test('is twice the difference of two equal blocks, and 3 % at least', () => {
+    within(0.1999, noiseFloor([100, 100 * Math.exp(0.1)]), 0.2001, 'two blocks');
+    assert.equal(noiseFloor([100, 101, 100.5]), 0.03);
+    assert.equal(noiseFloor([100]), 0.1);
+    assert.equal(noiseFloor([0, 0]), 0.1);
+  });
+
+  test('two further blocks seldom differ by more', () => {
+    const noise = new Noise(2);
+    const block = () => Math.exp(noise.normal(0.05));
+    const told = shareOf(2000, () => {
+      const floor = noiseFloor([block(), block(), block(), block()]);
+      return Math.abs(Math.log(block() / block())) > floor;
+    });
+    assert.ok(told < 0.2, `${told}`);
+  });
+});
+
+describe('change points', () => {
+  const noise = new Noise(4);
+  const stepped = (correlation, height, at = 60) =>
+    noise.correlated(100, correlation).map((x, t) => x + (t >= at ? height : 0));
+
+  test('no step, no alarm', () => {
+    assert.ok(shareOf(1000, () => changePoints(noise.correlated(100, 0)).length > 0) < 0.03);
+    assert.ok(shareOf(1000, () => changePoints(noise.correlated(100, 0.5)).length > 0) < 0.06);
+    assert.deepEqual(changePoints(new Array(50).fill(3)), []);
+    assert.deepEqual(changePoints([1, 2]), []);
+  });
+
+  test('a step of three deviations is found where it is', () => {
+    const found = shareOf(300, () => {
+      const points = changePoints(stepped(0.3, 3));
+      return points.some(({ index }) => Math.abs(index - 60) <= 3);
+    });
+    assert.ok(found > 0.95, `${found}`);
+  });
+
+  test('both levels are told', () => {
+    const [{ index, before, after }, ...others] = changePoints(
+      Array.from({ length: 60 }, (_, t) => (t < 25 ? 10 : 20) + (t % 2) / 10),
+    );
+    assert.deepEqual([index, others], [25, []]);
+    within(10, before, 10.1, 'before');
+    within(20, after, 20.1, 'after');
+  });
+
+  test('two steps are two', () => {
+    const values = noise
+      .correlated(120, 0)
+      .map((x, t) => x + (t >= 40 ? 8 : 0) - (t >= 80 ? 5 : 0));
+    assert.deepEqual(
+      changePoints(values).map(({ index }) => Math.round(index / 10) * 10),
+      [40, 80],
+    );
+  });
+
+  test('a stall of five windows is none', () => {
+    const values = noise.correlated(100, 0).map((x, t) => (t >= 50 && t < 55 ? 1000 : x));
+    assert.deepEqual(changePoints(values), []);
+  });
+});
+
+describe('times of a result', () => {
+  const directory = new URL('../fixtures/', import.meta.url);
+  const fixtures = readdirSync(directory).filter((name) => name.endsWith('.json'));
+  for (const name of fixtures) {
+    const { histograms, latencyMs, serviceTimeMs } = JSON.parse(
+      readFileSync(new URL(name, directory), 'utf8'),
+    );
+    for (const [histogram, summary] of [
+      [histograms.latency, latencyMs],
+      [histograms.serviceTime, serviceTimeMs],
+    ]) {
+      test(`are what its summary says: ${name}`, () => {
+        const decoded = decodeTimes(histogram);
+        assert.equal(decoded.count, summary.count);
+        if (decoded.count === 0) return;
+        for (const [q, ms] of [
+          [0.5, summary.p50],
+          [0.9, summary.p90],
+          [0.99, summary.p99],
+          [1, summary.max],
+        ]) {
+          within(ms * 0.999, quantileMs(decoded, q), ms * 1.001, `quantile ${q}`);
+        }
+        within(
+          summary.mean * 0.999,
+          truncatedMeanMs(decoded, Number.POSITIVE_INFINITY),
+          summary.mean * 1.001,
+          'mean',
+        );
+      });
+    }
+  }
+
+  test('other bytes are refused', () => {
+    assert.throws(() => decodeTimes('AAAA'), /not an HdrHistogram/);
+    assert.throws(() => decodeTimes(Buffer.alloc(100).toString('base64')), /not an HdrHistogram/);
+  });
+});
+
+describe('times with a limit', () => {
+  const noise = new Noise(6);
+
+  test('the mean with a limit: the timeouts of a slow dependency', () => {
+    const healthy = times(10, (_, index) => (index === 0 ? 10_000 : 100));
+    within(1089.9, truncatedMeanMs(healthy, Number.POSITIVE_INFINITY), 1090.1, 'mean');
+    within(389.9, truncatedMeanMs(healthy, 3000), 390.1, 'mean with 3 s');
+    const exponential = times(20_000, () => noise.exponential(100));
+    within(61, truncatedMeanMs(exponential, 100), 65.5, 'of an exponential: 1 - 1/e of the mean');
+  });
+});
