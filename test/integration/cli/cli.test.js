@@ -171,7 +171,9 @@ test('help FLAG says all about one, by any of its names', async () => {
 });
 
 test('--version is that of the package', async () => {
-  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+  );
   assert.equal((await millrace('--version')).stdout, `millrace ${version}\n`);
 });
 

@@ -11,12 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { censusOfSockets } from '../../../dist/explain/census.js';
 import { inventory } from '../../../dist/explain/inventory.js';
 import { watchOutside } from '../../../dist/explain/outside.js';
-import { coresIn } from '../../../dist/process/affinity.js';
 import { findQuotas, parseCpuStat } from '../../../dist/process/cgroup.js';
 import { checkPid } from '../../../dist/process/check-pid.js';
-import { Counter } from '../../../dist/process/counter.js';
-import { parseCores, parseMachineCpu } from '../../../dist/process/machine-cpu.js';
-import { parseColumn } from '../../../dist/process/tcp-counters.js';
 import { retried } from '../../fixtures/retry.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
@@ -25,7 +21,6 @@ const has = (program) => spawnSync('which', [program]).status === 0;
 const noTaskset = !has('taskset') && 'needs taskset';
 const hasIPv6 = networkInterfaces().lo?.some(({ address }) => address === '::1');
 const now = () => performance.now();
-
 const cleanups = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -110,15 +105,6 @@ async function until(condition) {
     if (value) return value;
     await sleep(5);
   }
-}
-
-/** Numbers in [0, 1), always the same. */
-function generator(seed) {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 /** That a thread wanted a core all the time: it had one, waited for one, or the machine's host had taken that away. */
@@ -358,50 +344,6 @@ describe('a server from outside', { skip, timeout }, () => {
 function within(value, low, high) {
   return value >= low && value <= high;
 }
-
-describe('a counter over time', () => {
-  test('splits its growth at any time, and loses none', () => {
-    const random = generator(1);
-    for (let round = 0; round < 200; round++) {
-      const counter = new Counter();
-      let [atMs, value] = [random() * 100, random() * 1000];
-      const [firstMs, first] = [atMs, value];
-      for (let count = Math.floor(random() * 20); count > 0; count--) {
-        atMs += 0.01 + random() * 10;
-        value += random() < 0.3 ? 0 : random() * 100;
-        counter.add(atMs, value);
-      }
-      const times = [
-        firstMs - 5,
-        ...Array.from({ length: 6 }, () => firstMs + random() * (atMs - firstMs)),
-        atMs + 5,
-      ];
-      times.sort((a, b) => a - b);
-      const parts = times.slice(1).map((time, index) => counter.growth(times[index], time));
-      assert.ok(parts.every((part) => part >= -1e-9));
-      const whole = counter.growth(times[0], times.at(-1));
-      assert.ok(Math.abs(parts.reduce((sum, part) => sum + part, 0) - whole) < 1e-6);
-      assert.ok(whole <= value - first + 1e-9);
-    }
-  });
-
-  test('between readings grows evenly, and may begin anew', () => {
-    const counter = new Counter();
-    for (const [atMs, value] of [
-      [100, 50],
-      [200, 150],
-      [300, 10],
-      [400, 20],
-    ])
-      counter.add(atMs, value);
-    assert.equal(counter.growth(0, 1000), 110);
-    assert.equal(counter.growth(110, 160), 50);
-    assert.equal(counter.growth(200, 300), 0);
-    assert.equal(counter.growth(150, 350), 55);
-    assert.equal(counter.growth(400, 500), 0);
-    assert.equal(new Counter().growth(0, 1), 0);
-  });
-});
 
 describe('the census of sockets', { skip, timeout }, () => {
   const SERVER = `
@@ -716,43 +658,5 @@ describe('the inventory', { skip, timeout }, () => {
       checkPid(Number(child.message)),
       `${child.message} is a thread: its process is ${child.pid}`,
     );
-  });
-});
-
-describe('the tables of the kernel', () => {
-  test('lists of cores', () => {
-    for (const [list, cores] of [
-      ['0', [0]],
-      ['0-3', [0, 1, 2, 3]],
-      ['0-3,8', [0, 1, 2, 3, 8]],
-      ['1,3,5-6', [1, 3, 5, 6]],
-    ]) {
-      assert.deepEqual(coresIn(list), cores, list);
-    }
-  });
-
-  test('idle and stolen time of some of the cores', () => {
-    const text = [
-      'cpu  30 0 30 900 100 0 0 0 0 0',
-      'cpu0 10 0 10 300 50 0 0 0 0 0',
-      'cpu1 10 0 10 200 0 0 0 0 0 0',
-      'cpu10 10 0 10 400 50 0 0 7 0 0',
-      'intr 5',
-    ].join('\n');
-    const seconds = (ticks) => (parseMachineCpu(text).idle * ticks) / 1000;
-    const idle = (...cores) => parseCores(text, new Set(cores)).idle;
-    assert.equal(idle(0), seconds(350));
-    assert.equal(idle(0, 10), seconds(800));
-    assert.equal(idle(7), 0);
-    assert.equal(parseCores(text, new Set([0, 10])).steal, seconds(7));
-  });
-
-  test('counters by protocol and name', () => {
-    const text = 'TcpExt: A ListenOverflows B\nTcpExt: 1 22 3\nIpExt: A C\nIpExt: 4 5\n';
-    assert.equal(parseColumn(text, 'TcpExt', 'ListenOverflows'), 22);
-    assert.equal(parseColumn(text, 'IpExt', 'A'), 4);
-    assert.equal(parseColumn(text, 'IpExt', 'B'), null);
-    assert.equal(parseColumn(text, 'Tcp', 'A'), null);
-    assert.equal(parseColumn('', 'Tcp', 'A'), null);
   });
 });

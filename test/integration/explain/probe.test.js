@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
-import { near, observe, PATIENCE_MS, patience, STACK, served } from '../../fixtures/explain/probed.js';
+import {
+  near,
+  observe,
+  PATIENCE_MS,
+  patience,
+  STACK,
+  served,
+} from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
 describe('what it sees', () => {

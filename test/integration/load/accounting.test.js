@@ -4,7 +4,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { assertAddsUp, assertAllReceived, assertSeenByServer } from '../../fixtures/truth/accounting.js';
+import {
+  assertAddsUp,
+  assertAllReceived,
+  assertSeenByServer,
+} from '../../fixtures/truth/accounting.js';
 import { millraceJson, startMillrace } from '../../fixtures/truth/cli.js';
 import { forkedTruthServer } from '../../fixtures/truth/fork.js';
 import { response } from '../../fixtures/truth/responses.js';

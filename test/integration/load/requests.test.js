@@ -50,7 +50,9 @@ describe('a request', TIMEOUT, () => {
   test('without options, to the byte', async (t) => {
     const server = await truthServer(t, ok());
     await load({ url: server.url, connections: 1, requests: 1 });
-    const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+    const manifest = JSON.parse(
+      readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+    );
     assert.equal(
       server.requests[0].bytes.toString('latin1'),
       `GET / HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nUser-Agent: millrace/${manifest.version}\r\nAccept: */*\r\n\r\n`,

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { cases, notMade } from '../../../bench/explain/cases.js';
 import { chosenCases, folderName } from '../../../bench/explain/choice.js';
 
-const services = readdirSync(new URL('../../../bench/explain/services/blind', import.meta.url), { withFileTypes: true })
+const services = readdirSync(new URL('../../../bench/explain/services/blind', import.meta.url), {
+  withFileTypes: true,
+})
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 const namesOf = (benches) => benches.map(({ name }) => name);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { urlsOf } from '../../../bench/tools.js';
 import { Answers } from '../../../bench/stack/answers.js';
 import { served } from '../../../bench/stack/app.js';
+import { urlsOf } from '../../../bench/tools.js';
 
 const answer = (body, status = '200 OK') =>
   `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nDate: today\r\n\r\n${body}`;

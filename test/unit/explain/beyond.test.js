@@ -1,7 +1,13 @@
 // More connections than were asked for: how many are tried, and what is promised of them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { beyondOf, kneeOf, mayTryMore, nextConnections, withKnee } from '../../../dist/explain/beyond.js';
+import {
+  beyondOf,
+  kneeOf,
+  mayTryMore,
+  nextConnections,
+  withKnee,
+} from '../../../dist/explain/beyond.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 import { judged } from '../../fixtures/explain/judged.js';
 

@@ -1,8 +1,7 @@
 // What predictions rest on beside experiments: profiles under load and at rest, and a server that does nothing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bareThroughput, heldAgainstBare } from '../../../dist/explain/bare-server.js';
-import { isFar, remedyWorthRepeating } from '../../../dist/explain/prediction.js';
+import { remedyWorthRepeating } from '../../../dist/explain/prediction.js';
 import { whileResting } from '../../../dist/explain/probe.js';
 import { takeProfiles } from '../../../dist/explain/profiling.js';
 import { idleWork } from '../../../dist/explain/suspects/loop.js';
@@ -31,7 +30,6 @@ function profileOf(stacks) {
   samples.push(1);
   return { nodes, samples, timeDeltas: samples.map(() => 1000) };
 }
-
 /** A subject whose profiles are these, under load and then at rest. */
 function subjectOf(...profiles) {
   return {
@@ -40,7 +38,6 @@ function subjectOf(...profiles) {
     rest: async () => {},
   };
 }
-
 describe('what no request asks for', () => {
   const underLoad = [
     [['tick', 'scan'], 30],
@@ -62,7 +59,6 @@ describe('what no request asks for', () => {
     assert.equal(spent.unasked, null);
   });
 });
-
 test('work that nobody asked for gives way to more connections, by no more than it takes', () => {
   const of = (idleShare) => {
     const facts = structuredClone(factsOfHealthy());
@@ -72,7 +68,6 @@ test('work that nobody asked for gives way to more connections, by no more than 
   assert.deepEqual(of(0.5), { low: 0.85, high: 2 });
   assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
 });
-
 test('a probe that rests watches again afterwards, whatever came of it', async () => {
   const heard = [];
   const failed = [];
@@ -102,7 +97,6 @@ test('a probe that rests watches again afterwards, whatever came of it', async (
   assert.match(failed[0], /not told/);
   assert.equal(await rest(null, async () => 1), 1);
 });
-
 test('an experiment is worth to be repeated that was the remedy itself and gave much more', () => {
   const worth = (limit, name, ratio, metric = 'throughput') =>
     remedyWorthRepeating({
@@ -116,82 +110,4 @@ test('an experiment is worth to be repeated that was the remedy itself and gave 
   // What helps in its place is not what is advised.
   assert.equal(worth('nagle-delayed-ack', 'early acknowledgement', 100), null);
   assert.equal(worth(null, 'keep-alive', 5), null);
-});
-
-describe('a server that does nothing', () => {
-  test('is asked by the same load, and gone afterwards', async () => {
-    const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
-    const length = { settleMs: 50, measureMs: 1000 };
-    const rate = await bareThroughput(load, 100, length, new AbortController().signal);
-    assert.ok(rate > 50, `${rate}`);
-  });
-
-  /** What was found of a busy loop, where `high` times as much as there is is promised. */
-  const foundOf = (high, change = () => {}) => {
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy: 1 });
-    change(facts);
-    const low = facts.throughput;
-    const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
-    const finding = { chosen: { limit: 'logging', remedy } };
-    const level = facts.throughput;
-    const seen = { experiments: [], hot: [], missed: [], remedied: null, bare: null };
-    return { facts, finding, level, probeCost: { low: 1, high: 1 }, ...seen };
-  };
-
-  /** What is known after it was asked, and whether the server under study was ended. */
-  const held = async (found, { leftMs = 60_000, signal = new AbortController().signal } = {}) => {
-    let closed = 0;
-    const subject = {
-      canRestart: true,
-      options: { url: 'http://127.0.0.1:9/', connections: 2 },
-      async close() {
-        closed += 1;
-      },
-    };
-    const untilMs = performance.now() + leftMs;
-    const { bare, interrupted } = await heldAgainstBare(found, subject, {
-      untilMs,
-      signal,
-      onStep: () => assert.equal(closed, 0),
-    });
-    return { bare, interrupted, closed };
-  };
-
-  test('is asked when the server under study has ended', async () => {
-    const { bare, closed } = await held(foundOf(5));
-    assert.ok(bare > 50, `${bare}`);
-    assert.equal(closed, 1);
-  });
-
-  test('is not asked where there is no time, or nothing far is promised', async () => {
-    assert.deepEqual(await held(foundOf(5), { leftMs: 1000 }), {
-      bare: null,
-      interrupted: undefined,
-      closed: 0,
-    });
-    assert.equal((await held(foundOf(1.8))).closed, 0);
-  });
-
-  test('is given up when the explanation is', async () => {
-    const { bare, interrupted } = await held(foundOf(5), { signal: AbortSignal.abort() });
-    assert.deepEqual([bare, interrupted], [null, true]);
-  });
-
-  test('is asked only where much more is promised than there is', () => {
-    const promised = (high, change) => {
-      const found = foundOf(high, change);
-      return isFar(found.finding.chosen, found);
-    };
-    assert.equal(promised(5), true);
-    assert.equal(promised(1.8), false);
-    assert.equal(
-      promised(5, (facts) => Object.assign(facts.loop, { busy: 0.5 })),
-      false,
-    );
-    assert.equal(
-      promised(5, (facts) => Object.assign(facts, { model: 'open' })),
-      false,
-    );
-  });
 });

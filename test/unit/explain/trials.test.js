@@ -98,6 +98,29 @@ test('a dependency is the same one with twice the connections, whatever waits fo
   assert.equal(slower.measured.ratio, 2);
 });
 
+test('requests that begin to fail as they were asked for leave no ratios', async () => {
+  const { trials } = trialsOf({
+    change({ load: { requests } }, changed) {
+      if (!changed) requests.transportErrors = requests.ok;
+    },
+  });
+  await trials.live();
+  assert.deepEqual(trials.found().experiments, []);
+  assert.match(trials.missed.join(), /all experiments: meanwhile 50 % of the requests failed/);
+});
+
+test('an experiment that did not take place excludes nobody, and is named', async () => {
+  const { trials } = trialsOf({
+    change(_, load) {
+      if (load?.pipelining === 1) throw new ProbeFailure('most of the calls cannot be delayed');
+    },
+  });
+  await trials.live();
+  const names = trials.found().experiments.map(({ name }) => name);
+  assert.ok(names.length > 0 && !names.includes('depth 1'), names.join());
+  assert.match(trials.missed.join(), /depth 1: .*most of the calls cannot be delayed/);
+});
+
 test('a server that does not start with what is tried is started as it was', async () => {
   const facts = factsOfHealthy();
   const starts = [];

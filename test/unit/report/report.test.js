@@ -2,14 +2,13 @@
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { buckets } from '../../../dist/report/buckets.js';
 import { htmlReport } from '../../../dist/report/html.js';
 import { intervals } from '../../../dist/report/intervals.js';
 import { textReport } from '../../../dist/report/text.js';
 import {
   bytes,
-  cores,
   duration,
   plural,
   rate,
@@ -17,24 +16,20 @@ import {
   share,
   time,
 } from '../../../dist/report/units.js';
-import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 
 const fixtures = new URL('../../fixtures/', import.meta.url);
 const names = readdirSync(fixtures)
   .map((file) => /^report-(.+)\.json$/.exec(file)?.[1])
   .filter((name) => name !== undefined);
-
 function fixture(name) {
   return JSON.parse(readFileSync(new URL(`../../fixtures/report-${name}.json`, fixtures), 'utf8'));
 }
-
 function clientBound(result, reason) {
   const generator = { ...result.generator, clientBound: true, reasons: [reason] };
   const warnings = [{ id: 'client-bound', message: 'said in another place' }];
   return { ...result, generator, warnings };
 }
-
 describe('text', () => {
   const plain = (result, width = 80, notes = []) =>
     textReport(result, { color: false, width, notes });
@@ -187,7 +182,6 @@ describe('text', () => {
     assert.match(text, /server\.js/);
   });
 });
-
 describe('numbers', () => {
   const printed = (format, cases) => {
     for (const [value, text] of cases) assert.equal(format(value), text);
@@ -295,7 +289,6 @@ describe('numbers', () => {
     assert.equal(merged[1].highestP99Ms, 2);
   });
 });
-
 describe('schema', () => {
   for (const name of names) {
     test(`${name} is valid`, () => {
@@ -324,19 +317,6 @@ describe('schema', () => {
     assert.equal(fitsPublished(rest), false);
   });
 });
-
-/** A result whose requests all timed out or were in flight at the end, some of them just sent. */
-function allCensored() {
-  const result = fixture('open-freeze');
-  const latencyMs = { ...result.latencyMs, min: null, censored: result.latencyMs.count };
-  const latency = [
-    [1, 0],
-    [90, 1],
-    [100, 1500],
-  ];
-  return { ...result, latencyMs, percentiles: { ...result.percentiles, latency } };
-}
-
 /** An hour at 100 responses a second; after half of it a window and a sample stand out, and earlier nothing ended for 3 s. */
 function hourLong() {
   const result = fixture('server');
@@ -363,7 +343,6 @@ function hourLong() {
     server: { ...result.server, series: samples },
   };
 }
-
 /** A result with markup wherever text from outside can stand. */
 function hostile() {
   const attack =
@@ -377,7 +356,6 @@ function hostile() {
   result.warnings = [{ id: 'attack', message: attack }];
   return result;
 }
-
 describe('page', () => {
   const embedded = (page, id) =>
     JSON.parse(
@@ -449,165 +427,5 @@ describe('page', () => {
     const page = htmlReport(clientBound(fixture('closed'), 'a thread was busy'));
     assert.ok(page.indexOf('CLIENT-BOUND') < page.indexOf('class="headline"'));
     assert.ok(!htmlReport(fixture('closed')).includes('CLIENT-BOUND'));
-  });
-});
-
-describe('page in a browser', { skip }, () => {
-  let browser;
-
-  before(async () => {
-    browser = await startBrowser();
-  });
-
-  after(() => browser?.close());
-
-  const open = (result, options) => browser.open(htmlReport(result), options);
-
-  /** How many pixels of each plot have the colour of the first series. */
-  async function drawnPixels(page) {
-    // A change of the scheme is told to the page with its next frame.
-    await page.evaluate(
-      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
-    );
-    return page.evaluate(() => {
-      const style = getComputedStyle(document.documentElement).getPropertyValue('--first').trim();
-      const [red, green, blue] = [1, 3, 5].map((at) =>
-        Number.parseInt(style.slice(at, at + 2), 16),
-      );
-      return [...document.querySelectorAll('.canvas canvas')].map((canvas) => {
-        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        let pixels = 0;
-        for (let at = 0; at < data.length; at += 4) {
-          if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) pixels += 1;
-        }
-        return pixels;
-      });
-    });
-  }
-
-  const plots = { closed: 3, 'open-freeze': 3, 'tls-errors': 3, empty: 1, server: 5 };
-
-  for (const name of names) {
-    test(`${name}: all plots are drawn, nothing is loaded, nothing is cut`, async () => {
-      for (const width of [1280, 390]) {
-        const { page, complaints } = await open(fixture(name), { width });
-        const pixels = await drawnPixels(page);
-        assert.equal(pixels.length, plots[name]);
-        for (const number of pixels) assert.ok(number > 100, `${pixels} pixels drawn`);
-        assert.deepEqual(await cutOff(page), []);
-        assert.deepEqual(complaints, []);
-        await page.close();
-      }
-    });
-  }
-
-  test('times from zero on are drawn', async () => {
-    const { page, complaints } = await open(allCensored());
-    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
-    assert.deepEqual(complaints, []);
-    await page.close();
-  });
-
-  test('the colours follow the scheme, also while the page is open, and are light on paper', async () => {
-    const { page } = await open(fixture('closed'), { colorScheme: 'dark' });
-    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const dark = await background();
-    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
-    await page.emulateMedia({ colorScheme: 'light' });
-    const light = await background();
-    assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
-    await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
-    assert.equal(await background(), light);
-    const brightness = (color) => Math.max(...color.match(/\d+/g).map(Number));
-    assert.ok(brightness(dark) < 50 && brightness(light) > 200, `${dark} ${light}`);
-    await page.close();
-  });
-
-  test('arrow keys move the cursor of all plots over time', async () => {
-    const { page } = await open(fixture('server'));
-    const values = (id) => page.locator(`#plot-${id} .u-value`).allTextContents();
-    assert.deepEqual(await values('latency'), ['–', '–', '–']);
-    await page.locator('#plot-latency').focus();
-    for (let times = 0; times < 3; times += 1) await page.keyboard.press('ArrowRight');
-    const { series, server } = fixture('server');
-    const { p99Ms, p50Ms } = series[2];
-    assert.deepEqual(await values('latency'), ['0.2 s', time(p99Ms), time(p50Ms)]);
-    assert.deepEqual(await values('cpu'), ['0.2 s', `${cores(server.series[2].cpu)} cores`]);
-    await page.close();
-  });
-
-  test('a window holds from its start to its end, before a gap too', async () => {
-    const result = fixture('open-freeze');
-    const last = result.series.findIndex((window) => window.p50Ms === null) - 1;
-    const middle = (result.series[last].tMs + 70) / 1000;
-    const { page } = await open(result);
-    const column = await page.evaluate(`(() => {
-      const { ctx } = drawn[1];
-      const x = Math.round(drawn[1].valToPos(${middle}, 'x', true));
-      return [...ctx.getImageData(x, 0, 1, ctx.canvas.height).data];
-    })()`);
-    const strong = column.filter((value, at) => at % 4 === 2 && value > 160 && column[at - 2] < 30);
-    assert.ok(strong.length > 0, 'p50 is not drawn');
-    const area = await page.locator('#plot-latency .u-over').boundingBox();
-    await page.mouse.move(area.x + (area.width * middle) / 10, area.y + 20);
-    const [time] = await page.locator('#plot-latency .u-value').allTextContents();
-    assert.equal(time, `${result.series[last].tMs / 1000} s`);
-    await page.close();
-  });
-
-  test('dragging zooms all plots over time, Escape shows all again', async () => {
-    const { page } = await open(fixture('server'));
-    // `drawn` is the script's own list of its charts.
-    const ranges = () => page.evaluate('drawn.map(({ scales }) => [scales.x.min, scales.x.max])');
-    const all = await ranges();
-    for (const range of all.slice(0, 4)) assert.deepEqual(range.map(Math.round), [0, 15]);
-    const area = page.locator('#plot-latency .u-over');
-    const { x, y, width } = await area.boundingBox();
-    await page.mouse.move(x + width / 3, y + 20);
-    await page.mouse.down();
-    await page.mouse.move(x + width / 2, y + 20, { steps: 3 });
-    await page.mouse.up();
-    const zoomed = await ranges();
-    for (const [from, to] of zoomed.slice(0, 4)) {
-      assert.ok(Math.abs(from - 5) < 0.2 && Math.abs(to - 7.5) < 0.2, `${from} to ${to}`);
-    }
-    assert.deepEqual(zoomed[4], all[4]);
-    await page.locator('#plot-latency').focus();
-    await page.keyboard.press('Escape');
-    assert.deepEqual(await ranges(), all);
-    await page.close();
-  });
-
-  test('a zoom into a gap shows nothing, and goes on working', async () => {
-    const { page, complaints } = await open(fixture('open-freeze'));
-    const { x, y, width } = await page.locator('#plot-latency .u-over').boundingBox();
-    await page.mouse.move(x + width * 0.42, y + 20);
-    await page.mouse.down();
-    await page.mouse.move(x + width * 0.53, y + 20, { steps: 3 });
-    await page.mouse.up();
-    const [, latency] = await drawnPixels(page);
-    assert.equal(latency, 0);
-    await page.mouse.dblclick(x + width / 2, y + 20);
-    const [, all] = await drawnPixels(page);
-    assert.ok(all > 100);
-    assert.deepEqual(complaints, []);
-    await page.close();
-  });
-
-  test('the plots follow the width of the window', async () => {
-    const { page } = await open(fixture('closed'));
-    await page.setViewportSize({ width: 500, height: 900 });
-    await page.waitForFunction(() => document.querySelector('.uplot').offsetWidth < 500);
-    assert.deepEqual(await cutOff(page), []);
-    await page.close();
-  });
-
-  test('markup in a result is shown, not obeyed', async () => {
-    const { page, complaints } = await open(hostile(), { width: 390 });
-    assert.equal(await page.evaluate(() => window.attacked), undefined);
-    assert.match(await page.locator('.summary').textContent(), /<\/script><script>/);
-    assert.deepEqual(complaints, []);
-    assert.deepEqual(await cutOff(page), []);
-    await page.close();
   });
 });

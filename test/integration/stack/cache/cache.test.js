@@ -7,7 +7,15 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { ask, exchange, get, last, limits, responses, serve } from '../../../fixtures/stack/caching.js';
+import {
+  ask,
+  exchange,
+  get,
+  last,
+  limits,
+  responses,
+  serve,
+} from '../../../fixtures/stack/caching.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 describe('what is stored', () => {

@@ -19,7 +19,9 @@ import { stopped, until, within } from '../../../fixtures/stack/sharing.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 60_000 };
-const script = fileURLToPath(new URL('../../../fixtures/stack/sharing-https-app.js', import.meta.url));
+const script = fileURLToPath(
+  new URL('../../../fixtures/stack/sharing-https-app.js', import.meta.url),
+);
 const { authority, server: identity, other, client, underStranger } = makeCertificates();
 
 /** Processes on one port; `start(path, options, host)` gives one when it listens. */

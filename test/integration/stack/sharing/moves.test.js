@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { assertOwners, brief, Ground, request, sumOf, until, within } from '../../../fixtures/stack/sharing.js';
+import {
+  assertOwners,
+  brief,
+  Ground,
+  request,
+  sumOf,
+  until,
+  within,
+} from '../../../fixtures/stack/sharing.js';
 
 const limits = { timeout: 60_000 };
 const isLinux = process.platform === 'linux';

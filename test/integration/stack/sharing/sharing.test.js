@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
-import { assertOwners, brief, Ground, request, sumOf, until } from '../../../fixtures/stack/sharing.js';
+import {
+  assertOwners,
+  brief,
+  Ground,
+  request,
+  sumOf,
+  until,
+} from '../../../fixtures/stack/sharing.js';
 
 const limits = { timeout: 60_000 };
 const isLinux = process.platform === 'linux';

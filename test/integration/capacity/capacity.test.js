@@ -1,0 +1,134 @@
+// `millrace capacity` and capacity(): what they say of servers that give no answer, how they are ended, and bad input.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { capacity } from 'millrace';
+import { assertFits, millrace, started } from '../../fixtures/capacity/command.js';
+
+test('one that never holds the objective: exit 99, with the reason', async () => {
+  const { ended } = millrace(['--slo', 'p50<5ms', '--budget', '5s', ...started], { DELAY: '30' });
+  const { code, stdout } = await ended;
+  assert.equal(code, 99);
+  assert.match(
+    stdout,
+    /p50<5ms: no rate found: not even one request at a time holds p50<5ms: it is/,
+  );
+});
+
+test('one that answers errors: no rate, and no level', async () => {
+  const failing = { FAILS_ABOVE: '0' };
+  const rates = await millrace(['--slo', 'p50<1s', '--budget', '5s', ...started], failing).ended;
+  assert.equal(rates.code, 99);
+  assert.match(rates.stdout.replace(/\s+/g, ' '), /every request failed, with status 503/);
+  const levels = await millrace(['--budget', '5s', ...started], failing).ended;
+  assert.equal(levels.code, 3);
+  assert.match(levels.stdout, /No level tells of the server/);
+});
+
+test('one that ends at once, and one that is not there: one line, exit 3', async () => {
+  const ends = await millrace(['--', process.execPath, '-e', 'process.exit(1)']).ended;
+  assert.equal(ends.code, 3);
+  assert.match(ends.stderr, /^millrace: .*ended with exit code 1 before it listened.*\n$/);
+  const absent = await millrace(['http://127.0.0.1:1/']).ended;
+  assert.equal(absent.code, 3);
+  assert.match(absent.stderr, /^millrace: cannot connect to 127\.0\.0\.1:1: .*\n$/);
+});
+
+describe('a server in this process', () => {
+  let url;
+  let requests = 0;
+  let onRequest = () => {};
+  const server = createServer((request, response) => {
+    requests += 1;
+    onRequest(request);
+    setTimeout(() => response.end(), 5);
+  });
+
+  before(async () => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${server.address().port}/`;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('Ctrl-C: the report so far', async () => {
+    const { child, ended } = millrace(['--json', '--budget', '60s', url]);
+    // Sent on the second connection of a level of several, so after the first one.
+    const seen = new Promise((resolve) => {
+      const sockets = new Set();
+      onRequest = ({ socket }) => {
+        sockets.add(socket);
+        if (sockets.size > 14) resolve();
+      };
+    });
+    await seen;
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await ended;
+    onRequest = () => {};
+    assert.equal(code, 0, stderr);
+    const report = JSON.parse(stdout);
+    assertFits(report);
+    assert.equal(report.interrupted, true);
+    assert.equal(report.sweep.ended, 'interrupted');
+    assert.ok(report.sweep.levels.length >= 1);
+  });
+
+  test('the API tells what it does while it goes on, and obeys its signal', async () => {
+    const abort = new AbortController();
+    const run = capacity({ url, slo: ['p50<1s'], budget: '20s', signal: abort.signal });
+    const steps = [];
+    for await (const { step, elapsedMs, budgetMs } of run) {
+      steps.push(step);
+      assert.ok(elapsedMs >= 0 && budgetMs === 20_000);
+      if (/requests per second/.test(step)) abort.abort();
+    }
+    const result = await run;
+    assertFits(result);
+    const { interrupted, search } = result;
+    assert.equal(interrupted, true);
+    assert.equal(search.ended, 'interrupted');
+    assert.ok(steps.includes('one request after the other'), steps.join());
+    const early = capacity({ url, signal: AbortSignal.abort(new Error('enough')) });
+    await assert.rejects(early, /enough/);
+    assert.ok(requests > 0);
+  });
+});
+
+const BAD_INPUT = [
+  [[], /^millrace: capacity needs a server: /],
+  [['--slo', 'p99<50', 'h'], /^millrace: --slo: 'p99<50' is not a condition; accepted: /],
+  [['--slo', 'throughput>5', 'h'], /'throughput>5' given; accepted: times, errors and timeouts/],
+  [['--budget', '1s', 'h'], /^millrace: budget: '1000' given; accepted: 5s or more$/],
+  [['--budget', 'soon', 'h'], /^millrace: --budget: 'soon' is not a duration/],
+  [['-d', '5s', 'h'], /^millrace: -d is not taken: .* --budget 60s$/],
+  [['-n', '5', 'h'], /^millrace: -n is not taken: .* --budget 60s$/],
+  [['-R', '100', 'h'], /^millrace: -R is not taken: rates are what capacity looks for/],
+  [['--stage', '1s:5', 'h'], /^millrace: --stage is not taken: /],
+  [['--html', '-', 'h'], /^millrace: --html: '-' given; accepted: the name of a file$/],
+  [['--html', '/no/such/x', 'h'], /^millrace: '\/no\/such\/x' cannot be written: /],
+  [['--fail-on', 'p99<1s', 'h'], /^millrace: --fail-on is not taken: an objective is --slo$/],
+  [['-c', '0', 'h'], /^millrace: -c: '0' given/],
+  [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
+  [['--'], /-- given without a command after it/],
+];
+for (const [args, message] of BAD_INPUT) {
+  test(`bad input: ${args.join(' ')}`, async () => {
+    const { code, stdout, stderr } = await millrace(args).ended;
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr.trimEnd(), message);
+    assert.equal(stderr.trimEnd().split('\n').length, 1);
+  });
+}
+
+test('bad input of the API', async () => {
+  await assert.rejects(capacity({ url: 'http://h', rate: 5 }), /unknown option 'rate'/);
+  await assert.rejects(
+    capacity({ url: 'http://h', slo: 5 }),
+    /slo: 5 given; accepted: a condition/,
+  );
+  await assert.rejects(capacity({ url: 'http://h', slo: [] }), /slo: an empty list given/);
+});

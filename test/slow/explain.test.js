@@ -1,0 +1,71 @@
+// Explanations of services that take half a minute each: the decisions behind them have tests of their own in test/unit/explain.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { explain } from 'millrace';
+import { assertConfirmed, explained, limits, service } from '../fixtures/explain/explained.js';
+
+test('an experiment that did not take place excludes nobody, and is named', limits, async () => {
+  const dependency = createServer((_, response) => setTimeout(() => response.end('x'), 40));
+  dependency.listen(0, '127.0.0.1');
+  await once(dependency, 'listening');
+  try {
+    const command = service(
+      'kept-fetch',
+      `const kept = fetch;
+       const url = 'http://127.0.0.1:${dependency.address().port}/';
+       require('http').createServer(async (q, r) => r.end(await (await kept(url)).text())).listen(0);`,
+    );
+    const options = { command, connections: 8, budget: '30s' };
+    const found = await explained(options, 'too-few-connections', ({ cannotSee }) => {
+      assert.match(cannotSee.join('\n'), /calls delayed: .*most of the calls cannot be delayed/);
+    });
+    assert.ok(!found.experiments.some(({ name }) => name === 'calls delayed'));
+  } finally {
+    dependency.close();
+    dependency.closeAllConnections();
+  }
+});
+
+test('a server that begins to fail meanwhile leaves no ratios', limits, async () => {
+  const command = service(
+    'window',
+    `let first;
+     require('http').createServer((q, r) => {
+       first ??= performance.now();
+       const late = performance.now() - first > 16_000;
+       setTimeout(() => r.writeHead(late ? 429 : 200).end('x'), late ? 0 : 20);
+     }).listen(0)`,
+  );
+  const found = await explain({ command, connections: 4, budget: '40s' });
+  assert.match(
+    found.cannotSee.join('\n'),
+    /all experiments: meanwhile \d+ % of the requests failed/,
+  );
+  assert.deepEqual(found.experiments, []);
+});
+
+test('a pool of sockets to a dependency', limits, async () => {
+  const dependency = createServer((_, response) => setTimeout(() => response.end('x'), 40));
+  dependency.listen(0, '127.0.0.1');
+  await once(dependency, 'listening');
+  try {
+    const command = service(
+      'pool',
+      `const http = require('http');
+       const agent = new http.Agent({ keepAlive: true, maxSockets: 2 });
+       const options = { port: ${dependency.address().port}, host: '127.0.0.1', agent };
+       http.createServer((q, r) => http.get(options, (a) => a.pipe(r))).listen(0);`,
+    );
+    const options = { command, connections: 12, budget: '45s' };
+    await explained(options, 'outbound-pool', (found) => {
+      assertConfirmed(found);
+      const [stage] = found.population.toSorted((a, b) => b.requests - a.requests);
+      assert.match(stage.stage, /waiting for a socket/);
+    });
+  } finally {
+    dependency.close();
+    dependency.closeAllConnections();
+  }
+});
