@@ -2,7 +2,7 @@
 //
 //   node scripts/cache-suite.js TREE [--only ID] [--json FILE]
 //
-// TREE is the unpacked package http-cache-tests; test/cache-suite/README.md says where it comes from, and what is printed.
+// TREE is the unpacked package http-cache-tests; test/slow/cache-suite/README.md says where it comes from, and what is printed.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { freePort } from '../dist/process/free-port.js';
 import { root } from './step.js';
 
 const USAGE = 'node scripts/cache-suite.js TREE [--only ID] [--json FILE]';
-const DIFFERENCES = 'test/cache-suite/differences.json';
+const DIFFERENCES = 'test/slow/cache-suite/differences.json';
 const OPTIONS = { only: { type: 'string' }, json: { type: 'string' } };
 
 const setting = read();

@@ -2,7 +2,7 @@
 //
 //   node scripts/node-suite.js TREE [options]
 //
-// test/node-suite/README.md says where TREE comes from, and what is printed.
+// test/slow/node-suite/README.md says where TREE comes from, and what is printed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -60,7 +60,7 @@ async function main(setting) {
 
 /** Prints what failed, and returns whether it is what the list of differences says. */
 function compare({ version }, plain, stack) {
-  const file = `test/node-suite/differences-${major(version)}.json`;
+  const file = `test/slow/node-suite/differences-${major(version)}.json`;
   const listed = readJson(join(root, file));
   const names = Object.keys(plain);
   const notCounted = names.filter((name) => !(name in stack));

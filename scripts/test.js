@@ -1,57 +1,92 @@
-// The tests of Node in one run, with one summary: those of the stack two files at a time, all others one by one, since
-// what they measure takes a machine of its own.
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+// Runs tests, with one summary for all of them:
+//
+//   npm test                              the tests of Rust, unit, integration and timing
+//   npm test -- unit test/integration/stack
+//                                         kinds, or files and folders
+//   npm test -- --node 26                 besides, the stack's and the deadlines' integration tests on Node.js 26
+//   npm run test:slow                     what takes too long for every change: see test/slow/README.md
 import { compose } from 'node:stream';
-import { run } from 'node:test';
 import { spec, tap } from 'node:test/reporters';
-import { root } from './step.js';
-
-const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
-
-const files = readdirSync(join(root, 'test')).filter((name) => name.endsWith('.test.js'));
-const isOfStack = (name) => name.startsWith('stack-');
-const parts = [
-  { names: files.filter((name) => !isOfStack(name)), concurrency: 1 },
-  { names: files.filter(isOfStack), concurrency: 2 },
-];
+import { parseArgs } from 'node:util';
+import { fileEvents, joined } from './tests/events.js';
+import { chosen, dependsOnVersion, KINDS, RUST } from './tests/kinds.js';
+import { nodeBinary, ownMajor } from './tests/node-binary.js';
+import { MOST_RETRIES, Retries } from './tests/retries.js';
+import { rustEvents } from './tests/rust.js';
+import { Slowest } from './tests/slowest.js';
 
 // Until all have passed. So it fails, too, where nobody reads the output any more.
 process.exitCode = 1;
-const reporter = process.stdout.isTTY ? new spec() : tap;
-compose(events(), reporter).pipe(process.stdout);
+const retries = new Retries();
+process.once('exit', () => retries.close());
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
-/** What all parts report, as if they were one: tests are numbered throughout, and totals are of all. */
-async function* events() {
-  const totals = new Map();
+try {
+  const parts = planned();
+  const reporter = process.stdout.isTTY ? new spec() : tap;
+  compose(events(parts), reporter).pipe(process.stdout);
+} catch (error) {
+  console.error(`test: ${error.message}`);
+  process.exitCode = 2;
+}
+
+/** The parts of this run, in order: `{ name, events }`. */
+function planned() {
+  const { values, positionals } = parseArgs({
+    options: { node: { type: 'string', multiple: true, default: [] } },
+    allowPositionals: true,
+  });
+  const { rust, parts } = chosen(positionals);
+  const onOwn = parts.map(({ kind, files }) => part(kind, kind, files, ownMajor));
+  const ofVersion = parts.flatMap(({ files }) => files.filter(dependsOnVersion));
+  const onOthers = values.node
+    .filter((major) => major !== ownMajor && ofVersion.length > 0)
+    .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
+  const isTimed = ({ name }) => name === 'timing' || name === 'slow';
+  return [
+    ...(rust ? [{ name: RUST, events: rustEvents }] : []),
+    ...onOwn.filter((it) => !isTimed(it)),
+    ...onOthers,
+    ...onOwn.filter(isTimed),
+  ];
+}
+
+function part(name, kind, files, major) {
+  const options = { files, atOnce: KINDS[kind].atOnce, node: nodeBinary(major), env: retries.env };
+  return { name, events: () => fileEvents(options) };
+}
+
+/** All that the parts report, then what the run came to. */
+async function* events(parts) {
+  const slowest = new Slowest();
+  const seconds = new Map();
   let hasFailed = false;
-  let tests = 0;
-  for (const { names, concurrency } of parts) {
-    const before = tests;
-    const paths = names.map((name) => join(root, 'test', name));
-    for await (const { type, data } of run({ files: paths, concurrency })) {
-      const total = data.nesting === 0 && type === 'test:diagnostic' && TOTAL.exec(data.message);
-      if (type === 'test:fail' && data.todo === undefined) hasFailed = true;
-      // Of newer versions: what has failed is told once, at the end.
-      const isSummary = type === 'test:summary' && data.file === undefined;
-      if (isSummary && names !== parts.at(-1).names) continue;
-      if (total) {
-        totals.set(total[1], (totals.get(total[1]) ?? 0) + Number(total[2]));
-      } else if (data.nesting !== 0) {
-        yield { type, data };
-      } else if (type === 'test:plan') {
-        // The last one is that of the whole part.
-        tests = before + data.count;
-      } else if (type === 'test:pass' || type === 'test:fail') {
-        yield { type, data: { ...data, testNumber: before + data.testNumber } };
-      } else {
-        yield { type, data };
-      }
-    }
+  const timed = parts.map(
+    ({ name, events }) =>
+      async function* () {
+        const start = performance.now();
+        yield* events();
+        seconds.set(name, Math.round((performance.now() - start) / 1000));
+      },
+  );
+  for await (const event of joined(timed, () => conclusion(seconds, slowest))) {
+    slowest.see(event);
+    if (event.type === 'test:fail' && event.data.todo === undefined) hasFailed = true;
+    yield event;
   }
-  yield { type: 'test:plan', data: { nesting: 0, count: tests } };
-  for (const [name, value] of totals) {
-    yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${value}` } };
-  }
-  process.exitCode = hasFailed ? 1 : 0;
+  process.exitCode = hasFailed || retries.lines().length > MOST_RETRIES ? 1 : 0;
+}
+
+/** The lines before the totals. */
+function conclusion(seconds, slowest) {
+  const repeated = retries.lines();
+  const all = [...seconds.values()].reduce((sum, each) => sum + each, 0);
+  const each = [...seconds].map(([name, value]) => `${name} ${value} s`);
+  return [
+    'the slowest tests:',
+    ...slowest.lines(),
+    `measured again: ${repeated.length} (more than ${MOST_RETRIES} fail the run)`,
+    ...repeated.map((line) => `  ${line}`),
+    `time: ${each.join(', ')}; in all ${all} s`,
+  ];
 }

@@ -12,7 +12,7 @@ const names = readdirSync(fixtures)
   .filter((name) => name !== undefined);
 
 function fixture(name) {
-  return JSON.parse(readFileSync(new URL(`../../fixtures/report-${name}.json`, fixtures), 'utf8'));
+  return JSON.parse(readFileSync(new URL(`report-${name}.json`, fixtures), 'utf8'));
 }
 
 function clientBound(result, reason) {

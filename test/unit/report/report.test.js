@@ -23,7 +23,7 @@ const names = readdirSync(fixtures)
   .map((file) => /^report-(.+)\.json$/.exec(file)?.[1])
   .filter((name) => name !== undefined);
 function fixture(name) {
-  return JSON.parse(readFileSync(new URL(`../../fixtures/report-${name}.json`, fixtures), 'utf8'));
+  return JSON.parse(readFileSync(new URL(`report-${name}.json`, fixtures), 'utf8'));
 }
 function clientBound(result, reason) {
   const generator = { ...result.generator, clientBound: true, reasons: [reason] };

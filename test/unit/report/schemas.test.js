@@ -1,12 +1,13 @@
 // The published schemas of explanations, capacity results and studies. That of a load is tested with its fixtures in report.test.js,
 // and real results where they are made.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { LIMIT_IDS } from '../../../dist/explain/limits.js';
 import { STUDY_NAMES } from '../../../dist/lab/result.js';
+import { labPage } from '../../../dist/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import * as explanations from '../../fixtures/explain/explanations.js';
+import { studied } from '../../fixtures/lab/results.js';
 import {
   asJson,
   fitsPublishedCapacity,
@@ -135,12 +136,11 @@ describe('capacity result', () => {
 });
 
 describe('studies', () => {
-  /** What the page of all studies holds, that is published. */
-  const page = readFileSync(new URL('../../../docs/studies.html', import.meta.url), 'utf8');
-  const [, json] = /<script type="application\/json" id="result">(.*?)<\/script>/s.exec(page);
-
-  test('the studies that are published are valid', () => {
-    isLabResult(JSON.parse(json));
+  test('what a page of studies holds is their result, and valid', () => {
+    const json = /<script type="application\/json" id="result">(.*?)<\/script>/s;
+    const [, held] = json.exec(labPage(studied()));
+    assert.deepEqual(JSON.parse(held), asJson(studied()));
+    isLabResult(JSON.parse(held));
     assert.deepEqual(isLabResult.errors, null);
   });
 
@@ -162,7 +162,7 @@ describe('studies', () => {
       (it) => it.studies[0].figures[0].series[0].points[0].push(1),
     ];
     for (const spoil of spoiled) {
-      assert.equal(isLabResult(changed(JSON.parse(json), spoil)), false, `${spoil}`);
+      assert.equal(isLabResult(changed(studied(), spoil)), false, `${spoil}`);
     }
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measuredLine, parseSections, replaceSection } from './sections.js';
+import { measuredLine, parseSections, replaceSection } from '../../../bench/sections.js';
 
 const machine = {
   cpu: 'AMD EPYC',

@@ -1,0 +1,23 @@
+// The tests of a run that took the longest.
+import { nameOf } from './kinds.js';
+
+const MOST = 10;
+
+/** Collects them from a run's events. */
+export class Slowest {
+  #tests = [];
+
+  /** Suites take what their tests take, so they do not count. */
+  see({ type, data }) {
+    if (type !== 'test:pass' && type !== 'test:fail') return;
+    if (data.details.type === 'suite') return;
+    const where = data.file ? `${nameOf(data.file)}: ` : '';
+    this.#tests.push({ seconds: data.details.duration_ms / 1000, name: `${where}${data.name}` });
+  }
+
+  /** A line for each, the slowest first. */
+  lines() {
+    const most = this.#tests.sort((a, b) => b.seconds - a.seconds).slice(0, MOST);
+    return most.map(({ seconds, name }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`);
+  }
+}
