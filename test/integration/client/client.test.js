@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import dns from 'node:dns';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createClient } from 'millrace/client';
 import { errors } from 'undici';
@@ -30,376 +30,378 @@ async function turns(t, statuses, headers = {}) {
   return { ...peer, times };
 }
 
-test('a call: paths of an origin, status, headers, body', limits, async (t) => {
-  const peer = await web(t, async (request, response) => {
-    const body = (await request.toArray()).join('');
-    response.setHeader('X-Method', request.method);
-    response.end(JSON.stringify({ path: request.url, body, a: request.headers['x-a'] }));
-  });
-  const { request, stats } = bound(client(t, { origin: url(peer) }));
-  const response = await request('/path?q=1', {
-    method: 'POST',
-    body: 'hello',
-    headers: { 'X-A': 'a' },
-  });
-  assert.equal(response.status, 200);
-  assert.equal(response.ok, true);
-  assert.equal(response.tries, 1);
-  assert.equal(response.headers['x-method'], 'POST');
-  assert.deepEqual(await response.json(), { path: '/path?q=1', body: 'hello', a: 'a' });
-  const { calls, inFlight, failed, pools } = stats();
-  assert.deepEqual([calls, inFlight, failed], [1, 0, 0]);
-  assert.equal(pools[url(peer).slice(0, -1)].connected, 1);
-});
-
-const bound = (made) => ({
-  request: (...args) => made.request(...args),
-  stats: () => made.stats(),
-});
-
-test('total: from the call to the last byte, and the connection goes', limits, async (t) => {
-  const made = client(t, { limits: { total: 300 }, retries: false });
-  const never = await mute(t);
-  const closed = new Promise((resolve) => {
-    never.server.once('connection', (socket) => socket.once('close', resolve));
-  });
-  await assert.rejects(made.request(url(never)), {
-    code: 'UND_ERR_HEADERS_TIMEOUT',
-    limit: 'total',
-    host: '127.0.0.1',
-  });
-  await closed;
-  const response = await made.request(url(await stopping(t)));
-  await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT', limit: 'total' });
-  const { hits, failed, inFlight } = made.stats();
-  assert.deepEqual([hits.total, failed, inFlight], [2, 2, 0]);
-});
-
-test('first byte and silence', limits, async (t) => {
-  const made = client(t, { limits: { firstByte: 100, silence: 100 }, retries: false });
-  await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
-  const response = await made.request(url(await stopping(t)));
-  await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT' });
-  const { hits } = made.stats();
-  assert.deepEqual(hits, { connect: 0, firstByte: 1, silence: 1, total: 0 });
-});
-
-test('connect', { ...limits, skip: !has('python3') }, async (t) => {
-  const made = client(t, { limits: { connect: 300 }, retries: false });
-  const call = made.request(url(await dropping(t)));
-  await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT' });
-  assert.equal(made.stats().hits.connect, 1);
-});
-
-test("a call's own limits, and its signal", limits, async (t) => {
-  const made = client(t, { limits: { total: '20s' }, retries: false });
-  const never = url(await mute(t));
-  await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
-  const hurried = client(t, { limits: { firstByte: 100 }, retries: false });
-  await assert.rejects(hurried.request(never, { limits: { total: '20s' } }), {
-    code: 'UND_ERR_HEADERS_TIMEOUT',
-  });
-  assert.deepEqual([hurried.stats().hits.firstByte, hurried.stats().hits.total], [1, 0]);
-  const controller = new AbortController();
-  const call = made.request(never, { signal: controller.signal });
-  controller.abort(new Error('gone'));
-  await assert.rejects(call, { message: 'gone' });
-  await assert.rejects(made.request(never, { signal: controller.signal }), { message: 'gone' });
-});
-
-test(
-  'the number of connections is bounded, and the time in the queue counts',
-  limits,
-  async (t) => {
-    const made = client(t, { connections: 2, limits: { total: 300 }, retries: false });
-    const never = await mute(t);
-    const calls = Array.from({ length: 5 }, () => made.request(url(never)));
-    for (const { reason } of await Promise.allSettled(calls)) assert.equal(reason.limit, 'total');
-    assert.equal(made.stats().hits.total, 5);
-  },
-);
-
-test(
-  'pipelining: the next requests are sent before the first one is answered',
-  limits,
-  async (t) => {
-    const waiting = [];
-    const peer = await web(t, (_request, response) => {
-      if (waiting.push(response) < 4) return;
-      for (const one of waiting.splice(0)) one.end();
+// They wait most of the time.
+describe('the client', { concurrency: 4 }, () => {
+  test('a call: paths of an origin, status, headers, body', limits, async (t) => {
+    const peer = await web(t, async (request, response) => {
+      const body = (await request.toArray()).join('');
+      response.setHeader('X-Method', request.method);
+      response.end(JSON.stringify({ path: request.url, body, a: request.headers['x-a'] }));
     });
-    const made = client(t, { connections: 1, pipelining: 4 });
-    await Promise.all(
-      Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()),
-    );
-    assert.equal(peer.sockets.size, 1);
-  },
-);
+    const { request, stats } = bound(client(t, { origin: url(peer) }));
+    const response = await request('/path?q=1', {
+      method: 'POST',
+      body: 'hello',
+      headers: { 'X-A': 'a' },
+    });
+    assert.equal(response.status, 200);
+    assert.equal(response.ok, true);
+    assert.equal(response.tries, 1);
+    assert.equal(response.headers['x-method'], 'POST');
+    assert.deepEqual(await response.json(), { path: '/path?q=1', body: 'hello', a: 'a' });
+    const { calls, inFlight, failed, pools } = stats();
+    assert.deepEqual([calls, inFlight, failed], [1, 0, 0]);
+    assert.equal(pools[url(peer).slice(0, -1)].connected, 1);
+  });
 
-test('a call whose time is over in the queue costs nobody a connection', limits, async (t) => {
-  let connections = 0;
-  let answer = () => {};
-  const peer = await web(t, (request, response) => {
-    if (request.url === '/held') answer = () => response.end('held');
-    else response.end('next');
+  const bound = (made) => ({
+    request: (...args) => made.request(...args),
+    stats: () => made.stats(),
   });
-  peer.server.on('connection', () => {
-    connections += 1;
-  });
-  const made = client(t, { origin: url(peer), connections: 1, retries: false });
-  const held = made.request('/held', { limits: { total: '20s' } });
-  await once(peer.server, 'request');
-  const late = Array.from({ length: 3 }, () => made.request('/', { limits: { total: 100 } }));
-  const next = made.request('/', { limits: { total: '20s' } });
-  const { origin } = new URL(url(peer));
-  while (made.stats().pools[origin].queued < 4) await new Promise(setImmediate);
-  for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
-  answer();
-  assert.equal(await (await held).text(), 'held');
-  assert.equal(await (await next).text(), 'next');
-  assert.equal(connections, 1);
-});
 
-test('nor does one whose time is over before its connection is open', limits, async (t) => {
-  let connections = 0;
-  const peer = await web(t, (_request, response) => response.end('here'));
-  peer.server.on('connection', () => {
-    connections += 1;
+  test('total: from the call to the last byte, and the connection goes', limits, async (t) => {
+    const made = client(t, { limits: { total: 300 }, retries: false });
+    const never = await mute(t);
+    const closed = new Promise((resolve) => {
+      never.server.once('connection', (socket) => socket.once('close', resolve));
+    });
+    await assert.rejects(made.request(url(never)), {
+      code: 'UND_ERR_HEADERS_TIMEOUT',
+      limit: 'total',
+      host: '127.0.0.1',
+    });
+    await closed;
+    const response = await made.request(url(await stopping(t)));
+    await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT', limit: 'total' });
+    const { hits, failed, inFlight } = made.stats();
+    assert.deepEqual([hits.total, failed, inFlight], [2, 2, 0]);
   });
-  const { lookup } = dns;
-  t.after(() => Object.assign(dns, { lookup }));
-  let find = () => {};
-  const mayFind = new Promise((resolve) => {
-    find = resolve;
-  });
-  dns.lookup = (...args) => mayFind.then(() => lookup(...args));
-  const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
-  const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
-  const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
-  const next = made.request('/');
-  for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
-  find();
-  assert.equal(await (await next).text(), 'here');
-  assert.equal(connections, 1);
-});
 
-test('what is sent behind a POST does not make it be sent twice', limits, async (t) => {
-  let posts = 0;
-  let answer = () => {};
-  const peer = await web(t, (request, response) => {
-    if (request.method === 'POST') posts += 1;
-    if (request.method === 'POST') answer = () => response.end('posted');
+  test('first byte and silence', limits, async (t) => {
+    const made = client(t, { limits: { firstByte: 100, silence: 100 }, retries: false });
+    await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+    const response = await made.request(url(await stopping(t)));
+    await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT' });
+    const { hits } = made.stats();
+    assert.deepEqual(hits, { connect: 0, firstByte: 1, silence: 1, total: 0 });
   });
-  const options = { connections: 1, pipelining: 4, limits: { total: '20s' }, retries: false };
-  const made = client(t, { origin: url(peer), ...options });
-  const post = made.request('/', { method: 'POST', body: 'a' });
-  await once(peer.server, 'request');
-  await assert.rejects(made.request('/', { limits: { total: 100 } }), { limit: 'total' });
-  answer();
-  assert.equal(await (await post).text(), 'posted');
-  assert.equal(posts, 1);
-});
 
-test('the bound holds where each answer ends its connection', limits, async (t) => {
-  let [now, most] = [0, 0];
-  const peer = await web(t, (_request, response) => {
-    now += 1;
-    most = Math.max(most, now);
-    setTimeout(() => {
-      now -= 1;
-      response.writeHead(200, { Connection: 'close' }).end('here');
-    }, 20);
+  test('connect', { ...limits, skip: !has('python3') }, async (t) => {
+    const made = client(t, { limits: { connect: 300 }, retries: false });
+    const call = made.request(url(await dropping(t)));
+    await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT' });
+    assert.equal(made.stats().hits.connect, 1);
   });
-  const made = client(t, { connections: 1, limits: { total: '20s' } });
-  const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
-  assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
-  assert.equal(most, 1);
-  // And nothing is kept of an origin that has no connections any more.
-  while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
-});
 
-test(
-  'answers that nobody reads do not hold up others, if all of them is here',
-  limits,
-  async (t) => {
-    const peer = await web(t, (_request, response) => response.end('small'));
+  test("a call's own limits, and its signal", limits, async (t) => {
+    const made = client(t, { limits: { total: '20s' }, retries: false });
+    const never = url(await mute(t));
+    await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
+    const hurried = client(t, { limits: { firstByte: 100 }, retries: false });
+    await assert.rejects(hurried.request(never, { limits: { total: '20s' } }), {
+      code: 'UND_ERR_HEADERS_TIMEOUT',
+    });
+    assert.deepEqual([hurried.stats().hits.firstByte, hurried.stats().hits.total], [1, 0]);
+    const controller = new AbortController();
+    const call = made.request(never, { signal: controller.signal });
+    controller.abort(new Error('gone'));
+    await assert.rejects(call, { message: 'gone' });
+    await assert.rejects(made.request(never, { signal: controller.signal }), { message: 'gone' });
+  });
+
+  test(
+    'the number of connections is bounded, and the time in the queue counts',
+    limits,
+    async (t) => {
+      const made = client(t, { connections: 2, limits: { total: 300 }, retries: false });
+      const never = await mute(t);
+      const calls = Array.from({ length: 5 }, () => made.request(url(never)));
+      for (const { reason } of await Promise.allSettled(calls)) assert.equal(reason.limit, 'total');
+      assert.equal(made.stats().hits.total, 5);
+    },
+  );
+
+  test(
+    'pipelining: the next requests are sent before the first one is answered',
+    limits,
+    async (t) => {
+      const waiting = [];
+      const peer = await web(t, (_request, response) => {
+        if (waiting.push(response) < 4) return;
+        for (const one of waiting.splice(0)) one.end();
+      });
+      const made = client(t, { connections: 1, pipelining: 4 });
+      await Promise.all(
+        Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()),
+      );
+      assert.equal(peer.sockets.size, 1);
+    },
+  );
+
+  test('a call whose time is over in the queue costs nobody a connection', limits, async (t) => {
+    let connections = 0;
+    let answer = () => {};
+    const peer = await web(t, (request, response) => {
+      if (request.url === '/held') answer = () => response.end('held');
+      else response.end('next');
+    });
+    peer.server.on('connection', () => {
+      connections += 1;
+    });
+    const made = client(t, { origin: url(peer), connections: 1, retries: false });
+    const held = made.request('/held', { limits: { total: '20s' } });
+    await once(peer.server, 'request');
+    const late = Array.from({ length: 3 }, () => made.request('/', { limits: { total: 100 } }));
+    const next = made.request('/', { limits: { total: '20s' } });
+    const { origin } = new URL(url(peer));
+    while (made.stats().pools[origin].queued < 4) await new Promise(setImmediate);
+    for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
+    answer();
+    assert.equal(await (await held).text(), 'held');
+    assert.equal(await (await next).text(), 'next');
+    assert.equal(connections, 1);
+  });
+
+  test('nor does one whose time is over before its connection is open', limits, async (t) => {
+    let connections = 0;
+    const peer = await web(t, (_request, response) => response.end('here'));
+    peer.server.on('connection', () => {
+      connections += 1;
+    });
+    const { lookup } = dns;
+    t.after(() => Object.assign(dns, { lookup }));
+    let find = () => {};
+    const mayFind = new Promise((resolve) => {
+      find = resolve;
+    });
+    dns.lookup = (...args) => mayFind.then(() => lookup(...args));
+    const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
+    const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
+    const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
+    const next = made.request('/');
+    for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
+    find();
+    assert.equal(await (await next).text(), 'here');
+    assert.equal(connections, 1);
+  });
+
+  test('what is sent behind a POST does not make it be sent twice', limits, async (t) => {
+    let posts = 0;
+    let answer = () => {};
+    const peer = await web(t, (request, response) => {
+      if (request.method === 'POST') posts += 1;
+      if (request.method === 'POST') answer = () => response.end('posted');
+    });
+    const options = { connections: 1, pipelining: 4, limits: { total: '20s' }, retries: false };
+    const made = client(t, { origin: url(peer), ...options });
+    const post = made.request('/', { method: 'POST', body: 'a' });
+    await once(peer.server, 'request');
+    await assert.rejects(made.request('/', { limits: { total: 100 } }), { limit: 'total' });
+    answer();
+    assert.equal(await (await post).text(), 'posted');
+    assert.equal(posts, 1);
+  });
+
+  test('the bound holds where each answer ends its connection', limits, async (t) => {
+    let [now, most] = [0, 0];
+    const peer = await web(t, (_request, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      setTimeout(() => {
+        now -= 1;
+        response.writeHead(200, { Connection: 'close' }).end('here');
+      }, 20);
+    });
     const made = client(t, { connections: 1, limits: { total: '20s' } });
-    const unread = [];
-    for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
-    for (const response of unread) assert.equal(await response.text(), 'small');
-  },
-);
-
-test('what has failed by chance is tried again', limits, async (t) => {
-  const peer = await turns(t, [503, 502, 200]);
-  const made = client(t, { retries: { backoff: 1, floor: 5 } });
-  const response = await made.request(url(peer));
-  assert.deepEqual([response.status, response.tries], [200, 3]);
-  assert.equal(made.stats().retries, 2);
-});
-
-test('a connection that is refused is tried again', limits, async (t) => {
-  const peer = await web(t, (_request, response) => response.end('here'));
-  const { port } = peer;
-  peer.server.close();
-  await once(peer.server, 'close');
-  const made = client(t, { retries: { backoff: '500ms', floor: 5 } });
-  await assert.rejects(made.request(`http://127.0.0.1:${port}/`), { code: 'ECONNREFUSED' });
-  assert.equal(made.stats().retries, 2);
-});
-
-test(
-  'not tried again: POST, streams, other statuses, what the budget refuses',
-  limits,
-  async (t) => {
-    const peer = await turns(t, [503]);
-    const made = client(t, { retries: { backoff: 1, floor: 0, share: 0.5 } });
-    const statusOf = async (options) => {
-      const response = await made.request(url(peer), options);
-      await response.dump();
-      return [response.status, response.tries];
-    };
-    assert.deepEqual(await statusOf({ method: 'POST', body: 'a' }), [503, 1]);
-    assert.deepEqual(await statusOf({ method: 'PUT', body: Readable.from(['a']) }), [503, 1]);
-    assert.equal(made.stats().retries, 0);
-    // Two calls have earned one try, this one half of a further one.
-    assert.deepEqual(await statusOf({ method: 'GET' }), [503, 2]);
-    assert.deepEqual([made.stats().retries, made.stats().retriesRefused], [1, 1]);
-    const missing = await turns(t, [500]);
-    assert.equal((await made.request(url(missing))).tries, 1);
-  },
-);
-
-test('a further try waits for no rest of the failed answer', limits, async (t) => {
-  let asked = 0;
-  const peer = await web(t, (_request, response) => {
-    asked += 1;
-    if (asked > 1) {
-      response.end('here');
-      return;
-    }
-    response.writeHead(503, { 'Content-Length': 100 });
-    response.write('part');
+    const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
+    assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
+    assert.equal(most, 1);
+    // And nothing is kept of an origin that has no connections any more.
+    while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
   });
-  const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
-  const response = await made.request(url(peer));
-  assert.deepEqual([response.status, response.tries], [200, 2]);
-});
 
-test('Retry-After is respected, and never beyond the total', limits, async (t) => {
-  const made = client(t, { limits: { total: '2s' }, retries: { backoff: 1, floor: 5 } });
-  const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
-  assert.equal((await made.request(url(soon))).status, 200);
-  assert.ok(soon.times[1] - soon.times[0] >= 990);
-  const late = await turns(t, [503, 200], { 'Retry-After': '3' });
-  const response = await made.request(url(late));
-  assert.deepEqual([response.status, response.tries], [503, 1]);
-});
+  test(
+    'answers that nobody reads do not hold up others, if all of them is here',
+    limits,
+    async (t) => {
+      const peer = await web(t, (_request, response) => response.end('small'));
+      const made = client(t, { connections: 1, limits: { total: '20s' } });
+      const unread = [];
+      for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
+      for (const response of unread) assert.equal(await response.text(), 'small');
+    },
+  );
 
-test('Retry-After without sense, and one beyond any timer', limits, async (t) => {
-  const warnings = [];
-  const warned = ({ name }) => warnings.push(name);
-  process.on('warning', warned);
-  t.after(() => process.off('warning', warned));
-  const options = { limits: { total: 0 }, retries: { backoff: 400, floor: 10 } };
-  const made = client(t, options);
-  for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
-    const far = await turns(t, [503], { 'Retry-After': asked });
-    const response = await made.request(url(far));
-    assert.deepEqual([response.status, response.tries], [503, 1], asked);
-    await response.dump();
-  }
-  const random = Math.random;
-  t.after(() => Object.assign(Math, { random }));
-  Math.random = () => 0.5;
-  for (const asked of ['soon', 'soon 2199', 'Fri, soon', '-5']) {
-    const senseless = await turns(t, [503, 503, 200], { 'Retry-After': asked });
-    assert.equal((await made.request(url(senseless))).tries, 3, asked);
-    const [first, second, third] = senseless.times;
-    assert.ok(second - first >= 190 && third - second >= 390, `${asked}: ${senseless.times}`);
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(warnings, []);
-});
+  test('what has failed by chance is tried again', limits, async (t) => {
+    const peer = await turns(t, [503, 502, 200]);
+    const made = client(t, { retries: { backoff: 1, floor: 5 } });
+    const response = await made.request(url(peer));
+    assert.deepEqual([response.status, response.tries], [200, 3]);
+    assert.equal(made.stats().retries, 2);
+  });
 
-test('Retry-After with a date', limits, async (t) => {
-  const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
-  for (const form of [(date) => date.toUTCString(), asctime]) {
-    const since = performance.now();
-    // Dates are whole seconds.
-    const asked = form(new Date(Date.now() + 2000));
-    const peer = await turns(t, [503, 200], { 'Retry-After': asked });
-    assert.equal((await made.request(url(peer))).tries, 2);
-    const waited = performance.now() - since;
-    assert.ok(waited >= 900 && waited < 10_000, `${asked}: ${waited} ms`);
-  }
-});
+  test('a connection that is refused is tried again', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('here'));
+    const { port } = peer;
+    peer.server.close();
+    await once(peer.server, 'close');
+    const made = client(t, { retries: { backoff: '500ms', floor: 5 } });
+    await assert.rejects(made.request(`http://127.0.0.1:${port}/`), { code: 'ECONNREFUSED' });
+    assert.equal(made.stats().retries, 2);
+  });
 
-/** `Sun Nov  6 08:49:37 1994` */
-function asctime(date) {
-  const [day, of, month, year, time] = date.toUTCString().replace(',', '').split(' ');
-  return `${day} ${month} ${String(Number(of)).padStart(2)} ${time} ${year}`;
-}
+  test(
+    'not tried again: POST, streams, other statuses, what the budget refuses',
+    limits,
+    async (t) => {
+      const peer = await turns(t, [503]);
+      const made = client(t, { retries: { backoff: 1, floor: 0, share: 0.5 } });
+      const statusOf = async (options) => {
+        const response = await made.request(url(peer), options);
+        await response.dump();
+        return [response.status, response.tries];
+      };
+      assert.deepEqual(await statusOf({ method: 'POST', body: 'a' }), [503, 1]);
+      assert.deepEqual(await statusOf({ method: 'PUT', body: Readable.from(['a']) }), [503, 1]);
+      assert.equal(made.stats().retries, 0);
+      // Two calls have earned one try, this one half of a further one.
+      assert.deepEqual(await statusOf({ method: 'GET' }), [503, 2]);
+      assert.deepEqual([made.stats().retries, made.stats().retriesRefused], [1, 1]);
+      const missing = await turns(t, [500]);
+      assert.equal((await made.request(url(missing))).tries, 1);
+    },
+  );
 
-test('an answer that is not read is nobody else’s fault', limits, async (t) => {
-  const peer = await web(t, (_request, response) => response.end('small'));
-  const made = client(t, { limits: { total: 100 } });
-  const response = await made.request(url(peer));
-  // The limit's time passes, and nothing happens: there is no event to wait for.
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
-  assert.equal(await response.text(), 'small');
-});
-
-test('close waits for the calls in flight, destroy does not', limits, async (t) => {
-  const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 200));
-  const made = createClient();
-  const answered = made.request(url(peer)).then((response) => response.text());
-  await once(peer.server, 'request');
-  await made.close();
-  assert.equal(await answered, 'late');
-  await assert.rejects(made.request(url(peer)), { code: 'UND_ERR_CLOSED' });
-  const other = createClient();
-  const failing = assert.rejects(other.request(url(peer)), { message: 'enough' });
-  await once(peer.server, 'request');
-  await other.destroy(new Error('enough'));
-  await failing;
-});
-
-test(
-  'close waits for a call that pauses before a further try, and may be called again',
-  limits,
-  async (t) => {
+  test('a further try waits for no rest of the failed answer', limits, async (t) => {
     let asked = 0;
     const peer = await web(t, (_request, response) => {
       asked += 1;
-      response.writeHead(asked === 1 ? 503 : 200, { 'Retry-After': '1' }).end('here');
+      if (asked > 1) {
+        response.end('here');
+        return;
+      }
+      response.writeHead(503, { 'Content-Length': 100 });
+      response.write('part');
     });
-    const made = createClient({ retries: { backoff: 1, floor: 5 } });
-    const answered = made.request(url(peer)).then((response) => response.text());
-    while (made.stats().retries === 0) await new Promise(setImmediate);
-    await Promise.all([made.close(), made.close()]);
-    assert.equal(await answered, 'here');
-    assert.equal(asked, 2);
-    await made.close();
-    await made.destroy();
-    await made.close();
-  },
-);
+    const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+    const response = await made.request(url(peer));
+    assert.deepEqual([response.status, response.tries], [200, 2]);
+  });
 
-test(
-  'a call that pauses before a further try is ended by destroy, and by its signal',
-  limits,
-  async (t) => {
-    const peer = await turns(t, [503], { 'Retry-After': '3600' });
-    const options = { limits: { total: 0 }, retries: { backoff: 1, floor: 5 } };
-    const made = createClient(options);
-    const call = assert.rejects(made.request(url(peer)), { message: 'enough' });
-    while (made.stats().retries === 0) await new Promise(setImmediate);
-    await made.destroy(new Error('enough'));
-    await call;
-    // Nothing of the pause is left that would keep the process alive.
-    const script = `
+  test('Retry-After is respected, and never beyond the total', limits, async (t) => {
+    const made = client(t, { limits: { total: '2s' }, retries: { backoff: 1, floor: 5 } });
+    const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
+    assert.equal((await made.request(url(soon))).status, 200);
+    assert.ok(soon.times[1] - soon.times[0] >= 990);
+    const late = await turns(t, [503, 200], { 'Retry-After': '3' });
+    const response = await made.request(url(late));
+    assert.deepEqual([response.status, response.tries], [503, 1]);
+  });
+
+  test('Retry-After without sense, and one beyond any timer', limits, async (t) => {
+    const warnings = [];
+    const warned = ({ name }) => warnings.push(name);
+    process.on('warning', warned);
+    t.after(() => process.off('warning', warned));
+    const options = { limits: { total: 0 }, retries: { backoff: 400, floor: 10 } };
+    const made = client(t, options);
+    for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
+      const far = await turns(t, [503], { 'Retry-After': asked });
+      const response = await made.request(url(far));
+      assert.deepEqual([response.status, response.tries], [503, 1], asked);
+      await response.dump();
+    }
+    const random = Math.random;
+    t.after(() => Object.assign(Math, { random }));
+    Math.random = () => 0.5;
+    for (const asked of ['soon', 'soon 2199', 'Fri, soon', '-5']) {
+      const senseless = await turns(t, [503, 503, 200], { 'Retry-After': asked });
+      assert.equal((await made.request(url(senseless))).tries, 3, asked);
+      const [first, second, third] = senseless.times;
+      assert.ok(second - first >= 190 && third - second >= 390, `${asked}: ${senseless.times}`);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(warnings, []);
+  });
+
+  test('Retry-After with a date', limits, async (t) => {
+    const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+    for (const form of [(date) => date.toUTCString(), asctime]) {
+      const since = performance.now();
+      // Dates are whole seconds.
+      const asked = form(new Date(Date.now() + 2000));
+      const peer = await turns(t, [503, 200], { 'Retry-After': asked });
+      assert.equal((await made.request(url(peer))).tries, 2);
+      const waited = performance.now() - since;
+      assert.ok(waited >= 900 && waited < 10_000, `${asked}: ${waited} ms`);
+    }
+  });
+
+  /** `Sun Nov  6 08:49:37 1994` */
+  function asctime(date) {
+    const [day, of, month, year, time] = date.toUTCString().replace(',', '').split(' ');
+    return `${day} ${month} ${String(Number(of)).padStart(2)} ${time} ${year}`;
+  }
+
+  test('an answer that is not read is nobody else’s fault', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('small'));
+    const made = client(t, { limits: { total: 100 } });
+    const response = await made.request(url(peer));
+    // The limit's time passes, and nothing happens: there is no event to wait for.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
+    assert.equal(await response.text(), 'small');
+  });
+
+  test('close waits for the calls in flight, destroy does not', limits, async (t) => {
+    const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 200));
+    const made = createClient();
+    const answered = made.request(url(peer)).then((response) => response.text());
+    await once(peer.server, 'request');
+    await made.close();
+    assert.equal(await answered, 'late');
+    await assert.rejects(made.request(url(peer)), { code: 'UND_ERR_CLOSED' });
+    const other = createClient();
+    const failing = assert.rejects(other.request(url(peer)), { message: 'enough' });
+    await once(peer.server, 'request');
+    await other.destroy(new Error('enough'));
+    await failing;
+  });
+
+  test(
+    'close waits for a call that pauses before a further try, and may be called again',
+    limits,
+    async (t) => {
+      let asked = 0;
+      const peer = await web(t, (_request, response) => {
+        asked += 1;
+        response.writeHead(asked === 1 ? 503 : 200, { 'Retry-After': '1' }).end('here');
+      });
+      const made = createClient({ retries: { backoff: 1, floor: 5 } });
+      const answered = made.request(url(peer)).then((response) => response.text());
+      while (made.stats().retries === 0) await new Promise(setImmediate);
+      await Promise.all([made.close(), made.close()]);
+      assert.equal(await answered, 'here');
+      assert.equal(asked, 2);
+      await made.close();
+      await made.destroy();
+      await made.close();
+    },
+  );
+
+  test(
+    'a call that pauses before a further try is ended by destroy, and by its signal',
+    limits,
+    async (t) => {
+      const peer = await turns(t, [503], { 'Retry-After': '3600' });
+      const options = { limits: { total: 0 }, retries: { backoff: 1, floor: 5 } };
+      const made = createClient(options);
+      const call = assert.rejects(made.request(url(peer)), { message: 'enough' });
+      while (made.stats().retries === 0) await new Promise(setImmediate);
+      await made.destroy(new Error('enough'));
+      await call;
+      // Nothing of the pause is left that would keep the process alive.
+      const script = `
     import { createClient } from 'millrace/client';
     const made = createClient(${JSON.stringify(options)});
     const controller = new AbortController();
@@ -408,45 +410,52 @@ test(
     controller.abort(new Error('enough'));
     await call.catch(({ message }) => console.log(message));
     await made.close();`;
-    const args = ['--input-type=module', '--eval', script];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
-    assert.equal(stdout, 'enough\n');
-  },
-);
-
-test('a client that is closed makes no calls, used before or not', limits, async (t) => {
-  const peer = await web(t, (_request, response) => response.end('here'));
-  for (const isUsed of [false, true]) {
-    for (const [end, code, error] of [
-      ['close', 'UND_ERR_CLOSED', errors.ClientClosedError],
-      ['destroy', 'UND_ERR_DESTROYED', errors.ClientDestroyedError],
-    ]) {
-      const made = createClient({ origin: url(peer) });
-      if (isUsed) await (await made.request('/')).text();
-      await made[end]();
-      const failed = await made.request('/').catch((reason) => reason);
-      assert.ok(failed instanceof error, `${end}: ${failed}`);
-      assert.equal(failed.code, code);
-      assert.match(failed.message, /^The client is (closed|destroyed); it makes no further calls/);
-      const { calls, inFlight } = made.stats();
-      assert.deepEqual([calls, inFlight], [isUsed ? 1 : 0, 0]);
-    }
-  }
-});
-
-test('mistakes', limits, async (t) => {
-  const usage = (message) => ({ code: 'ERR_MILLRACE_USAGE', message });
-  const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
-  wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
-  wrong({ origin: 'ftp://a' }, "origin: 'ftp://a' given; accepted: a URL with http:// or https://");
-  wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
-  wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
-  wrong({ limits: { tls: 1 } }, /^unknown option 'tls'/);
-  wrong({ retries: { share: -1 } }, 'share: -1 given; accepted: a number, 0 or more');
-  const made = client(t, { origin: 'http://a.test' });
-  await assert.rejects(
-    made.request('http://b.test/'),
-    usage("url: 'http://b.test/' given; accepted: what is at http://a.test, the client's origin"),
+      const args = ['--input-type=module', '--eval', script];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+      assert.equal(stdout, 'enough\n');
+    },
   );
-  await assert.rejects(made.request('/', { metod: 'GET' }), usage(/^unknown option 'metod'/));
+
+  test('a client that is closed makes no calls, used before or not', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('here'));
+    for (const isUsed of [false, true]) {
+      for (const [end, code, error] of [
+        ['close', 'UND_ERR_CLOSED', errors.ClientClosedError],
+        ['destroy', 'UND_ERR_DESTROYED', errors.ClientDestroyedError],
+      ]) {
+        const made = createClient({ origin: url(peer) });
+        if (isUsed) await (await made.request('/')).text();
+        await made[end]();
+        const failed = await made.request('/').catch((reason) => reason);
+        assert.ok(failed instanceof error, `${end}: ${failed}`);
+        assert.equal(failed.code, code);
+        assert.match(
+          failed.message,
+          /^The client is (closed|destroyed); it makes no further calls/,
+        );
+        const { calls, inFlight } = made.stats();
+        assert.deepEqual([calls, inFlight], [isUsed ? 1 : 0, 0]);
+      }
+    }
+  });
+
+  test('mistakes', limits, async (t) => {
+    const usage = (message) => ({ code: 'ERR_MILLRACE_USAGE', message });
+    const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
+    wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
+    wrong(
+      { origin: 'ftp://a' },
+      "origin: 'ftp://a' given; accepted: a URL with http:// or https://",
+    );
+    wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
+    wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
+    wrong({ limits: { tls: 1 } }, /^unknown option 'tls'/);
+    wrong({ retries: { share: -1 } }, 'share: -1 given; accepted: a number, 0 or more');
+    const made = client(t, { origin: 'http://a.test' });
+    await assert.rejects(
+      made.request('http://b.test/'),
+      usage("url: 'http://b.test/' given; accepted: what is at http://a.test, the client's origin"),
+    );
+    await assert.rejects(made.request('/', { metod: 'GET' }), usage(/^unknown option 'metod'/));
+  });
 });

@@ -1,6 +1,6 @@
 // Time limits for the calls of a service that knows nothing of them, against peers that misbehave.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { dripping, dropping, has, mute, stopping, web } from '../../fixtures/deadlines/peers.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
@@ -14,123 +14,130 @@ function fired({ error, ms }, limit, least) {
   assert.match(error.message, new RegExp(`^${error.host}: .* limit of .* reached after .*`));
 }
 
-test('the defaults: three seconds in all', limits, async (t) => {
-  const { call } = service(t);
-  const result = await call('fetch', { url: url(await mute(t)) });
-  fired(result, 'total', 3000);
-  assert.equal(result.error.code, 'UND_ERR_HEADERS_TIMEOUT');
-});
-
-for (const way of ['--import', '--require']) {
-  test(`total, loaded by ${way}`, limits, async (t) => {
-    const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '300' }, way);
-    const peer = await mute(t);
-    const byHttp = await call('http', { port: peer.port });
-    fired(byHttp, 'total', 300);
-    assert.equal(byHttp.error.code, 'ETIMEDOUT');
-    assert.equal(byHttp.error.syscall, 'read');
-    const byFetch = await call('fetch', { url: url(peer) });
-    fired(byFetch, 'total', 300);
-    assert.equal(byFetch.error.outer, 'TypeError');
-    assert.equal(byFetch.error.code, 'UND_ERR_HEADERS_TIMEOUT');
-    const byUndici = await call('undici', { url: url(peer) });
-    fired(byUndici, 'total', 300);
-    assert.equal(byUndici.error.name, 'HeadersTimeoutError');
-    assert.ok(byUndici.isUndicis, 'instanceof the class of undici');
-    const { calls, inFlight, hits, hosts } = await stats();
-    assert.deepEqual([calls, inFlight, hits.total], [3, 0, 3]);
-    assert.deepEqual(Object.keys(hosts), ['127.0.0.1']);
-    assert.ok(hosts['127.0.0.1'].timesMs.max >= 300);
+// They wait most of the time.
+describe('limits of calls', { concurrency: 4 }, () => {
+  test('the defaults: three seconds in all', limits, async (t) => {
+    const { call } = service(t);
+    const result = await call('fetch', { url: url(await mute(t)) });
+    fired(result, 'total', 3000);
+    assert.equal(result.error.code, 'UND_ERR_HEADERS_TIMEOUT');
   });
-}
 
-test('a peer that drops every packet', { ...limits, skip: !has('python3') }, async (t) => {
-  const { call, stats } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
-  const peer = await dropping(t);
-  const byHttp = await call('http', { port: peer.port });
-  fired(byHttp, 'connect', 300);
-  assert.deepEqual([byHttp.error.code, byHttp.error.syscall], ['ETIMEDOUT', 'connect']);
-  const byFetch = await call('fetch', { url: url(peer) });
-  fired(byFetch, 'connect', 300);
-  assert.equal(byFetch.error.code, 'UND_ERR_CONNECT_TIMEOUT');
-  const byUndici = await call('undici', { url: url(peer) });
-  fired(byUndici, 'connect', 300);
-  assert.ok(byUndici.isUndicis);
-  fired(await call('net', { port: peer.port }), 'connect', 300);
-  assert.equal((await stats()).hits.connect, 4);
-});
-
-test('a name that is never found', limits, async (t) => {
-  const { call } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
-  const result = await call('unresolved');
-  fired(result, 'connect', 300);
-  assert.equal(result.error.host, 'never.test');
-});
-
-test('a TLS handshake that is never answered', limits, async (t) => {
-  const { call } = service(t, { MILLRACE_DEADLINE_TLS: '300' });
-  const { port } = await mute(t);
-  for (const kind of ['https', 'tls', 'startTls']) {
-    const { error, ms } = await call(kind, { port });
-    fired({ error, ms }, 'tls', 300);
-    assert.equal(error.code, 'ETIMEDOUT');
-    assert.equal(error.host, kind === 'startTls' ? 'inner.test' : '127.0.0.1');
+  for (const way of ['--import', '--require']) {
+    test(`total, loaded by ${way}`, limits, async (t) => {
+      const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '300' }, way);
+      const peer = await mute(t);
+      const byHttp = await call('http', { port: peer.port });
+      fired(byHttp, 'total', 300);
+      assert.equal(byHttp.error.code, 'ETIMEDOUT');
+      assert.equal(byHttp.error.syscall, 'read');
+      const byFetch = await call('fetch', { url: url(peer) });
+      fired(byFetch, 'total', 300);
+      assert.equal(byFetch.error.outer, 'TypeError');
+      assert.equal(byFetch.error.code, 'UND_ERR_HEADERS_TIMEOUT');
+      const byUndici = await call('undici', { url: url(peer) });
+      fired(byUndici, 'total', 300);
+      assert.equal(byUndici.error.name, 'HeadersTimeoutError');
+      assert.ok(byUndici.isUndicis, 'instanceof the class of undici');
+      const { calls, inFlight, hits, hosts } = await stats();
+      assert.deepEqual([calls, inFlight, hits.total], [3, 0, 3]);
+      assert.deepEqual(Object.keys(hosts), ['127.0.0.1']);
+      assert.ok(hosts['127.0.0.1'].timesMs.max >= 300);
+    });
   }
-  const byFetch = await call('fetch', { url: `https://127.0.0.1:${port}/` });
-  fired(byFetch, 'tls', 300);
-  assert.equal(byFetch.error.code, 'UND_ERR_CONNECT_TIMEOUT');
-});
 
-test('a peer that accepts and never answers', limits, async (t) => {
-  const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '300' });
-  const peer = await mute(t);
-  fired(await call('http', { port: peer.port }), 'firstByte', 300);
-  fired(await call('fetch', { url: url(peer) }), 'firstByte', 300);
-  fired(await call('undici', { url: url(peer) }), 'firstByte', 300);
-});
+  test('a peer that drops every packet', { ...limits, skip: !has('python3') }, async (t) => {
+    const { call, stats } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
+    const peer = await dropping(t);
+    const byHttp = await call('http', { port: peer.port });
+    fired(byHttp, 'connect', 300);
+    assert.deepEqual([byHttp.error.code, byHttp.error.syscall], ['ETIMEDOUT', 'connect']);
+    const byFetch = await call('fetch', { url: url(peer) });
+    fired(byFetch, 'connect', 300);
+    assert.equal(byFetch.error.code, 'UND_ERR_CONNECT_TIMEOUT');
+    const byUndici = await call('undici', { url: url(peer) });
+    fired(byUndici, 'connect', 300);
+    assert.ok(byUndici.isUndicis);
+    fired(await call('net', { port: peer.port }), 'connect', 300);
+    assert.equal((await stats()).hits.connect, 4);
+  });
 
-test(
-  'a peer that stops in the middle of a body: its connection goes at once',
-  limits,
-  async (t) => {
-    const { call } = service(t, { MILLRACE_DEADLINE_SILENCE: '300' });
-    const peer = await stopping(t);
-    for (const kind of ['http', 'fetch', 'undici']) {
-      const closed = new Promise((resolve) => {
-        peer.server.once('connection', (socket) => socket.once('close', resolve));
-      });
-      const result = await call(kind, { port: peer.port, url: url(peer) });
-      fired(result, 'silence', 300);
-      const code = kind === 'http' ? 'ETIMEDOUT' : 'UND_ERR_BODY_TIMEOUT';
-      assert.equal(result.error.code, code);
-      await closed;
+  test('a name that is never found', limits, async (t) => {
+    const { call } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
+    const result = await call('unresolved');
+    fired(result, 'connect', 300);
+    assert.equal(result.error.host, 'never.test');
+  });
+
+  test('a TLS handshake that is never answered', limits, async (t) => {
+    const { call } = service(t, { MILLRACE_DEADLINE_TLS: '300' });
+    const { port } = await mute(t);
+    for (const kind of ['https', 'tls', 'startTls']) {
+      const { error, ms } = await call(kind, { port });
+      fired({ error, ms }, 'tls', 300);
+      assert.equal(error.code, 'ETIMEDOUT');
+      assert.equal(error.host, kind === 'startTls' ? 'inner.test' : '127.0.0.1');
     }
-  },
-);
+    const byFetch = await call('fetch', { url: `https://127.0.0.1:${port}/` });
+    fired(byFetch, 'tls', 300);
+    assert.equal(byFetch.error.code, 'UND_ERR_CONNECT_TIMEOUT');
+  });
 
-test('a peer that answers byte by byte is never silent, and too slow in all', limits, async (t) => {
-  const env = { MILLRACE_DEADLINE_SILENCE: '800', MILLRACE_DEADLINE_TOTAL: '1s' };
-  const { call } = service(t, env);
-  const peer = await dripping(t, 20);
-  fired(await call('http', { port: peer.port }), 'total', 1000);
-  fired(await call('fetch', { url: url(peer) }), 'total', 1000);
-});
+  test('a peer that accepts and never answers', limits, async (t) => {
+    const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '300' });
+    const peer = await mute(t);
+    fired(await call('http', { port: peer.port }), 'firstByte', 300);
+    fired(await call('fetch', { url: url(peer) }), 'firstByte', 300);
+    fired(await call('undici', { url: url(peer) }), 'firstByte', 300);
+  });
 
-test('limits by host', limits, async (t) => {
-  const env = {
-    MILLRACE_DEADLINE_TOTAL: '200',
-    MILLRACE_DEADLINE_HOSTS: 'localhost=first-byte:600,total:5s; *.0.0.2=off',
-  };
-  const { call } = service(t, env);
-  const { port } = await mute(t);
-  fired(await call('fetch', { url: `http://127.0.0.1:${port}/` }), 'total', 200);
-  fired(await call('fetch', { url: `http://localhost:${port}/` }), 'firstByte', 600);
-});
+  test(
+    'a peer that stops in the middle of a body: its connection goes at once',
+    limits,
+    async (t) => {
+      const { call } = service(t, { MILLRACE_DEADLINE_SILENCE: '300' });
+      const peer = await stopping(t);
+      for (const kind of ['http', 'fetch', 'undici']) {
+        const closed = new Promise((resolve) => {
+          peer.server.once('connection', (socket) => socket.once('close', resolve));
+        });
+        const result = await call(kind, { port: peer.port, url: url(peer) });
+        fired(result, 'silence', 300);
+        const code = kind === 'http' ? 'ETIMEDOUT' : 'UND_ERR_BODY_TIMEOUT';
+        assert.equal(result.error.code, code);
+        await closed;
+      }
+    },
+  );
 
-test('a host without limits', limits, async (t) => {
-  const env = { MILLRACE_DEADLINE_TOTAL: '100', MILLRACE_DEADLINE_HOSTS: '127.0.0.1=off' };
-  const { call } = service(t, env);
-  const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 400));
-  assert.equal((await call('http', { port: peer.port })).value, 'late');
-  assert.equal((await call('fetch', { url: url(peer) })).value, 'late');
+  test(
+    'a peer that answers byte by byte is never silent, and too slow in all',
+    limits,
+    async (t) => {
+      const env = { MILLRACE_DEADLINE_SILENCE: '800', MILLRACE_DEADLINE_TOTAL: '1s' };
+      const { call } = service(t, env);
+      const peer = await dripping(t, 20);
+      fired(await call('http', { port: peer.port }), 'total', 1000);
+      fired(await call('fetch', { url: url(peer) }), 'total', 1000);
+    },
+  );
+
+  test('limits by host', limits, async (t) => {
+    const env = {
+      MILLRACE_DEADLINE_TOTAL: '200',
+      MILLRACE_DEADLINE_HOSTS: 'localhost=first-byte:600,total:5s; *.0.0.2=off',
+    };
+    const { call } = service(t, env);
+    const { port } = await mute(t);
+    fired(await call('fetch', { url: `http://127.0.0.1:${port}/` }), 'total', 200);
+    fired(await call('fetch', { url: `http://localhost:${port}/` }), 'firstByte', 600);
+  });
+
+  test('a host without limits', limits, async (t) => {
+    const env = { MILLRACE_DEADLINE_TOTAL: '100', MILLRACE_DEADLINE_HOSTS: '127.0.0.1=off' };
+    const { call } = service(t, env);
+    const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 400));
+    assert.equal((await call('http', { port: peer.port })).value, 'late');
+    assert.equal((await call('fetch', { url: url(peer) })).value, 'late');
+  });
 });

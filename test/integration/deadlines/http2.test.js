@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { service } from '../../fixtures/deadlines/service.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 
@@ -32,98 +32,101 @@ async function peer(t, onStream) {
   return { url: `https://127.0.0.1:${server.address().port}`, sessions };
 }
 
-for (const version of [6, 7]) {
-  test(`undici ${version}: one that never answers, and one that stops`, limits, async (t) => {
-    const { call } = service(t, total(400));
-    const mute = await peer(t, () => {});
-    const { error } = await call('http2', { url: mute.url, version });
-    assert.deepEqual([error?.limit, error?.code], ['total', 'UND_ERR_HEADERS_TIMEOUT']);
-    const stopping = await peer(t, (stream) => {
-      stream.respond({ ':status': 200 });
-      stream.write('part');
-    });
-    const stopped = await call('http2', { url: stopping.url, version });
-    assert.deepEqual(
-      [stopped.error?.limit, stopped.error?.code],
-      ['total', 'UND_ERR_BODY_TIMEOUT'],
-    );
-  });
-
-  test(`undici ${version}: streams of events last`, limits, async (t) => {
-    const { call } = service(t, total(400));
-    const events = await peer(t, (stream) => {
-      stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
-      stream.write('data: 1\n\n');
-      setTimeout(() => stream.end('data: 2\n\n'), LONG_MS);
-    });
-    const { value, error } = await call('http2', { url: events.url, version });
-    assert.equal(value, 18, error?.message);
-  });
-}
-
-test('an application that reads at its own pace, or writes', limits, async (t) => {
-  const { call } = service(t, total(1000));
-  const size = 4_000_000;
-  const large = await peer(t, (stream) => {
-    stream.respond({ ':status': 200 });
-    stream.end(Buffer.alloc(size));
-  });
-  const read = await call('http2', { url: large.url, ms: LONG_MS });
-  assert.equal(read.value, size, read.error?.message);
-  // Its total holds, but who is silent is the application.
-  const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_FIRST_BYTE: '300' });
-  const taking = await peer(t, (stream) => {
-    stream.resume().on('end', () => {
-      stream.respond({ ':status': 200 });
-      stream.end('taken');
-    });
-  });
-  for (const kind of ['stream', 'iterable']) {
-    const written = await patient('http2', { url: taking.url, upload: LONG_MS, kind });
-    assert.equal(written.value, 5, written.error?.message);
-  }
-});
-
-test('a call that ends takes no other one of its connection with it', limits, async (t) => {
-  const { call } = service(t, total(400));
-  const both = await peer(t, (stream, { ':path': path }) => {
-    if (path === '/never') return;
-    setTimeout(
-      () => {
+// They wait most of the time.
+describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
+  for (const version of [6, 7]) {
+    test(`undici ${version}: one that never answers, and one that stops`, limits, async (t) => {
+      const { call } = service(t, total(400));
+      const mute = await peer(t, () => {});
+      const { error } = await call('http2', { url: mute.url, version });
+      assert.deepEqual([error?.limit, error?.code], ['total', 'UND_ERR_HEADERS_TIMEOUT']);
+      const stopping = await peer(t, (stream) => {
         stream.respond({ ':status': 200 });
-        stream.end('here');
-      },
-      path === '/late' ? LONG_MS : 0,
-    );
-  });
-  const { value, error } = await call('http2Pair', { url: both.url });
-  assert.deepEqual(value, ['total', 'here'], error?.message);
-  assert.equal(both.sessions.length, 1);
-});
-
-test(
-  'a connection on which nothing moves is left, one that answers others is not',
-  limits,
-  async (t) => {
-    const { call } = service(t, total(600));
-    const dead = await peer(t, () => {});
-    for (let tries = 1; tries <= 2; tries++) {
-      assert.equal((await call('http2', { url: dead.url })).error?.limit, 'total');
-      assert.equal(dead.sessions.length, tries);
-    }
-    let asked = 0;
-    const slow = await peer(t, (stream) => {
-      stream.respond({ ':status': 200 });
-      asked += 1;
-      if (asked > 1) {
-        stream.end('here');
-        return;
-      }
-      const timer = setInterval(() => stream.write('x'), 50);
-      stream.on('close', () => clearInterval(timer));
+        stream.write('part');
+      });
+      const stopped = await call('http2', { url: stopping.url, version });
+      assert.deepEqual(
+        [stopped.error?.limit, stopped.error?.code],
+        ['total', 'UND_ERR_BODY_TIMEOUT'],
+      );
     });
-    assert.equal((await call('http2', { url: slow.url })).error?.limit, 'total');
-    assert.equal((await call('http2', { url: slow.url })).value, 4);
-    assert.equal(slow.sessions.length, 1);
-  },
-);
+
+    test(`undici ${version}: streams of events last`, limits, async (t) => {
+      const { call } = service(t, total(400));
+      const events = await peer(t, (stream) => {
+        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
+        stream.write('data: 1\n\n');
+        setTimeout(() => stream.end('data: 2\n\n'), LONG_MS);
+      });
+      const { value, error } = await call('http2', { url: events.url, version });
+      assert.equal(value, 18, error?.message);
+    });
+  }
+
+  test('an application that reads at its own pace, or writes', limits, async (t) => {
+    const { call } = service(t, total(1000));
+    const size = 4_000_000;
+    const large = await peer(t, (stream) => {
+      stream.respond({ ':status': 200 });
+      stream.end(Buffer.alloc(size));
+    });
+    const read = await call('http2', { url: large.url, ms: LONG_MS });
+    assert.equal(read.value, size, read.error?.message);
+    // Its total holds, but who is silent is the application.
+    const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_FIRST_BYTE: '300' });
+    const taking = await peer(t, (stream) => {
+      stream.resume().on('end', () => {
+        stream.respond({ ':status': 200 });
+        stream.end('taken');
+      });
+    });
+    for (const kind of ['stream', 'iterable']) {
+      const written = await patient('http2', { url: taking.url, upload: LONG_MS, kind });
+      assert.equal(written.value, 5, written.error?.message);
+    }
+  });
+
+  test('a call that ends takes no other one of its connection with it', limits, async (t) => {
+    const { call } = service(t, total(400));
+    const both = await peer(t, (stream, { ':path': path }) => {
+      if (path === '/never') return;
+      setTimeout(
+        () => {
+          stream.respond({ ':status': 200 });
+          stream.end('here');
+        },
+        path === '/late' ? LONG_MS : 0,
+      );
+    });
+    const { value, error } = await call('http2Pair', { url: both.url });
+    assert.deepEqual(value, ['total', 'here'], error?.message);
+    assert.equal(both.sessions.length, 1);
+  });
+
+  test(
+    'a connection on which nothing moves is left, one that answers others is not',
+    limits,
+    async (t) => {
+      const { call } = service(t, total(600));
+      const dead = await peer(t, () => {});
+      for (let tries = 1; tries <= 2; tries++) {
+        assert.equal((await call('http2', { url: dead.url })).error?.limit, 'total');
+        assert.equal(dead.sessions.length, tries);
+      }
+      let asked = 0;
+      const slow = await peer(t, (stream) => {
+        stream.respond({ ':status': 200 });
+        asked += 1;
+        if (asked > 1) {
+          stream.end('here');
+          return;
+        }
+        const timer = setInterval(() => stream.write('x'), 50);
+        stream.on('close', () => clearInterval(timer));
+      });
+      assert.equal((await call('http2', { url: slow.url })).error?.limit, 'total');
+      assert.equal((await call('http2', { url: slow.url })).value, 4);
+      assert.equal(slow.sessions.length, 1);
+    },
+  );
+});

@@ -1,6 +1,6 @@
 // Client libraries on top of node:http and undici.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { web } from '../../fixtures/deadlines/peers.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
@@ -19,23 +19,26 @@ const LIBRARIES = {
   'undici 6, fetch': { code: 'UND_ERR_HEADERS_TIMEOUT', isSeen: true },
 };
 
-for (const [name, { code, isSeen }] of Object.entries(LIBRARIES)) {
-  test(name, limits, async (t) => {
-    const { call, stats } = service(t, env);
-    const peer = await web(t, (request, response) => {
-      if (request.url === '/') response.end('here');
-      else if (request.url === '/late') setTimeout(() => response.end('late'), 1500);
+// They wait most of the time.
+describe('a peer that never answers, by library', { concurrency: 4 }, () => {
+  for (const [name, { code, isSeen }] of Object.entries(LIBRARIES)) {
+    test(name, limits, async (t) => {
+      const { call, stats } = service(t, env);
+      const peer = await web(t, (request, response) => {
+        if (request.url === '/') response.end('here');
+        else if (request.url === '/late') setTimeout(() => response.end('late'), 1500);
+      });
+      const url = `http://127.0.0.1:${peer.port}/`;
+      assert.equal((await call('library', { name, url })).value, 'here');
+      const never = await call('library', { name, url: `${url}never` });
+      assert.equal(never.error.code, code);
+      assert.match(never.error.message, /127\.0\.0\.1: total limit of 1 s reached after [\d.]+ s/);
+      // As long as the time that Node's own agents keep idle connections for, which is nobody's limit.
+      const late = await call('library', { name, url: `${url}late`, ms: 5000 });
+      if (isSeen) assert.equal(late.value, 'late', late.error?.message);
+      else assert.equal(late.error.limit, 'total');
+      const { calls, inFlight, hits } = await stats();
+      assert.deepEqual([calls, inFlight, hits.total], [3, 0, isSeen ? 1 : 2]);
     });
-    const url = `http://127.0.0.1:${peer.port}/`;
-    assert.equal((await call('library', { name, url })).value, 'here');
-    const never = await call('library', { name, url: `${url}never` });
-    assert.equal(never.error.code, code);
-    assert.match(never.error.message, /127\.0\.0\.1: total limit of 1 s reached after [\d.]+ s/);
-    // As long as the time that Node's own agents keep idle connections for, which is nobody's limit.
-    const late = await call('library', { name, url: `${url}late`, ms: 5000 });
-    if (isSeen) assert.equal(late.value, 'late', late.error?.message);
-    else assert.equal(late.error.limit, 'total');
-    const { calls, inFlight, hits } = await stats();
-    assert.deepEqual([calls, inFlight, hits.total], [3, 0, isSeen ? 1 : 2]);
-  });
-}
+  }
+});

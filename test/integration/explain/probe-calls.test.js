@@ -6,10 +6,11 @@ import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { near, observe, served, withDependency } from '../../fixtures/explain/probed.js';
 
-describe('what it sees of calls', () => {
+// Servers and clients wait most of the time.
+describe('what it sees of calls', { concurrency: 3 }, () => {
   test('calls that wait for a socket of an agent', async () => {
     await withDependency(async (to) => {
-      const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 300 });
+      const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 160 });
       const [call, ...others] = view.outbound;
       assert.deepEqual(others, []);
       assert.equal(call.origin, to);
@@ -29,7 +30,7 @@ describe('what it sees of calls', () => {
         await served({ env: { UNDICI: version } }, async ({ hub, drive }) => {
           const seen = async () => {
             dependency.most = 0;
-            const view = await drive(`/undici?to=${to}`, { connections: 10, requests: 200 });
+            const view = await drive(`/undici?to=${to}`, { connections: 10, requests: 100 });
             const [call] = view.outbound;
             return { call, view, most: dependency.most, finished: view.finished };
           };

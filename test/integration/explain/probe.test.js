@@ -200,7 +200,7 @@ describe('what it sees', () => {
 
   test('a process that ends with its heap full is told, not one that was to end', async () => {
     for (const isMeant of [false, true]) {
-      const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+      const env = { NODE_OPTIONS: '--max-old-space-size=40' };
       await served({ env }, async ({ hub, child, drive }) => {
         await drive('/hello', { connections: 1, requests: 2 });
         if (isMeant) hub.dismiss();

@@ -197,38 +197,6 @@ describe('a tool that runs', () => {
   });
 });
 
-test('a quick run compares the tools that are here and names the others', async () => {
-  const cause = { limit: null, status: 'cannot-tell', sentence: '', arithmetic: [], remedy: null };
-  const bench = {
-    ...openBench(true, signal, () => {}),
-    explain: async () => ({ ...cause, command: '' }),
-  };
-  const { tables, figures, claims, setup, missing } = await engines.repeat(bench);
-  assert.equal(tables.length, noNginx ? 2 : 3);
-  for (const { columns, rows } of tables) {
-    for (const { cells } of rows) assert.equal(cells.length, columns.length);
-    const cells = rows.find(({ name }) => name === 'millrace').cells.slice(1);
-    const [said, counted, errors, , , cpuMs, perCore] = cells;
-    assert(said > 100 && counted > 100, `${cells}`);
-    assert.equal(errors, 0);
-    if (hasProcfs) assert.equal(Math.round(cpuMs * perCore), 1000);
-  }
-  for (const { held, text } of claims) {
-    assert([true, false, null].includes(held));
-    assert.doesNotMatch(text, /NaN|undefined|Infinity/);
-  }
-  const counts = claims.find(({ text }) => text.startsWith('millrace counts the requests'));
-  assert.equal(counts.held, true, counts.text);
-  assert.equal(figures.length, 2);
-  const about = [...setup, ...missing, ...tables.flatMap(({ rows }) => rows.map((r) => r.name))];
-  for (const { name } of PEERS)
-    assert(
-      about.some((line) => line.includes(name)),
-      name,
-    );
-  assert(!JSON.stringify({ setup, missing }).includes(tmpdir()), 'no paths of this machine');
-});
-
 test('an nginx and a tool that do not start are told, and the others are measured', async () => {
   const bin = join(folder, 'broken');
   const path = process.env.PATH;

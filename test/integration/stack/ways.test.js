@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const limits = { timeout: 20_000 };
-const [major, minor] = process.versions.node.split('../../fixtures').map(Number);
+const [major, minor] = process.versions.node.split('.').map(Number);
 /** `require` of an ES module. */
 const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
 
