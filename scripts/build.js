@@ -6,20 +6,20 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, step, tool } from './step.js';
-import { missingTool } from './toolchain.js';
+import { missingTools } from './toolchain.js';
 
 const ADDON = [
-  ...['build', '--platform', '--esm', '--manifest-path', 'crates/node/Cargo.toml'],
+  ...['build', '--platform', '--manifest-path', 'crates/node/Cargo.toml'],
   ...['--package-json-path', 'package.json', '--output-dir', 'native'],
-  ...['--js', 'index.js', '--dts', 'index.d.ts'],
+  ...['--no-js', '--dts', 'index.d.ts'],
 ];
 
 const given = process.argv.slice(2);
 const profile = given.includes('--dev') ? [] : ['--release'];
 const others = given.filter((flag) => flag !== '--dev');
 
-const missing = await missingTool();
-if (missing) fail(`${missing}, then run: npm run build`);
+const missing = await missingTools();
+if (missing) fail(`${missing}; then run this again`);
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 const built =

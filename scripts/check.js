@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { report, root, step, tool } from './step.js';
 
 const GENERATED = [
-  ...['Cargo.lock', 'native/index.js', 'native/index.d.ts'],
+  ...['Cargo.lock', 'native/index.d.ts'],
   ...['docs/reference/cli.md', 'docs/reference/limits.md', 'docs/reference/stack.md'],
   'docs/reference/deadlines.md',
 ];

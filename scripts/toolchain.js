@@ -3,20 +3,26 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './step.js';
 
-/** One line that says what to install, or undefined where nothing is missing. */
-export async function missingTool() {
+/** What is missing, and how to get it, in one line; empty where nothing is. */
+export async function missingTools() {
+  const missing = [await missingRust(), await missingCompiler()];
+  return missing.filter((line) => line !== undefined).join('; ');
+}
+
+async function missingRust() {
   const needed = /^rust-version = "(.+)"/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'))[1];
   const found = await rustVersion();
-  if (found === undefined || isOlder(found, needed)) {
-    return `Rust ${needed} or later is needed, found ${found ?? 'none'}: install it with rustup (https://rustup.rs)`;
-  }
+  if (found !== undefined && !isOlder(found, needed)) return undefined;
+  return `Rust ${needed} or later is needed, found ${found ?? 'none'}: install it with rustup (https://rustup.rs)`;
+}
+
+async function missingCompiler() {
   // Where the compiler is Microsoft's, it is found through the registry, not on the PATH.
   if (process.platform === 'win32') return undefined;
-  const compiler = process.env.CC ?? 'cc';
-  if ((await run(compiler, ['--version'])).code !== 0) {
-    return `a C compiler is needed, ${compiler} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;
-  }
-  return undefined;
+  // It may be a command with arguments, as `ccache cc`.
+  const [compiler, ...args] = (process.env.CC || 'cc').trim().split(/\s+/);
+  if ((await run(compiler, [...args, '--version'])).code === 0) return undefined;
+  return `a C compiler is needed, ${compiler} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;
 }
 
 async function rustVersion() {

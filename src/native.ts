@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { MillraceError } from './errors.js';
+import { platformName, supportedPlatforms } from './platform.js';
 
 export type {
   NativeCsv,
@@ -14,36 +17,66 @@ export type {
   NativeTls,
 } from '../native/index.js';
 
-type Native = typeof import('../native/index.js');
+export type Native = typeof import('../native/index.js');
 
-let loading: Promise<Native> | undefined;
+const require = createRequire(import.meta.url);
+
+let loaded: Native | undefined;
 
 /**
  * The native addon, loaded at the first call: what does not send requests does not need it.
- * Rejects with `ERR_MILLRACE_NATIVE` where it is missing.
+ * Throws `ERR_MILLRACE_NATIVE` where it is missing or cannot be loaded.
  */
-export function loadNative(): Promise<Native> {
-  loading ??= import('../native/index.js').catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    throw new MillraceError(
-      'ERR_MILLRACE_NATIVE',
-      `the native addon for ${platform()} is missing or cannot be loaded (${reason}); in a checkout build it with: npm run build`,
-      { cause },
-    );
-  });
-  return loading;
+export function loadNative(): Native {
+  loaded ??= load();
+  return loaded;
 }
 
 /** A self-signed certificate and its key, both PEM, for these names. */
 export async function selfSignedCertificate(
   names: string[],
 ): Promise<{ cert: string; key: string }> {
-  return (await loadNative()).selfSignedCertificate(names);
+  return loadNative().selfSignedCertificate(names);
 }
 
-function platform(): string {
-  const { platform, arch } = process;
-  if (platform !== 'linux') return `${platform}-${arch}`;
-  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
-  return `${platform}-${arch}-${report.header?.glibcVersionRuntime ? 'gnu' : 'musl'}`;
+function load(): Native {
+  const platform = platformName();
+  try {
+    return requireAddon(platform);
+  } catch (cause) {
+    throw new MillraceError('ERR_MILLRACE_NATIVE', lack(platform, cause), { cause });
+  }
+}
+
+/** From a checkout, where it is built, or from the package for this platform. */
+function requireAddon(platform: string): Native {
+  try {
+    return require(`../native/millrace.${platform}.node`) as Native;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return require(packageFor(platform)) as Native;
+  }
+}
+
+function packageFor(platform: string): string {
+  return `@millrace/native-${platform}`;
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+}
+
+/** Why there is no addon, and what brings one. */
+function lack(platform: string, cause: unknown): string {
+  const isCheckout = existsSync(new URL('../crates', import.meta.url));
+  if (!isMissing(cause)) {
+    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
+    const again = isCheckout ? '; npm run build makes it anew' : '';
+    return `the native addon for ${platform} cannot be loaded (${reason})${again}`;
+  }
+  if (isCheckout) return `the native addon for ${platform} is missing; npm run build makes it`;
+  const supported = supportedPlatforms();
+  return supported.includes(platform)
+    ? `the native addon for ${platform} is missing; npm install without --omit=optional brings ${packageFor(platform)}`
+    : `there is no native addon for ${platform}, but for ${supported.join(', ')}`;
 }

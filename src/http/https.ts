@@ -7,6 +7,7 @@ import type http from 'node:http';
 import https from 'node:https';
 import { packageVersion } from '../load/version.js';
 import { installSecure } from './listen.js';
+import { isOff } from './off.js';
 import type { StackOptions } from './options.js';
 import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
@@ -24,5 +25,6 @@ function createServer(options?: Options | Listener, listener?: Listener): https.
 
 export * from 'node:https';
 export { createServer, Server, slipstream };
-export const millraceVersion: string = packageVersion();
+/** Set where the stack is on. */
+export const millraceVersion: string | undefined = isOff ? undefined : packageVersion();
 export default { ...https, createServer, Server, slipstream, millraceVersion };

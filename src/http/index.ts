@@ -8,6 +8,7 @@ import { packageVersion } from '../load/version.js';
 import type { CacheEntry, CacheOptions, CacheSelection, CacheStats, ServerCache } from './cache.js';
 import type { StackLimits } from './limits.js';
 import { install } from './listen.js';
+import { isOff } from './off.js';
 import type { StackOptions } from './options.js';
 import { serverClass } from './server-class.js';
 import { slipstream } from './slipstream.js';
@@ -56,7 +57,8 @@ export type {
   StackStats,
 };
 export { createServer, Server, serverFactory, slipstream };
-export const millraceVersion: string = packageVersion();
+/** Set where the stack is on. */
+export const millraceVersion: string | undefined = isOff ? undefined : packageVersion();
 export default { ...http, createServer, Server, serverFactory, slipstream, millraceVersion };
 
 declare module 'node:http' {

@@ -1,5 +1,6 @@
-import * as native from '../../native/index.js';
+import { loadNative, type Native } from '../native.js';
 import { EVENT_LENGTH } from './event.js';
+import { isOff } from './off.js';
 
 const EVENTS = 4096;
 /** Entries of the outbox, and numbers of each: see `outbox.ts`. */
@@ -21,8 +22,11 @@ export const input = Buffer.allocUnsafeSlow(INPUT_BYTES) as Latin1Buffer;
 export const output = Buffer.allocUnsafeSlow(OUTPUT_BYTES) as Latin1Buffer;
 export const outbox = new Int32Array(ENTRIES * ENTRY_LENGTH);
 
-export { native };
-export const functions = native.stackFunctions();
+/** The addon. Where the stack is off, nothing calls it. */
+export const native = isOff ? ({} as Native) : loadNative();
+export const functions = isOff
+  ? ({} as ReturnType<Native['stackFunctions']>)
+  : native.stackFunctions();
 
 let started = false;
 

@@ -4,7 +4,7 @@ import type http from 'node:http';
 import { join as joinPath } from 'node:path';
 import { controlDirectory } from './control-protocol.js';
 import { native } from './native.js';
-import { isOff } from './off.js';
+import { offBecause } from './off.js';
 import { startReactor } from './reactor.js';
 import type { HttpServer } from './server.js';
 
@@ -42,7 +42,7 @@ export function listenShared(
   secure: boolean,
   impediment: string | null,
 ): void {
-  if (isOff) throw cannot(url, 'it needs the native stack, which MILLRACE_STACK=node turns off');
+  if (offBecause) throw cannot(url, `it needs the native stack: ${offBecause}`);
   if (impediment) throw cannot(url, impediment);
   const prefix = native.stackPrefix(url);
   if (prefix.error !== undefined) throw cannot(url, prefix.error);

@@ -2,38 +2,25 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
-import { install, installPrefixes, installSecure } from './listen.js';
+import { install, installSecure } from './listen.js';
 import { isOff } from './off.js';
 import { takeOptions } from './options.js';
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served
- * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time, and
- * with `MILLRACE_STACK=node`.
+ * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time. Where the stack is
+ * off, servers have what applications may ask it for, and are Node's own.
  */
 export function slipstream(): void {
   const target = http as { millraceVersion?: string };
   if (target.millraceVersion !== undefined) return;
-  if (isOff) {
-    refusePrefixes();
-    return;
-  }
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
+  if (isOff) return;
   takeOptionsIn(http);
   takeOptionsIn(https);
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();
-}
-
-let refused = false;
-
-/** Node's own code would take a URL prefix for the path of a Unix socket. */
-function refusePrefixes(): void {
-  if (refused) return;
-  refused = true;
-  installPrefixes(http.Server.prototype);
-  installPrefixes(https.Server.prototype);
 }
 
 interface ServerModule {

@@ -42,8 +42,8 @@ export async function measure({
 }: Measurement): Promise<Measured> {
   const { signal, pid } = options;
   // Everything is loaded before the start: the run may take all descriptors that there are.
-  const [{ NativeRun }, { knownServer, sampleServer }, { resultOf }] = await Promise.all([
-    loadNative(),
+  const { NativeRun } = loadNative();
+  const [{ knownServer, sampleServer }, { resultOf }] = await Promise.all([
     import('./server.js'),
     import('./outcome.js'),
   ]);

@@ -9,7 +9,7 @@ const OPENING = '{{';
 export async function readPlaceholders(requests: NativeRequest[]): Promise<NativeCsv[]> {
   const templates = requests.flatMap(templatesOf);
   if (templates.length === 0) return [];
-  const { csvFiles } = await loadNative();
+  const { csvFiles } = loadNative();
   return filesNamed(templates, csvFiles).map((name) => {
     const text = readInput(name, 'CSV file').toString('utf8');
     return { name, ...parseCsv(text, name) };

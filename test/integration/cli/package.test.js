@@ -1,4 +1,5 @@
-// The packages as npm would publish them: packed, installed into an empty folder without a network, and used.
+// The packages as npm would publish them: packed, installed into an empty folder without a network, and used where there is
+// neither Rust nor a C compiler; with the package for this platform, and without.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {
@@ -7,28 +8,41 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-package-'));
+const [major, minor] = process.versions.node.split('.').map(Number);
+/** `require` of an ES module. */
+const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
+/** The commands that are there: no compiler is. */
+const bin = join(folder, 'bin');
+/** With the package for this platform, and without. */
 const app = join(folder, 'app');
+const bare = join(folder, 'bare');
 let main;
 let platform;
 let dependency;
 
 before(async () => {
+  mkdirSync(bin);
+  symlinkSync(process.execPath, join(bin, 'node'));
+  for (const command of ['npm', 'sh']) symlinkSync(pathOf(command), join(bin, command));
   main = await pack(root);
   platform = await pack(await platformFolder());
   dependency = await pack(join(root, 'node_modules', 'undici'));
   await install(app, main, platform, dependency);
+  await install(bare, main, dependency);
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -45,6 +59,7 @@ test('the main package holds what the build made of src, and no addon', () => {
     'examples/compare.mjs',
     'examples/studies/hello.mjs',
     'examples/studies/localhost-cert.pem',
+    'native/index.d.ts',
   ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);
   assert.deepEqual(main.files.filter(isUnexpected), []);
@@ -86,6 +101,7 @@ test('the installed package is imported, and its types compile without skipLibCh
   writeFileSync(
     join(app, 'consumer.ts'),
     `import { type LoadResult, load, MillraceError } from 'millrace';
+    import http from 'millrace/http';
     export async function p99(url: string): Promise<number | null> {
       const result: LoadResult = await load({ url, duration: '1s', connections: 2 });
       return result.latencyMs.p99;
@@ -93,7 +109,8 @@ test('the installed package is imported, and its types compile without skipLibCh
     load({ url: 'http://127.0.0.1/', connections: '1k', stages: [{ duration: '1s', rate: '1k' }] });
     // @ts-expect-error there is no such option
     load({ url: 'http://127.0.0.1/', conections: 2 });
-    export const code = (error: MillraceError) => error.code satisfies string;`,
+    export const code = (error: MillraceError) => error.code satisfies string;
+    export const hits = http.createServer({ cache: true }).cache.stats()?.hits satisfies number | undefined;`,
   );
   const compilerOptions = {
     ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] },
@@ -104,7 +121,7 @@ test('the installed package is imported, and its types compile without skipLibCh
     JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
   );
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  assert.deepEqual(await run(app, process.execPath, tsc, '-p', '../../fixtures'), {
+  assert.deepEqual(await run(app, process.execPath, [tsc, '-p', '.']), {
     code: 0,
     stdout: '',
     stderr: '',
@@ -117,25 +134,205 @@ test('the installed package is imported, and its types compile without skipLibCh
   );
 });
 
-test('without the package for this platform one line says what is missing', async () => {
-  const bare = join(folder, 'bare');
-  await install(bare, main, dependency);
-  const { code, stderr } = await millrace(bare, 'http://127.0.0.1:9/');
-  assert.equal(code, 1);
-  assert.match(stderr, /^millrace: the native addon for \S+ is missing.*\n$/);
+/** Serves one request; tells who did. */
+const SERVE = `
+  const server = http.createServer((request, response) => response.end('hello'));
+  server.listen(0, '127.0.0.1', async () => {
+    const response = await fetch('http://127.0.0.1:' + server.address().port);
+    const native = server.stats?.()?.requests.native ?? null;
+    console.log(await response.text(), native, http.millraceVersion);
+    process.exit();
+  });`;
+const ON_NODE = `import http from 'node:http'; ${SERVE}`;
+const WAYS = {
+  '--import millrace/register': [ON_NODE, ['--import', 'millrace/register']],
+  'NODE_OPTIONS with it': [ON_NODE, [], { NODE_OPTIONS: '--import millrace/register' }],
+  'slipstream()': [
+    `import { slipstream } from 'millrace/http'; slipstream(); slipstream();
+     const { default: http } = await import('node:http'); ${SERVE}`,
+  ],
+  'millrace/http': [`import http from 'millrace/http'; ${SERVE}`],
+  ...(REQUIRES_ESM && {
+    '--require millrace/register': [ON_NODE, ['--require', 'millrace/register']],
+  }),
+};
 
-  const { stdout } = await script(
-    bare,
-    `const { load } = await import('millrace');
-    await load({ url: 'http://127.0.0.1:9/' }).catch((error) => console.log(error.code));`,
-  );
-  assert.equal(stdout, 'ERR_MILLRACE_NATIVE\n');
+describe('with the addon, without a compiler, requests are served natively by', () => {
+  for (const [way, args] of Object.entries(WAYS)) {
+    test(way, async () => {
+      const expected = { code: 0, stdout: `hello 1 ${version}\n`, stderr: '' };
+      assert.deepEqual(await script(app, ...args), expected);
+    });
+  }
+});
+
+describe('without the package for this platform', () => {
+  const MISSING = `the native addon for ${platformName()} is missing; npm install without --omit=optional brings @millrace/native-${platformName()}`;
+  const ON_NODES_CODE = `millrace: this process runs on Node's own HTTP code: ${MISSING}\n`;
+  const served = { code: 0, stdout: 'hello null undefined\n' };
+
+  for (const [way, [source, flags, env]] of Object.entries(WAYS)) {
+    test(`${way}: Node's own code serves, and one line says so`, async () => {
+      const { stdout, stderr, code } = await script(bare, source, flags, env);
+      assert.deepEqual({ code, stdout, stderr }, { ...served, stderr: ON_NODES_CODE });
+    });
+  }
+
+  test('with MILLRACE_STACK=node there is nothing to say', async () => {
+    const [source, flags] = WAYS['--import millrace/register'];
+    const off = { MILLRACE_STACK: 'node' };
+    assert.deepEqual(await script(bare, source, flags, off), { ...served, stderr: '' });
+  });
+
+  test('threads and the workers of a cluster do not say it again', async () => {
+    const source = `
+      import cluster from 'node:cluster';
+      import { Worker, isMainThread } from 'node:worker_threads';
+      if (isMainThread) for (const _ of [1, 2]) new Worker(new URL(import.meta.url));
+      if (isMainThread && cluster.isPrimary) for (const _ of [1, 2]) cluster.fork();
+      else if (isMainThread) cluster.worker.disconnect();`;
+    writeFileSync(join(bare, 'several.mjs'), source);
+    const args = ['--import', 'millrace/register', 'several.mjs'];
+    const expected = { code: 0, stdout: '', stderr: ON_NODES_CODE };
+    assert.deepEqual(await run(bare, process.execPath, args), expected);
+  });
+
+  test('a child process says it for itself', async () => {
+    const source = `
+      import { fork } from 'node:child_process';
+      if (process.argv[2] === undefined) fork(new URL(import.meta.url), ['child']);`;
+    writeFileSync(join(bare, 'parent.mjs'), source);
+    const args = ['--import', 'millrace/register', 'parent.mjs'];
+    const expected = { code: 0, stdout: '', stderr: ON_NODES_CODE.repeat(2) };
+    assert.deepEqual(await run(bare, process.execPath, args), expected);
+  });
+
+  for (const module of ['millrace/http', 'millrace/https']) {
+    test(`${module} has the same names`, async () => {
+      const source = `const all = await import('${module}');
+        console.log(Object.keys(all).sort().join(), Object.keys(all.default).sort().join());`;
+      const [having, lacking] = [await script(app, source), await script(bare, source)];
+      assert.deepEqual(lacking, { ...having, stderr: ON_NODES_CODE });
+    });
+  }
+
+  test('what an application asks of the stack does no harm', async () => {
+    const stats = join(folder, 'stats');
+    const source = `
+      import http from 'node:http';
+      const server = http.createServer({ cache: true, responseTimeout: 1000 }, (request, response) => {
+        response.cacheDuration = 10;
+        response.end('hello');
+      });
+      server.maxRequestsInFlight = 10;
+      server.listen(0, '127.0.0.1', async () => {
+        const response = await fetch('http://127.0.0.1:' + server.address().port);
+        const { cache } = server;
+        const told = [server.stats(), cache.stats(), cache.entries(), cache.delete('/'), cache.clear()];
+        console.log(await response.text(), JSON.stringify(told));
+        process.exit();
+      });`;
+    const env = { MILLRACE_CACHE_DURATION: '10', MILLRACE_STATS_FILE: stats };
+    assert.deepEqual(await script(bare, source, ['--import', 'millrace/register'], env), {
+      code: 0,
+      stdout: 'hello [null,null,[],0,0]\n',
+      stderr: ON_NODES_CODE,
+    });
+    assert.equal(existsSync(stats), false);
+  });
+
+  test('a URL prefix cannot be listened to, and the error says why', async () => {
+    const source = `import http from 'node:http';
+      try { http.createServer().listen('http://*:8080/foo/'); }
+      catch (error) { console.log(error.code, error.message); }`;
+    const why = `The URL prefix 'http://*:8080/foo/' cannot be listened to: it needs the native stack: ${MISSING}`;
+    assert.deepEqual(await script(bare, source, ['--import', 'millrace/register']), {
+      code: 0,
+      stdout: `ERR_INVALID_ARG_VALUE ${why}\n`,
+      stderr: ON_NODES_CODE,
+    });
+  });
+
+  const deadlines = ['--import', ...(REQUIRES_ESM ? ['--require'] : [])];
+  for (const flag of deadlines) {
+    test(`${flag} millrace/deadlines needs none`, async () => {
+      const source = `import net from 'node:net';
+        net.createServer().listen(0, function () {
+          fetch('http://127.0.0.1:' + this.address().port).catch(({ cause }) => {
+            console.log(cause.code, cause.limit);
+            process.exit();
+          });
+        });`;
+      const env = { MILLRACE_DEADLINE_TOTAL: '100ms' };
+      assert.deepEqual(await script(bare, source, [flag, 'millrace/deadlines'], env), {
+        code: 0,
+        stdout: 'UND_ERR_HEADERS_TIMEOUT total\n',
+        stderr: '',
+      });
+    });
+  }
+
+  test('millrace/client needs none', async () => {
+    const source = `import http from 'node:http';
+      import { createClient } from 'millrace/client';
+      const server = http.createServer((request, response) => response.end('hello'));
+      server.listen(0, '127.0.0.1', async () => {
+        const client = createClient({ origin: 'http://127.0.0.1:' + server.address().port });
+        console.log(await (await client.request('/')).text());
+        process.exit();
+      });`;
+    assert.deepEqual(await script(bare, source), { code: 0, stdout: 'hello\n', stderr: '' });
+  });
+
+  const URL_ = 'http://127.0.0.1:9/';
+  for (const args of [[URL_], ['explain', URL_], ['capacity', URL_], ['testserver', '--tls']]) {
+    test(`millrace ${args.join(' ')} says what it needs`, async () => {
+      const expected = { code: 1, stdout: '', stderr: `millrace: ${MISSING}\n` };
+      assert.deepEqual(await millrace(bare, ...args), expected);
+    });
+  }
+
+  test('load() rejects', async () => {
+    const source = `const { load } = await import('millrace');
+      await load({ url: '${URL_}' }).catch(({ code, message }) => console.log(code, message));`;
+    const stdout = `ERR_MILLRACE_NATIVE ${MISSING}\n`;
+    assert.deepEqual(await script(bare, source), { code: 0, stdout, stderr: '' });
+  });
+
+  test('which platforms have one is said on another', async () => {
+    const other = join(bare, 'other.cjs');
+    writeFileSync(other, `Object.defineProperty(process, 'arch', { value: 's390x' });`);
+    const name = platformName().replace(process.arch, 's390x');
+    const list =
+      'linux-x64-gnu, linux-arm64-gnu, linux-x64-musl, linux-arm64-musl, darwin-arm64, darwin-x64, win32-x64-msvc';
+    const flags = ['--require', other, '--import', 'millrace/register'];
+    assert.deepEqual(await script(bare, ON_NODE, flags), {
+      ...served,
+      stderr: `millrace: this process runs on Node's own HTTP code: there is no native addon for ${name}, but for ${list}\n`,
+    });
+  });
+
+  test('an addon that cannot be loaded: the reason is the system’s', async (t) => {
+    const broken = join(bare, 'node_modules', '@millrace', `native-${platformName()}`);
+    mkdirSync(broken, { recursive: true });
+    t.after(() => rmSync(broken, { recursive: true }));
+    writeFileSync(join(broken, 'package.json'), '{ "main": "addon.node" }');
+    writeFileSync(join(broken, 'addon.node'), 'this is none');
+    const { stdout, stderr, code } = await script(bare, ...WAYS['--import millrace/register']);
+    assert.deepEqual({ stdout, code }, served);
+    const [before, after] = stderr.split(join(broken, 'addon.node'));
+    assert.equal(
+      before,
+      `millrace: this process runs on Node's own HTTP code: the native addon for ${platformName()} cannot be loaded (`,
+    );
+    assert.match(after, /^[^\n]+\)\n$/);
+  });
 });
 
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.(js|d\.ts))$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
       file,
     )
   )
@@ -151,7 +348,7 @@ function isUnexpected(file) {
 async function platformFolder() {
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
   const napi = join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js');
-  const made = await run(folder, process.execPath, napi, 'create-npm-dirs');
+  const made = await run(folder, process.execPath, [napi, 'create-npm-dirs']);
   assert.equal(made.code, 0, made.stderr);
   const addon = `millrace.${platformName()}.node`;
   const target = join(folder, 'npm', platformName());
@@ -167,16 +364,15 @@ function platformName() {
   return `linux-${arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`;
 }
 
+/** Where a command is. */
+function pathOf(command) {
+  const places = process.env.PATH.split(delimiter).map((place) => join(place, command));
+  return realpathSync(places.find((place) => existsSync(place)));
+}
+
 async function pack(from) {
-  const { code, stdout, stderr } = await run(
-    from,
-    'npm',
-    'pack',
-    '--ignore-scripts',
-    '--json',
-    '--pack-destination',
-    folder,
-  );
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+  const { code, stdout, stderr } = await run(from, 'npm', args);
   assert.equal(code, 0, stderr);
   const [{ filename, files }] = JSON.parse(stdout);
   const paths = files.map((file) => file.path);
@@ -191,30 +387,26 @@ async function install(into, ...packages) {
   mkdirSync(into);
   writeFileSync(join(into, 'package.json'), '{ "type": "module" }');
   const tarballs = packages.map(({ tarball }) => tarball);
-  const { code, stderr } = await run(
-    into,
-    'npm',
-    'install',
-    '--offline',
-    '--no-audit',
-    '--ignore-scripts',
-    ...tarballs,
-  );
+  const args = ['install', '--offline', '--no-audit', ...tarballs];
+  const { code, stderr } = await run(into, 'npm', args);
   assert.equal(code, 0, stderr);
 }
 
 function millrace(cwd, ...args) {
-  return run(cwd, join('node_modules', '.bin', 'millrace'), ...args);
+  return run(cwd, join('node_modules', '.bin', 'millrace'), args);
 }
 
-function script(cwd, source) {
-  return run(cwd, process.execPath, '--input-type=module', '--eval', source);
+function script(cwd, source, flags = [], env = {}) {
+  const args = [...flags, '--input-type=module', '--eval', source];
+  return run(cwd, process.execPath, args, env);
 }
 
-/** Runs a command; resolves to its exit code and what it wrote. */
-function run(cwd, command, ...args) {
+/** Runs a command where no compiler is; resolves to its exit code and what it wrote. */
+function run(cwd, command, args, env = {}) {
+  const own = { PATH: bin, NODE_OPTIONS: '', MILLRACE_STACK: '' };
+  const options = { cwd, timeout: 60_000, env: { ...process.env, ...own, ...env } };
   return new Promise((resolve) => {
-    execFile(command, args, { cwd, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(command, args, options, (error, stdout, stderr) => {
       resolve({ code: error ? error.code : 0, stdout, stderr });
     });
   });

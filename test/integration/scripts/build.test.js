@@ -1,0 +1,160 @@
+// From the sources: what npm says where something is missing to build with, and what a dependency from git holds.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'millrace-source-'));
+/** A checkout without dependencies, so that npm has nothing to install before it builds. */
+const checkout = join(folder, 'millrace');
+/** The machine's commands, but for those that build. */
+const bin = join(folder, 'bin');
+const BUILDS = /^(cargo|rust|cc$|gcc|clang|icc|wrapper)/;
+const commands = commandsBut(BUILDS);
+const git = { skip: commands.has('git') ? false : 'there is no git' };
+
+const [, needed] = /^rust-version = "(.+)"/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'));
+const rust = (found) =>
+  `Rust ${needed} or later is needed, found ${found}: install it with rustup (https://rustup.rs)`;
+const compiler = (name) =>
+  `a C compiler is needed, ${name} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;
+const line = (...missing) => `millrace: ${missing.join('; ')}; then run this again`;
+
+before(() => {
+  mkdirSync(bin);
+  for (const [name, path] of commands) symlinkSync(path, join(bin, name));
+  for (const part of ['bin', 'scripts', 'Cargo.toml', 'native/.npmignore', 'native/index.d.ts']) {
+    cpSync(join(root, part), join(checkout, part), { recursive: true });
+  }
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { name, version } = manifest;
+  for (const key of ['dependencies', 'devDependencies', 'overrides']) delete manifest[key];
+  write('package.json', JSON.stringify(manifest));
+  const lock = { name, version, lockfileVersion: 3, packages: { '': { name, version } } };
+  write('package-lock.json', JSON.stringify(lock));
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('npm ci says in one line what is missing', async () => {
+  const { code, stderr } = await run(checkout, 'npm', ['ci', '--offline']);
+  assert.equal(code, 1);
+  assert.deepEqual(said(stderr), [line(rust('none'), compiler('cc'))]);
+});
+
+test('npm install of a dependency from git says it, too', git, async () => {
+  const { code, stderr, installed } = await installFromGit('lacking');
+  assert.equal(code, 1);
+  assert.deepEqual(said(stderr), [line(rust('none'), compiler('cc'))]);
+  assert.equal(existsSync(installed), false);
+});
+
+test('a dependency from git holds the addon that was built for it', git, async (t) => {
+  write(
+    'scripts/build.js',
+    `import { writeFileSync } from 'node:fs';
+    writeFileSync('native/millrace.any.node', '');`,
+  );
+  t.after(() => cpSync(join(root, 'scripts/build.js'), join(checkout, 'scripts/build.js')));
+  const { code, stderr, installed } = await installFromGit('having');
+  assert.equal(code, 0, stderr);
+  assert.equal(existsSync(join(installed, 'native/millrace.any.node')), true);
+});
+
+const tools = {
+  'Rust and no C compiler': [{ cargo: '9.9.9' }, {}, line(compiler('cc'))],
+  'a Rust that is too old': [{ cargo: '1.63.0', cc: '12.2' }, {}, line(rust('1.63.0'))],
+  'a C compiler and no Rust': [{ cc: '12.2' }, {}, line(rust('none'))],
+  'another C compiler, which does not run': [
+    { cargo: '9.9.9', cc: '12.2' },
+    { CC: 'icc -m64' },
+    line(compiler('icc')),
+  ],
+  // Everything is there but what the development dependencies bring.
+  'a C compiler behind another command': [
+    { cargo: '9.9.9', wrapper: '1' },
+    { CC: 'wrapper cc' },
+    'millrace: the build failed',
+  ],
+};
+for (const [name, [versions, env, expected]] of Object.entries(tools)) {
+  test(`a build with ${name}`, async (t) => {
+    const place = mkdtempSync(join(folder, 'tools-'));
+    for (const [command, version] of Object.entries(versions)) {
+      const script = `#!/bin/sh\necho ${command} ${version}\n`;
+      writeFileSync(join(place, command), script, { mode: 0o755 });
+    }
+    t.after(() => rmSync(place, { recursive: true }));
+    const PATH = `${place}${delimiter}${bin}`;
+    const built = await run(checkout, process.execPath, ['scripts/build.js'], { PATH, ...env });
+    assert.equal(built.code, 1);
+    assert.deepEqual(said(built.stderr), [expected]);
+  });
+}
+
+/** What millrace has said among all that npm says. */
+function said(text) {
+  const lines = text.split('\n').map((line) => line.replace(/^npm error /, ''));
+  return lines.filter((line) => line.startsWith('millrace: '));
+}
+
+/** Installs the checkout as a dependency from git. */
+async function installFromGit(name) {
+  const user = join(folder, name);
+  const repository = join(folder, `${name}.git`);
+  mkdirSync(user);
+  writeFileSync(join(user, 'package.json'), '{}');
+  cpSync(checkout, repository, { recursive: true });
+  const who = ['-c', 'user.name=test', '-c', 'user.email=test'];
+  for (const args of [
+    ['init', '-q'],
+    ['add', '.'],
+    [...who, 'commit', '-q', '-m', 'test'],
+  ]) {
+    const { code, stderr } = await run(repository, 'git', args);
+    assert.equal(code, 0, stderr);
+  }
+  const npm = ['install', '--offline', '--no-audit', '--cache', join(folder, 'cache')];
+  const installed = join(user, 'node_modules', 'millrace');
+  return { ...(await run(user, 'npm', [...npm, `git+file://${repository}`])), installed };
+}
+
+function write(file, text) {
+  writeFileSync(join(checkout, file), text);
+}
+
+/** The machine's commands and where they are, this Node first. */
+function commandsBut(unwanted) {
+  const places = process.env.PATH.split(delimiter).filter((place) => existsSync(place));
+  const found = new Map([['node', process.execPath]]);
+  for (const place of places) {
+    for (const name of readdirSync(place)) {
+      if (!found.has(name) && !unwanted.test(name)) found.set(name, join(place, name));
+    }
+  }
+  return found;
+}
+
+/** Runs a command where no compiler is; resolves to its exit code and what it wrote. */
+function run(cwd, command, args, env = {}) {
+  const options = { cwd, timeout: 60_000, env: { ...process.env, PATH: bin, CC: '', ...env } };
+  return new Promise((resolve) => {
+    execFile(command, args, options, (error, stdout, stderr) => {
+      resolve({ code: error ? error.code : 0, stdout, stderr });
+    });
+  });
+}
