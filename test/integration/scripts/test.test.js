@@ -3,58 +3,108 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { test } from 'node:test';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const SCRIPTS = ['test.js', 'step.js'];
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const COPIED = ['scripts/test.js', 'scripts/tests', 'scripts/step.js', 'test/fixtures/retry.js'];
 const good = "import { test } from 'node:test'; test('holds', () => {});";
 const bad = "import { test } from 'node:test'; test('breaks', () => { throw new Error('so'); });";
 
-/** The exit code, and the last lines, of a run over these files. */
-function run(t, files) {
+/** A test that is made again so many times. */
+const again = (times) => `
+  import { reportRetry } from '../fixtures/retry.js';
+  import { test } from 'node:test';
+  test('holds at last', () => {
+    for (let n = 0; n < ${times}; n++) reportRetry(new Error('too late\\nand more'));
+  });`;
+
+/** The exit code, totals and lines of a run over these files of `test/`. */
+function run(t, files, args = []) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-tests-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  for (const name of ['scripts', 'test']) mkdirSync(join(folder, name));
-  for (const name of SCRIPTS) {
-    const from = fileURLToPath(new URL(`../../../scripts/${name}`, import.meta.url));
-    cpSync(from, join(folder, 'scripts', name));
-  }
+  for (const name of COPIED) cpSync(join(root, name), join(folder, name), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'test', name), text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, 'test', name)), { recursive: true });
+    writeFileSync(join(folder, 'test', name), text);
+  }
   // That of the tests that this one is among.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = [join(folder, 'scripts', 'test.js')];
-  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  const { NODE_TEST_CONTEXT: _, MILLRACE_TEST_RETRIES: __, ...env } = process.env;
+  const kinds = args.length > 0 ? args : ['unit', 'timing'].filter((kind) => hasKind(files, kind));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(folder, 'scripts', 'test.js'), ...kinds],
+    { env, cwd: folder, encoding: 'utf8' },
+  );
   const total = (name) => Number(stdout.match(new RegExp(`^# ${name} (\\d+)$`, 'm'))?.[1]);
-  return {
-    status,
-    tests: total('tests'),
-    passed: total('pass'),
-    plans: stdout.match(/^1\.\..*$/gm),
-  };
+  const plans = stdout.match(/^1\.\..*$/gm);
+  return { status, stdout, stderr, totals: [total('tests'), total('pass')], plans };
 }
 
-test('both parts have one summary', (t) => {
-  const found = run(t, { 'a.test.js': good, 'b.test.js': good, 'stack-a.test.js': good });
-  assert.deepEqual(found, { status: 0, tests: 3, passed: 3, plans: ['1..3'] });
-});
+function hasKind(files, kind) {
+  return Object.keys(files).some((name) => name.startsWith(`${kind}/`));
+}
 
-for (const failing of ['a.test.js', 'stack-a.test.js']) {
-  test(`a failure in ${failing} is one of the whole`, (t) => {
-    const found = run(t, { 'a.test.js': good, 'stack-a.test.js': good, [failing]: bad });
-    assert.deepEqual(found, { status: 1, tests: 2, passed: 1, plans: ['1..2'] });
+describe('a run of tests', { concurrency: 2 }, () => {
+  test('has one summary of all kinds, with its times and slowest tests', (t) => {
+    const files = { 'unit/a.test.js': good, 'unit/b/c.test.js': good, 'timing/a.test.js': good };
+    const { status, totals, plans, stdout } = run(t, files);
+    assert.equal(status, 0, stdout);
+    assert.deepEqual(totals, [3, 3]);
+    assert.deepEqual(plans, ['1..3']);
+    assert.match(stdout, /^# time: unit \d+ s, timing \d+ s; in all \d+ s$/m);
+    assert.match(
+      stdout,
+      /^# the slowest tests:\n(# +\d+\.\d s {2}(unit|timing)\/\S+: holds\n){3}/m,
+    );
+    assert.match(stdout, /^# measured again: 0 /m);
   });
-}
 
-test('a file that cannot be loaded is a failure', (t) => {
-  const found = run(t, { 'a.test.js': good, 'stack-a.test.js': "import './none.js';" });
-  assert.deepEqual([found.status, found.tests, found.passed], [1, 2, 1]);
-});
+  for (const failing of ['unit/a.test.js', 'timing/a.test.js']) {
+    test(`fails where ${failing} does, with its error`, (t) => {
+      const files = { 'unit/a.test.js': good, 'timing/a.test.js': good, [failing]: bad };
+      const { status, totals, plans, stdout } = run(t, files);
+      assert.equal(status, 1);
+      assert.deepEqual(totals, [2, 1]);
+      assert.deepEqual(plans, ['1..2']);
+      assert.match(stdout, /error: 'so'/);
+    });
+  }
 
-test('a file that ends badly though its tests hold is a failure', (t) => {
-  const ends = `${good} process.on('exit', () => { process.exitCode = 3; });`;
-  const found = run(t, { 'a.test.js': good, 'stack-a.test.js': good, 'stack-b.test.js': ends });
-  assert.equal(found.status, 1);
-  assert.deepEqual(found.plans, [`1..${found.tests}`]);
+  test('fails where a file cannot be loaded', (t) => {
+    const files = { 'unit/a.test.js': good, 'timing/a.test.js': "import './none.js';" };
+    const { status, totals } = run(t, files);
+    assert.equal(status, 1);
+    assert.deepEqual(totals, [2, 1]);
+  });
+
+  test('fails where a file ends badly though its tests hold', (t) => {
+    const ends = `${good} process.on('exit', () => { process.exitCode = 3; });`;
+    const { status, totals, plans } = run(t, { 'unit/a.test.js': good, 'timing/a.test.js': ends });
+    assert.equal(status, 1);
+    assert.deepEqual(plans, [`1..${totals[0]}`]);
+  });
+
+  test('tells what was measured again, and bears five', (t) => {
+    const five = run(t, { 'timing/a.test.js': again(5) });
+    assert.equal(five.status, 0, five.stdout);
+    assert.match(five.stdout, /^# measured again: 5 .*\n(# {3}a\.test\.js: too late\n){5}/m);
+    assert.equal(run(t, { 'timing/a.test.js': again(6) }).status, 1);
+  });
+
+  test('of a folder or a file is of its tests alone', (t) => {
+    const files = { 'unit/a/a.test.js': good, 'unit/b.test.js': bad, 'timing/c.test.js': bad };
+    const { status, totals } = run(t, files, [join('test', 'unit', 'a')]);
+    assert.equal(status, 0);
+    assert.deepEqual(totals, [1, 1]);
+  });
+
+  test('of what holds no tests is refused in one line', (t) => {
+    const { status, stdout, stderr } = run(t, { 'unit/a.test.js': good }, ['unti']);
+    assert.equal(status, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^test: 'unti' holds no tests; accepted: rust, unit, .*\n$/);
+  });
 });

@@ -14,8 +14,8 @@ import {
   limits,
   naming,
   service,
-} from '../fixtures/explain/explained.js';
-import { retried } from '../fixtures/retry.js';
+} from '../../fixtures/explain/explained.js';
+import { retried } from '../../fixtures/retry.js';
 
 /** Requests in the stages are all that there are. */
 function assertAllPlaced({ population, load }) {
