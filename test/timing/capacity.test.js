@@ -54,7 +54,7 @@ test('the highest rate: within 20 % of what the queue gives', async () => {
     if (p90(middle) < boundMs) low = middle;
     else high = middle;
   }
-  const flags = ['--json', '--slo', 'p90<100ms', '--budget', '30s', ...started];
+  const flags = ['--json', '--slo', 'p90<100ms', '--budget', '18s', ...started];
   const env = { DELAY: String(delay), SERVICE: String(serviceMs) };
   const search = async () => {
     const { code, stdout, stderr } = await millrace(flags, env).ended;

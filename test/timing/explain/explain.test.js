@@ -37,7 +37,7 @@ test(
      }).listen(0)`,
     );
     const [json, html] = [join(folder, 'x.json'), join(folder, 'x.html')];
-    const args = ['-c', '8', '--budget', '30s', '-b', '@-', '-o', json, '--html', html];
+    const args = ['-c', '8', '--budget', '25s', '-b', '@-', '-o', json, '--html', html];
     const found = await naming(
       'too-few-connections',
       async () => {
@@ -92,7 +92,7 @@ test('a busy loop: a second process is tried, and both are gone afterwards', lim
        r.end('x');
      }).listen(0)`,
   );
-  const options = { command, connections: 10, budget: '45s' };
+  const options = { command, connections: 10, budget: '32s' };
   await explained(options, 'event-loop-cpu', ({ experiments, cannotSee, remedy }) => {
     const second = experiments.find(({ name }) => name === 'second process');
     assert.ok(second?.measured.ratio > 1.2, JSON.stringify(second ?? cannotSee));
