@@ -2,7 +2,7 @@
 //
 //   MILLRACE_FUZZ_SEED=7 MILLRACE_FUZZ_CASES=10000 node --test test/integration/stack/differential.test.js
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { isFull } from '../../fixtures/size.js';
 import { applications } from '../../fixtures/stack/applications.js';
 import { differences } from '../../fixtures/stack/compare.js';
@@ -16,6 +16,12 @@ const SEED = Number(process.env.MILLRACE_FUZZ_SEED ?? 1);
 const CASES = Number(process.env.MILLRACE_FUZZ_CASES ?? (isFull ? 10_000 : 1_000));
 /** Connections at once. */
 const BATCH = 100;
+
+let pair;
+before(async () => {
+  pair = await Pair.start();
+});
+after(() => pair.stop());
 
 const whole = (bytes) => (bytes.length > 0 ? [bytes] : []);
 const short = seeds.filter(([, bytes]) => bytes.length < 2_000);
@@ -32,9 +38,10 @@ describe('seeds', () => {
 
 describe('where an error was found', () => {
   test('is told as Node does, for the first request of a packet', async () => {
-    const pair = await Pair.start('report');
-    const results = await pair.run(seeds.map(([, bytes]) => whole(bytes)));
-    await pair.stop();
+    const results = await pair.run(
+      'report',
+      seeds.map(([, bytes]) => whole(bytes)),
+    );
     const errors = ({ seen }) => seen.lines.filter((line) => line.startsWith('clientError'));
     const first = results.filter(({ plain }) => plain.seen.lines[0]?.startsWith('clientError'));
     assert.ok(first.length > 60, `${first.length} seeds are wrong`);
@@ -82,15 +89,10 @@ function inTwo(bytes) {
 }
 
 async function same(application, cases, mutated = false) {
-  const pair = await Pair.start(application);
-  try {
-    for (let at = 0; at < cases.length; at += BATCH) {
-      const different = await differences(pair, cases.slice(at, at + BATCH));
-      const defects = different.filter((result) => !known(application, { ...result, mutated }));
-      assert.deepEqual(defects.map(report), [], `${application}, MILLRACE_FUZZ_SEED=${SEED}`);
-    }
-  } finally {
-    await pair.stop();
+  for (let at = 0; at < cases.length; at += BATCH) {
+    const different = await differences(pair, application, cases.slice(at, at + BATCH));
+    const defects = different.filter((result) => !known(application, { ...result, mutated }));
+    assert.deepEqual(defects.map(report), [], `${application}, MILLRACE_FUZZ_SEED=${SEED}`);
   }
 }
 
