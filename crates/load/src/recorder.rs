@@ -243,6 +243,11 @@ impl Recorder {
         }
     }
 
+    /// Connections that became ready since the last window.
+    pub(crate) fn opened_so_far(&self) -> u64 {
+        self.tally.counts.opened
+    }
+
     /// A connection could not be opened, and with it `due` requests of the measurement not sent.
     pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
         let counts = &mut self.tally.counts;

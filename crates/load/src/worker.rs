@@ -141,7 +141,7 @@ impl Worker {
         loop {
             if self.engine.set_up(now) && !arrived {
                 arrived = true;
-                self.gate.arrive(self.engine.open_connections(), now);
+                self.gate.arrive(self.engine.opened_in_set_up(), now);
             }
             if self.gate.is_stopped() {
                 return Ok(Signal::Start(now));

@@ -57,6 +57,23 @@ fn a_handshake_that_is_not_answered_is_unreachable_at_its_limit() {
 }
 
 #[test]
+fn a_server_that_has_closed_its_connections_before_the_start_is_loaded() {
+    let closing = Peer::start(|_| ());
+    // The start waits for a handshake that is not answered.
+    let mute = Peer::start(|exchange| drop(exchange.request()));
+    let mut plan = Plan { connections: 2, initial_connections: 2, ..closing.plan() };
+    let mut secure = mute.plan();
+    secure.origins[0].server_name = Some("localhost".into());
+    plan.origins.append(&mut secure.origins);
+    plan.requests.push(Request { origin: 1, ..plan.requests[0].clone() });
+    let outcome = run(Plan { connect_timeout: millis(100), ..plan });
+    assert!(errors(&outcome).iter().any(|(kind, _)| *kind == "tls"), "{:?}", errors(&outcome));
+    assert!(outcome.total.counts.opened > 0 && outcome.total.counts.sent > 0);
+    closing.finish();
+    mute.finish();
+}
+
+#[test]
 fn a_hung_server_is_seen_at_the_limit() {
     let peer = Peer::hung();
     let hung = Plan { timeout: millis(100), connections: 2, initial_connections: 2, ..peer.plan() };

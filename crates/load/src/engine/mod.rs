@@ -180,8 +180,9 @@ impl Engine {
         self.setting_up == 0 && self.set_up.is_empty()
     }
 
-    pub(crate) fn open_connections(&self) -> u64 {
-        self.slots.iter().filter(|slot| slot.connection.is_open()).count() as u64
+    /// Connections that were opened in set-up; a server may have closed them since.
+    pub(crate) fn opened_in_set_up(&self) -> u64 {
+        self.recorder.opened_so_far()
     }
 
     /// Load begins; nothing is sent from `end` on.
