@@ -1,7 +1,6 @@
-// All that is asked of a change, as continuous integration asks it:
+// What one runs every few minutes: formatting, lints, types, generated files, unit tests. `npm test` runs the other tests.
 //
-//   npm run check                    everything
-//   npm run check -- --no-tests      all but the tests
+//   npm run check
 //   npm run check -- --no-build      with what `npm ci` has just built
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,10 +24,7 @@ await check('reference pages', node, ['scripts/reference.js']);
 if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
 const clippy = ['clippy', '--quiet', '--workspace', '--all-targets', '--', '-D', 'warnings'];
 await check('clippy', 'cargo', clippy);
-if (!process.argv.includes('--no-tests')) {
-  await check('Rust tests', 'cargo', ['test', '--workspace', '--quiet']);
-  await check('Node tests', node, ['scripts/test.js']);
-}
+await check('unit tests', node, ['scripts/test.js', 'unit']);
 
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -12,7 +12,7 @@ import { fileEvents, joined } from './tests/events.js';
 import { chosen, dependsOnVersion, KINDS, RUST } from './tests/kinds.js';
 import { nodeBinary, ownMajor } from './tests/node-binary.js';
 import { MOST_RETRIES, Retries } from './tests/retries.js';
-import { rustEvents } from './tests/rust.js';
+import { startRust } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
 
 // Until all have passed. So it fails, too, where nobody reads the output any more.
@@ -42,13 +42,10 @@ function planned() {
   const onOthers = values.node
     .filter((major) => major !== ownMajor && ofVersion.length > 0)
     .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
-  const isTimed = ({ name }) => name === 'timing' || name === 'slow';
-  return [
-    ...(rust ? [{ name: RUST, events: rustEvents }] : []),
-    ...onOwn.filter((it) => !isTimed(it)),
-    ...onOthers,
-    ...onOwn.filter(isTimed),
-  ];
+  const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
+  // Those of Rust go on beside the unit tests: they wait for most of their time.
+  const onRust = rust ? [{ name: RUST, events: startRust() }] : [];
+  return [...of('unit'), ...onRust, ...of('integration'), ...onOthers, ...of('timing', 'slow')];
 }
 
 function part(name, kind, files, major) {
