@@ -43,9 +43,9 @@ function planned() {
     .filter((major) => major !== ownMajor && ofVersion.length > 0)
     .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
-  // Those of Rust go on beside the unit tests: they wait for most of their time.
+  // Those of Rust go on beside the first others: they wait for most of their time.
   const onRust = rust ? [{ name: RUST, events: startRust() }] : [];
-  return [...of('unit'), ...onRust, ...of('integration'), ...onOthers, ...of('timing', 'slow')];
+  return [...of('unit', 'integration'), ...onRust, ...onOthers, ...of('timing', 'slow')];
 }
 
 function part(name, kind, files, major) {

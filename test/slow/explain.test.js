@@ -1,5 +1,6 @@
 // Explanations of services that take half a minute each: the decisions behind them have tests of their own in test/unit/explain.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
@@ -68,4 +69,23 @@ test('a pool of sockets to a dependency', limits, async () => {
     dependency.close();
     dependency.closeAllConnections();
   }
+});
+
+test('a busy loop: a second process is tried, and both are gone afterwards', limits, async () => {
+  const command = service(
+    'busy',
+    `require('http').createServer((q, r) => {
+       const until = performance.now() + 3;
+       while (performance.now() < until);
+       r.end('x');
+     }).listen(0)`,
+  );
+  const options = { command, connections: 10, budget: '32s' };
+  await explained(options, 'event-loop-cpu', ({ experiments, cannotSee, remedy }) => {
+    const second = experiments.find(({ name }) => name === 'second process');
+    assert.ok(second?.measured.ratio > 1.2, JSON.stringify(second ?? cannotSee));
+    assert.match(remedy.change, /a second process beside the first gave x \d/);
+  });
+  const { stdout } = spawnSync('pgrep', ['-f', command[1]], { encoding: 'utf8' });
+  assert.equal(stdout, '');
 });

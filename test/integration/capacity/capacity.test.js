@@ -114,15 +114,17 @@ const BAD_INPUT = [
   [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
   [['--'], /-- given without a command after it/],
 ];
-for (const [args, message] of BAD_INPUT) {
-  test(`bad input: ${args.join(' ')}`, async () => {
-    const { code, stdout, stderr } = await millrace(args).ended;
-    assert.equal(code, 2, stderr);
-    assert.equal(stdout, '');
-    assert.match(stderr.trimEnd(), message);
-    assert.equal(stderr.trimEnd().split('\n').length, 1);
-  });
-}
+describe('bad input', { concurrency: 4 }, () => {
+  for (const [args, message] of BAD_INPUT) {
+    test(`bad input: ${args.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await millrace(args).ended;
+      assert.equal(code, 2, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr.trimEnd(), message);
+      assert.equal(stderr.trimEnd().split('\n').length, 1);
+    });
+  }
+});
 
 test('bad input of the API', async () => {
   await assert.rejects(capacity({ url: 'http://h', rate: 5 }), /unknown option 'rate'/);

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { ownerOfPort } from '../../../dist/process/listening.js';
@@ -131,15 +131,17 @@ const BAD_INPUT = [
   [['http://h/{{nothing}}'], /unknown placeholder .*nothing/],
 ];
 
-for (const [args, message] of BAD_INPUT) {
-  test(`bad input: ${args.join(' ')}`, async () => {
-    const { code, stdout, stderr } = await millrace(...args);
-    assert.match(stderr.trimEnd(), message);
-    assert.equal(stderr.trimEnd().split('\n').length, 1, 'one line');
-    assert.equal(stdout, '');
-    assert.equal(code, 2);
-  });
-}
+describe('bad input', { concurrency: 4 }, () => {
+  for (const [args, message] of BAD_INPUT) {
+    test(`bad input: ${args.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await millrace(...args);
+      assert.match(stderr.trimEnd(), message);
+      assert.equal(stderr.trimEnd().split('\n').length, 1, 'one line');
+      assert.equal(stdout, '');
+      assert.equal(code, 2);
+    });
+  }
+});
 
 test('a line of a targets file that does not parse is named', async () => {
   const path = join(folder, 'bad-targets.txt');

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -48,64 +48,70 @@ async function loadExample(flags, server, env) {
   return JSON.parse(stdout);
 }
 
-test('load.mjs prints numbers of the result', limits, async () => {
-  const server = start(['examples/server.js']);
-  try {
-    const [line] = await once(createInterface(server.stderr), 'line');
-    const url = /http:\/\/\S+/.exec(line)?.[0];
-    const { code, stdout, stderr } = await example('load.mjs', url, '300ms');
+// They wait most of the time.
+describe('each example', { concurrency: 3 }, () => {
+  test('load.mjs prints numbers of the result', limits, async () => {
+    const server = start(['examples/server.js']);
+    try {
+      const [line] = await once(createInterface(server.stderr), 'line');
+      const url = /http:\/\/\S+/.exec(line)?.[0];
+      const { code, stdout, stderr } = await example('load.mjs', url, '300ms');
+      assert.equal(code, 0, stderr);
+      assert.match(
+        stdout,
+        /^\d+ requests\/s\nlatency p50 [\d.]+ ms, p99 [\d.]+ ms\n[1-9]\d* sent: /,
+      );
+    } finally {
+      server.kill();
+      await once(server, 'close');
+    }
+  });
+
+  test('progress.mjs prints a line per snapshot, then the end', limits, async () => {
+    const { code, stdout, stderr } = await example('progress.mjs', '1500ms');
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^\d+ requests\/s\nlatency p50 [\d.]+ ms, p99 [\d.]+ ms\n[1-9]\d* sent: /);
-  } finally {
-    server.kill();
-    await once(server, 'close');
-  }
-});
+    const snapshots = stdout.match(/^[\d.]+ s: \d+ done, 0 failed, \d+ in flight, p99 \S+ ms$/gm);
+    assert.ok(snapshots.length >= 2, stdout);
+    assert.match(stdout, /^[1-9]\d+ sent, /m);
+  });
 
-test('progress.mjs prints a line per snapshot, then the end', limits, async () => {
-  const { code, stdout, stderr } = await example('progress.mjs', '1500ms');
-  assert.equal(code, 0, stderr);
-  const snapshots = stdout.match(/^[\d.]+ s: \d+ done, 0 failed, \d+ in flight, p99 \S+ ms$/gm);
-  assert.ok(snapshots.length >= 2, stdout);
-  assert.match(stdout, /^[1-9]\d+ sent, /m);
-});
+  test('abort.mjs ends long before its minute is over', limits, async () => {
+    const { code, stdout, stderr } = await example('abort.mjs');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^interrupted: true, after [\d.]+ s\n\d{3,} of \d+ requests failed\n$/);
+  });
 
-test('abort.mjs ends long before its minute is over', limits, async () => {
-  const { code, stdout, stderr } = await example('abort.mjs');
-  assert.equal(code, 0, stderr);
-  assert.match(stdout, /^interrupted: true, after [\d.]+ s\n\d{3,} of \d+ requests failed\n$/);
-});
+  test('capacity-by-hand.mjs finds a rate that is too high', limits, async () => {
+    const { code, stdout, stderr } = await example('capacity-by-hand.mjs', '500ms', '100', '5000');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^ +100\/s +\d+\/s +[\d.]+ ms +[\d.]+ ms$/m);
+    assert.match(stdout, /^\d+\/s is more than it can take$/m);
+  });
 
-test('capacity-by-hand.mjs finds a rate that is too high', limits, async () => {
-  const { code, stdout, stderr } = await example('capacity-by-hand.mjs', '500ms', '100', '5000');
-  assert.equal(code, 0, stderr);
-  assert.match(stdout, /^ +100\/s +\d+\/s +[\d.]+ ms +[\d.]+ ms$/m);
-  assert.match(stdout, /^\d+\/s is more than it can take$/m);
-});
+  test('ci-gate.mjs passes within the limit', limits, async () => {
+    const { code, stdout, stderr } = await example('ci-gate.mjs', '20000', '500ms');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^ok: p99 is [\d.]+ ms$/m);
+  });
 
-test('ci-gate.mjs passes within the limit', limits, async () => {
-  const { code, stdout, stderr } = await example('ci-gate.mjs', '20000', '500ms');
-  assert.equal(code, 0, stderr);
-  assert.match(stdout, /^ok: p99 is [\d.]+ ms$/m);
-});
+  test('ci-gate.mjs fails beyond the limit', limits, async () => {
+    const { code, stdout } = await example('ci-gate.mjs', '0.000001', '500ms');
+    assert.equal(code, 1);
+    assert.match(stdout, /^FAILED: p99 is [\d.]+ ms, allowed is less than 0.000001 ms$/m);
+  });
 
-test('ci-gate.mjs fails beyond the limit', limits, async () => {
-  const { code, stdout } = await example('ci-gate.mjs', '0.000001', '500ms');
-  assert.equal(code, 1);
-  assert.match(stdout, /^FAILED: p99 is [\d.]+ ms, allowed is less than 0.000001 ms$/m);
-});
+  test('targets.txt asks server.js for users that it has', limits, async () => {
+    const flags = ['-n', '30', '--targets', 'examples/targets.txt'];
+    const { statusCodes } = await loadExample(flags, 'server.js');
+    assert.deepEqual(statusCodes, { 200: 20, 201: 10 });
+  });
 
-test('targets.txt asks server.js for users that it has', limits, async () => {
-  const flags = ['-n', '30', '--targets', 'examples/targets.txt'];
-  const { statusCodes } = await loadExample(flags, 'server.js');
-  assert.deepEqual(statusCodes, { 200: 20, 201: 10 });
-});
-
-test('freezing-server.js delays what is due while it freezes', limits, async () => {
-  const flags = ['-R', '200', '-c', '10', '-d', '1s'];
-  const env = { FREEZE_MS: '400', AFTER_MS: '100' };
-  const { latencyMs, serviceTimeMs } = await loadExample(flags, 'freezing-server.js', env);
-  // 80 of 200 arrivals wait up to 400 ms; all but 10 of them for a connection.
-  assert.ok(latencyMs.p90 > 150, `latency p90 is ${latencyMs.p90} ms`);
-  assert.ok(serviceTimeMs.p90 < latencyMs.p90, `service time p90 is ${serviceTimeMs.p90} ms`);
+  test('freezing-server.js delays what is due while it freezes', limits, async () => {
+    const flags = ['-R', '200', '-c', '10', '-d', '1s'];
+    const env = { FREEZE_MS: '400', AFTER_MS: '100' };
+    const { latencyMs, serviceTimeMs } = await loadExample(flags, 'freezing-server.js', env);
+    // 80 of 200 arrivals wait up to 400 ms; all but 10 of them for a connection.
+    assert.ok(latencyMs.p90 > 150, `latency p90 is ${latencyMs.p90} ms`);
+    assert.ok(serviceTimeMs.p90 < latencyMs.p90, `service time p90 is ${serviceTimeMs.p90} ms`);
+  });
 });

@@ -69,7 +69,7 @@ test('nothing is sent to a server whose certificate does not hold', limits, asyn
   server.close();
 });
 
-describe('what cannot be explained is refused in one line', () => {
+describe('what cannot be explained is refused in one line', { concurrency: 3 }, () => {
   async function refused(code, message, ...args) {
     const run = await cli(args);
     assert.equal(run.code, code, run.stdout + run.stderr);

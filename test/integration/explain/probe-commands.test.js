@@ -8,7 +8,7 @@ import { analyseProfile } from '../../../dist/explain/profile.js';
 import { near, PATIENCE_MS, served, withDependency } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
-describe('what it does when told', () => {
+describe('what it does when told', { concurrency: 2 }, () => {
   test('spin: busy time for every request, and none after', async () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/hello', { connections: 1, requests: 5 });

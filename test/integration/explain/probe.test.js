@@ -13,7 +13,7 @@ import {
 } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
-describe('what it sees', () => {
+describe('what it sees', { concurrency: 2 }, () => {
   test('requests, their handlers and routes', async () => {
     const view = await observe('/timer', { connections: 20, requests: 200 });
     assert.equal(view.processes, 1);
@@ -199,9 +199,9 @@ describe('what it sees', () => {
   });
 
   test('a process that ends with its heap full is told, not one that was to end', async () => {
-    for (const isMeant of [false, true]) {
-      const env = { NODE_OPTIONS: '--max-old-space-size=40' };
-      await served({ env }, async ({ hub, child, drive }) => {
+    const endsFull = (isMeant) => {
+      const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+      return served({ env }, async ({ hub, child, drive }) => {
         await drive('/hello', { connections: 1, requests: 2 });
         if (isMeant) hub.dismiss();
         const gone = Promise.all([once(hub.events, 'left', patience()), once(child, 'exit')]);
@@ -213,7 +213,8 @@ describe('what it sees', () => {
         assert.deepEqual(told, isMeant ? [] : [child.pid]);
         if (!isMeant) assert.ok(hub.exhausted[0].requests > 10);
       });
-    }
+    };
+    await Promise.all([endsFull(false), endsFull(true)]);
   });
 });
 

@@ -16,7 +16,8 @@ import { delay, hang, ok } from '../../fixtures/truth/scripts.js';
 import { truthServer } from '../../fixtures/truth/server.js';
 import { assertAtMost, assertBetween, timed } from '../../fixtures/truth/timed.js';
 
-const TIMEOUT = { timeout: 60_000 };
+// Each has a server of its own, and waits for most of its time.
+const TIMEOUT = { timeout: 60_000, concurrency: 3 };
 
 /** Loads a server, and waits until it has seen all. */
 async function run(server, options) {

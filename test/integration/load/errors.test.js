@@ -16,7 +16,8 @@ import { raw, response } from '../../fixtures/truth/responses.js';
 import { delay, hang, ok } from '../../fixtures/truth/scripts.js';
 import { truthServer } from '../../fixtures/truth/server.js';
 
-const TIMEOUT = { timeout: 60_000 };
+// Each has a server of its own, and waits for most of its time.
+const TIMEOUT = { timeout: 60_000, concurrency: 3 };
 
 /** Kind and number of the errors of a result. */
 function kinds(result) {
