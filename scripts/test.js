@@ -12,7 +12,7 @@ import { fileEvents, joined } from './tests/events.js';
 import { chosen, dependsOnVersion, KINDS, RUST } from './tests/kinds.js';
 import { nodeBinary, ownMajor } from './tests/node-binary.js';
 import { MOST_RETRIES, Retries } from './tests/retries.js';
-import { startRust } from './tests/rust.js';
+import { rustEvents } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
 
 // Until all have passed. So it fails, too, where nobody reads the output any more.
@@ -43,9 +43,8 @@ function planned() {
     .filter((major) => major !== ownMajor && ofVersion.length > 0)
     .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
-  // Those of Rust go on beside the first others: they wait for most of their time.
-  const onRust = rust ? [{ name: RUST, events: startRust() }] : [];
-  return [...of('unit', 'integration'), ...onRust, ...onOthers, ...of('timing', 'slow')];
+  const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
+  return [...onRust, ...of('unit', 'integration'), ...onOthers, ...of('timing', 'slow')];
 }
 
 function part(name, kind, files, major) {

@@ -3,18 +3,11 @@ import { run } from '../step.js';
 
 const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 
-/** Starts them at once; gives what yields their events as `run()` of node:test does, totals included. */
-export function startRust() {
+/** Runs them; yields events as `run()` of node:test does, totals included. */
+export async function* rustEvents() {
   const start = performance.now();
-  const ended = run('cargo', ['test', '--workspace', '--quiet']).then((result) => ({
-    ...result,
-    details: { duration_ms: performance.now() - start },
-  }));
-  return () => eventsOf(ended);
-}
-
-async function* eventsOf(ended) {
-  const { code, output, details } = await ended;
+  const { code, output } = await run('cargo', ['test', '--workspace', '--quiet']);
+  const details = { duration_ms: performance.now() - start };
   const data = { name: 'cargo test --workspace', nesting: 0, testNumber: 1 };
   if (code === 0) {
     yield { type: 'test:pass', data: { ...data, details } };

@@ -52,6 +52,8 @@ interface Methods {
   onFinally?: () => unknown;
   /** Up to version 7; neither `onFinally` nor a channel tells of it in version 5. */
   onUpgrade?: End;
+  /** From version 8 on; `onFinally` tells of it from 8.11 on. */
+  onRequestUpgrade?: End;
   [kIsHeard]?: true;
 }
 
@@ -63,11 +65,12 @@ interface Methods {
 function hear(requests: Methods): void {
   requests[kIsHeard] = true;
   const head = requests.onResponseStart ? 'onResponseStart' : 'onHeaders';
-  const { [head]: onHead, onFinally, onUpgrade } = requests;
-  if (onUpgrade !== undefined) {
-    requests.onUpgrade = function heard(this: Followed, ...args) {
+  const upgraded = requests.onRequestUpgrade ? 'onRequestUpgrade' : 'onUpgrade';
+  const { [head]: onHead, [upgraded]: onUpgraded, onFinally } = requests;
+  if (onUpgraded !== undefined) {
+    requests[upgraded] = function heard(this: Followed, ...args) {
       this[kFollower]?.end();
-      return onUpgrade.apply(this, args);
+      return onUpgraded.apply(this, args);
     };
   }
   if (onHead?.length !== 4 || onFinally?.length !== 0) {

@@ -11,6 +11,7 @@ import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
 import { findConnections, rememberConnection } from './undici-connections.js';
 import { isEventStream } from './undici-fields.js';
+import { handlerOf, rememberHandlers } from './undici-handlers.js';
 import { internal } from './undici-internals.js';
 import { addRedirect, takeRedirect } from './undici-redirects.js';
 import { type Fields, type Follower, follow, followerOf, type Request } from './undici-requests.js';
@@ -34,6 +35,7 @@ const UNDICIS_TIMEOUT = 300_000;
 /** Gives limits to all requests of all copies of undici that are begun from now on, those of `fetch` among them. */
 export function limitUndici(hosts: Hosts): void {
   hostsOfCalls = hosts;
+  rememberHandlers();
   const origins = new Origins(hosts);
   on('undici:request:create', ({ request }) => {
     const hasOwnTotal = takeTimedSignal() || takeRedirect(request);
@@ -218,15 +220,14 @@ function isPaused(socket: Socket, request: Request): boolean {
  * and versions 5 and 6 would end the process by it. Not so `fetch`, which reads ahead.
  */
 function isUnread(request: Request): boolean {
-  const { res } = (internal(request, 'handler') ?? {}) as { res?: Partial<Readable> | null };
+  const { res } = handlerOf(request) as { res?: Partial<Readable> | null };
   if (!res || res.readableFlowing !== null) return false;
   return res.listenerCount?.('readable') === 0 && res.listenerCount('data') === 0;
 }
 
 /** It is a client's of `millrace/client`, which has limits of its own. */
 function isExemptRequest(request: Request): boolean {
-  const handler = internal(request, 'handler') as { opaque?: unknown } | undefined;
-  return handler?.opaque === EXEMPT;
+  return handlerOf(request).opaque === EXEMPT;
 }
 
 /** With a code by which undici keeps what waits for the connection, and opens another one. */
