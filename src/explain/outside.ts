@@ -151,9 +151,7 @@ class Watch {
   #endedChildren(window: Window): number {
     const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
     const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
-    // One that was there before brings a life along of which nothing is known.
-    if (watched.some(({ isNew }) => !isNew)) return 0;
-    const known = watched.map(({ runMs }) => runMs / 1000 / window.seconds);
+    const known = watched.map(({ runMs, beforeMs }) => (runMs + beforeMs) / 1000 / window.seconds);
     const sum = (cores: number[]) => cores.reduce((some, more) => some + more, 0);
     return Math.max(0, sum(all) - sum(known));
   }

@@ -17,17 +17,19 @@ export class ProcessWatch {
   readonly rssBytes = new Gauge();
   readonly openFiles = new Gauge();
   fileLimit: number | null = null;
-  /** Whether it was not there when the watch began. */
-  readonly isNew: boolean;
+  /** CPU time that it and its ended children had had when it was first read; 0 where it was not there when the watch began. */
+  beforeMs = 0;
   /** When it was found to be gone. */
   endedMs: number | null = null;
+  #isFirst = true;
+  readonly #isNew: boolean;
   readonly #stat: ProcFile;
   readonly #io: ProcFile;
 
   /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
   constructor(pid: number, bornMs: number | null) {
     this.pid = pid;
-    this.isNew = bornMs !== null;
+    this.#isNew = bornMs !== null;
     this.threads = new ThreadWatch(pid, bornMs);
     this.#stat = new ProcFile(`/proc/${pid}/stat`);
     this.#io = new ProcFile(`/proc/${pid}/task/${pid}/io`);
@@ -38,10 +40,14 @@ export class ProcessWatch {
     this.#readCalls();
     const text = this.#stat.read();
     if (text !== null) {
-      const { majorFaults, rssPages, childTicks } = parseStat(text);
+      const { majorFaults, rssPages, ticks, childTicks } = parseStat(text);
       const atMs = performance.now();
       this.majorFaults.add(atMs, majorFaults);
       this.endedChildrenMs.add(atMs, (childTicks / ticksPerSecond) * 1000);
+      if (this.#isFirst && !this.#isNew) {
+        this.beforeMs = ((ticks + childTicks) / ticksPerSecond) * 1000;
+      }
+      this.#isFirst = false;
       // A process that ends has no memory left, which says nothing about it.
       if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
     }
