@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { ownerOfPort } from '../../../dist/process/listening.js';
 import { referencePage, stackPage } from '../../../scripts/reference.js';
+import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';
 
 const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
@@ -461,9 +462,12 @@ test('the report says how the same load is explained', noGlance, async () => {
   const line = `npx millrace explain -c 5 --pipelining 2 -k -H 'X-A: b c' -b '{"a":1}' /path -- ${process.execPath} -e ${quoted}`;
   assert.match(stdout, /To\s+be\s+sure:\n/);
   assert.ok(stdout.includes(`sure:\n  ${line}\n`), stdout);
-  const staged = await millrace('--stage', '1200ms:50', ...server);
-  assert.match(staged.stdout, /^Why not more\? /m);
-  assert.doesNotMatch(staged.stdout, /To\s+be\s+sure/);
+  // A generator that is kept from its core says that instead.
+  const staged = () => millrace('--stage', '1200ms:50', ...server);
+  const { stdout: text } = await retried(staged, ({ stdout }) =>
+    assert.match(stdout, /^Why not more\? /m),
+  );
+  assert.doesNotMatch(text, /To\s+be\s+sure/);
 });
 
 test('no target: the demo', async () => {
