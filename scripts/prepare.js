@@ -6,4 +6,5 @@ const built = existsSync(new URL('../dist/cli/main.js', import.meta.url));
 if (!(built && process.env.npm_command === 'exec')) await import('./build.js');
 
 // npm packs its clone of a dependency from git, for which there is no package with the addon: it goes along.
-if (process.env._PACOTE_NO_PREPARE_) rmSync(new URL('../native/.npmignore', import.meta.url));
+if (process.env._PACOTE_NO_PREPARE_)
+  rmSync(new URL('../native/.npmignore', import.meta.url), { force: true });

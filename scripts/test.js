@@ -3,14 +3,16 @@
 //   npm test                              the tests of Rust, unit, integration and timing
 //   npm test -- unit test/integration/stack
 //                                         kinds, or files and folders
-//   npm test -- --node 26                 besides, the stack's and the deadlines' integration tests on Node.js 26
+//   npm test -- unit of-version           what depends on the version of Node.js
+//   npm test -- --node 26                 besides, what depends on the version on Node.js 26
 //   npm run test:slow                     what takes too long for every change: see test/slow/README.md
 import { compose } from 'node:stream';
 import { spec, tap } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { fileEvents, joined } from './tests/events.js';
+import { joined } from './tests/events.js';
+import { fileEvents } from './tests/files.js';
 import { chosen, dependsOnVersion, KINDS, RUST } from './tests/kinds.js';
-import { nodeBinary, ownMajor } from './tests/node-binary.js';
+import { ownMajor } from './tests/node-binary.js';
 import { MOST_RETRIES, Retries } from './tests/retries.js';
 import { rustEvents } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
@@ -19,7 +21,8 @@ import { Slowest } from './tests/slowest.js';
 process.exitCode = 1;
 const retries = new Retries();
 process.once('exit', () => retries.close());
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
 
 try {
   const parts = planned();
@@ -39,8 +42,13 @@ function planned() {
   const { rust, parts } = chosen(positionals);
   const onOwn = parts.map(({ kind, files }) => part(kind, kind, files, ownMajor));
   const ofVersion = parts.flatMap(({ files }) => files.filter(dependsOnVersion));
+  if (values.node.length > 0 && ofVersion.length === 0) {
+    throw new Error(
+      `--node ${values.node[0]}: none of these tests depends on the version of Node.js`,
+    );
+  }
   const onOthers = values.node
-    .filter((major) => major !== ownMajor && ofVersion.length > 0)
+    .filter((major) => major !== ownMajor)
     .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
   const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
@@ -48,7 +56,8 @@ function planned() {
 }
 
 function part(name, kind, files, major) {
-  const options = { files, atOnce: KINDS[kind].atOnce, node: nodeBinary(major), env: retries.env };
+  const { atOnce, limitMs, env } = KINDS[kind];
+  const options = { files, atOnce, limitMs, major, env: { ...env, ...retries.env } };
   return { name, events: () => fileEvents(options) };
 }
 

@@ -1,31 +1,5 @@
 // What the parts of a run report, as if they were one.
-import { fork } from 'node:child_process';
-import { on, once } from 'node:events';
-import { delimiter, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { root } from '../step.js';
-
-const PART = fileURLToPath(new URL('part.js', import.meta.url));
 const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
-
-/** The events of test files on a Node.js, so many files at once; `env` is added to their environment. */
-export async function* fileEvents({ files, atOnce, node, env }) {
-  const child = fork(PART, [], {
-    cwd: root,
-    execPath: node,
-    execArgv: [],
-    // Tests start `node` and `npm` by name, too.
-    env: { ...process.env, ...env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` },
-  });
-  const exited = once(child, 'exit');
-  child.send({ files, atOnce });
-  // The channel closes when all that was sent through it has arrived.
-  for await (const [{ type, data }] of on(child, 'message', { close: ['disconnect'] })) {
-    yield { type, data: withErrors(data) };
-  }
-  const [code, signal] = await exited;
-  if (code !== 0) yield failure(`the tests on ${node} ended with ${code ?? signal}`);
-}
 
 /**
  * Joins the events of parts: tests are numbered throughout, and totals are of all. `parts` are functions that give the
@@ -59,25 +33,38 @@ export async function* joined(parts, conclude) {
   for (const [name, value] of totals) yield diagnostic(`${name} ${value}`);
 }
 
+/** Counts what a part has reported, for one that does not come to its end. */
+export class Tally {
+  #topLevel = 0;
+  #pass = 0;
+  #fail = 0;
+  #hasTotals = false;
+
+  see({ type, data }) {
+    if (type === 'test:diagnostic' && data.nesting === 0 && TOTAL.test(data.message)) {
+      this.#hasTotals = true;
+    }
+    if (type !== 'test:pass' && type !== 'test:fail') return;
+    if (data.nesting === 0) this.#topLevel += 1;
+    if (data.details.type === 'suite') return;
+    if (type === 'test:pass') this.#pass += 1;
+    else this.#fail += 1;
+  }
+
+  /** The events of one more test, that fails for this reason, and the totals. */
+  *failing(name) {
+    const error = Object.assign(new Error(name), { stack: '' });
+    const data = { name, nesting: 0, testNumber: this.#topLevel + 1 };
+    yield { type: 'test:start', data };
+    yield { type: 'test:fail', data: { ...data, details: { duration_ms: 0, error } } };
+    yield { type: 'test:plan', data: { nesting: 0, count: this.#topLevel + 1 } };
+    const [pass, fail] = this.#hasTotals ? [0, 0] : [this.#pass, this.#fail];
+    for (const line of [`tests ${pass + fail + 1}`, `pass ${pass}`, `fail ${fail + 1}`]) {
+      yield diagnostic(line);
+    }
+  }
+}
+
 function diagnostic(message) {
   return { type: 'test:diagnostic', data: { nesting: 0, message } };
-}
-
-function failure(message) {
-  const error = new Error(message);
-  error.stack = '';
-  const details = { duration_ms: 0, error };
-  return { type: 'test:fail', data: { name: message, nesting: 0, testNumber: 1, details } };
-}
-
-/** Errors came as plain objects; reporters look for real ones. */
-function withErrors(data) {
-  const error = data.details?.error;
-  return error ? { ...data, details: { ...data.details, error: errorOf(error) } } : data;
-}
-
-function errorOf(plain) {
-  if (!plain?.isError) return plain;
-  const { isError: _, cause, ...fields } = plain;
-  return Object.assign(new Error(plain.message), fields, { cause: errorOf(cause) });
 }

@@ -4,24 +4,30 @@ import { availableParallelism } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { root } from '../step.js';
 
+const MINUTE_MS = 60_000;
+
 /**
- * The kinds in the order in which they run: each is a folder below `test/`, of whose files so many run at once. What is
- * timed runs alone; what takes long only where it is asked for.
+ * The kinds in the order in which they run: each is a folder below `test/`, of whose files so many run at once, each for so
+ * long at most. What is timed runs alone; what takes long only where it is asked for.
  */
 export const KINDS = {
-  unit: { atOnce: availableParallelism() },
-  integration: { atOnce: 2 },
-  timing: { atOnce: 1 },
-  slow: { atOnce: 1, isOptional: true },
+  unit: { atOnce: availableParallelism(), limitMs: 5 * MINUTE_MS },
+  integration: { atOnce: 2, limitMs: 5 * MINUTE_MS },
+  timing: { atOnce: 1, limitMs: 10 * MINUTE_MS },
+  slow: {
+    ...{ atOnce: 1, limitMs: 60 * MINUTE_MS, isOptional: true },
+    // At full size, which `test/fixtures/size.js` goes by.
+    env: { MILLRACE_TEST_SIZE: 'full' },
+    also: ['soak', 'robust', 'servers', 'differential'].map((name) => stackTest(name)),
+  },
 };
 
 /** The tests of the Rust crates, which `cargo` runs. */
 export const RUST = 'rust';
 
-/** Integration tests that depend on the version of Node.js: the stack and the deadlines stand in for its own code. */
-const OF_VERSION = ['integration/stack', 'integration/deadlines'].map((name) =>
-  join(...name.split('/')),
-);
+/** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code. */
+export const OF_VERSION = 'of-version';
+const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client'];
 
 const tests = join(root, 'test');
 
@@ -38,14 +44,18 @@ export function chosen(args) {
   );
   const byKind = Object.keys(KINDS).map((kind) => ({
     kind,
-    files: all.filter((file) => files.has(file) && kindOf(file) === kind),
+    files: [
+      ...all.filter((file) => files.has(file) && kindOf(file) === kind),
+      ...(names.includes(kind) ? (KINDS[kind].also ?? []) : []),
+    ],
   }));
   return { rust: names.includes(RUST), parts: byKind.filter((part) => part.files.length > 0) };
 }
 
 /** Whether a file is to run on other versions of Node.js, too. */
 export function dependsOnVersion(file) {
-  return OF_VERSION.some((folder) => relative(tests, file).startsWith(folder + sep));
+  const [kind, folder] = relative(tests, file).split(sep);
+  return kind === 'integration' && OF_VERSION_FOLDERS.includes(folder);
 }
 
 /** A test file as messages name it: its path below `test/`, with slashes. */
@@ -53,16 +63,24 @@ export function nameOf(file) {
   return relative(tests, file).split(sep).join('/');
 }
 
+function stackTest(name) {
+  return join(root, 'test', 'integration', 'stack', `${name}.test.js`);
+}
+
 function kindOf(file) {
   return relative(tests, file).split(sep)[0];
 }
 
 function filesOf(name, all) {
-  const path = name in KINDS ? join(tests, name) : resolve(name);
-  const files = all.filter((file) => file === path || file.startsWith(path + sep));
+  const files = name === OF_VERSION ? all.filter(dependsOnVersion) : below(name, all);
   if (files.length > 0) return files;
-  const kinds = [RUST, ...Object.keys(KINDS)].join(', ');
+  const kinds = [RUST, ...Object.keys(KINDS), OF_VERSION].join(', ');
   throw new Error(`'${name}' holds no tests; accepted: ${kinds}, or files and folders of test/`);
+}
+
+function below(name, all) {
+  const path = name in KINDS ? join(tests, name) : resolve(name);
+  return all.filter((file) => file === path || file.startsWith(path + sep));
 }
 
 function testFiles(folder) {

@@ -1,4 +1,4 @@
-// Measurements that tests made again: `test/retry.js` writes a line for each into the file that the environment names.
+// Measurements that tests made again: `test/fixtures/retry.js` writes a line for each into the file that the environment names.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

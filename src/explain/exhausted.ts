@@ -11,14 +11,14 @@ export interface Exhausted {
 
 /** Part of its limit from which on a heap is full, as it is looked at twice a second. */
 const FULL_HEAP = 0.75;
-/** V8 counts the young generation into the limit: three of its halves, of so many MB unless it was told otherwise. */
-const SEMI_SPACE_MB = 16;
+/** V8 counts the young generation into the limit: three of its halves. */
+const SEMI_SPACES = 3;
 
 /** A process that has gone, if its heap was full when it was last looked at. */
 export function exhaustedOf({ hello, samples }: ProbedProcess): Exhausted[] {
   const levels = samples.findLast((sample) => sample.levels !== null)?.levels;
   if (!hello || !levels) return [];
-  const heapLimitMb = levels.heapLimit / 1e6 - 3 * (hello.maxSemiSpaceMb ?? SEMI_SPACE_MB);
+  const heapLimitMb = levels.heapLimit / 1e6 - SEMI_SPACES * hello.semiSpaceMb;
   // Garbage that is still to be collected fills no heap.
   const heapUsedMb = (levels.heapAfterOld ?? 0) / 1e6;
   if (heapUsedMb < FULL_HEAP * heapLimitMb) return [];

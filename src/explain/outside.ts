@@ -151,7 +151,9 @@ class Watch {
   #endedChildren(window: Window): number {
     const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
     const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
-    const known = watched.map(({ runMs, beforeMs }) => (runMs + beforeMs) / 1000 / window.seconds);
+    const known = watched.map(
+      ({ sinceMs, beforeMs }) => (sinceMs + beforeMs) / 1000 / window.seconds,
+    );
     const sum = (cores: number[]) => cores.reduce((some, more) => some + more, 0);
     return Math.max(0, sum(all) - sum(known));
   }

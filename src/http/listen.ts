@@ -239,7 +239,7 @@ export function install(prototype: object): void {
  * Lets servers of this prototype listen to URL prefixes; turned off, they say why they cannot: Node's own code would take one for
  * the path of a Unix socket.
  */
-function installPrefixes(prototype: object): void {
+export function installPrefixes(prototype: object): void {
   const target = prototype as { listen(this: HttpServer, ...args: unknown[]): HttpServer };
   const { listen } = target;
   target.listen = function (...args) {

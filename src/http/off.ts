@@ -8,12 +8,11 @@ import { loadNative } from '../native.js';
 const SAID_BY = 'MILLRACE_OFF_SAID_BY';
 
 /** Why servers are on Node's own stack, whichever way this one is asked for; `null`: they are not. */
-export const offBecause = fromEnvironment(isTurnedOff)
-  ? 'MILLRACE_STACK=node turns it off'
-  : lackOfAddon();
+export const isTurnedOff = fromEnvironment(wantsNodes);
+export const offBecause = isTurnedOff ? 'MILLRACE_STACK=node turns it off' : lackOfAddon();
 export const isOff = offBecause !== null;
 
-function isTurnedOff(): boolean {
+function wantsNodes(): boolean {
   const given = process.env.MILLRACE_STACK ?? '';
   if (given === '' || given === 'node') return given === 'node';
   throw usageError(`MILLRACE_STACK: '${given}' given; accepted: node, which turns the stack off`);

@@ -2,18 +2,25 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
-import { install, installSecure } from './listen.js';
-import { isOff } from './off.js';
+import { install, installPrefixes, installSecure } from './listen.js';
+import { isOff, isTurnedOff } from './off.js';
 import { takeOptions } from './options.js';
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served
- * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time. Where the stack is
- * off, servers have what applications may ask it for, and are Node's own.
+ * natively, whoever makes them. To be called before the application is loaded. Does nothing the second time. With
+ * `MILLRACE_STACK=node` servers are Node's own, but say why they cannot listen to URL prefixes; without the addon they have,
+ * besides, what applications may ask the stack for.
  */
 export function slipstream(): void {
   const target = http as { millraceVersion?: string };
-  if (target.millraceVersion !== undefined) return;
+  if (isDone || target.millraceVersion !== undefined) return;
+  isDone = true;
+  if (isTurnedOff) {
+    installPrefixes(http.Server.prototype);
+    installPrefixes(https.Server.prototype);
+    return;
+  }
   install(http.Server.prototype);
   installSecure(https.Server.prototype);
   if (isOff) return;
@@ -22,6 +29,8 @@ export function slipstream(): void {
   target.millraceVersion = packageVersion();
   syncBuiltinESMExports();
 }
+
+let isDone = false;
 
 interface ServerModule {
   Server: new (...args: unknown[]) => http.Server;

@@ -16,6 +16,8 @@ export interface Hello {
   threadPoolSize: string | null;
   /** From `--max-semi-space-size`; `null`: V8's default. */
   maxSemiSpaceMb: number | null;
+  /** One half of the young generation at its largest: as that flag says, else as this version of V8 has it. */
+  semiSpaceMb: number;
   /** Version of millrace's native stack; `null` if Node's own serves. */
   stack: string | null;
   /** Whether it has got a request for a server under study. */

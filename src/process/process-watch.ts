@@ -17,7 +17,7 @@ export class ProcessWatch {
   readonly rssBytes = new Gauge();
   readonly openFiles = new Gauge();
   fileLimit: number | null = null;
-  /** CPU time that it and its ended children had had when it was first read; 0 where it was not there when the watch began. */
+  /** CPU time that it and its ended children had had when it was first read; without its own where it was not there when the watch began. */
   beforeMs = 0;
   /** When it was found to be gone. */
   endedMs: number | null = null;
@@ -44,8 +44,9 @@ export class ProcessWatch {
       const atMs = performance.now();
       this.majorFaults.add(atMs, majorFaults);
       this.endedChildrenMs.add(atMs, (childTicks / ticksPerSecond) * 1000);
-      if (this.#isFirst && !this.#isNew) {
-        this.beforeMs = ((ticks + childTicks) / ticksPerSecond) * 1000;
+      if (this.#isFirst) {
+        const own = this.#isNew ? 0 : ticks;
+        this.beforeMs = ((own + childTicks) / ticksPerSecond) * 1000;
       }
       this.#isFirst = false;
       // A process that ends has no memory left, which says nothing about it.
@@ -56,10 +57,12 @@ export class ProcessWatch {
     return isThere;
   }
 
-  /** CPU time of its threads since the first reading. */
-  get runMs(): number {
-    const runNs = this.threads.threads.map(({ runNs }) => runNs.growth(0, performance.now()));
-    return runNs.reduce((sum, ns) => sum + ns, 0) / 1e6;
+  /** CPU time of its threads and its ended children since the first reading. */
+  get sinceMs(): number {
+    const now = performance.now();
+    const runNs = this.threads.threads.map((thread) => thread.runNs.growth(0, now));
+    const ownMs = runNs.reduce((sum, ns) => sum + ns, 0) / 1e6;
+    return ownMs + this.endedChildrenMs.growth(0, now);
   }
 
   /** Counts the descriptors, which may take time where there are many. */

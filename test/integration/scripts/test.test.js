@@ -47,7 +47,7 @@ function hasKind(files, kind) {
   return Object.keys(files).some((name) => name.startsWith(`${kind}/`));
 }
 
-describe('a run of tests', { concurrency: 2 }, () => {
+describe('a run of tests', () => {
   test('has one summary of all kinds, with its times and slowest tests', (t) => {
     const files = { 'unit/a.test.js': good, 'unit/b/c.test.js': good, 'timing/a.test.js': good };
     const { status, totals, plans, stdout } = run(t, files);
@@ -87,10 +87,31 @@ describe('a run of tests', { concurrency: 2 }, () => {
     assert.deepEqual(plans, [`1..${totals[0]}`]);
   });
 
-  test('tells what was measured again, and bears five', (t) => {
+  test('fails where the process of a kind is killed, and goes on with the others', (t) => {
+    const kills = `${good} process.kill(process.ppid, 'SIGKILL'); setInterval(() => {}, 1000);`;
+    const { status, totals, stdout } = run(t, {
+      'unit/a.test.js': kills,
+      'timing/a.test.js': good,
+    });
+    assert.equal(status, 1);
+    assert.equal(totals[0], totals[1] + 1, stdout);
+    assert.match(stdout, /^not ok \d+ - the tests on \S+ ended with SIGKILL$/m);
+    assert.match(stdout, /^ok \d+ - holds$/m);
+  });
+
+  test('refuses another Node.js where no test depends on its version', (t) => {
+    const { status, stderr } = run(t, { 'unit/a.test.js': good }, ['unit', '--node', '26']);
+    assert.equal(status, 2);
+    assert.match(
+      stderr,
+      /^test: --node 26: none of these tests depends on the version of Node.js\n$/,
+    );
+  });
+
+  test('tells what was measured again, and accepts five', (t) => {
     const five = run(t, { 'timing/a.test.js': again(5) });
     assert.equal(five.status, 0, five.stdout);
-    assert.match(five.stdout, /^# measured again: 5 .*\n(# {3}a\.test\.js: too late\n){5}/m);
+    assert.match(five.stdout, /^# measured again: 5 .*\n(# {3}timing\/a\.test\.js: too late\n){5}/m);
     assert.equal(run(t, { 'timing/a.test.js': again(6) }).status, 1);
   });
 
@@ -101,7 +122,7 @@ describe('a run of tests', { concurrency: 2 }, () => {
     assert.deepEqual(totals, [1, 1]);
   });
 
-  test('of what holds no tests is refused in one line', (t) => {
+  test('refuses what holds no tests in one line', (t) => {
     const { status, stdout, stderr } = run(t, { 'unit/a.test.js': good }, ['unti']);
     assert.equal(status, 2);
     assert.equal(stdout, '');

@@ -89,6 +89,17 @@ function inTwo(bytes) {
 }
 
 async function same(application, cases, mutated = false) {
+  try {
+    await compareAll(application, cases, mutated);
+  } catch (error) {
+    // What one test has broken is none of the next one's.
+    await pair.stop();
+    pair = await Pair.start();
+    throw error;
+  }
+}
+
+async function compareAll(application, cases, mutated) {
   for (let at = 0; at < cases.length; at += BATCH) {
     const different = await differences(pair, application, cases.slice(at, at + BATCH));
     const defects = different.filter((result) => !known(application, { ...result, mutated }));

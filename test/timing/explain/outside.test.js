@@ -317,6 +317,19 @@ describe('a server from outside', { skip, timeout }, () => {
     });
   });
 
+  test('counts the CPU of programs that its programs run once', async () => {
+    const child = await node(`
+      const { spawnSync } = require('child_process');
+      const busy = 'const end = Date.now() + 60; while (Date.now() < end);';
+      const run = '"$0" -e "$1"; "$0" -e "$1"; sleep 0.1';
+      process.send(1);
+      setInterval(() => spawnSync('sh', ['-c', run, process.execPath, busy]), 1);`);
+    await until(() => readText(`/proc/${child.pid}/task/${child.pid}/children`));
+    // One after the other: together they have one core at most.
+    const { cpu } = await during(watch(child.pid), () => sleep(1500));
+    assert.ok(cpu.server > 0.2 && cpu.server < 1.05, `${cpu.server} of the server`);
+  });
+
   test('of another user shows what it may', {
     skip: process.getuid?.() !== 0 && 'needs root',
   }, async (t) => {
