@@ -111,7 +111,10 @@ describe('a run of tests', () => {
   test('tells what was measured again, and accepts five', (t) => {
     const five = run(t, { 'timing/a.test.js': again(5) });
     assert.equal(five.status, 0, five.stdout);
-    assert.match(five.stdout, /^# measured again: 5 .*\n(# {3}timing\/a\.test\.js: too late\n){5}/m);
+    assert.match(
+      five.stdout,
+      /^# measured again: 5 .*\n(# {3}timing\/a\.test\.js: too late\n){5}/m,
+    );
     assert.equal(run(t, { 'timing/a.test.js': again(6) }).status, 1);
   });
 
