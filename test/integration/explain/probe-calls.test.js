@@ -114,10 +114,12 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     await withDependency(async (to) => {
       for (const kind of ['agent', 'fetch', 'closing']) {
         const view = await observe(`/${kind}?to=${to}`, { connections: 4, requests: 40 });
+        // A call that began before the probe looked may be taken for one of another protocol; not each of 40.
+        const often = view.outbound.filter(({ rate }) => rate * view.seconds > 2);
         assert.deepEqual(
-          view.outbound.map(({ origin }) => origin),
+          often.map(({ origin }) => origin),
           [to],
-          kind,
+          `${kind}: ${JSON.stringify(view.outbound)}`,
         );
       }
     });
