@@ -1,31 +1,14 @@
 // The studies as a whole: what they claim of this machine.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { lab } from '../../dist/index.js';
+import { millrace } from '../fixtures/lab/command.js';
 
-const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-lab-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Runs millrace; `{ code, stdout, stderr }`. */
-async function millrace(args, { input = '', onFirstStderr = () => {} } = {}) {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: 'pipe' });
-  child.stderr.once('data', () => onFirstStderr(child));
-  child.stdin.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  return { code, stdout, stderr };
-}
 
 /** The claims of a study that held in none of its runs, by their text; what explain predicts within so short a budget is told, and not held to. */
 function broken(runs) {

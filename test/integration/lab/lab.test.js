@@ -1,31 +1,13 @@
-// The studies, repeated: what they claim of this machine, and how they are shown.
+// The studies and `millrace numbers` by the command line, and a study that fails.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { labStudies } from '../../../dist/index.js';
 import { run } from '../../../dist/lab/run.js';
 import { typed } from '../../../dist/lab/service.js';
 import { labPage } from '../../../dist/report/lab/html.js';
 import { labText } from '../../../dist/report/lab/text.js';
-
-const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
-
-/** Runs millrace; `{ code, stdout, stderr }`. */
-async function millrace(args, { input = '', onFirstStderr = () => {} } = {}) {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: 'pipe' });
-  child.stderr.once('data', () => onFirstStderr(child));
-  child.stdin.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  return { code, stdout, stderr };
-}
+import { millrace } from '../../fixtures/lab/command.js';
 
 test('a printed command can be typed where it was printed', () => {
   const setting = {

@@ -1,25 +1,10 @@
 // The page of a load in a real browser.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { htmlReport } from '../../../dist/report/html.js';
 import { cores, time } from '../../../dist/report/units.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
-
-const fixtures = new URL('../../fixtures/', import.meta.url);
-const names = readdirSync(fixtures)
-  .map((file) => /^report-(.+)\.json$/.exec(file)?.[1])
-  .filter((name) => name !== undefined);
-
-function fixture(name) {
-  return JSON.parse(readFileSync(new URL(`report-${name}.json`, fixtures), 'utf8'));
-}
-
-function clientBound(result, reason) {
-  const generator = { ...result.generator, clientBound: true, reasons: [reason] };
-  const warnings = [{ id: 'client-bound', message: 'said in another place' }];
-  return { ...result, generator, warnings };
-}
+import { clientBound, fixture, names } from '../../fixtures/report/results.js';
 
 /** A result whose requests all timed out or were in flight at the end, some of them just sent. */
 function allCensored() {

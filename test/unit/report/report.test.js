@@ -1,7 +1,6 @@
 // The reports of a result: as text, as a page in a real browser, and the schema of the JSON. Long because all three
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { buckets } from '../../../dist/report/buckets.js';
 import { htmlReport } from '../../../dist/report/html.js';
@@ -16,20 +15,9 @@ import {
   share,
   time,
 } from '../../../dist/report/units.js';
+import { clientBound, fixture, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 
-const fixtures = new URL('../../fixtures/', import.meta.url);
-const names = readdirSync(fixtures)
-  .map((file) => /^report-(.+)\.json$/.exec(file)?.[1])
-  .filter((name) => name !== undefined);
-function fixture(name) {
-  return JSON.parse(readFileSync(new URL(`report-${name}.json`, fixtures), 'utf8'));
-}
-function clientBound(result, reason) {
-  const generator = { ...result.generator, clientBound: true, reasons: [reason] };
-  const warnings = [{ id: 'client-bound', message: 'said in another place' }];
-  return { ...result, generator, warnings };
-}
 describe('text', () => {
   const plain = (result, width = 80, notes = []) =>
     textReport(result, { color: false, width, notes });
