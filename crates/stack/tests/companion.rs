@@ -175,7 +175,8 @@ fn hits_go_on_between_the_turns_of_a_thread_that_handles_each_for_long() {
         over.store(true, Ordering::Relaxed);
         hits.join().unwrap()
     });
-    assert!(hits > 3 * TURNS, "{hits}");
+    // The turns alone answer one each.
+    assert!(hits > 2 * TURNS, "{hits}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ async function peer(t, onStream) {
     server.close();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `https://127.0.0.1:${server.address().port}`, server, sessions };
+  return { url: `https://127.0.0.1:${server.address().port}`, sessions };
 }
 
 // They wait most of the time.
@@ -109,11 +109,10 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
     async (t) => {
       const { call } = service(t, total(1000));
       const dead = await peer(t, () => {});
-      for (let tries = 1; tries <= 2; tries++) {
+      // One that was opened late has had the end of its handshake meanwhile: then it is left by the next call.
+      for (let calls = 0; dead.sessions.length < 2; calls++) {
+        assert.ok(calls < 5, 'the connection is not left');
         assert.equal((await call('http2', { url: dead.url })).error?.limit, 'total');
-        // This process may see it later than the one that has left it.
-        while (dead.sessions.length < tries) await once(dead.server, 'session');
-        assert.equal(dead.sessions.length, tries);
       }
       let asked = 0;
       const slow = await peer(t, (stream) => {
