@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { htmlReport } from '../../../dist/report/html.js';
 import { cores, time } from '../../../dist/report/units.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
-import { clientBound, fixture, names } from '../../fixtures/report/results.js';
+import { fixture, hostile, names } from '../../fixtures/report/results.js';
 
 /** A result whose requests all timed out or were in flight at the end, some of them just sent. */
 function allCensored() {
@@ -16,20 +16,6 @@ function allCensored() {
     [100, 1500],
   ];
   return { ...result, latencyMs, percentiles: { ...result.percentiles, latency } };
-}
-
-/** A result with markup wherever text from outside can stand. */
-function hostile() {
-  const attack =
-    '</script><script>window.attacked = true</script><!--<img src=x onerror=attacked=1>"\'';
-  const result = clientBound(fixture('server'), attack);
-  result.plan.targets[0].url = `http://127.0.0.1/${attack}`;
-  result.plan.command = ['node', attack];
-  result.server.command = attack;
-  result.server.threads[0].group = attack;
-  result.errors = [{ kind: 'other', count: 1, example: attack }];
-  result.warnings = [{ id: 'attack', message: attack }];
-  return result;
 }
 
 describe('page in a browser', { skip }, () => {

@@ -15,7 +15,7 @@ import {
   share,
   time,
 } from '../../../dist/report/units.js';
-import { clientBound, fixture, names } from '../../fixtures/report/results.js';
+import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 
 describe('text', () => {
@@ -331,19 +331,7 @@ function hourLong() {
     server: { ...result.server, series: samples },
   };
 }
-/** A result with markup wherever text from outside can stand. */
-function hostile() {
-  const attack =
-    '</script><script>window.attacked = true</script><!--<img src=x onerror=attacked=1>"\'';
-  const result = clientBound(fixture('server'), attack);
-  result.plan.targets[0].url = `http://127.0.0.1/${attack}`;
-  result.plan.command = ['node', attack];
-  result.server.command = attack;
-  result.server.threads[0].group = attack;
-  result.errors = [{ kind: 'other', count: 1, example: attack }];
-  result.warnings = [{ id: 'attack', message: attack }];
-  return result;
-}
+
 describe('page', () => {
   const embedded = (page, id) =>
     JSON.parse(
