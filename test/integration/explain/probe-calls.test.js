@@ -67,8 +67,10 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
           return opened / rate;
         };
         near(await opened('/closing', 2), 1, 0.1);
-        // Who waits for a socket gets one that is freed.
-        assert.equal(await opened('/agent', 6), 0);
+        // Who waits for a socket gets one that is freed. A view is cut out of samples at its ends: a trace of
+        // what was opened before may be in it, but not one in 60 calls.
+        const reopened = await opened('/agent', 6);
+        assert.ok(reopened < 1 / 120, `${reopened} per call`);
         assert.ok((await opened('/fetch', 6)) < 0.2);
       });
     });
