@@ -20,6 +20,7 @@ import {
   kWritableFinished,
   type Outgoing,
 } from './internals.js';
+import { attachesAsNode, endsAsNode, isObserved, takesFieldsAsNode } from './node-methods.js';
 import { collected, report } from './output.js';
 import { unpipeFinished } from './pipe.js';
 import type { NativeServer } from './server.js';
@@ -49,6 +50,7 @@ export function begin(
   request.method = method;
   request.upgrade = false;
   setHead(request, head, flags >> FIELDS_SHIFT);
+  if (!takesFieldsAsNode(request)) addFields(request);
   home.requests++;
   home.inFlight++;
   const number = socket.told++;
@@ -73,8 +75,7 @@ export function begin(
   if (home.uniqueHeaders !== null) keyed[kUniqueHeaders] = home.uniqueHeaders;
   if (started.hasSubscribers) started.publish({ request, response, socket, server });
   if (socket._httpMessage === null) {
-    response.socket = socket as never;
-    socket._httpMessage = response;
+    attach(response, socket);
   } else {
     enqueue(socket, response);
   }
@@ -97,6 +98,23 @@ function closeReadable(request: Incoming): void {
   const stream = request as unknown as { _dumpAndCloseReadable(): void; _read(): void };
   stream._dumpAndCloseReadable();
   stream._read();
+}
+
+/** For who has replaced the method by which Node gives a request its fields. */
+function addFields(request: Incoming): void {
+  const fields = request.rawHeaders;
+  request.rawHeaders = [];
+  request._addHeaderLines(fields, fields.length);
+}
+
+/** It is the response's turn. */
+function attach(response: Outgoing, socket: ServerSocket): void {
+  if (attachesAsNode(response)) {
+    response.socket = socket as never;
+    socket._httpMessage = response;
+  } else {
+    response.assignSocket(socket as never);
+  }
 }
 
 /** A response that has to wait for those before it. */
@@ -183,7 +201,7 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 export function complete(request: Incoming): void {
   request.complete = true;
   const state = request._readableState;
-  if (request._eventsCount === 0 && state.flowing === null && !request._consuming) {
+  if (state.flowing === null && !request._consuming && endsAsNode(request)) {
     // Nobody looks yet: whoever does finds a stream that has ended, without a tick spent on it.
     state.ended = true;
   } else {
@@ -209,7 +227,7 @@ export function finish(socket: ServerSocket, response: Outgoing): void {
     }
   }
   conclude(socket, response);
-  if (response._eventsCount > 0) response.emit('finish');
+  if (isObserved(response)) response.emit('finish');
 }
 
 function conclude(socket: ServerSocket, response: Outgoing): void {
@@ -223,12 +241,13 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (forget(request, socket)) home.inFlight--;
   dump(request);
   detachSignal?.call(request);
-  if (socket._eventsCount > 0) response.detachSocket(socket as never);
-  else {
+  if (socket._eventsCount === 0 && attachesAsNode(response)) {
     socket._httpMessage = null;
     response.socket = null;
+  } else {
+    response.detachSocket(socket as never);
   }
-  if (response._eventsCount > 0) process.nextTick(emitClose, response);
+  if (isObserved(response)) process.nextTick(emitClose, response);
   else {
     response.destroyed = true;
     response._closed = true;
@@ -289,7 +308,7 @@ function resetTimeout(socket: ServerSocket): void {
 function dump(request: Incoming): void {
   const state = request._readableState;
   if (request._consuming || state.resumeScheduled) return;
-  if (request.complete && request._eventsCount === 0 && state.length === 0) {
+  if (request.complete && state.length === 0 && endsAsNode(request)) {
     // As if it had been read to its end and closed, with nobody to tell.
     request._dumped = true;
     request._consuming = true;

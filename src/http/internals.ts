@@ -98,7 +98,8 @@ export const kCorked = outgoingKey('corked');
 /** Throw for a body where there must be none. */
 export const kRejectBody = outgoingKey('kRejectNonStandardBodyWrites');
 /** Chunks of a corked response; Node 22 and later. */
-export const kChunkedBuffer = outgoingKey('kChunkedBuffer');
+export const kChunkedBuffer = internalKey(probe, 'kChunkedBuffer');
+export const kChunkedLength = internalKey(probe, 'kChunkedLength');
 /** All has left, and who wants to know; Node 26. */
 export const kWritableFinished = internalKey(probe, 'kWritableFinished');
 export const kEndCallbacks = outgoingKey('kEndCallbacks');

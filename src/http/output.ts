@@ -1,4 +1,5 @@
 import { functions, OUTPUT_BYTES, output } from './native.js';
+import { isObserved } from './node-methods.js';
 import { isDue, isFull, post, sendPosted } from './outbox.js';
 import type { ServerSocket } from './socket.js';
 
@@ -134,7 +135,7 @@ function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
   return (
     bytes < COPY_LIMIT &&
     !last &&
-    (finishing === null ? socket._httpMessage === null : finishing._eventsCount === 0) &&
+    (finishing === null ? socket._httpMessage === null : !isObserved(finishing)) &&
     !socket.home.isWatched &&
     socket.callbacks === null &&
     !socket.needDrain &&

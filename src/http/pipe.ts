@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { Readable } from 'node:stream';
 import { type Incoming, kConnection, type Outgoing } from './internals.js';
+import { isObserved, pipes, pipesAsNode } from './node-methods.js';
 import type { ServerSocket } from './socket.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
@@ -53,6 +54,7 @@ function pipe(this: Incoming & Piping, destination: unknown, options?: unknown):
     state.destroyed ||
     // In which order its listeners are called would differ.
     response._eventsCount > 0 ||
+    !pipesAsNode(this as never, response) ||
     (this._eventsCount > 0 && this.listenerCount('pause') > 0) ||
     response.finished ||
     response.destroyed ||
@@ -138,7 +140,7 @@ function toFront(response: Outgoing, name: string): void {
 export function unpipeFinished(request: Incoming & Piping, response: Outgoing): void {
   if (request[kPiped] !== response) return;
   const state = request._readableState;
-  if (state.endEmitted && response._eventsCount === 0 && request._eventsCount === OWN_EVENTS) {
+  if (state.endEmitted && !isObserved(response) && request._eventsCount === OWN_EVENTS) {
     // Nobody else is to be told, and nothing more will come.
     request[kPiped] = undefined;
     state.pipes.length = 0;
@@ -149,6 +151,7 @@ export function unpipeFinished(request: Incoming & Piping, response: Outgoing): 
 
 /** Puts the fast path into `http.IncomingMessage.prototype`, for requests of native connections alone. */
 export function installPipe(): void {
+  if (!pipes) return;
   const prototype = http.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
   prototype.pipe = pipe as Pipe;
   prototype.unpipe = unpipe as Pipe;

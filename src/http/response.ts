@@ -1,13 +1,8 @@
 import http from 'node:http';
+import { appendKept, joinsChunks, keepsChunks } from './chunks.js';
 import { onFinish } from './exchange.js';
-import {
-  kChunkedBuffer,
-  kConnection,
-  kCorked,
-  kNeedDrain,
-  kRejectBody,
-  type Outgoing,
-} from './internals.js';
+import { kConnection, kCorked, kNeedDrain, kRejectBody, type Outgoing } from './internals.js';
+import { ends, isObserved, sendsAsNode, writes } from './node-methods.js';
 import {
   appendBytes,
   appendLineEnd,
@@ -28,6 +23,7 @@ interface Marked {
 
 const prototype = http.OutgoingMessage.prototype as unknown as { end: End; write: Write };
 const { end: nodeEnd, write: nodeWrite } = prototype;
+const nodeFinish = (http.ServerResponse.prototype as unknown as Outgoing)._finish;
 
 /**
  * `end` for the usual case, a response on a native connection whose turn it is, without the detour over
@@ -48,7 +44,6 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
     !plain(this, connection) ||
     (chunk && !this._hasBody && this[kRejectBody])
   ) {
-    if (!this.finished) concludeOnFinish(this);
     // biome-ignore lint/complexity/noArguments: see above
     nodeEnd.apply(this, arguments as never);
     flushEnd();
@@ -62,7 +57,6 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
         : 0;
     this._implicitHeader();
     if (this._header === null || this.finished) {
-      if (!this.finished) concludeOnFinish(this);
       return nodeEnd.call(this, chunk);
     }
   }
@@ -78,10 +72,10 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   }
   this.finished = true;
   connection.corked = 0;
-  this._finish();
   connection.finishing = this;
+  this._finish();
   settleLater(connection);
-  if (this._eventsCount > 0) tellSoon(connection);
+  if (isObserved(this)) tellSoon(connection);
   flushEnd();
   return this;
 }
@@ -107,8 +101,10 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
     return nodeWrite.apply(this, arguments as never);
   }
   if (this._header === null) this._implicitHeader();
-  // biome-ignore lint/complexity/noArguments: see above
-  if (this._header === null || !this._hasBody) return nodeWrite.apply(this, arguments as never);
+  if (this._header === null || !this._hasBody || (joinsChunks && this.chunkedEncoding)) {
+    // biome-ignore lint/complexity/noArguments: see above
+    return nodeWrite.apply(this, arguments as never);
+  }
   const head = this._headerSent ? '' : (this._header as string);
   this._headerSent = true;
   if (connection.corked === 0) {
@@ -145,19 +141,24 @@ function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
     connection.writable &&
     connection.finishing === null &&
     connection.write === ServerSocket.prototype.write &&
+    sendsAsNode(response) &&
     !(response as unknown as http.ServerResponse).strictContentLength &&
-    !response[kCorked] &&
-    !(response[kChunkedBuffer] as unknown[] | undefined)?.length
+    (!response[kCorked] || (joinsChunks && keepsChunks(response)))
   );
 }
 
 function sendChunked(
   connection: ServerSocket,
-  response: Outgoing,
+  response: Outgoing & Marked,
   head: string,
   body: string | Uint8Array | null,
 ): void {
   const last = `0\r\n${response._trailer}\r\n`;
+  if (joinsChunks && response[kCorked]) {
+    appendKept(connection, response, head, body);
+    appendText(connection, last, true);
+    return;
+  }
   if (body === null) {
     appendText(connection, head + last, true);
     return;
@@ -174,14 +175,23 @@ function sendChunked(
   appendText(connection, `\r\n${last}`, true);
 }
 
-/** The last step of a response that Node's own `end` ends; before the application's listeners, as with Node. */
-function concludeOnFinish(response: Outgoing): void {
-  const emitter = response as unknown as http.ServerResponse;
-  if (!emitter.listeners('finish').includes(onFinish)) emitter.prependListener('finish', onFinish);
+/**
+ * All ways to end a response come here: where Node's own `end` has ended it, the last step follows its 'finish', before
+ * the application's listeners, as with Node.
+ */
+function finish(this: Outgoing & Marked): void {
+  const connection = this[kConnection];
+  if (connection !== undefined && connection.finishing !== this) {
+    const emitter = this as unknown as http.ServerResponse;
+    if (!emitter.listeners('finish').includes(onFinish))
+      emitter.prependListener('finish', onFinish);
+  }
+  nodeFinish.call(this);
 }
 
-/** Puts the fast path into `http.OutgoingMessage.prototype`, for responses of native connections alone. */
+/** Puts the short paths into the prototypes, for responses of native connections alone. */
 export function installResponse(): void {
-  prototype.end = end as End;
-  prototype.write = write as Write;
+  if (ends) prototype.end = end as End;
+  if (writes) prototype.write = write as Write;
+  (http.ServerResponse.prototype as unknown as Outgoing)._finish = finish;
 }

@@ -452,7 +452,7 @@ export class NativeServer {
   /** The peer sends no more. */
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
-    if (socket.listenerCount('end') > 0) socket.emit('end');
+    socket.emit('end');
     if (!socket.failed && (middle || socket.foreign !== null)) {
       this.onError(socket, judge(this.server, null).error ?? eofError());
     } else if (!this.server.httpAllowHalfOpen) {

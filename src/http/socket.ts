@@ -246,7 +246,7 @@ export class ServerSocket {
     this.corked++;
   }
   uncork() {
-    if (this.corked > 0) this.corked--;
+    if (this.corked > 0 && --this.corked === 0) flushOf(this);
   }
 
   write(chunk: string | Uint8Array, encoding?: string | Callback | null, callback?: Callback) {
@@ -271,7 +271,10 @@ export class ServerSocket {
       appendBytes(this, chunk);
     }
     if (typeof done === 'function') this.afterWrite(done);
-    return this.wrote(chunk.length);
+    const more = this.wrote(chunk.length);
+    // As with Node, it is on its way before the caller goes on.
+    if (this.corked === 0) flushOf(this);
+    return more;
   }
 
   /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
@@ -383,7 +386,7 @@ export class ServerSocket {
     if (this.pausedReading) {
       this.pausedReading = false;
       if (this.id >= 0) native.stackPause(this.id, false);
-      if (this.listenerCount('resume') > 0) process.nextTick(emitResume, this);
+      process.nextTick(emitResume, this);
     }
     return this;
   }

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { dateLine } from './date.js';
 import { kConnection, kOutHeaders, kUniqueHeaders, type Outgoing } from './internals.js';
+import { storesHeader } from './node-methods.js';
 
 type StoreHeader = (this: Outgoing, firstLine: string, headers: unknown) => void;
 
@@ -135,5 +136,6 @@ function usual(response: Outgoing & http.ServerResponse & Record<symbol, unknown
 }
 
 export function installStoreHeader(): void {
+  if (!storesHeader) return;
   prototype._storeHeader = storeHeader;
 }

@@ -1,0 +1,71 @@
+import http from 'node:http';
+import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
+import { appendBytes, appendLineEnd, appendText } from './output.js';
+import type { ServerSocket } from './socket.js';
+
+/*
+ * From Node 26 on, what is written to a chunked response in one turn of the loop is one chunk: `write` keeps it in the
+ * response, in threes of data, encoding and callback, until a tick or `end` sends it.
+ */
+
+type Keyed = Record<symbol, unknown>;
+
+/** A chunked response that has been written to, on no connection. */
+function written(): Keyed | null {
+  if (kChunkedBuffer === undefined) return null;
+  const request = new http.IncomingMessage(null as never);
+  request.httpVersionMajor = request.httpVersionMinor = 1;
+  const response = new http.ServerResponse(request);
+  const stream = { writable: false, on() {}, cork() {}, uncork() {} };
+  response.assignSocket(stream as never);
+  response.write('x');
+  return response as unknown as Keyed;
+}
+
+const sample = written();
+const kept = (sample?.[kChunkedBuffer as symbol] ?? []) as unknown[];
+
+/** Whether Node joins the chunks of one turn. */
+export const joinsChunks = kept.length > 0;
+
+/** What stands for "no callback". */
+const NO_CALLBACK = kept[2];
+
+/** Whether a response keeps chunks that nobody waits for. */
+export function keepsChunks(response: Outgoing): boolean {
+  const chunks = (response as Outgoing & Keyed)[kChunkedBuffer as symbol] as unknown[];
+  for (let at = 2; at < chunks.length; at += 3) if (chunks[at] !== NO_CALLBACK) return false;
+  return chunks.length > 0;
+}
+
+/** Appends what a response keeps, and the body's last part, as one chunk. */
+export function appendKept(
+  connection: ServerSocket,
+  response: Outgoing,
+  head: string,
+  last: string | Uint8Array | null,
+): void {
+  const keyed = response as Outgoing & Keyed;
+  const chunks = keyed[kChunkedBuffer as symbol] as unknown[];
+  let length = keyed[kChunkedLength as symbol] as number;
+  if (last !== null) length += typeof last === 'string' ? Buffer.byteLength(last) : last.byteLength;
+  appendText(connection, `${head}${length.toString(16)}\r\n`, true);
+  for (let at = 0; at < chunks.length; at += 3) {
+    append(connection, chunks[at] as string | Uint8Array, chunks[at + 1] as BufferEncoding);
+  }
+  if (last !== null) append(connection, last);
+  appendLineEnd(connection);
+  chunks.length = 0;
+  keyed[kChunkedLength as symbol] = 0;
+  keyed[kCorked] = 0;
+}
+
+function append(
+  connection: ServerSocket,
+  data: string | Uint8Array,
+  encoding?: BufferEncoding | null,
+): void {
+  if (typeof data !== 'string') appendBytes(connection, data);
+  else if (!encoding || encoding === 'utf8') appendText(connection, data, false);
+  else appendBytes(connection, Buffer.from(data, encoding));
+}

@@ -1,0 +1,104 @@
+import { EventEmitter } from 'node:events';
+import http from 'node:http';
+import { Readable } from 'node:stream';
+import type { Incoming, Outgoing } from './internals.js';
+
+/*
+ * Node's own methods that the short paths go around. Tracers and middleware replace methods on a prototype or on one
+ * object, before the stack is loaded or at any time later; a short path is taken only where the object still has
+ * Node's own.
+ */
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Stands for a method that was replaced before the stack was loaded. No object has it. */
+const replaced: Method = () => undefined;
+
+/** The method of a prototype if it is Node's own, which a word of Node's internals in its source shows. */
+function own(prototype: object, name: string, word: string): Method {
+  const method = (prototype as Record<string, unknown>)[name];
+  if (typeof method !== 'function') return replaced;
+  return Function.prototype.toString.call(method).includes(word) ? (method as Method) : replaced;
+}
+
+const { OutgoingMessage, ServerResponse, IncomingMessage } = http;
+const outgoing = OutgoingMessage.prototype;
+const response = ServerResponse.prototype;
+const incoming = IncomingMessage.prototype;
+const readable = Readable.prototype;
+
+export const emit = own(EventEmitter.prototype, 'emit', 'kErrorMonitor');
+const on = own(EventEmitter.prototype, 'on', '_addListener(');
+const send = own(outgoing, '_send', '_writeRaw(');
+const writeRaw = own(outgoing, '_writeRaw', '_flushOutput(');
+const cork = own(outgoing, 'cork', 'kCorked');
+const uncork = own(outgoing, 'uncork', 'kCorked');
+const assignSocket = own(response, 'assignSocket', 'onServerResponseClose');
+const detachSocket = own(response, 'detachSocket', 'onServerResponseClose');
+const dump = own(incoming, '_dump', '_dumped');
+const addHeaderLines = own(incoming, '_addHeaderLines', 'kHeadersCount');
+const push = own(readable, 'push', 'readableAddChunk');
+const resume = own(readable, 'resume', 'resume(this');
+const readableOn = own(readable, 'on', 'readableListening');
+
+/** Whether `end` and `write` are Node's own, as they were found. */
+export const ends = own(outgoing, 'end', 'write_(') !== replaced;
+export const writes = own(outgoing, 'write', 'write_(') !== replaced;
+export const storesHeader = own(outgoing, '_storeHeader', 'processHeader(') !== replaced;
+export const pipes =
+  own(readable, 'pipe', 'ondrain') !== replaced &&
+  own(readable, 'unpipe', 'unpipeInfo') !== replaced;
+
+type Emitter = { _eventsCount: number; emit: unknown };
+
+/** Whether somebody may see what this object emits. */
+export function isObserved(emitter: Emitter): boolean {
+  return emitter._eventsCount > 0 || emitter.emit !== emit;
+}
+
+/** Whether the bytes of a response go out by Node's own methods. */
+export function sendsAsNode(response: Outgoing): boolean {
+  const methods = response as unknown as Record<string, unknown>;
+  return (
+    methods._send === send &&
+    methods._writeRaw === writeRaw &&
+    methods.uncork === uncork &&
+    methods.cork === cork
+  );
+}
+
+/** Whether a response gets its socket, and gives it back, by Node's own methods with nobody to see it. */
+export function attachesAsNode(response: Outgoing): boolean {
+  const methods = response as unknown as Record<string, unknown>;
+  return (
+    methods.emit === emit &&
+    methods.assignSocket === assignSocket &&
+    methods.detachSocket === detachSocket
+  );
+}
+
+/** Whether a request's fields come by Node's own method. */
+export function takesFieldsAsNode(request: Incoming): boolean {
+  return (request._addHeaderLines as unknown) === addHeaderLines;
+}
+
+/** Whether a request that nobody reads ends by Node's own methods with nobody to see it. */
+export function endsAsNode(request: Incoming): boolean {
+  const methods = request as unknown as Record<string, unknown>;
+  return (
+    request._eventsCount === 0 &&
+    methods.emit === emit &&
+    methods.push === push &&
+    methods._dump === dump &&
+    methods.resume === resume
+  );
+}
+
+/** Whether a request's `pipe` would put its listeners on both by Node's own methods. */
+export function pipesAsNode(request: Incoming, response: Outgoing): boolean {
+  const source = request as unknown as Record<string, unknown>;
+  const target = response as unknown as Record<string, unknown>;
+  return (
+    source.on === readableOn && source.emit === emit && target.on === on && target.emit === emit
+  );
+}
