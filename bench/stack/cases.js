@@ -28,6 +28,15 @@ const frameworks = [
   framework: name,
 }));
 
+const mounted = {
+  ...serving,
+  name: 'express-mounted',
+  question: 'A hello world on Express 5, in an application that is mounted in another?',
+  load: { app: 'mounted-express', connections: 50 },
+  bars: times(1.3),
+  framework: 'express',
+};
+
 const tls = [
   ['keep-alive', 'Requests/s over TLS on 50 connections that stay?', 2.5],
   ['resume', 'A TLS connection with a resumed handshake for each request?', 5],
@@ -123,6 +132,7 @@ export const stack = [
     bars: times(1.2),
   },
   ...frameworks,
+  mounted,
   ...tls,
   {
     ...cached,
