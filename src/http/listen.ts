@@ -167,7 +167,10 @@ function nodesOption(server: HttpServer): string | null {
 
 /** In place of Node's own listener: native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
-  if (socket instanceof ServerSocket || socket instanceof SecureSocket) return;
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
+    socket.enterContext();
+    return;
+  }
   nodeConnection.call(this, socket);
   const home = natives.get(this);
   if (home && isSecure(home.server)) countRequests(home, socket);

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { loadNative, type Native } from '../native.js';
 import { EVENT_LENGTH } from './event.js';
 import { isOff } from './off.js';
@@ -29,11 +30,15 @@ export const functions = isOff
   : native.stackFunctions();
 
 let started = false;
+const nobody = new AsyncResource('MILLRACE');
 
 /** Puts the reactor into this thread's loop, once; `false`: it is there. `onBatch` takes the number of events of a batch. */
 export function start(onBatch: (count: number) => void): boolean {
   if (started) return false;
   started = true;
-  native.stackStart(events, input, output, outbox, { events, input, output, outbox }, onBatch);
+  // Batches come in the context of nobody, not in that of the first server that listens.
+  nobody.runInAsyncScope(() => {
+    native.stackStart(events, input, output, outbox, { events, input, output, outbox }, onBatch);
+  });
   return true;
 }

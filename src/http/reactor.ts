@@ -156,27 +156,19 @@ function take(kind: number, id: number, at: number): void {
       socket.inContext(onEnd, socket, a, b);
       break;
     case EOF:
-      socket.home.onEof(socket, a === 1);
-      break;
     case CLOSED:
-      socket.home.onReset(socket, a);
-      break;
     case DRAINED:
-      // More may have been sent since.
-      socket.countQueued();
-      socket.home.settle(socket);
+    case IDLE:
+      socket.context.runInAsyncScope(takeState, undefined, socket, kind, a);
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
       const bytes = Buffer.from(input.subarray(a, a + b));
-      socket.home.onUnsure(socket, bytes, doubt, events[at + 5] as number);
+      socket.inContext(onUnsure, socket, bytes, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
-      socket.home.onRaw(socket, Buffer.from(input.subarray(a, a + b)));
-      break;
-    case IDLE:
-      socket.home.onIdle(socket);
+      socket.inContext(onRaw, socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case ANSWERED:
       socket.destroySoon();
@@ -184,6 +176,27 @@ function take(kind: number, id: number, at: number): void {
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
   }
+}
+
+/** What has become of a connection. */
+function takeState(socket: ServerSocket, kind: number, detail: number): void {
+  const { home } = socket;
+  if (kind === EOF) home.onEof(socket, detail === 1);
+  else if (kind === CLOSED) home.onReset(socket, detail);
+  else if (kind === IDLE) home.onIdle(socket);
+  else {
+    // More may have been sent since.
+    socket.countQueued();
+    home.settle(socket);
+  }
+}
+
+function onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
+  socket.home.onUnsure(socket, bytes, doubt, prelude);
+}
+
+function onRaw(socket: ServerSocket, bytes: Buffer): void {
+  socket.home.onRaw(socket, bytes);
 }
 
 function onBody(socket: ServerSocket, offset: number, length: number): void {

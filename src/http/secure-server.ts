@@ -1,12 +1,14 @@
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
+import { announce, connections } from './announce.js';
 import { untaken } from './batch.js';
 import { authorizationError } from './client-certificate.js';
 import { abortWithin, countingFrom, countRequests } from './hand-over.js';
 import { nodeConnection } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
+import { emit } from './node-methods.js';
 import { flushAll } from './output.js';
 import { reference } from './reference.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
@@ -104,10 +106,12 @@ export class SecureServer extends NativeServer {
 
   override connected(socket: ServerSocket): void {
     // One listener is ours.
-    if (this.server.listenerCount('connection') < 2) return;
+    const isHeard =
+      this.server.listenerCount('connection') > 1 || (this.server.emit as unknown) !== emit;
+    if (!isHeard && !connections.hasSubscribers) return;
     const underlying = new Underlying(socket as SecureSocket);
     (socket as SecureSocket).underlying = underlying;
-    this.server.emit('connection', underlying as never);
+    this.inListenContext(announce, this.server, underlying);
   }
 
   // The handshake.

@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
+import { announce } from './announce.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
 import { cannedAnswer, eofError, requestTimeoutError } from './canned.js';
 import { wantCompanion } from './companion.js';
@@ -70,6 +72,8 @@ export class NativeServer {
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
   #unreferenced = new WeakSet<ServerSocket>();
+  /** Calls in the asynchronous context in which the server began to listen, as Node does with a new connection. */
+  protected inListenContext = AsyncLocalStorage.snapshot();
 
   constructor(server: HttpServer) {
     this.server = server;
@@ -98,6 +102,7 @@ export class NativeServer {
       servers[this.id] = this;
     }
     this.configure();
+    this.inListenContext = AsyncLocalStorage.snapshot();
     this.#watch();
   }
 
@@ -326,7 +331,7 @@ export class NativeServer {
 
   connected(socket: ServerSocket): void {
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
-    this.server.emit('connection', socket as never);
+    this.inListenContext(announce, this.server, socket);
   }
 
   closeIdle(): void {

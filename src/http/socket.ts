@@ -1,7 +1,7 @@
-import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
+import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
 import { begin } from './exchange.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
@@ -97,7 +97,8 @@ export class ServerSocket {
   failed = false;
   #destroyed = false;
   #destroyWhenFinished = false;
-  #context: AsyncResource | null = null;
+  readonly context = new ConnectionContext();
+  #requests: HTTPServerAsyncResource | null = null;
   #writable: WritableView | null = null;
   #readable: ReadableView | null = null;
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
@@ -361,7 +362,9 @@ export class ServerSocket {
       native.stackClose(this.id, false);
       this.home.forget(this);
     }
-    process.nextTick(closeSocket, this, error ?? null);
+    process.nextTick(() =>
+      this.context.runInAsyncScope(closeSocket, undefined, this, error ?? null),
+    );
     return this;
   }
 
@@ -451,10 +454,15 @@ export class ServerSocket {
     this.inContext(begin, this, head, method, url, flags);
   }
 
-  /** Runs `action` in the connection's own asynchronous context, as Node's parser does with all it tells. */
+  /** Runs `action` in the asynchronous context of the connection's requests, as Node's parser does with all it tells. */
   inContext<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
-    this.#context ??= new AsyncResource('HTTPINCOMINGMESSAGE');
-    this.#context.runInAsyncScope(action, undefined, ...args);
+    this.#requests ??= new HTTPServerAsyncResource(this);
+    this.#requests.runInAsyncScope(action, undefined, ...args);
+  }
+
+  /** From here on requests have the context of this moment. */
+  enterContext(): void {
+    this.#requests = new HTTPServerAsyncResource(this);
   }
 
   // The stream's own `on` starts reading; this socket has nothing to read.
