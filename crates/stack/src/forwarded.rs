@@ -29,6 +29,14 @@ pub(crate) struct About {
     pub(crate) certificates: Vec<Vec<u8>>,
 }
 
+impl About {
+    /// The same without what only the one who has the session can have seen of the client.
+    pub(crate) fn without_client(self) -> Self {
+        let certificates = Vec::new();
+        Self { local: None, peer: None, asked: false, certificates, ..self }
+    }
+}
+
 /// The way between a session and the process that has its requests.
 #[derive(Debug)]
 pub(crate) struct Relay {

@@ -17,7 +17,7 @@
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
 //! to be readable, or for [`Reactor::next_timer`].
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod batch;
 mod caching;

@@ -14,6 +14,7 @@
 //! - [`joining`]: how a process comes to the others; `directory`: where they meet
 //! - `link`, `message`: what they say to each other
 //! - `ground`: an address as one of them sees it
+//! - `trust`: what the word of each is worth
 
 mod directory;
 mod ground;
@@ -22,12 +23,16 @@ mod link;
 mod message;
 pub mod prefix;
 mod routes;
+#[cfg(target_os = "linux")]
+mod socket_option;
+mod trust;
 
 pub(crate) use ground::{Given, Ground, Lost, Member, Moving, Peer, Taking, is_withdrawn};
 pub(crate) use message::{Gone, Message, VERSION};
 pub use prefix::UrlPrefix;
 pub(crate) use prefix::host_and_path;
 pub(crate) use routes::{Owner, Place, Routes};
+pub(crate) use trust::own_user;
 
 /// How often a connection is given on without an answer: more often, those who give it do not agree.
 pub(crate) const MAX_HOPS: u8 = 8;

@@ -14,7 +14,7 @@ use super::{DOORS, LINKS, Reactor};
 use crate::sharing::joining::{Joined, ReactorId};
 use crate::sharing::{
     Gone, Ground, Lost, MAX_HOPS, Member, Message, Owner, Peer, Place, Taking, UrlPrefix, VERSION,
-    host_and_path, is_withdrawn,
+    host_and_path, is_withdrawn, own_user,
 };
 
 /// Reads of one link before everything else has its turn.
@@ -344,13 +344,19 @@ impl Reactor {
             }
             Said::Removed(prefix) => peer.prefixes.retain(|it| *it != prefix),
             Said::Connection { serial, taking } => {
-                if ground.members.is_empty() {
-                    // Nobody is here any more. A link that fails is found so when it is read: what else was said is heard.
-                    peer.link.send(&Message::Refused { serial }, None).ok();
-                    return Ok(());
+                // Text of a session, where there are none.
+                if taking.about.is_some() && !ground.secure {
+                    return Err(io::ErrorKind::InvalidData.into());
                 }
-                peer.taken.push(serial);
-                peer.taking.push(taking);
+                let is_left = ground.members.is_empty();
+                match ground.admit(peer.user, taking) {
+                    Ok(taking) if !is_left => {
+                        peer.taken.push(serial);
+                        peer.taking.push(taking);
+                    }
+                    // A link that fails is found so when it is read: what else was said is heard.
+                    _ => drop(peer.link.send(&Message::Refused { serial }, None)),
+                }
                 return Ok(());
             }
             Said::Taken(serials) => {
@@ -403,7 +409,7 @@ impl Reactor {
         let is_own = ground.prefixes().any(|own| own == prefix);
         let mut lost = ground.gone.iter().filter(|lost| lost.prefix == *prefix);
         holders.all(|(_, peer)| peer.user == user)
-            && (!is_own || user == rustix::process::getuid().as_raw())
+            && (!is_own || user == own_user())
             && lost.all(|lost| lost.user == user)
     }
 

@@ -14,10 +14,11 @@ use rustix::process::Pid;
 
 use super::directory::{Door, DoorFile};
 use super::joining::Other;
-use super::link::{self, Link};
+use super::link::Link;
 use super::message::{self, Message};
 use super::prefix::UrlPrefix;
 use super::routes::{Owner, Routes};
+use super::trust::{self, is_trusted};
 use crate::forwarded::About;
 
 /// Connections that a process may be given without taking them: then it does not work.
@@ -137,6 +138,16 @@ impl Ground {
         (self.address, self.port) == (prefix.address(), prefix.port())
     }
 
+    /// Makes what a process of this user gives into what we believe of it: see [`super::trust`].
+    pub(crate) fn admit(&self, user: u32, mut taking: Taking) -> io::Result<Taking> {
+        if !is_trusted(user) {
+            let is_text = taking.about.is_some();
+            taking.peer = trust::client_of(&taking.socket, is_text, &self.listener)?;
+            taking.about = taking.about.map(|about| Box::new(about.without_client()));
+        }
+        Ok(taking)
+    }
+
     /// What its own servers have asked for.
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = &UrlPrefix> {
         self.members.iter().filter(|member| member.accepts).map(|member| &member.prefix)
@@ -176,8 +187,7 @@ impl Lost {
     /// What a process of the user `teller` says of a prefix; `None`: nothing that is one.
     pub(crate) fn said(gone: &message::Gone<'_>, teller: u32) -> Option<Self> {
         let prefix = UrlPrefix::parse(&gone.prefix).ok()?;
-        let is_trusted = teller == 0 || teller == rustix::process::getuid().as_raw();
-        Some(Self { prefix, user: gone.user, is_sure: gone.is_sure && is_trusted })
+        Some(Self { prefix, user: gone.user, is_sure: gone.is_sure && is_trusted(teller) })
     }
 
     pub(crate) fn to_message(&self) -> message::Gone<'static> {
@@ -189,7 +199,7 @@ impl Lost {
 impl Peer {
     /// One that has come to our door.
     pub(crate) fn new(socket: UnixStream, ground: usize) -> io::Result<Self> {
-        let (user, process) = link::peer_of(&socket)?;
+        let (user, process) = trust::peer_of(&socket)?;
         // It is told who we are, and does not tell us.
         Ok(Self { welcomed: true, ..Self::of(Link::new(socket), ground, user, process) })
     }
@@ -220,7 +230,7 @@ impl Peer {
 
     /// The process is no more, so nobody else has what it has given.
     pub(crate) fn is_dead(&self) -> bool {
-        self.process.is_some_and(link::is_ending)
+        self.process.is_some_and(trust::is_ending)
     }
 
     /// It has been given as many connections as may wait for it, or for as long as they may.

@@ -17,9 +17,10 @@ use rustix::process::Pid;
 
 use super::directory::{Directory, Door};
 use super::ground::Lost;
-use super::link::{Link, peer_of};
+use super::link::Link;
 use super::message::{Message, VERSION};
 use super::prefix::UrlPrefix;
+use super::trust::{is_listener_at, is_trusted, own_user, peer_of};
 
 /// How long those who share the address may take to answer, in all; and where none of them has.
 const USUAL: Duration = Duration::from_millis(500);
@@ -70,6 +71,8 @@ pub enum JoinError {
     Busy,
     /// None of them has answered.
     Silent,
+    /// None of them has given a socket that can be listened with.
+    NoSocket,
 }
 
 impl JoinError {
@@ -83,7 +86,7 @@ impl JoinError {
                 _ => "EIO",
             },
             Self::Taken(..) => "EACCES",
-            Self::OtherScheme(_) | Self::OtherVersion => "EADDRINUSE",
+            Self::OtherScheme(_) | Self::OtherVersion | Self::NoSocket => "EADDRINUSE",
             Self::Busy => "EBUSY",
             Self::Silent => "ETIMEDOUT",
         }
@@ -102,6 +105,9 @@ impl fmt::Display for JoinError {
             }
             Self::Busy => f.write_str("another process is joining those who share the port"),
             Self::Silent => f.write_str("those who share the port do not answer"),
+            Self::NoSocket => {
+                f.write_str("those who share the port give no socket that listens to it here")
+            }
         }
     }
 }
@@ -201,12 +207,13 @@ impl Joined {
     /// Waits for what the others say.
     fn hear(&mut self) -> Result<(), JoinError> {
         let clock = Monotonic::new();
-        let secure = self.prefix.is_secure();
         for patience in [USUAL, PATIENCE] {
             let until = clock.now() + patience;
             let mut heard = Vec::new();
             for mut other in std::mem::take(&mut self.others) {
-                if other.welcomed || other.hear((&clock, until), &mut self.listener, secure)? {
+                if other.welcomed
+                    || other.hear((&clock, until), &mut self.listener, &self.prefix)?
+                {
                     heard.push(other);
                 }
             }
@@ -217,7 +224,8 @@ impl Joined {
             }
         }
         if self.listener.is_none() && !self.others.is_empty() {
-            return Err(JoinError::Silent);
+            let is_answered = self.others.iter().any(|other| other.welcomed);
+            return Err(if is_answered { JoinError::NoSocket } else { JoinError::Silent });
         }
         match self.barring() {
             Some(user) => Err(JoinError::Taken(self.prefix.clone(), user)),
@@ -227,7 +235,7 @@ impl Joined {
 
     /// The user who has the prefix, or had it last, if that is somebody else.
     fn barring(&self) -> Option<u32> {
-        let own = rustix::process::getuid().as_raw();
+        let own = own_user();
         let lost = self.others.iter().flat_map(|other| &other.gone);
         let lost = lost.filter(|lost| lost.prefix == self.prefix);
         let holders = self.others.iter().filter(|other| other.prefixes.contains(&self.prefix));
@@ -246,10 +254,17 @@ impl Other {
         &mut self,
         (clock, until): (&Monotonic, Nanos),
         listener: &mut Option<OwnedFd>,
-        secure: bool,
+        prefix: &UrlPrefix,
     ) -> Result<bool, JoinError> {
+        let (secure, place) = (prefix.is_secure(), (prefix.address(), prefix.port()));
+        let own = self.link.socket.try_clone();
+        let user = self.user;
+        let may_give = |socket: &OwnedFd| {
+            is_trusted(user) || own.as_ref().is_ok_and(|own| is_listener_at(socket, place, own))
+        };
+        let mut is_late = false;
         loop {
-            let Self { link, prefixes, gone, user, .. } = self;
+            let Self { link, prefixes, gone, .. } = self;
             let said = link.next(|message, descriptor| match message {
                 Message::Welcome { version, .. } if *version != VERSION => {
                     Err(JoinError::OtherVersion)
@@ -259,8 +274,8 @@ impl Other {
                 }
                 Message::Welcome { prefixes: theirs, gone: lost, .. } => {
                     prefixes.extend(theirs.iter().filter_map(|text| UrlPrefix::parse(text).ok()));
-                    gone.extend(lost.iter().filter_map(|lost| Lost::said(lost, *user)));
-                    *listener = listener.take().or(descriptor);
+                    gone.extend(lost.iter().filter_map(|lost| Lost::said(lost, user)));
+                    *listener = listener.take().or(descriptor.filter(may_give));
                     Ok(true)
                 }
                 // Nothing else comes first.
@@ -274,8 +289,12 @@ impl Other {
                 Ok(None) => {}
                 Err(_) => return Err(JoinError::OtherVersion),
             }
-            let time = until.since(clock.now()).max(LOOK);
-            self.link.socket.set_read_timeout(Some(time)).ok();
+            let time = until.since(clock.now());
+            // One that says a little now and then is not waited for either.
+            if time.is_zero() && std::mem::replace(&mut is_late, true) {
+                return Ok(true);
+            }
+            self.link.socket.set_read_timeout(Some(time.max(LOOK))).ok();
             match self.link.receive() {
                 Ok(true) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),

@@ -12,7 +12,6 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use rustix::process::Pid;
 
 use super::message::{self, Malformed, Message};
 
@@ -211,28 +210,4 @@ impl Link<StdStream> {
         let socket = UnixStream::from_std(socket);
         Ok(Link { socket, input, start, end, groups, descriptors, output })
     }
-}
-
-/// The user at the other end, and its process.
-#[cfg(target_os = "linux")]
-pub(crate) fn peer_of(socket: impl std::os::fd::AsFd) -> io::Result<(u32, Option<Pid>)> {
-    let credentials = rustix::net::sockopt::socket_peercred(socket)?;
-    Ok((credentials.uid.as_raw(), Some(credentials.pid)))
-}
-
-/// Whether a process is no more, or about to be (proc(5): its state, and its flag `PF_EXITING`).
-pub(crate) fn is_ending(process: Pid) -> bool {
-    const EXITING: u64 = 4;
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
-    // Its name may hold anything, parentheses too.
-    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
-    let state = fields.next();
-    let flags = fields.nth(5).and_then(|flags| flags.parse().ok()).unwrap_or(0);
-    matches!(state, Some("Z" | "X")) || flags & EXITING != 0
-}
-
-/// The user at the other end: nobody else can reach the socket where the system does not tell.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn peer_of(_: impl std::os::fd::AsFd) -> io::Result<(u32, Option<Pid>)> {
-    Ok((rustix::process::getuid().as_raw(), None))
 }

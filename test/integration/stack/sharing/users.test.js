@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdir } from 'node:fs/promises';
+import https from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { brief, Ground } from '../../../fixtures/stack/sharing.js';
+import { brief, Ground, until } from '../../../fixtures/stack/sharing.js';
+import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 /** Users that need not exist. They have a group in common. */
 const GROUP = 64_321;
@@ -15,6 +18,10 @@ const [one, other] = [1001, 65_534].map((uid) => ({ uid, gid: GROUP }));
 const alone = { uid: 65_534, gid: 65_534 };
 const READ = "require('node:fs').readdirSync(process.argv[1])";
 const liar = fileURLToPath(new URL('../../../fixtures/stack/sharing-liar.js', import.meta.url));
+
+const httpsApp = fileURLToPath(
+  new URL('../../../fixtures/stack/sharing-https-app.js', import.meta.url),
+);
 
 const limits = { timeout: 60_000, skip: impediment() };
 
@@ -144,5 +151,80 @@ describe('a directory of a group', () => {
     child.kill();
     await once(child, 'exit');
     assert.equal(brief(await ground.ask('/one/')), '200 again');
+  });
+});
+
+/** Who a client is, as applications see it; gives what asks each of them, on one connection. `users`: who runs them. */
+async function startSeeing(t, users) {
+  const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+  const { authority, server: identity, client } = makeCertificates();
+  for (const [at, { requires = false, ...user }] of users.entries()) {
+    const ca = authority.cert;
+    const options = { identity, ca, requestCert: true, rejectUnauthorized: requires };
+    const settings = JSON.stringify({ ...options, name: `${at}` });
+    const prefix = `https://*:${ground.port}/${at}/`;
+    const child = spawn(process.execPath, [httpsApp, prefix, settings], {
+      ...user,
+      env: { ...process.env, ...ground.env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    assert.equal(value, 'listening');
+  }
+  return async () => {
+    const agent = new https.Agent({ keepAlive: true, maxSockets: 1, ...client });
+    t.after(() => agent.destroy());
+    const seen = [];
+    for (const at of users.keys()) {
+      const to = { host: '127.0.0.1', port: ground.port, path: `/${at}/`, agent };
+      const request = https.request({ ...to, rejectUnauthorized: false });
+      try {
+        const [response] = await once(request.end(), 'response');
+        const { client: name, address, authorized } = await json(response);
+        seen.push({ name, address, authorized });
+      } catch ({ code }) {
+        seen.push(code);
+      }
+    }
+    return seen;
+  };
+}
+
+describe('over TLS', () => {
+  const client = { name: 'client', address: '::ffff:127.0.0.1', authorized: true };
+  const nobody = { name: undefined, address: undefined, authorized: false };
+  const isKnown = ({ name }) => name !== undefined;
+
+  test('who a client is, no process of another user says', limits, async (t) => {
+    const see = await startSeeing(t, [one, other]);
+    // Whichever has the session.
+    const seen = (await see()).sort((a, b) => isKnown(b) - isKnown(a));
+    assert.deepEqual(seen, [client, nobody]);
+  });
+
+  test('processes of one user, and those of root, say so', limits, async (t) => {
+    const see = await startSeeing(t, [one, one]);
+    assert.deepEqual(await see(), [client, client]);
+    const seeRoots = await startSeeing(t, [{ uid: 0, gid: GROUP }, one]);
+    // Where the other has the session, root does not believe it.
+    assert.deepEqual((await seeRoots())[1], client);
+  });
+
+  test('one that requires certificates refuses whom it has not seen', limits, async (t) => {
+    const see = await startSeeing(t, [
+      { ...one, requires: true },
+      { ...other, requires: true },
+    ]);
+    const all = [];
+    await until('both have come', async () => {
+      all.push(...(await see()));
+      return all.some(isKnown) && all.includes('ECONNRESET');
+    });
+    assert.deepEqual(all.filter(isKnown), Array(all.filter(isKnown).length).fill(client));
+    assert.deepEqual(
+      all.filter((it) => it === 'ECONNRESET' || isKnown(it)),
+      all,
+    );
   });
 });
