@@ -695,8 +695,8 @@ export declare function stackFatal(error: unknown): void
 /** The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`. */
 export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }
 
-/** Connections on which nothing is under way. */
-export declare function stackIdle(server: number): Array<number>
+/** Connections on which nothing is under way; `unused`: those that have sent nothing yet among them. */
+export declare function stackIdle(server: number, unused: boolean): Array<number>
 
 /** Milliseconds since a connection became idle; missing: it is not. */
 export declare function stackIdleFor(connection: number): number | null

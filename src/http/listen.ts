@@ -230,7 +230,7 @@ export function install(prototype: object): void {
   };
   target.closeAllConnections = function () {
     closeAllConnections.call(this);
-    for (const socket of natives.get(this)?.connections ?? []) socket.destroy();
+    natives.get(this)?.closeAll();
   };
   target.closeIdleConnections = function () {
     closeIdleConnections.call(this);

@@ -114,6 +114,13 @@ export class SecureServer extends NativeServer {
     this.inListenContext(announce, this.server, underlying);
   }
 
+  /** As with Node, a connection is one of HTTP when its handshake is done. */
+  override closeAll(): void {
+    for (const socket of this.connections) {
+      if (!(socket as SecureSocket).secureConnecting) socket.destroy();
+    }
+  }
+
   // The handshake.
 
   /** A client has told what it wants. */

@@ -42,6 +42,10 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
     return !this.secureConnecting;
   }
 
+  override get allowHalfOpen() {
+    return this.home.server.allowHalfOpen;
+  }
+
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== 'error' || !this.secureConnecting) return super.emit(event, ...args);
     this.home.onTlsError(this, args[0] as Error);

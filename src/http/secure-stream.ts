@@ -54,7 +54,7 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
   Object.setPrototypeOf(socket, prototype);
   const stream = socket as unknown as SecureStream;
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(stream, {
-    allowHalfOpen: true,
+    allowHalfOpen: home.server.allowHalfOpen,
     readable: true,
     writable: true,
   });

@@ -11,6 +11,7 @@ import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
 import { abortIncoming, emitClose, finish } from './exchange.js';
 import { handOver } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
+import { endsUnused } from './idle.js';
 import type { Outgoing, ServerInternals } from './internals.js';
 import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './internals.js';
 import { limitsOf, type StackLimits } from './limits.js';
@@ -334,8 +335,12 @@ export class NativeServer {
     this.inListenContext(announce, this.server, socket);
   }
 
+  closeAll(): void {
+    for (const socket of this.connections) socket.destroy();
+  }
+
   closeIdle(): void {
-    const idle = new Set(native.stackIdle(this.id));
+    const idle = new Set(native.stackIdle(this.id, endsUnused));
     for (const socket of this.connections) {
       if (!idle.has(socket.id)) continue;
       const response = socket._httpMessage;

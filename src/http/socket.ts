@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
+import timers from 'node:timers';
 import { getSystemErrorMap } from 'node:util';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
 import { begin } from './exchange.js';
@@ -19,6 +20,9 @@ import type { NativeServer } from './server.js';
 import { ReadableView, WritableView } from './stream-view.js';
 
 type Callback = (error?: Error | null) => void;
+
+/** Whatever becomes of the global one. */
+const { setImmediate } = timers;
 
 /** What an idle connection has in place of a list of its own, whose places V8 would keep. */
 export const NONE: never[] = Object.freeze([]) as never;
@@ -172,7 +176,7 @@ export class ServerSocket {
   get errored() {
     return this._writableState.errored;
   }
-  get allowHalfOpen() {
+  get allowHalfOpen(): boolean {
     return true;
   }
   get connecting() {
@@ -362,9 +366,10 @@ export class ServerSocket {
       native.stackClose(this.id, false);
       this.home.forget(this);
     }
-    process.nextTick(() =>
-      this.context.runInAsyncScope(closeSocket, undefined, this, error ?? null),
-    );
+    // As with Node, a server that waits for its last connection hears of its end before the connection's own listeners do,
+    // and these when the loop comes to its end: other callbacks come before.
+    this.home.released();
+    setImmediate(() => this.context.runInAsyncScope(closeSocket, undefined, this, error ?? null));
     return this;
   }
 
@@ -502,7 +507,6 @@ function closeSocket(socket: ServerSocket, error: Error | null): void {
   socket.closed = true;
   socket.home.onClose(socket);
   socket.emit('close', socket._hadError);
-  socket.home.released();
 }
 
 function emitResume(socket: ServerSocket): void {

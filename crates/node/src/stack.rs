@@ -578,10 +578,11 @@ pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
     Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
 }
 
-/// Connections on which nothing is under way.
+/// Connections on which nothing is under way; `unused`: those that have sent nothing yet among them.
 #[napi]
-pub fn stack_idle(server: u32) -> Result<Vec<u32>> {
-    Ok(with(|reactor| reactor.idle(server as usize))?.into_iter().map(|id| id as u32).collect())
+pub fn stack_idle(server: u32, unused: bool) -> Result<Vec<u32>> {
+    let idle = with(|reactor| reactor.idle(server as usize, unused))?;
+    Ok(idle.into_iter().map(|id| id as u32).collect())
 }
 
 /// Bytes of a connection that have not left.

@@ -255,6 +255,13 @@ impl Connection {
         self.in_flight == 0 && self.began == Nanos::NEVER
     }
 
+    /// No request has begun on it.
+    pub(crate) fn is_unused(&self) -> bool {
+        matches!(self.phase, Phase::Head)
+            && self.requests == 0
+            && !receiving::is_beginning(&self.input)
+    }
+
     fn stalled(&self) -> bool {
         let is_elsewhere = self.gone || self.leaving.is_some();
         if is_elsewhere || self.unseen || self.parked || self.waiting != Waiting::Nothing {

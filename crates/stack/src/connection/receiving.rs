@@ -404,7 +404,7 @@ fn prelude(decoder: &BodyDecoder) -> i32 {
 }
 
 /// Empty lines before a request are none of it (RFC 9112, section 2.2).
-fn is_beginning(bytes: &[u8]) -> bool {
+pub(super) fn is_beginning(bytes: &[u8]) -> bool {
     !bytes.iter().all(|&byte| is_line_end(byte))
 }
 

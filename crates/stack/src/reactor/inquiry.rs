@@ -56,10 +56,14 @@ impl Reactor {
         (receiving, sending)
     }
 
-    /// Connections of a server on which no request is arriving; Node calls them idle.
+    /// Connections of a server on which no request is arriving; Node calls them idle. `unused`: those that have sent
+    /// nothing yet among them, as Node does since version 26.
     #[must_use]
-    pub fn idle(&self, server: usize) -> Vec<usize> {
+    pub fn idle(&self, server: usize, unused: bool) -> Vec<usize> {
+        let idle = |connection: &Connection| {
+            connection.began == Nanos::NEVER || unused && connection.is_unused()
+        };
         let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| connection.began == Nanos::NEVER).map(|(id, _)| id).collect()
+        all.filter(|(_, connection)| idle(connection)).map(|(id, _)| id).collect()
     }
 }

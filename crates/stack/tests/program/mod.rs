@@ -144,7 +144,7 @@ impl World {
                 let (head, whole) = (Duration::ZERO, Duration::from_nanos(1));
                 drop(self.reactor.late(self.server, Some(head), Some(whole)));
                 drop(self.reactor.slow(self.server, 1e9, 1e9));
-                drop(self.reactor.idle(self.server));
+                drop(self.reactor.idle(self.server, true));
                 assert!(
                     self.reactor.next_timer().is_none_or(|after| after < Duration::from_secs(1))
                 );
