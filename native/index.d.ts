@@ -250,6 +250,22 @@ export interface NativeErrors {
   example?: string
 }
 
+/** A request that Node's own code has answered. */
+export interface NativeExchange {
+  /** Through TLS or not. */
+  secure: boolean
+  /** Its method. */
+  method: string
+  /** The request-target. */
+  target: Uint8Array
+  /** The value of its only `Host`. */
+  host: Uint8Array
+  /** The status of the response. */
+  status: number
+  /** The response's field lines. */
+  fields: Uint8Array
+}
+
 /** The generator about itself. */
 export interface NativeGenerator {
   /** Of the busiest worker. */
@@ -655,6 +671,9 @@ export declare function stackCacheEntries(server: number, most: number): Array<N
 
 /** How long the response to a request is fresh; `request` counts those of the connection from zero. */
 export declare function stackCacheFor(connection: number, request: number, freshMs: number): void
+
+/** Removes what the response to such a request makes out of date. */
+export declare function stackCacheOutdate(server: number, exchange: NativeExchange): void
 
 /** What a server's cache has done; missing: there is no such server. */
 export declare function stackCacheStatistics(server: number): NativeCacheStatistics | null

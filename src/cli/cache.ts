@@ -8,7 +8,7 @@ import {
   type ControlAnswer,
   type ControlledServer,
   type ControlRequest,
-  controlDirectory,
+  controlDirectories,
 } from '../http/control-protocol.js';
 import { bytes, count, plural, share, time } from '../report/units.js';
 import { EXIT } from './exit.js';
@@ -111,14 +111,14 @@ function requestOf({ entries, clear, path, prefix }: CacheCommand): ControlReque
 
 /** What the processes answer; those that are gone do not. */
 async function ask(only: number | null, request: ControlRequest): Promise<ControlAnswer[]> {
-  const directory = controlDirectory();
-  const names = directory === null ? [] : readdirSync(directory);
   // Beside the processes' sockets there may be what those who share ports know of each other.
-  const sockets = names.filter((name) => /^\d+\./.test(name));
-  const wanted = sockets.filter((name) => only === null || name.split('.')[0] === String(only));
-  const answers = await Promise.all(
-    wanted.map((name) => askOne(join(directory ?? '', name), request)),
+  const sockets = controlDirectories().flatMap((directory) =>
+    readdirSync(directory)
+      .filter((name) => /^\d+\./.test(name))
+      .filter((name) => only === null || name.split('.')[0] === String(only))
+      .map((name) => join(directory, name)),
   );
+  const answers = await Promise.all(sockets.map((path) => askOne(path, request)));
   return answers.filter((answer) => answer !== null).sort((a, b) => a.pid - b.pid);
 }
 

@@ -13,7 +13,7 @@ export interface CacheOptions {
   maxEntryBytes: number;
   /** Responses of one URI that `Vary` tells apart. */
   maxVariants: number;
-  /** How long requests wait for the response to another request for the same. Then they go to the application. */
+  /** How long requests wait for the response to another request for the same: once it has begun, half a second at most. Then they go to the application. */
   maxWait: number;
   /** In the last tenth of an entry's life, one request goes to the application and renews it. */
   earlyRefresh: boolean;
@@ -163,8 +163,11 @@ export class ServerCache {
 
   /** What is stored, in no order, at most so many entries. */
   entries(most = 1000): CacheEntry[] {
+    if (!(typeof most === 'number' && most >= 0)) {
+      throw usage('server.cache.entries', most, 'a number, 0 or more');
+    }
     const id = this.#id();
-    return id < 0 ? [] : native.stackCacheEntries(id, most);
+    return id < 0 ? [] : native.stackCacheEntries(id, Math.min(most, 0xffff_ffff));
   }
 
   /** Removes what is stored for a path (with its query), an absolute URL, or a selection; gives how many entries there were. */
@@ -200,7 +203,21 @@ function selectionOf(what: string | URL | CacheSelection): CacheSelection {
       `a path, a URL, or an object with some of ${SELECTING.join(', ')}`,
     );
   }
+  const wrong = given.find(([key, value]) => typeof value !== SELECTING_BY[key as Selecting]);
+  if (wrong) {
+    const [key, value] = wrong;
+    throw usage(`server.cache.delete: ${key}`, value, `a ${SELECTING_BY[key as Selecting]}`);
+  }
   return Object.fromEntries(given);
 }
 
-const SELECTING = ['path', 'prefix', 'host', 'secure'];
+type Selecting = keyof CacheSelection;
+
+const SELECTING_BY: Record<Selecting, 'string' | 'boolean'> = {
+  path: 'string',
+  prefix: 'string',
+  host: 'string',
+  secure: 'boolean',
+};
+
+const SELECTING = Object.keys(SELECTING_BY);

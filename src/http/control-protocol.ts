@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CacheEntry, CacheSelection, CacheStats } from './cache.js';
@@ -31,22 +31,68 @@ export interface ControlAnswer {
   servers: ControlledServer[];
 }
 
-/** The directory of the sockets; `null` if there is none that is this user's alone. */
+// A user without an entry in the system's list has a number all the same.
+const uid = process.getuid?.() ?? 0;
+
+/** Where a process of this user listens; `null`: no directory is this user's alone. */
 export function controlDirectory(): string | null {
-  // A user without an entry in the system's list has a number all the same.
-  const uid = process.getuid?.() ?? 0;
-  const path = join(process.env.XDG_RUNTIME_DIR || tmpdir(), `millrace-${uid}`);
+  return firstOf([...runtimeFolders(), ...temporaryFolders()]);
+}
+
+/**
+ * Where processes of this user meet, whatever their environments say: one that a login session has started, and one that
+ * systemd has.
+ */
+export function meetingDirectory(): string | null {
+  return firstOf([...temporaryFolders(), ...runtimeFolders()]);
+}
+
+/** Wherever a process of this user may listen, in an environment that may be another than this one's. */
+export function controlDirectories(): string[] {
+  const folders = [...runtimeFolders(), `/run/user/${uid}`, ...temporaryFolders()];
+  const found = folders
+    .map(inside)
+    .filter(isOwn)
+    .map((path) => realpathSync(path));
+  return [...new Set(found)];
+}
+
+function firstOf(folders: string[]): string | null {
+  return folders.map(inside).find((path) => make(path) && isOwn(path)) ?? null;
+}
+
+function inside(folder: string): string {
+  return join(folder, `millrace-${uid}`);
+}
+
+/** `XDG_RUNTIME_DIR`, unless it was left over from another user, who may replace what is in it. */
+function runtimeFolders(): string[] {
+  const folder = process.env.XDG_RUNTIME_DIR;
+  if (!folder) return [];
+  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  return owner === uid || owner === 0 ? [folder] : [];
+}
+
+function temporaryFolders(): string[] {
+  return ['/tmp', tmpdir()];
+}
+
+/** `false`: there is none. */
+function make(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 });
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return null;
+    return (error as NodeJS.ErrnoException).code === 'EEXIST';
   }
+}
+
+/** Somebody else may have made it. */
+function isOwn(path: string): boolean {
   try {
-    // Somebody else may have made it.
     const found = lstatSync(path);
-    const own = found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
-    return own ? path : null;
+    return found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
   } catch {
-    return null;
+    return false;
   }
 }

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import net from 'node:net';
 import { untaken } from './batch.js';
+import { watchOutcome } from './cache-outdating.js';
 import { abortIncoming } from './exchange.js';
 import { nodeConnection } from './host-parser.js';
 import { input, native } from './native.js';
@@ -121,6 +122,7 @@ export function countRequests(home: NativeServer, socket: net.Socket): void {
       return STOP;
     }
     home.stats.requests.handedOver++;
+    if (home.caches) watchOutcome(home, request);
     return onIncoming(request, keepAlive);
   };
 }

@@ -2,7 +2,7 @@ import { errorMonitor } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type http from 'node:http';
 import { join as joinPath } from 'node:path';
-import { controlDirectory } from './control-protocol.js';
+import { meetingDirectory } from './control-protocol.js';
 import { native } from './native.js';
 import { offBecause } from './off.js';
 import { startReactor } from './reactor.js';
@@ -155,7 +155,7 @@ export function isJoining(server: http.Server): boolean {
 function portsDirectory(): string {
   const given = process.env.MILLRACE_PORTS;
   if (given) return given;
-  const directory = controlDirectory();
+  const directory = meetingDirectory();
   if (directory === null) {
     throw new Error(
       'no directory of this user alone to share ports in; MILLRACE_PORTS may name one',

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { onHead } from './cache-outdating.js';
 import { dateLine } from './date.js';
 import { kConnection, kOutHeaders, kUniqueHeaders, type Outgoing } from './internals.js';
 import { storesHeader } from './node-methods.js';
@@ -70,6 +71,7 @@ function storeHeader(this: Outgoing, firstLine: string, headers: unknown): void 
       (typeof headers !== 'object' || Array.isArray(headers)))
   ) {
     nodeStoreHeader.call(this, firstLine, headers);
+    if (self.req !== undefined) onHead(self);
     return;
   }
   let header = firstLine;

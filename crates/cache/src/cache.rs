@@ -132,17 +132,33 @@ impl Cache {
             && at <= now
         {
             self.deadlines.pop_first();
-            let Some(leading) = self.leads.at_mut(index) else { continue };
-            leading.deadline = None;
-            let waiters = std::mem::take(&mut leading.waiters);
-            let hash = self.store.hash(&leading.key, leading.credentials);
-            if let Some(resource) = leading.resource.and_then(|at| self.store.resource_mut(at)) {
-                resource.flights.retain(|&flight| flight != index);
-                resource.loners.push(index);
-            }
-            self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
-            self.statistics.late += 1;
-            self.wake(waiters, Then::Go);
+            self.let_go(index, now);
+        }
+    }
+
+    /// Nobody waits for a lead from now on, nor for the next one to the same for a while. It goes on by itself.
+    fn let_go(&mut self, index: usize, now: Duration) {
+        self.set_deadline(index, None);
+        let Some(leading) = self.leads.at_mut(index) else { return };
+        let waiters = std::mem::take(&mut leading.waiters);
+        let hash = self.store.hash(&leading.key, leading.credentials);
+        if let Some(resource) = leading.resource.and_then(|at| self.store.resource_mut(at)) {
+            resource.flights.retain(|&flight| flight != index);
+            resource.loners.push(index);
+        }
+        self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
+        self.statistics.late += 1;
+        self.wake(waiters, Then::Go);
+    }
+
+    /// When those who wait for a lead are sent on; `None`: there are none any more.
+    fn set_deadline(&mut self, index: usize, deadline: Option<Duration>) {
+        let Some(leading) = self.leads.at_mut(index) else { return };
+        if let Some(before) = std::mem::replace(&mut leading.deadline, deadline) {
+            self.deadlines.remove(&(before, index));
+        }
+        if let Some(at) = deadline {
+            self.deadlines.insert((at, index));
         }
     }
 

@@ -27,6 +27,9 @@ const NOT_KEPT: [&[u8]; 13] = [
     b"upgrade",
 ];
 
+/// Bytes that are set aside for a body before they are there.
+const MAX_RESERVED: usize = 1024 * 1024;
+
 /// Fields of a 304 (RFC 9110, section 15.4.5). `Last-Modified` is for a response without a tag.
 const NOT_MODIFIED: [&[u8]; 6] =
     [b"cache-control", b"content-location", b"date", b"etag", b"expires", b"vary"];
@@ -102,6 +105,17 @@ impl Collecting {
         }
     }
 
+    /// When the head arrived.
+    pub(crate) fn arrived(&self) -> Duration {
+        self.arrived
+    }
+
+    /// Until when it could be used if it were complete.
+    pub(crate) fn usable_until(&self) -> Duration {
+        let Decision { fresh, stale_while_revalidate, .. } = self.decision;
+        self.arrived.saturating_add(fresh).saturating_add(stale_while_revalidate)
+    }
+
     /// Bytes of the whole response as far as they are known, and with so many more of the body.
     pub(crate) fn bytes_with(&self, more: usize) -> usize {
         let body = self.announced().max(self.body.len() + more);
@@ -120,8 +134,8 @@ impl Collecting {
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         if self.body.is_empty() {
-            // A short response comes in one piece, a longer one with its length.
-            self.body.reserve_exact(self.announced().max(bytes.len()));
+            // A short response comes in one piece, a longer one with its length, which may be anything.
+            self.body.reserve_exact(self.announced().min(MAX_RESERVED).max(bytes.len()));
         }
         self.body.extend_from_slice(bytes);
     }

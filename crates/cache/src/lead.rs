@@ -50,8 +50,13 @@ pub(crate) struct Leading {
     pub(crate) renews: Option<u64>,
     /// If its response cannot be stored, that is worth remembering.
     pub(crate) marks: bool,
+    /// The response, from its head on.
     pub(crate) collecting: Option<Collecting>,
 }
+
+/// A response that has begun and is not complete after so long is a stream, or as good as one: whoever waits hears more of
+/// it by asking.
+const COMPLETED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What a lead is for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,5 +124,11 @@ impl Leading {
             marks: role.marks,
             collecting: None,
         }
+    }
+
+    /// From when on nobody waits for it, once its response has begun.
+    pub(crate) fn release(&self) -> Option<Duration> {
+        let begun = self.collecting.as_ref()?.arrived();
+        Some(begun.saturating_add(COMPLETED_WITHIN))
     }
 }

@@ -132,6 +132,7 @@ fn lifetime(
     match (control.s_maxage.or(control.max_age).or_else(expires), settings.mode) {
         (Some(seconds), _) => Ok((Duration::from_secs(seconds).min(MAX_LIFETIME), Since::Made)),
         (None, Mode::All(_)) if !STORED_UNASKED.contains(&head.status) => Err(NotStored::Status),
+        (None, Mode::All(_)) if head.endless => Err(NotStored::Endless),
         (None, Mode::All(duration)) => Ok((duration.min(MAX_LIFETIME), Since::Arrived)),
         (None, Mode::Asked | Mode::Off) => Err(NotStored::NotAsked),
     }

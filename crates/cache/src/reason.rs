@@ -52,7 +52,7 @@ reasons! {
         NoStore = "no-store",
         /// A HEAD whose GET is not stored.
         Head = "head",
-        /// The last response to this could not be stored ("hit for miss").
+        /// The last response to this could not be stored ("hit for miss"), or takes long.
         Uncacheable = "uncacheable",
         /// The request has waited for others often enough.
         Waited = "waited",
@@ -86,8 +86,10 @@ reasons! {
         Authorization = "authorization",
         /// The request has `Cookie`, and the response does not say that it is for everybody.
         Cookie = "cookie",
-        /// It is stale already, or says that it is.
+        /// It is stale already, says that it is, or is so by the time it is complete.
         Stale = "stale",
+        /// Of a type whose responses have no end, as server-sent events, and it does not say how long it is fresh.
+        Endless = "endless",
         /// It has trailers, or announces some.
         Trailers = "trailers",
         /// A transfer coding other than chunked.
@@ -104,7 +106,7 @@ reasons! {
         Aborted = "aborted",
         /// The application failed to answer.
         Failed = "failed",
-        /// What it answers was invalidated in the meantime.
+        /// What it answers was invalidated in the meantime, or stored anew.
         Invalidated = "invalidated",
         /// There is no such lead: it has ended before.
         Unknown = "unknown",

@@ -47,7 +47,12 @@ pub struct ResponseHead<'a> {
     pub trailers: bool,
     /// A transfer coding beside chunked.
     pub coded: bool,
+    /// `Content-Type` names a type whose parts come one by one, for as long as somebody listens.
+    pub endless: bool,
 }
+
+/// Server-sent events (HTML, section 9.2), and the pictures of cameras.
+const ENDLESS: [&[u8]; 2] = [b"text/event-stream", b"multipart/x-mixed-replace"];
 
 impl<'a> ResponseHead<'a> {
     /// Reads a head; `None` if it is not well-formed. `now` is the wall clock in seconds since 1970, which
@@ -78,6 +83,7 @@ impl<'a> ResponseHead<'a> {
             sets_cookie: false,
             trailers: false,
             coded: false,
+            endless: false,
         };
         let mut varies = Vec::new();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
@@ -120,6 +126,11 @@ impl<'a> ResponseHead<'a> {
             }
             7 if is(b"trailer") => self.trailers = true,
             10 if is(b"set-cookie") => self.sets_cookie = true,
+            12 if is(b"content-type") => {
+                let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
+                let is_endless = |of: &&[u8]| essence.trim_ascii().eq_ignore_ascii_case(of);
+                self.endless = ENDLESS.iter().any(is_endless);
+            }
             13 if is(b"cache-control") => self.control.add(value),
             13 if is(b"last-modified") => self.last_modified = date::parse(value, now),
             14 if is(b"content-length") => {

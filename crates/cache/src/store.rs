@@ -155,6 +155,15 @@ impl Store {
         plain
     }
 
+    /// Whether there is an entry in the place of this one whose response has begun later.
+    pub(crate) fn has_newer(&self, resource: usize, entry: &Entry) -> bool {
+        let variants = self.resources.get(resource).map_or(&[][..], |found| &found.variants);
+        variants.iter().any(|&id| {
+            let known = &self.nodes[id].entry;
+            known.vary == entry.vary && known.values == entry.values && known.stored > entry.stored
+        })
+    }
+
     /// Puts an entry in the place of the one that it replaces; gives how many of the others of this resource had to
     /// leave, as there may be only so many.
     pub(crate) fn insert(

@@ -2,7 +2,7 @@
 
 mod origin;
 
-use millrace_cache::{Lookup, Mode, NotStored, Pass, Request, Settings, Then, Woken};
+use millrace_cache::{Lead, Lookup, Mode, NotStored, Pass, Request, Settings, Then, Woken};
 use origin::{DATE, HOST, Site, get, seconds, settings};
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
@@ -405,4 +405,138 @@ fn a_lead_survives_the_entry_that_it_renews() {
     let lead = site.lead("/third", "");
     site.cache.set_settings(Settings { mode: Mode::Off, ..settings() });
     assert_eq!(site.answer(lead, OK, "x"), Err(NotStored::NotAsked));
+}
+
+/// The head of a response that goes on.
+fn begin(site: &mut Site, lead: Lead, fields: &str) {
+    let head = format!("{OK}{fields}");
+    let response = millrace_cache::Response { head: head.as_bytes(), duration: None };
+    site.cache.begin(lead, site.now, site.wall, &response).expect("it may be stored so far");
+}
+
+#[test]
+fn who_waits_for_a_response_that_goes_on_is_sent_on_half_a_second_after_its_head() {
+    let mut site = Site::new(settings());
+    let lead = site.lead("/", "");
+    assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)));
+    site.advance(3.0);
+    begin(&mut site, lead, "");
+    let deadline = site.now + seconds(0.5);
+    assert_eq!(site.cache.next_deadline(), Some(deadline));
+    site.advance(0.4);
+    assert_eq!(site.cache.append(lead, site.now, b"1"), Ok(()));
+    assert!(matches!(site.wait("/", "", 2, 0), Lookup::Wait(_)));
+    assert_eq!(site.cache.next_deadline(), Some(deadline), "of its head");
+    site.advance(0.1);
+    site.cache.expire(site.now);
+    assert_eq!(site.woken(), woken([1, 2], Then::Go));
+    assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    // What is complete in time is stored all the same.
+    site.advance(2.0);
+    assert_eq!(site.cache.append(lead, site.now, b"2"), Ok(()));
+    site.cache.finish(lead, site.now).expect("stored");
+    assert_eq!(site.body("/", "").as_deref(), Some("12"));
+    assert_eq!((site.cache.next_deadline(), site.statistics().waiting), (None, 0));
+}
+
+#[test]
+fn a_short_wait_does_not_become_a_longer_one_when_the_response_begins() {
+    let mut site = Site::new(Settings { flight_limit: seconds(0.2), ..settings() });
+    let lead = site.lead("/", "");
+    assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)));
+    let deadline = site.now + seconds(0.2);
+    site.advance(0.1);
+    begin(&mut site, lead, "");
+    assert_eq!(site.cache.next_deadline(), Some(deadline));
+}
+
+#[test]
+fn nobody_begins_to_wait_for_a_response_that_goes_on() {
+    let mut site = Site::new(settings());
+    let lead = site.lead("/", "");
+    begin(&mut site, lead, "");
+    assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)), "a page that takes a moment");
+    let Lookup::Wait(flight) = site.wait("/", "", 2, 0) else { panic!("it waits, too") };
+    site.cache.leave(flight, 1);
+    site.cache.leave(flight, 2);
+    site.advance(0.5);
+    for _ in 0..2 {
+        assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    }
+    // Nor for the next one, when its client has left.
+    site.cache.abandon(lead, site.now, NotStored::Aborted);
+    assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    assert_eq!(site.statistics().late, 1);
+}
+
+#[test]
+fn an_endless_response_is_collected_once_and_until_it_would_be_stale() {
+    let mut site = Site::new(Settings { mode: Mode::All(seconds(30.0)), ..settings() });
+    let lead = site.lead("/", "");
+    begin(&mut site, lead, "");
+    for _ in 0..59 {
+        site.advance(0.5);
+        assert_eq!(site.cache.append(lead, site.now, b"x"), Ok(()));
+        assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    }
+    assert_eq!(site.statistics().leads, 1);
+    site.advance(0.5);
+    assert_eq!(site.cache.append(lead, site.now, b"x"), Err(NotStored::Stale));
+    let now = site.statistics();
+    assert_eq!((now.leads, now.collecting, now.entries), (0, 0, 0));
+    assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+}
+
+#[test]
+fn what_is_stale_when_it_is_complete_is_not_stored() {
+    let mut site = Site::new(Settings { mode: Mode::All(seconds(0.4)), ..settings() });
+    let lead = site.lead("/", "");
+    assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)));
+    begin(&mut site, lead, "");
+    site.advance(0.4);
+    assert_eq!(site.cache.finish(lead, site.now), Err(NotStored::Stale));
+    assert_eq!(site.woken(), woken([1], Then::Go));
+    assert_eq!(site.statistics().entries, 0);
+}
+
+/// Two that were asked for one after the other, and completed in the other order.
+#[test]
+fn an_older_response_does_not_take_the_place_of_a_newer_one() {
+    let mut site = Site::new(settings());
+    let old = site.lead("/", "");
+    begin(&mut site, old, "");
+    site.advance(0.1);
+    // It wants what is newer, so it does not wait.
+    site.cache.set_settings(Settings { obey_requests: true, ..settings() });
+    let new = site.lead("/", "Cache-Control: no-cache\r\n");
+    site.answer(new, OK, "new").expect("stored");
+    site.cache.append(old, site.now, b"old").expect("room");
+    assert_eq!(site.cache.finish(old, site.now), Err(NotStored::Invalidated));
+    assert_eq!(site.body("/", "").as_deref(), Some("new"));
+}
+
+#[test]
+fn server_sent_events_are_waited_for_by_nobody() {
+    for kind in [
+        "text/event-stream",
+        "Text/Event-Stream ; charset=utf-8",
+        "multipart/x-mixed-replace;boundary=x",
+    ] {
+        let mut site = Site::new(settings());
+        let lead = site.lead("/", "");
+        assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)));
+        let head = format!("{OK}Content-Type: {kind}\r\n");
+        assert_eq!(site.answer(lead, &head, "data: 1\n\n"), Err(NotStored::Endless), "{kind}");
+        assert_eq!(site.woken(), woken([1], Then::Go));
+        assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    }
+    // The application has said for how long.
+    let mut site = Site::new(settings());
+    site.store(
+        "/",
+        "",
+        "Content-Type: text/event-stream\r\nCache-Control: max-age=5\r\n",
+        "data: 1\n\n",
+    );
+    assert!(site.body("/", "").is_some());
 }

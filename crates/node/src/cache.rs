@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use millrace_stack::Exchange;
 use millrace_stack::cache::{
     Inspected, Mode, NotStored, Pass, Selection, Settings, Statistics, Target,
 };
 use napi::Result;
+use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 
 use crate::stack::{positive, with};
@@ -35,7 +37,7 @@ pub struct NativeCacheSettings {
 impl From<NativeCacheSettings> for Settings {
     fn from(native: NativeCacheSettings) -> Self {
         let mode = match native.duration_ms {
-            Some(ms) => Mode::All(positive(ms).unwrap_or_default()),
+            Some(ms) => Mode::All(up_to_a_year(ms)),
             None => Mode::Asked,
         };
         Self {
@@ -44,12 +46,18 @@ impl From<NativeCacheSettings> for Settings {
             max_bytes: native.max_bytes as usize,
             max_entry_bytes: native.max_entry_bytes as usize,
             max_variants: native.max_variants as usize,
-            flight_limit: positive(native.max_wait_ms).unwrap_or_default(),
+            flight_limit: up_to_a_year(native.max_wait_ms),
             early_refresh: native.early_refresh,
             obey_requests: native.obey_requests,
             ..Self::default()
         }
     }
+}
+
+/// Milliseconds as a time. What is longer than a year, the cache's own limit, is that; what is no time is none.
+fn up_to_a_year(ms: f64) -> Duration {
+    const YEAR_MS: f64 = 365.0 * 24.0 * 60.0 * 60.0 * 1e3;
+    Duration::try_from_secs_f64(ms.min(YEAR_MS) / 1e3).unwrap_or_default()
 }
 
 /// What a server's cache has done. Counts since the server was made; from `entries` on as of now.
@@ -203,6 +211,38 @@ pub fn stack_cache_delete(server: u32, selection: Option<NativeSelection>) -> Re
 /// How long the response to a request is fresh; `request` counts those of the connection from zero.
 #[napi]
 pub fn stack_cache_for(connection: u32, request: u32, fresh_ms: f64) -> Result<()> {
-    let fresh = Duration::try_from_secs_f64(fresh_ms / 1e3).unwrap_or_default();
-    with(|reactor| reactor.cache_for(connection as usize, request, fresh))
+    with(|reactor| reactor.cache_for(connection as usize, request, up_to_a_year(fresh_ms)))
+}
+
+/// A request that Node's own code has answered.
+#[napi(object)]
+pub struct NativeExchange {
+    /// Through TLS or not.
+    pub secure: bool,
+    /// Its method.
+    pub method: String,
+    /// The request-target.
+    pub target: Uint8Array,
+    /// The value of its only `Host`.
+    pub host: Uint8Array,
+    /// The status of the response.
+    pub status: u32,
+    /// The response's field lines.
+    pub fields: Uint8Array,
+}
+
+/// Removes what the response to such a request makes out of date.
+#[napi]
+pub fn stack_cache_outdate(server: u32, exchange: NativeExchange) -> Result<()> {
+    let NativeExchange { secure, method, target, host, status, fields } = &exchange;
+    let exchange = Exchange {
+        secure: *secure,
+        method,
+        target,
+        host,
+        // Others than those with three digits make nothing out of date.
+        status: u16::try_from(*status).unwrap_or_default(),
+        fields,
+    };
+    with(|reactor| reactor.outdate(server as usize, &exchange))
 }

@@ -9,7 +9,7 @@ use millrace_net::Nanos;
 
 use crate::channel::Channel;
 use crate::connection::Connection;
-use crate::following::Interest;
+use crate::following::{ASSUMED, Interest};
 use crate::server::Server;
 
 /// Bodies from here on are sent from where they are stored.
@@ -75,17 +75,19 @@ impl Connection {
                 Ok(Consulted::Tell(Interest::None))
             }
             Method::Get | Method::Head => self.look_up(id, server, &request, head.keep_alive, now),
-            _ if !followed => {
-                // Nobody sees how it comes out, so it is taken for a success.
-                server.cache.invalidate(&request, 200, b"");
-                self.invalidated = true;
-                Ok(Consulted::Tell(Interest::None))
+            _ => {
+                if !followed {
+                    // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
+                    // that is complete.
+                    server.cache.invalidate(&request, ASSUMED, b"");
+                    self.invalidated = true;
+                }
+                Ok(Consulted::Tell(Interest::Invalidate {
+                    secure: request.secure,
+                    target: request.target.into(),
+                    lines: request.lines.into(),
+                }))
             }
-            _ => Ok(Consulted::Tell(Interest::Invalidate {
-                secure: request.secure,
-                target: request.target.into(),
-                lines: request.lines.into(),
-            })),
         };
         self.server_name = name;
         consulted

@@ -37,6 +37,27 @@ struct Due {
     interest: Interest,
 }
 
+impl Due {
+    /// Its response has this status and these field lines.
+    fn invalidate(&self, cache: &mut Cache, status: u16, fields: &[u8]) {
+        let Interest::Invalidate { secure, target, lines } = &self.interest else { return };
+        let request = Request {
+            secure: *secure,
+            method: self.method,
+            target,
+            lines,
+            body: false,
+            certificate: false,
+            server_name: b"",
+            waits: 0,
+        };
+        cache.invalidate(&request, status, fields);
+    }
+}
+
+/// A response that nobody has seen is taken for a success.
+pub(crate) const ASSUMED: u16 = 200;
+
 #[derive(Debug, Default)]
 enum Place {
     #[default]
@@ -47,7 +68,8 @@ enum Place {
     Lost,
 }
 
-/// The responses that are due on a connection, and where in the first of them its bytes stand.
+/// The responses that are due on a connection, and where in the first of them its bytes stand. Once what leaves is no longer
+/// understood, those that are due are known by their number alone.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
     due: VecDeque<Due>,
@@ -59,9 +81,7 @@ pub(crate) struct Following {
 impl Following {
     /// A request was told.
     pub(crate) fn expect(&mut self, method: Method, interest: Interest) {
-        if !matches!(self.place, Place::Lost) {
-            self.due.push_back(Due { method, interest });
-        }
+        self.due.push_back(Due { method, interest });
     }
 
     /// Whether what leaves is still understood.
@@ -101,8 +121,15 @@ impl Following {
     /// So many responses are under way now: no more can be due, but one whose end is the connection's.
     pub(crate) fn settle(&mut self, cache: &mut Cache, now: Duration, in_flight: u32) {
         let open = usize::from(matches!(self.place, Place::UntilEnd));
-        if self.due.len() > in_flight as usize + open {
+        if self.due.len() > in_flight as usize + open && !self.is_lost() {
             self.lose(cache, now, NotStored::Incomplete);
+        }
+        if self.is_lost() {
+            while self.due.len() > in_flight as usize
+                && let Some(due) = self.due.pop_front()
+            {
+                due.invalidate(cache, ASSUMED, b"");
+            }
         }
     }
 
@@ -114,13 +141,14 @@ impl Following {
         self.lose(cache, now, NotStored::Aborted);
     }
 
-    /// Nothing more is followed.
+    /// What leaves is no longer followed, and nothing of it is stored. What is still due may make entries out of date.
     pub(crate) fn lose(&mut self, cache: &mut Cache, now: Duration, why: NotStored) {
         self.place = Place::Lost;
         self.kept = Vec::new();
-        for due in self.due.drain(..) {
+        for due in &mut self.due {
             if let Interest::Store { lead, .. } = due.interest {
                 cache.abandon(lead, now, why);
+                due.interest = Interest::None;
             }
         }
     }
@@ -185,20 +213,10 @@ impl Following {
                     due.interest = Interest::None;
                 }
             }
-            Interest::Invalidate { secure, target, lines } => {
-                let request = Request {
-                    secure: *secure,
-                    method: due.method,
-                    target,
-                    lines,
-                    body: false,
-                    certificate: false,
-                    server_name: b"",
-                    waits: 0,
-                };
+            Interest::Invalidate { .. } => {
                 let status_line =
                     bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-                cache.invalidate(&request, head.status, &bytes[status_line..]);
+                due.invalidate(cache, head.status, &bytes[status_line..]);
             }
         }
         // RFC 9112, section 6.3.

@@ -37,6 +37,6 @@ pub use batch::Batch;
 pub use companion::{Companion, Shared};
 pub use millrace_cache as cache;
 pub use millrace_net::{secure_context, server_tls};
-pub use reactor::Reactor;
+pub use reactor::{Exchange, Reactor};
 pub use server::Counts;
 pub use settings::Settings;

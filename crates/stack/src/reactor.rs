@@ -24,6 +24,8 @@ use slab::Slab;
 use accepting::Accepting;
 use sharing::Sharing;
 
+pub use caching::Exchange;
+
 use crate::batch::{Batch, Kind};
 use crate::caching::Waiting;
 use crate::connection::{Connection, EVENTS, Flow};
@@ -441,7 +443,7 @@ impl Reactor {
                 Timer::Handshakes(server) => self.on_handshakes(server, batch),
                 // The turn has begun with it.
                 Timer::Held => {}
-                Timer::Flights(server) => self.on_flights(server),
+                Timer::Flights(server) => self.on_flights(server, at),
                 Timer::Given(peer) => self.on_patience(peer),
             }
         }

@@ -1,6 +1,7 @@
 //! One server: its limits, and what it answers by itself.
 
 use millrace_cache::{Cache, Mode};
+use millrace_net::Nanos;
 use millrace_net::secure_context::SecureContext;
 
 use crate::settings::Settings;
@@ -22,8 +23,8 @@ pub(crate) struct Server {
     pub(crate) held: u32,
     /// What handshakes are answered with while the caller is busy.
     pub(crate) context: Option<SecureContext>,
-    /// A timer is set for those who wait for another's response.
-    pub(crate) timed: bool,
+    /// When the timer comes for those who wait for another's response.
+    pub(crate) timed: Nanos,
     /// Who has which requests, for each shared address that it has connections of.
     pub(crate) routes: Vec<(usize, Routes)>,
     pub(crate) counts: Counts,
@@ -55,7 +56,7 @@ impl Server {
             settings,
             answers: Vec::new(),
             lines: Vec::new(),
-            timed: false,
+            timed: Nanos::NEVER,
             routes: Vec::new(),
             in_flight: 0,
             held: 0,

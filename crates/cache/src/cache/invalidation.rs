@@ -121,11 +121,9 @@ impl Cache {
         let leads = [std::mem::take(&mut found.flights), std::mem::take(&mut found.loners)];
         let variants = std::mem::take(&mut found.variants);
         for index in leads.into_iter().flatten() {
+            self.set_deadline(index, None);
             let Some(leading) = self.leads.at_mut(index) else { continue };
             leading.resource = None;
-            if let Some(deadline) = leading.deadline.take() {
-                self.deadlines.remove(&(deadline, index));
-            }
             let waiters = std::mem::take(&mut leading.waiters);
             self.wake(waiters, Then::LookUp);
         }

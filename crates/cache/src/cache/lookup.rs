@@ -218,6 +218,8 @@ impl Cache {
             let hash = self.store.hash(&self.key, fields.credentials);
             match self.marks.get(hash, now) {
                 Mark::Set => return self.pass(Pass::Uncacheable),
+                // An endless response would be collected again and again.
+                Mark::Faded if self.is_arriving(fields) => return self.pass(Pass::Uncacheable),
                 // It finds out whether that is still so; the others do not wait for it.
                 Mark::Faded => {
                     self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
@@ -248,6 +250,15 @@ impl Cache {
         resource.map_or(0, |resource| resource.flights.len())
     }
 
+    /// Whether the response to such a request has begun that nobody waits for.
+    fn is_arriving(&self, fields: &Fields<'_>) -> bool {
+        let resource = self.store.find(&self.key).and_then(|at| self.store.resource(at));
+        let loners = resource.map_or(&[][..], |resource| &resource.loners);
+        loners.iter().filter_map(|&index| self.leads.at(index)).any(|(_, leading)| {
+            leading.collecting.is_some() && leading.credentials == fields.credentials
+        })
+    }
+
     /// The lead that speaks for such a request as well.
     fn flight(&mut self, request: &Request<'_>, fields: &Fields<'_>) -> Option<Flight> {
         let resource = self.store.resource(self.store.find(&self.key)?)?;
@@ -273,12 +284,17 @@ impl Cache {
         if self.waiting >= self.settings.max_waiters {
             return self.pass(Pass::Waiters);
         }
-        if let Some(leading) = self.leads.at_mut(flight.0.index()) {
+        let index = flight.0.index();
+        if let Some(leading) = self.leads.at_mut(index) {
+            let release = leading.release();
+            if release.is_some_and(|at| at <= now) {
+                self.let_go(index, now);
+                return self.pass(Pass::Uncacheable);
+            }
             leading.waiters.push(waiter);
             if leading.deadline.is_none() {
-                let deadline = now.saturating_add(self.settings.flight_limit);
-                leading.deadline = Some(deadline);
-                self.deadlines.insert((deadline, flight.0.index()));
+                let limit = now.saturating_add(self.settings.flight_limit);
+                self.set_deadline(index, Some(release.map_or(limit, |at| at.min(limit))));
             }
             self.waiting += 1;
         }
@@ -294,10 +310,8 @@ impl Cache {
         };
         leading.waiters.swap_remove(at);
         self.waiting -= 1;
-        if leading.waiters.is_empty()
-            && let Some(deadline) = leading.deadline.take()
-        {
-            self.deadlines.remove(&(deadline, flight.0.index()));
+        if leading.waiters.is_empty() {
+            self.set_deadline(flight.0.index(), None);
         }
     }
 

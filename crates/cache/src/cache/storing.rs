@@ -24,7 +24,12 @@ impl Cache {
         match self.judge(lead, now, wall, response) {
             Ok(collecting) => {
                 self.collecting += collecting.held();
-                self.leads.get(lead)?.collecting = Some(collecting);
+                let leading = self.leads.get(lead)?;
+                leading.collecting = Some(collecting);
+                // Those who wait are sent on earlier now.
+                if let (Some(limit), Some(release)) = (leading.deadline, leading.release()) {
+                    self.set_deadline(lead.index(), Some(limit.min(release)));
+                }
                 if self.make_room(0) {
                     Ok(())
                 } else {
@@ -77,6 +82,9 @@ impl Cache {
         if collecting.bytes_with(bytes.len()) > most {
             return Err(self.end(lead, now, NotStored::TooLarge, 0));
         }
+        if now >= collecting.usable_until() {
+            return Err(self.end(lead, now, NotStored::Stale, 0));
+        }
         let held = collecting.held();
         collecting.add(bytes);
         self.collecting += collecting.held() - held;
@@ -95,6 +103,12 @@ impl Cache {
         let Some(entry) = collecting.and_then(Collecting::finish) else {
             return Err(self.end(lead, now, NotStored::Incomplete, 0));
         };
+        if now >= entry.usable_until {
+            return Err(self.end(lead, now, NotStored::Stale, 0));
+        }
+        if self.store.has_newer(resource, &entry) {
+            return Err(self.end(lead, now, NotStored::Invalidated, 0));
+        }
         if !self.make_room(entry.cost() + key_length) {
             return Err(self.end(lead, now, NotStored::NoRoom, 0));
         }

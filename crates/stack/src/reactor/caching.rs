@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use millrace_cache::{Cache, Selection, Then};
+use millrace_cache::{Cache, Request, Selection, Then};
+use millrace_http::Method;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
@@ -10,6 +11,23 @@ use crate::caching::{Waiting, since_origin};
 use crate::connection::Connection;
 use crate::following::Following;
 use crate::server::Server;
+
+/// A request and its response, which did not go through the reactor.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// It came through TLS.
+    pub secure: bool,
+    /// The request's method. Of those that the stack does not know nothing becomes out of date.
+    pub method: &'a str,
+    /// The request-target.
+    pub target: &'a [u8],
+    /// The value of `Host`.
+    pub host: &'a [u8],
+    /// The status code.
+    pub status: u16,
+    /// The response's field lines.
+    pub fields: &'a [u8],
+}
 
 impl Reactor {
     /// The cache of a server.
@@ -43,6 +61,28 @@ impl Reactor {
         };
         self.go_on_woken(server);
         count
+    }
+
+    /// If the method of a request that was answered elsewhere is not safe, entries of the server's cache may be out of date.
+    pub fn outdate(&mut self, server: usize, exchange: &Exchange<'_>) {
+        let Exchange { secure, method, target, host, status, fields } = *exchange;
+        let Some(Server { cache, .. }) = self.servers.get_mut(server) else { return };
+        let Some(&method) = Method::ALL.iter().find(|known| known.as_str() == method) else {
+            return;
+        };
+        let lines = [b"Host: ", host, b"\r\n"].concat();
+        let request = Request {
+            secure,
+            method,
+            target,
+            lines: &lines,
+            body: false,
+            certificate: false,
+            server_name: b"",
+            waits: 0,
+        };
+        cache.invalidate(&request, status, fields);
+        self.go_on_woken(server);
     }
 
     /// How long ago a connection became idle.
@@ -85,6 +125,7 @@ impl Reactor {
         action(following, &mut server.cache, now, connection.in_flight);
         let server = connection.server;
         self.go_on_woken(server);
+        self.watch_flights(server);
     }
 
     /// A request was answered from the cache.
@@ -97,28 +138,34 @@ impl Reactor {
 
     /// A connection may wait for another's response: not for ever.
     pub(super) fn watch_flight(&mut self, id: usize) {
-        let Some(connection) = self.connections.get(id) else { return };
-        if !matches!(connection.waiting, Waiting::Flight(_)) {
-            return;
-        }
-        let id = connection.server;
-        let Some(server) = self.servers.get_mut(id) else { return };
-        if let Some(deadline) = server.cache.next_deadline()
-            && !std::mem::replace(&mut server.timed, true)
+        if let Some(connection) = self.connections.get(id)
+            && matches!(connection.waiting, Waiting::Flight(_))
         {
-            self.timers.push(Nanos::default() + deadline, Timer::Flights(id));
+            self.watch_flights(connection.server);
+        }
+    }
+
+    /// Sees to it that a timer comes when the first of a server's waits is over. Some are over sooner than was known before.
+    fn watch_flights(&mut self, id: usize) {
+        let Some(server) = self.servers.get_mut(id) else { return };
+        let Some(deadline) = server.cache.next_deadline() else { return };
+        let at = Nanos::default() + deadline;
+        if at < server.timed {
+            server.timed = at;
+            self.timers.push(at, Timer::Flights(id));
             self.timers_changed = true;
         }
     }
 
-    pub(super) fn on_flights(&mut self, id: usize) {
+    pub(super) fn on_flights(&mut self, id: usize, at: Nanos) {
         let Some(server) = self.servers.get_mut(id) else { return };
-        server.cache.expire(since_origin(self.now));
-        let next = server.cache.next_deadline();
-        server.timed = next.is_some();
-        if let Some(deadline) = next {
-            self.timers.push(Nanos::default() + deadline, Timer::Flights(id));
+        if server.timed != at {
+            // Another one has come before it.
+            return;
         }
+        server.timed = Nanos::NEVER;
+        server.cache.expire(since_origin(self.now));
+        self.watch_flights(id);
         self.go_on_woken(id);
     }
 

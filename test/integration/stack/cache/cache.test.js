@@ -5,7 +5,6 @@ import https from 'node:https';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
 import {
   ask,
@@ -504,14 +503,4 @@ test('a timeout of the connection: answers from the cache are activity', limits,
   setTimeout(() => clearInterval(asking), 2500);
   await closed;
   assert.ok(performance.now() - from > 2500);
-});
-
-test('settings that are none are refused in one line', () => {
-  assert.throws(
-    () => createServer({ cache: { duration: -1 } }),
-    /cache\.duration = -1: accepted is a number, 0 or more/,
-  );
-  assert.throws(() => createServer({ cache: { size: 1 } }), /cache\.size = 1.*duration, maxBytes/);
-  assert.throws(() => createServer({ cache: 'yes' }), /accepted is true, false or an object/);
-  assert.throws(() => createServer({ cache: { status: 1 } }), /true or false/);
 });

@@ -1,0 +1,159 @@
+// Every value that a setting of the output cache may be given: what is none is refused in one line, what is too much is a bound.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import { describe, test } from 'node:test';
+import { createServer } from 'millrace/http';
+import { get, limits, serve } from '../../../fixtures/stack/caching.js';
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+const NONE = [Number.NaN, -1, Number.NEGATIVE_INFINITY, '5', null, true, {}, 5n];
+const TOO_MUCH = [Number.POSITIVE_INFINITY, Number.MAX_VALUE, 1e16];
+const FINE = [0, 0.5, 1, Number.MIN_VALUE, Number.MAX_SAFE_INTEGER];
+
+function throwsOneLine(action, what) {
+  assert.throws(
+    action,
+    (error) =>
+      error.code === 'ERR_MILLRACE_USAGE' && /^[^\n]*accepted is[^\n]*$/.test(error.message),
+    what,
+  );
+}
+
+test('res.cacheDuration', limits, async (t) => {
+  const { server, calls } = await serve(t, true, (request, response) => {
+    const given = [...TOO_MUCH, 0, Number.MIN_VALUE][Number(request.url.slice(1))];
+    for (const value of NONE) throwsOneLine(() => (response.cacheDuration = value), String(value));
+    response.cacheDuration = given;
+    assert.equal(response.cacheDuration, given);
+    response.end('x');
+  });
+  for (const at of [0, 1, 2, 3, 4]) {
+    await get(server, `/${at}`);
+    await get(server, `/${at}`);
+  }
+  assert.deepEqual(calls, ['/0', '/1', '/2', '/3', '/3', '/4', '/4']);
+  const entries = server.cache.entries();
+  assert.equal(entries.length, 3);
+  for (const { freshForMs } of entries) {
+    assert.ok(freshForMs > 0.99 * YEAR_MS && freshForMs <= YEAR_MS, `${freshForMs}`);
+  }
+});
+
+describe('options', () => {
+  const numbers = ['duration', 'maxBytes', 'maxEntryBytes', 'maxVariants', 'maxWait'];
+
+  for (const key of numbers) {
+    test(`${key}: what is no such number is refused`, () => {
+      for (const value of NONE)
+        throwsOneLine(() => createServer({ cache: { [key]: value } }), String(value));
+    });
+  }
+
+  for (const key of ['earlyRefresh', 'obeyRequests', 'status']) {
+    test(`${key}: what is no boolean is refused`, () => {
+      for (const value of [1, 0, 'true', null, {}]) {
+        throwsOneLine(() => createServer({ cache: { [key]: value } }), String(value));
+      }
+    });
+  }
+
+  test('others are refused', () => {
+    for (const cache of ['yes', 1, null])
+      throwsOneLine(() => createServer({ cache }), String(cache));
+    assert.throws(
+      () => createServer({ cache: { size: 1 } }),
+      /cache\.size = 1.*duration, maxBytes/,
+    );
+  });
+
+  for (const value of [...TOO_MUCH, ...FINE]) {
+    test(`all numbers ${value}: requests are answered`, limits, async (t) => {
+      const cache = Object.fromEntries(
+        numbers.map((key) => [key, key === 'maxVariants' ? Math.max(1, value) : value]),
+      );
+      const { server } = await serve(t, cache);
+      for (let times = 0; times < 2; times++) assert.equal((await get(server)).body, 'x');
+      // In a year at most, and without room for one more not at all.
+      const stored = TOO_MUCH.includes(value) || value === Number.MAX_SAFE_INTEGER;
+      assert.equal(server.cache.stats().hits, stored ? 1 : 0);
+    });
+  }
+
+  for (const maxWait of TOO_MUCH) {
+    test(`maxWait: ${maxWait}: they wait`, limits, async (t) => {
+      const { server, calls } = await serve(t, { duration: 60, maxWait }, (_request, response) => {
+        server.once('go', () => response.end('x'));
+      });
+      const all = [get(server), get(server)];
+      while (server.cache.stats().waiting < 1) await new Promise(setImmediate);
+      server.emit('go');
+      await Promise.all(all);
+      assert.equal(calls.length, 1);
+    });
+  }
+
+  test('a length that no memory has room for is not set aside', limits, async (t) => {
+    const all = { duration: 60, maxBytes: Number.MAX_VALUE, maxEntryBytes: Number.MAX_VALUE };
+    const { server } = await serve(t, all, (_request, response) => {
+      response.writeHead(200, { 'Content-Length': 1e14 });
+      response.write('x');
+    });
+    const socket = net.connect(server.address().port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'data');
+    assert.equal(server.cache.stats().misses, 1);
+  });
+});
+
+test('server.cache.entries and delete', limits, async (t) => {
+  const { server } = await serve(t, { duration: 60 });
+  for (const path of ['/a', '/b']) await get(server, path);
+  for (const most of TOO_MUCH) assert.equal(server.cache.entries(most).length, 2);
+  assert.equal(server.cache.entries(1.5).length, 1);
+  assert.equal(server.cache.entries(0).length, 0);
+  for (const most of NONE) throwsOneLine(() => server.cache.entries(most), String(most));
+  for (const what of [{ path: 1 }, { prefix: null }, { host: true }, { secure: 'yes' }, null, 1]) {
+    throwsOneLine(() => server.cache.delete(what), JSON.stringify(what));
+  }
+  assert.equal(server.cache.stats().entries, 2);
+});
+
+describe('MILLRACE_CACHE_DURATION', () => {
+  const register = new URL('../../../../dist/http/register.js', import.meta.url).href;
+  const script = `
+    const server = require('node:http').createServer((request, response) => response.end('x'));
+    server.listen(0, '127.0.0.1', async () => {
+      const url = 'http://127.0.0.1:' + server.address().port;
+      for (let times = 0; times < 2; times++) await (await fetch(url)).text();
+      console.log(server.cache.stats().hits);
+      process.exit();
+    });
+  `;
+
+  function run(value) {
+    return new Promise((resolve) => {
+      const env = { ...process.env, MILLRACE_CACHE_DURATION: value };
+      const args = ['--import', register, '--eval', script];
+      execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+        resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr });
+      });
+    });
+  }
+
+  test('what is no number of seconds ends the process in one line', limits, async () => {
+    const values = ['Infinity', 'NaN', '-1', '1e3', '10s', ' 10', '0x10', 'on'];
+    for (const { code, stderr, stdout } of await Promise.all(values.map(run))) {
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /^millrace: MILLRACE_CACHE_DURATION: '.*' given; accepted: [^\n]*\n$/);
+      assert.equal(stdout, '');
+    }
+  });
+
+  test('what is longer than a year is a year', limits, async () => {
+    const { stdout, stderr } = await run('9'.repeat(400));
+    assert.equal(stdout, '1', stderr);
+  });
+});
