@@ -69,8 +69,12 @@ function inside(folder: string): string {
 function runtimeFolders(): string[] {
   const folder = process.env.XDG_RUNTIME_DIR;
   if (!folder) return [];
-  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
-  return owner === uid || owner === 0 ? [folder] : [];
+  try {
+    const owner = statSync(folder).uid;
+    return owner === uid || owner === 0 ? [folder] : [];
+  } catch {
+    return [];
+  }
 }
 
 function temporaryFolders(): string[] {

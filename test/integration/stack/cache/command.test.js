@@ -2,18 +2,36 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { controlDirectory } from '../../../../dist/http/control-protocol.js';
+import {
+  controlDirectories,
+  controlDirectory,
+  meetingDirectory,
+} from '../../../../dist/http/control-protocol.js';
 import { get, limits, serve } from '../../../fixtures/stack/caching.js';
 
 describe('millrace cache', () => {
   const millrace = new URL('../../../../bin/millrace.js', import.meta.url).pathname;
 
-  async function cli(...args) {
-    const child = spawn(process.execPath, [millrace, 'cache', ...args]);
+  function cli(...args) {
+    return cliIn(process.env, ...args);
+  }
+
+  async function cliIn(env, ...args) {
+    const child = spawn(process.execPath, [millrace, 'cache', ...args], { env });
     const [stdout, stderr, [code]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -57,6 +75,17 @@ describe('millrace cache', () => {
     assert.match(stdout, new RegExp(`^${process.pid}  `, 'm'));
   });
 
+  test('it finds what listens in another environment', limits, async (t) => {
+    const { server } = await serve(t, { duration: 60 });
+    await get(server, '/');
+    const { XDG_RUNTIME_DIR, ...without } = process.env;
+    for (const env of [without, { ...without, XDG_RUNTIME_DIR: folderFor(t) }]) {
+      const { code, stdout, stderr } = await cliIn(env, String(process.pid));
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`^${process.pid}  `));
+    }
+  });
+
   test('what it does not accept is one line', limits, async () => {
     for (const [args, code, message] of [
       [['1'], 3, /no process 1 /],
@@ -69,5 +98,87 @@ describe('millrace cache', () => {
       assert.match(run.stderr, message);
       assert.equal(run.stderr.trim().split('\n').length, 1);
     }
+  });
+});
+
+/** A folder for the time of a test. */
+function folderFor(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-runtime-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+describe('the directory of the sockets', () => {
+  const uid = process.getuid();
+
+  /** `XDG_RUNTIME_DIR` for the time of a test. */
+  function runtime(t, folder) {
+    const before = process.env.XDG_RUNTIME_DIR;
+    process.env.XDG_RUNTIME_DIR = folder;
+    t.after(() => {
+      if (before === undefined) delete process.env.XDG_RUNTIME_DIR;
+      else process.env.XDG_RUNTIME_DIR = before;
+    });
+    return join(folder, `millrace-${uid}`);
+  }
+
+  test("is the user's alone, and known to whoever looks", (t) => {
+    const path = runtime(t, folderFor(t));
+    assert.equal(controlDirectory(), path);
+    assert.equal(statSync(path).mode & 0o777, 0o700);
+    assert.ok(controlDirectories().includes(path));
+    assert.ok(
+      controlDirectories().includes(meetingDirectory()),
+      'those of other environments, too',
+    );
+  });
+
+  for (const [what, plant] of [
+    ['a link', (t, path) => symlinkSync(folderFor(t), path)],
+    ['a file', (_t, path) => writeFileSync(path, '')],
+    [
+      'a folder that others may look into',
+      (_t, path) => {
+        mkdirSync(path);
+        chmodSync(path, 0o750);
+      },
+    ],
+    ...(uid === 0
+      ? [
+          [
+            "another user's folder",
+            (_t, path) => {
+              mkdirSync(path, { mode: 0o700 });
+              chownSync(path, 12345, 12345);
+            },
+          ],
+        ]
+      : []),
+  ]) {
+    test(`is not what somebody else may have put there: ${what}`, (t) => {
+      const path = runtime(t, folderFor(t));
+      plant(t, path);
+      assert.notEqual(controlDirectory(), null);
+      for (const found of [controlDirectory(), meetingDirectory(), ...controlDirectories()]) {
+        assert.notEqual(found, path);
+      }
+    });
+  }
+
+  test('is not in a folder that is not there, or left over from another user', {
+    skip: uid !== 0,
+  }, (t) => {
+    const folder = folderFor(t);
+    const path = runtime(t, folder);
+    chownSync(folder, 12345, 12345);
+    assert.notEqual(controlDirectory(), path);
+    runtime(t, join(folder, 'gone'));
+    assert.notEqual(controlDirectory(), null);
+  });
+
+  test('processes meet in the same place, whatever XDG_RUNTIME_DIR says', (t) => {
+    const place = meetingDirectory();
+    runtime(t, folderFor(t));
+    assert.equal(meetingDirectory(), place);
   });
 });
