@@ -32,8 +32,9 @@
 //! - A [`Lead`] has exactly one end. `begin` takes the head of the response as Node has rendered it, `append` the body
 //!   before it is put into chunks, `finish` says that it was complete. [`Cache::abandon`] is for a connection that was
 //!   lost or an application that failed. A handler that never answers is the reason for [`Cache::expire`]: those who
-//!   wait for it are sent on after [`Settings::flight_limit`], see [`Cache::next_deadline`]. Without waiters a lead
-//!   costs nothing but its memory until its connection ends.
+//!   wait for it are sent on after [`Settings::flight_limit`], see [`Cache::next_deadline`]. So they are half a
+//!   second after `begin`: a response that goes on may be a stream. Without waiters a lead costs nothing but its memory until
+//!   its connection ends.
 //! - After each of these, [`Cache::pop_woken`] until there is none. A number that nobody has any more is to be
 //!   ignored; [`Cache::leave`] takes it back before.
 //! - Responses to unsafe methods are told to [`Cache::invalidate`].

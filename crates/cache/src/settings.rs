@@ -30,7 +30,8 @@ pub struct Settings {
     pub max_variants: usize,
     /// Requests that wait for the response to another one, all together.
     pub max_waiters: usize,
-    /// How long they wait at most, counted from the first of them.
+    /// How long they wait at most, counted from the first of them. For a response that has begun they wait half a second
+    /// from its head on, and nobody who comes later waits for it.
     pub flight_limit: Duration,
     /// After a response that could not be stored, requests for the same go to the application at once
     /// for this long, instead of waiting for each other.
