@@ -68,6 +68,9 @@ function isMissing(error: unknown): boolean {
 
 /** Why there is no addon, and what brings one. */
 function lack(platform: string, cause: unknown): string {
+  if ((cause as NodeJS.ErrnoException).code === 'ERR_DLOPEN_DISABLED') {
+    return 'no addon may be loaded here (--no-addons, or the permission model without --allow-addons)';
+  }
   const isCheckout = existsSync(new URL('../crates', import.meta.url));
   if (!isMissing(cause)) {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);

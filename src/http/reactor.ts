@@ -27,7 +27,12 @@ import type { ServerSocket } from './socket.js';
 /** Bytes of pipelined responses that may wait for those behind them. */
 const MAX_COLLECTED = 64 * 1024;
 
-const drainTicks = (process as unknown as { _tickCallback(): void })._tickCallback;
+const drainTicks = ((): (() => void) => {
+  const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
+  // With `--pending-deprecation` it is wrapped in a warning that is not the application's.
+  const wrapped: unknown = Object.getPrototypeOf(drain);
+  return wrapped === Function.prototype ? drain : (wrapped as () => void);
+})();
 
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {

@@ -26,7 +26,9 @@ export function slipstream(): void {
   if (isOff) return;
   takeOptionsIn(http);
   takeOptionsIn(https);
-  target.millraceVersion = packageVersion();
+  // Who lists what is in the module finds Node's own.
+  const value = packageVersion();
+  Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });
   syncBuiltinESMExports();
 }
 
