@@ -552,6 +552,8 @@ export interface NativeSettings {
   maxInFlight: number
   /** 0: no limit. */
   responseMs: number
+  /** What those that take longer are answered with. */
+  responseStatus: number
   /** The output cache; missing: off. */
   cache?: NativeCacheSettings
 }
@@ -714,7 +716,10 @@ export declare function stackFatal(error: unknown): void
 /** The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`. */
 export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }
 
-/** Connections on which nothing is under way; `unused`: those that have sent nothing yet among them. */
+/**
+ * Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that
+ * have sent nothing yet among them.
+ */
 export declare function stackIdle(server: number, unused: boolean): Array<number>
 
 /** Milliseconds since a connection became idle; missing: it is not. */

@@ -26,7 +26,7 @@ import { NUMBERS_FLAGS } from '../dist/cli/numbers.js';
 import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
 import { DEADLINES } from '../dist/deadlines/limits.js';
 import { CACHE_SETTINGS } from '../dist/http/cache.js';
-import { LIMITS } from '../dist/http/limits.js';
+import { acceptedText, LIMITS } from '../dist/http/limits.js';
 import { limitsPage } from './limits-page.js';
 
 const HEAD = `# The command line
@@ -137,8 +137,8 @@ function between(name) {
 
 function limitsTable() {
   const rows = comments('http/limits', 'StackLimits').map(([name, meaning]) => {
-    const { unit, least, fallback } = LIMITS[name];
-    return `| \`${name}\` | ${unit} | ${fallback} | ${least} or more | ${meaning} |\n`;
+    const { unit, fallback } = LIMITS[name];
+    return `| \`${name}\` | ${unit} | ${fallback} | ${acceptedText(LIMITS[name])} | ${meaning} |\n`;
   });
   return `| Property | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;
 }

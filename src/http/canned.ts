@@ -2,7 +2,11 @@ import http from 'node:http';
 
 /** What Node sends where nobody takes an error: its status, and the end of the connection. */
 export function cannedAnswer(error: Error & { code?: string }): string {
-  const status = CANNED.get(error.code ?? '') ?? 400;
+  return lastAnswer(CANNED.get(error.code ?? '') ?? 400);
+}
+
+/** A status, and the end of the connection. */
+export function lastAnswer(status: number): string {
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
 }
 
@@ -12,7 +16,7 @@ const CANNED = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
 ]);
 
-/** A request takes too long to arrive, or its response to come. */
+/** A request takes too long to arrive. */
 export function requestTimeoutError(): Error {
   return Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }

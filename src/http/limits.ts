@@ -7,8 +7,10 @@ import { hasDurationUnit, parseDuration } from '../units.js';
 export interface StackLimits {
   /** Requests of one connection that are with the application at once. Later ones wait unread until half of them are answered. */
   maxPipelinedRequests: number;
-  /** For each response, from its request's head to its last byte. Then: 408 in its turn, and the connection is closed; a response that has begun is cut off. */
+  /** For each response, from its request's head to its last byte. Then: `responseTimeoutStatus` in its turn, and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
+  /** What those are answered with that `responseTimeout` ends. */
+  responseTimeoutStatus: number;
   /** Requests of the server that are with the application at once. Those beyond: 503, `Connection: close`, event `dropRequest`. */
   maxRequestsInFlight: number;
   /** The rate at which a request's body has to arrive, on average after five seconds. Otherwise: event `clientError`, by default 408, and the connection is closed. */
@@ -17,15 +19,27 @@ export interface StackLimits {
   minSendRate: number;
 }
 
-/** The least that is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
-export const LIMITS: Record<keyof StackLimits, { unit: string; least: number; fallback: number }> =
-  {
-    maxPipelinedRequests: { unit: 'requests', least: 1, fallback: 256 },
-    responseTimeout: { unit: 'ms', least: 0, fallback: 0 },
-    maxRequestsInFlight: { unit: 'requests', least: 0, fallback: 0 },
-    minReceiveRate: { unit: 'bytes/s', least: 0, fallback: 0 },
-    minSendRate: { unit: 'bytes/s', least: 0, fallback: 0 },
-  };
+interface Limit {
+  unit: string;
+  fallback: number;
+  /** The least that is accepted, or all that is. */
+  accepted: number | readonly number[];
+}
+
+/** What is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
+export const LIMITS: Record<keyof StackLimits, Limit> = {
+  maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1 },
+  responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
+  responseTimeoutStatus: { unit: 'status', fallback: 408, accepted: [408, 503, 504] },
+  maxRequestsInFlight: { unit: 'requests', fallback: 0, accepted: 0 },
+  minReceiveRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
+  minSendRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
+};
+
+/** What a limit may be, in words. */
+export function acceptedText({ accepted }: Limit): string {
+  return typeof accepted === 'number' ? `${accepted} or more` : oneOf(accepted);
+}
 
 const NAMES = Object.keys(LIMITS) as (keyof StackLimits)[];
 
@@ -35,6 +49,7 @@ const DEFAULTS: StackLimits = {
     number
   >),
   responseTimeout: fromEnvironment(givenResponseTimeout),
+  responseTimeoutStatus: fromEnvironment(givenResponseTimeoutStatus),
 };
 
 const set = new WeakMap<http.Server, StackLimits>();
@@ -71,14 +86,33 @@ export function takeLimits(server: http.Server, options: unknown): void {
 }
 
 function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
-  const { least } = LIMITS[name];
-  if (typeof value !== 'number' || !(value >= least)) {
+  const limit = LIMITS[name];
+  if (!isAccepted(limit, value)) {
     throw new MillraceError(
       'ERR_MILLRACE_USAGE',
-      `server.${name} = ${String(value)}: accepted is a number, ${least} or more`,
+      `server.${name} = ${String(value)}: accepted is a number, ${acceptedText(limit)}`,
     );
   }
   set.set(server, { ...limitsOf(server), [name]: value });
+}
+
+function isAccepted({ accepted }: Limit, value: unknown): boolean {
+  if (typeof value !== 'number') return false;
+  return typeof accepted === 'number' ? value >= accepted : accepted.includes(value);
+}
+
+function oneOf(numbers: readonly number[]): string {
+  return `${numbers.slice(0, -1).join(', ')} or ${numbers.at(-1)}`;
+}
+
+function givenResponseTimeoutStatus(): number {
+  const limit = LIMITS.responseTimeoutStatus;
+  const text = process.env.MILLRACE_RESPONSE_TIMEOUT_STATUS;
+  if (!text) return limit.fallback;
+  if (/^\d+$/.test(text) && isAccepted(limit, Number(text))) return Number(text);
+  throw usageError(
+    `MILLRACE_RESPONSE_TIMEOUT_STATUS: '${text}' given; accepted: ${acceptedText(limit)}`,
+  );
 }
 
 function givenResponseTimeout(): number {

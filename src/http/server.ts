@@ -3,7 +3,7 @@ import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { announce } from './announce.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
-import { cannedAnswer, eofError, requestTimeoutError } from './canned.js';
+import { cannedAnswer, eofError, lastAnswer, requestTimeoutError } from './canned.js';
 import { wantCompanion } from './companion.js';
 import { offerControl } from './control.js';
 import { Deadlines } from './deadlines.js';
@@ -17,7 +17,7 @@ import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './inter
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
 import { native } from './native.js';
-import { appendText, collected, flush, flushAll } from './output.js';
+import { appendText, collected, flushAll, flushOf } from './output.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 import type { CountedHere, StackStats } from './stats.js';
@@ -138,6 +138,7 @@ export class NativeServer {
       screens: this.screens,
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
       responseMs: this.limits.responseTimeout,
+      responseStatus: this.limits.responseTimeoutStatus,
       ...nativeCache(cacheOf(server)),
     };
   }
@@ -275,7 +276,7 @@ export class NativeServer {
       socket.destroy();
       return;
     }
-    appendText(socket, cannedAnswer(requestTimeoutError()), true);
+    appendText(socket, lastAnswer(this.limits.responseTimeoutStatus), true);
     socket.destroySoon();
   }
 
@@ -340,12 +341,18 @@ export class NativeServer {
   }
 
   closeIdle(): void {
-    const idle = new Set(native.stackIdle(this.id, endsUnused));
+    const idle = new Map<number, number>();
+    const told = native.stackIdle(this.id, endsUnused);
+    for (let at = 0; at < told.length; at += 2)
+      idle.set(told[at] as number, told[at + 1] as number);
     for (const socket of this.connections) {
-      if (!idle.has(socket.id)) continue;
+      // Of a request that was read, this batch may still have to tell.
+      if (idle.get(socket.id) !== socket.told >>> 0) continue;
       const response = socket._httpMessage;
       const answered = response === null || response.finished;
-      if (answered && socket.outgoing.length === 0) socket.destroy();
+      if (!answered || socket.outgoing.length > 0) continue;
+      endSide(socket);
+      socket.destroy();
     }
   }
 
@@ -428,7 +435,7 @@ export class NativeServer {
     if (this.server.emit('clientError', error, socket)) return;
     if (socket.writable && !socket._httpMessage?._headerSent) {
       appendText(socket, cannedAnswer(error), true);
-      flush();
+      endSide(socket);
     }
     socket.destroy(error);
   }
@@ -565,6 +572,12 @@ export const servers: (NativeServer | null)[] = [];
 /** With Node versions that have `kWritableFinished`, a response whose bytes are just being flushed is not drained yet. */
 function isDrained(response: Outgoing): boolean {
   return kWritableFinished === undefined || response.writableLength === 0;
+}
+
+/** A client that is still sending gets what was written, though the connection is destroyed now. */
+function endSide(socket: ServerSocket): void {
+  flushOf(socket);
+  if (socket.id >= 0) native.stackEnd(socket.id);
 }
 
 function positive(value: unknown): number {

@@ -98,6 +98,14 @@ impl Socket {
         }
     }
 
+    /// Asks, under another token, for readiness to be read.
+    pub fn register_again(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => registry.reregister(stream, token, Interest::READABLE),
+            Self::Unix(stream) => registry.reregister(stream, token, Interest::READABLE),
+        }
+    }
+
     /// Leaves the loop in which it is registered.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {

@@ -232,3 +232,18 @@ impl Socket {
         }
     }
 }
+
+impl Socket {
+    /// Bytes that have arrived and were not read, as far as the system says.
+    #[must_use]
+    pub fn unread(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        {
+            rustix::io::ioctl_fionread(&*self.options()).unwrap_or(0)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            0
+        }
+    }
+}

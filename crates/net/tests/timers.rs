@@ -51,6 +51,22 @@ fn timers_that_are_set_while_others_are_taken_are_in_order_too() {
 }
 
 #[test]
+fn timers_that_do_not_matter_leave_before_they_are_due() {
+    let mut timers = Timers::default();
+    for at in 0..10 {
+        timers.push(Nanos(at), 0);
+    }
+    for key in 1..100_000 {
+        timers.push(Nanos(1_000_000), key);
+        timers.cancel(|_, &other| other == 0 || other > key);
+        assert!(timers.len() < 200, "{} after {key}", timers.len());
+    }
+    for at in 0..10 {
+        assert_eq!(timers.pop_due(Nanos(10)), Some((Nanos(at), 0)));
+    }
+}
+
+#[test]
 fn times_do_not_overflow() {
     assert_eq!(Nanos::NEVER + Duration::from_secs(1), Nanos::NEVER);
     assert_eq!(Nanos(5) + Duration::MAX, Nanos::NEVER);

@@ -12,3 +12,4 @@ mod run;
 mod secure;
 mod sharing;
 mod stack;
+mod unacknowledged;

@@ -15,6 +15,7 @@ use napi_derive::napi;
 
 use crate::cache::NativeCacheSettings;
 use crate::event_loop::{EventLoop, Woken};
+use crate::unacknowledged::unacknowledged;
 
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
@@ -313,6 +314,8 @@ pub struct NativeSettings {
     pub max_in_flight: u32,
     /// 0: no limit.
     pub response_ms: f64,
+    /// What those that take longer are answered with.
+    pub response_status: u32,
     /// The output cache; missing: off.
     pub cache: Option<NativeCacheSettings>,
 }
@@ -337,6 +340,7 @@ impl From<NativeSettings> for Settings {
             screens: native.screens,
             max_in_flight: (native.max_in_flight > 0).then_some(native.max_in_flight),
             response_limit: positive(native.response_ms),
+            response_status: native.response_status,
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
         }
     }
@@ -566,7 +570,8 @@ pub struct NativeSlow {
 /// Connections that send, or take, fewer bytes per second than this; 0: no limit.
 #[napi]
 pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
-    let (receiving, sending) = with(|reactor| reactor.slow(server as usize, receive, send))?;
+    let (receiving, sending) =
+        with(|reactor| reactor.slow(server as usize, receive, send, unacknowledged))?;
     let numbers = |ids: Vec<usize>| ids.into_iter().map(|id| id as u32).collect();
     Ok(NativeSlow { receiving: numbers(receiving), sending: numbers(sending) })
 }
@@ -578,11 +583,12 @@ pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
     Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
 }
 
-/// Connections on which nothing is under way; `unused`: those that have sent nothing yet among them.
+/// Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that
+/// have sent nothing yet among them.
 #[napi]
 pub fn stack_idle(server: u32, unused: bool) -> Result<Vec<u32>> {
-    let idle = with(|reactor| reactor.idle(server as usize, unused))?;
-    Ok(idle.into_iter().map(|id| id as u32).collect())
+    let both = |(id, requests)| [id as u32, requests];
+    with(|reactor| reactor.idle(server as usize, unused).flat_map(both).collect())
 }
 
 /// Bytes of a connection that have not left.

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use millrace_cache::{Flight, Hit, Lookup, NotStored, Request};
+use millrace_cache::{Answer, Flight, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
@@ -235,7 +235,10 @@ impl Connection {
         }
         answers.extend_from_slice(hit.head());
         hit.write_head_end(lines, answers);
-        self.send_two(answers, hit.body())?;
+        match hit.answer {
+            Answer::Whole => self.send_stored(answers, hit.entry)?,
+            Answer::Head | Answer::NotModified => drop(self.send(answers, false)?),
+        }
         answers.clear();
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! One connection: what it has received, and where it stands in that.
 
 mod owner;
-mod rates;
+mod queue;
+pub(crate) mod rates;
 mod receiving;
 mod sending;
 
@@ -17,6 +18,7 @@ use crate::channel::Channel;
 use crate::following::Following;
 use crate::forwarded::Relay;
 use crate::sharing::Owner;
+use queue::Queue;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
@@ -78,9 +80,8 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     pub(crate) phase: Phase,
     parser: HeadParser,
-    /// Bytes that were sent and not taken by the system, from `written` on.
-    output: Vec<u8>,
-    written: usize,
+    /// Bytes that were sent and not taken by the system.
+    output: Queue,
     /// Requests that are with the caller.
     pub(crate) in_flight: u32,
     /// Since when there are any, and whether nothing was sent since.
@@ -110,11 +111,14 @@ pub(crate) struct Connection {
     /// Of the request that is being received: when it began, and whether its head is complete.
     pub(crate) began: Nanos,
     pub(crate) head_done: bool,
-    /// Bytes that have arrived since `began`.
+    /// Bytes of it that have arrived since then, and since when that counts.
     arrived: u64,
-    /// Since when bytes wait to be sent, and how many have left since.
+    arriving_since: Nanos,
+    /// Bytes that the channel has taken, so far.
+    given: u64,
+    /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
     waiting_since: Nanos,
-    left: u64,
+    taken_before: i64,
     /// Since when no request is under way.
     pub(crate) idle_since: Nanos,
     /// When the keep-alive timer comes; any other is of one that had this number before.
@@ -191,8 +195,7 @@ impl Connection {
             peer,
             input: Vec::new(),
             parser: HeadParser::default(),
-            output: Vec::new(),
-            written: 0,
+            output: Queue::default(),
             in_flight: 0,
             asked_at: Nanos::NEVER,
             untouched: false,
@@ -209,8 +212,10 @@ impl Connection {
             began: now,
             head_done: false,
             arrived: 0,
+            arriving_since: now,
             waiting_since: Nanos::NEVER,
-            left: 0,
+            given: 0,
+            taken_before: 0,
             idle_since: Nanos::NEVER,
             idle_timer: Nanos::NEVER,
             told_alone: false,
@@ -262,6 +267,29 @@ impl Connection {
             && !receiving::is_beginning(&self.input)
     }
 
+    /// Nothing was read but what was told.
+    pub(crate) fn has_told_all(&self) -> bool {
+        self.began == Nanos::NEVER && self.input.is_empty()
+    }
+
+    /// All of ours has left and our side has ended, and the peer, which has not ended, is sending or may have sent more.
+    pub(crate) fn may_hear_more(&self) -> bool {
+        if !self.ended {
+            return false;
+        }
+        if let Some(relay) = &self.relay {
+            return !relay.client_ended;
+        }
+        let unread = || self.channel.socket().is_some_and(|socket| socket.unread() > 0);
+        match self.phase {
+            // It has said that it asks for nothing more.
+            Phase::Closed => self.readable || !self.input.is_empty(),
+            Phase::Head => self.began != Nanos::NEVER || !self.input.is_empty() || unread(),
+            Phase::Body(_) | Phase::Unsure | Phase::Raw => true,
+            Phase::Handshake | Phase::Through | Phase::Ended => false,
+        }
+    }
+
     fn stalled(&self) -> bool {
         let is_elsewhere = self.gone || self.leaving.is_some();
         if is_elsewhere || self.unseen || self.parked || self.waiting != Waiting::Nothing {
@@ -300,7 +328,7 @@ impl Connection {
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.phase = Phase::Raw;
-        self.input.clear();
+        self.input = Vec::new();
     }
 
     /// A body ended behind the first `taken` bytes of what was told.

@@ -35,6 +35,7 @@ mod watchdog;
 
 pub use batch::Batch;
 pub use companion::{Companion, Shared};
+pub use connection::rates::Unacknowledged;
 pub use millrace_cache as cache;
 pub use millrace_net::{secure_context, server_tls};
 pub use reactor::{Exchange, Reactor};

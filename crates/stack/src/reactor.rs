@@ -6,12 +6,14 @@ mod caching;
 mod given;
 mod handshakes;
 mod inquiry;
+mod lingering;
 mod relaying;
 mod sending;
 mod sharing;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -22,6 +24,7 @@ use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use accepting::Accepting;
+use lingering::Lingering;
 use sharing::Sharing;
 
 pub use caching::Exchange;
@@ -40,6 +43,8 @@ const LINKS: usize = LISTENERS + (usize::MAX >> 3);
 const DOORS: usize = LINKS + (usize::MAX >> 3);
 /// Tokens from here on are ways to the owners of connections' text.
 const RELAYS: usize = usize::MAX / 4;
+/// Tokens from here on are connections that are over for their caller.
+const LINGERING: usize = usize::MAX / 8;
 const WAKER: Token = Token(usize::MAX - 1);
 /// Events taken from the system at once.
 const READY: usize = 256;
@@ -56,6 +61,7 @@ enum Timer {
     Flights(usize),
     /// What one who shares a port was given and has not taken.
     Given(usize),
+    Lingering(usize),
 }
 
 /// The sockets of one thread. See the crate's page.
@@ -69,13 +75,14 @@ pub struct Reactor {
     servers: Slab<Server>,
     listeners: Slab<Accepting>,
     connections: Slab<Connection>,
+    lingering: Slab<Lingering>,
     timers: Timers<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
     /// Connections that the caller is to see before they are answered.
     unseen: Vec<usize>,
-    /// Connections of which something is to be told.
-    parked: Vec<usize>,
+    /// Connections of which something is to be told, those that have waited longest first.
+    parked: VecDeque<usize>,
     /// Listeners that failed while nobody could be told.
     refusing: Vec<usize>,
     /// Connections that are not registered yet.
@@ -114,10 +121,11 @@ impl Reactor {
             servers: Slab::new(),
             listeners: Slab::new(),
             connections: Slab::new(),
+            lingering: Slab::new(),
             timers: Timers::default(),
             again: Vec::new(),
             unseen: Vec::new(),
-            parked: Vec::new(),
+            parked: VecDeque::new(),
             refusing: Vec::new(),
             fresh: Vec::new(),
             owing: Vec::new(),
@@ -178,12 +186,22 @@ impl Reactor {
         self.watch_fresh();
         self.release_unseen();
         while let Some(id) = self.gone.pop() {
-            self.remove(id);
+            if let Some(connection) = self.remove(id) {
+                self.part_with(connection);
+            }
         }
         self.drop_removed(batch);
         self.again.append(&mut self.refusing);
+        let were_parked = !self.parked.is_empty();
         self.tell_parked(batch);
-        self.take_events(batch)?;
+        if self.parked.is_empty() {
+            self.take_events(batch, were_parked)?;
+        } else {
+            // What is new now comes behind those that wait.
+            self.now = self.clock.now();
+            self.go_on(batch);
+            self.send_given();
+        }
         self.on_timers(batch);
         Ok(!self.again.is_empty() || !self.parked.is_empty())
     }
@@ -209,7 +227,8 @@ impl Reactor {
         }
     }
 
-    fn take_events(&mut self, batch: &mut Batch<'_>) -> io::Result<()> {
+    /// `goes_on`: those that go on without an event have waited for longer than what comes now.
+    fn take_events(&mut self, batch: &mut Batch<'_>, goes_on: bool) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 self.send_given();
@@ -225,6 +244,9 @@ impl Reactor {
                 self.on_others(event.token().0);
             }
         }
+        if goes_on {
+            self.go_on(batch);
+        }
         for event in &ready {
             let token = event.token().0;
             if event.token() == WAKER {
@@ -235,6 +257,14 @@ impl Reactor {
             }
             if (RELAYS..LISTENERS).contains(&token) {
                 self.pump(token - RELAYS, batch);
+                continue;
+            }
+            if (LINGERING..RELAYS).contains(&token) {
+                let id = token - LINGERING;
+                if let Some(lingering) = self.lingering.get_mut(id) {
+                    lingering.peer_ended |= event.is_read_closed();
+                    self.discard(id, batch);
+                }
                 continue;
             }
             if token >= LISTENERS {
@@ -271,6 +301,8 @@ impl Reactor {
                 self.on_others(id);
             } else if id >= LISTENERS {
                 self.accept(id - LISTENERS, batch);
+            } else if id >= LINGERING {
+                self.discard(id - LINGERING, batch);
             } else if let Some(connection) = self.connections.get_mut(id) {
                 connection.listed = false;
                 self.receive(id, batch);
@@ -445,6 +477,7 @@ impl Reactor {
                 Timer::Held => {}
                 Timer::Flights(server) => self.on_flights(server, at),
                 Timer::Given(peer) => self.on_patience(peer),
+                Timer::Lingering(id) => self.on_lingering(id, at),
             }
         }
     }
@@ -478,7 +511,7 @@ impl Reactor {
     /// Stops or resumes the reading of a connection.
     pub fn pause(&mut self, id: usize, paused: bool) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.paused = paused;
+        connection.pause(paused, self.clock.now());
         if !paused && connection.can_go_on() {
             self.wake(id);
         }
@@ -534,7 +567,8 @@ impl Reactor {
         }
     }
 
-    /// Closes a connection at once; nothing more is told of it.
+    /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not
+    /// lost on a peer that still sends.
     pub fn close(&mut self, id: usize, reset: bool) {
         let Some(mut connection) = self.remove(id) else { return };
         self.gone.retain(|&gone| gone != id);
@@ -544,6 +578,8 @@ impl Reactor {
             if let Some(socket) = connection.channel.socket() {
                 socket.options().set_linger(Some(Duration::ZERO)).ok();
             }
+        } else {
+            self.part_with(connection);
         }
     }
 
@@ -569,7 +605,20 @@ impl Reactor {
             connection.leave_cache(id, server, self.now);
         }
         self.go_on_woken(connection.server);
+        if connection.idle_timer != Nanos::NEVER {
+            self.forget_timer();
+        }
         Some(connection)
+    }
+
+    /// A timer's connection is gone.
+    fn forget_timer(&mut self) {
+        let (connections, lingering) = (&self.connections, &self.lingering);
+        self.timers.cancel(|at, timer| match *timer {
+            Timer::Idle(id) => connections.get(id).is_some_and(|it| it.idle_timer == at),
+            Timer::Lingering(id) => lingering.get(id).is_some_and(|it| it.timer == at),
+            _ => true,
+        });
     }
 
     /// Both ends of a connection; `None` where they have no address.

@@ -1,5 +1,7 @@
 //! One server: its limits, and what it answers by itself.
 
+use std::sync::Arc;
+
 use millrace_cache::{Cache, Mode};
 use millrace_net::Nanos;
 use millrace_net::secure_context::SecureContext;
@@ -28,6 +30,8 @@ pub(crate) struct Server {
     /// Who has which requests, for each shared address that it has connections of.
     pub(crate) routes: Vec<(usize, Routes)>,
     pub(crate) counts: Counts,
+    /// Held by each of its connections that linger, and here.
+    pub(crate) lingering: Arc<()>,
 }
 
 /// What a server has done without its caller.
@@ -62,6 +66,7 @@ impl Server {
             held: 0,
             context: None,
             counts: Counts::default(),
+            lingering: Arc::default(),
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Settings {
     pub max_in_flight: Option<u32>,
     /// How long a response may take; while the caller is busy, those that take longer are given up. `None`: no limit.
     pub response_limit: Option<Duration>,
+    /// The status that those are answered with: 408, 503 or 504.
+    pub response_status: u32,
     /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
     pub tls: Option<Duration>,
 }
@@ -51,6 +53,7 @@ impl Default for Settings {
             screens: false,
             max_in_flight: None,
             response_limit: None,
+            response_status: 408,
             tls: None,
         }
     }

@@ -110,6 +110,33 @@ fn hits_go_on_and_the_rest_waits() {
     }
 }
 
+#[test]
+fn what_waits_is_told_in_the_order_in_which_it_came() {
+    let own = Own::new(Settings::default());
+    let companion = Companion::start(&own.shared).unwrap();
+    let mut first = own.first.as_ref().unwrap().try_clone().unwrap();
+    let mut clients: Vec<UnixStream> = Vec::new();
+    // Far more than one batch has room for.
+    for _ in 0..200 {
+        let mut client = own.connect();
+        client.write_all(OTHER).unwrap();
+        clients.push(client);
+        // Answered by the companion, which has seen the one before by then.
+        first.write_all(STORED).unwrap();
+        assert!(read(&mut first).ends_with("ok"));
+    }
+    drop(companion);
+    let mut late = own.connect();
+    late.write_all(OTHER).unwrap();
+    let mut told = Vec::new();
+    while told.len() < clients.len() + 1 {
+        let requests = own.turn().into_iter().filter(|event| event.0 == Kind::Request as i32);
+        told.extend(requests.map(|(_, connection)| connection));
+    }
+    // Numbers are given in the order in which connections come.
+    assert!(told.is_sorted(), "{told:?}");
+}
+
 /// How often the companion's thread has gone to sleep.
 fn sleeps() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();

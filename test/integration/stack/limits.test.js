@@ -1,9 +1,11 @@
 // The limits that Node does not have, each at its limit, on real sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { STATUS_CODES } from 'node:http';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from 'millrace/http';
 
 const limits = { timeout: 20_000 };
@@ -103,23 +105,63 @@ test('maxRequestsInFlight: what is beyond is answered 503', limits, async (t) =>
   first.destroy();
 });
 
-test('minReceiveRate: a body that comes too slowly is answered 408', limits, async (t) => {
-  const server = await serve(t, { minReceiveRate: 1000 }, (request) => request.resume());
-  const socket = send(server, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\nslow');
-  assert.deepEqual(statuses(await text(socket)), ['408']);
-  assert.equal(server.stats().tooSlow, 1);
-});
-
-test('minSendRate: a client that takes too little is cut off', limits, async (t) => {
-  const server = await serve(t, { minSendRate: 1000 }, (_request, response) => {
-    response.end(Buffer.alloc(50_000_000));
+for (const status of [408, 503, 504]) {
+  test(`responseTimeoutStatus: ${status}`, limits, async (t) => {
+    const server = await serve(t, { responseTimeout: 50, responseTimeoutStatus: status }, () => {});
+    const received = await text(send(server, get('/')));
+    const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
+    assert.equal(received, `${line}\r\nConnection: close\r\n\r\n`);
   });
-  const closed = once(server, 'request').then(([, response]) => once(response, 'close'));
-  const socket = send(server, get('/'));
-  socket.pause();
-  await closed;
-  assert.equal(server.stats().tooSlow, 1);
-  socket.destroy();
+}
+
+describe('rates', { concurrency: true }, () => {
+  const post = (length) => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
+
+  test('minReceiveRate: a body that comes too slowly is answered 408', limits, async (t) => {
+    const server = await serve(t, { minReceiveRate: 1000 }, (request) => request.resume());
+    const socket = send(server, `${post(9999)}slow`);
+    assert.deepEqual(statuses(await text(socket)), ['408']);
+    assert.equal(server.stats().tooSlow, 1);
+  });
+
+  test('minReceiveRate: an application that does not read is not its fault', limits, async (t) => {
+    const rest = Buffer.alloc(100_000);
+    const server = await serve(t, { minReceiveRate: 100_000 }, async (request, response) => {
+      // For longer than a rate is waited for.
+      await sleep(6000);
+      request.resume();
+      // Longer than it takes until rates are looked at.
+      await sleep(1500);
+      socket.write(rest);
+      await once(request, 'end');
+      response.writeHead(204, { Connection: 'close' }).end();
+    });
+    const socket = send(server, post(300_000));
+    socket.write(Buffer.alloc(200_000));
+    assert.deepEqual(statuses(await text(socket)), ['204']);
+    assert.equal(server.stats().tooSlow, 0);
+  });
+
+  test(
+    'minSendRate: clients that take too little are cut off, and no others',
+    limits,
+    async (t) => {
+      const server = await serve(t, { minSendRate: 10_000 }, (_request, response) => {
+        response.end(Buffer.alloc(50_000_000));
+      });
+      // At 100 KB/s, as the system reports a socket to be writable once a third of its buffer is free.
+      const slow = send(server, get('/slow')).on('readable', () => {});
+      const timer = setInterval(() => slow.read(10_000), 100);
+      const stalled = send(server, get('/stalled')).pause();
+      const closed = await new Promise((resolve) => {
+        server.on('request', ({ url }, response) => response.on('close', () => resolve(url)));
+      });
+      clearInterval(timer);
+      assert.equal(closed, '/stalled');
+      assert.equal(server.stats().tooSlow, 1);
+      for (const socket of [slow, stalled]) socket.destroy();
+    },
+  );
 });
 
 test('what is no limit is refused', () => {
@@ -129,8 +171,11 @@ test('what is no limit is refused', () => {
     ['responseTimeout', -1, 0],
     ['maxRequestsInFlight', '5', 0],
     ['minSendRate', Number.NaN, 0],
+    ['responseTimeoutStatus', 500, '408, 503'],
+    ['responseTimeoutStatus', '504', '408, 503'],
   ]) {
-    const message = `server.${name} = ${value}: accepted is a number, ${least} or more`;
+    const more = name === 'responseTimeoutStatus' ? '504' : 'more';
+    const message = `server.${name} = ${value}: accepted is a number, ${least} or ${more}`;
     assert.throws(() => Object.assign(server, { [name]: value }), { message });
     assert.throws(() => createServer({ [name]: value }), { message });
   }

@@ -156,6 +156,7 @@ describe('what the environment may not say', () => {
       '10s',
       "'10s' given; accepted: seconds, as 10 or 0.5; 0 stores only what says how long",
     ],
+    MILLRACE_RESPONSE_TIMEOUT_STATUS: ['500', "'500' given; accepted: 408, 503 or 504"],
     MILLRACE_RESPONSE_TIMEOUT: ['3 s', "'3 s' given; accepted: milliseconds, or 500ms, 3s, 1m30s"],
   };
   for (const [name, [value, message]] of Object.entries(refused)) {

@@ -1,31 +1,67 @@
 //! Whether a peer sends or takes bytes as fast as it has to.
 
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use millrace_net::Nanos;
+use millrace_net::stream::Socket;
 
 use super::{Connection, Phase};
 
+/// Bytes that a socket was given and its peer has not taken; `None`: the system does not say.
+pub type Unacknowledged = fn(BorrowedFd<'_>) -> Option<u64>;
+
 impl Connection {
-    /// A body arrives at less than `rate` bytes per second, on average since its request began.
+    /// A body arrives at less than `rate` bytes per second, on average since its request began or the caller wanted more
+    /// of it.
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
         let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
         reads
             && self.began != Nanos::NEVER
-            && is_below(rate, self.arrived, now.since(self.began), grace)
+            && is_below(rate, self.arrived, now.since(self.arriving_since), grace)
+            // What has arrived and was not read yet is not missing.
+            && self.channel.socket().is_none_or(|socket| socket.unread() == 0)
+    }
+
+    /// From now on it counts how fast a body arrives.
+    pub(super) fn begin_arriving(&mut self, now: Nanos, arrived: usize) {
+        self.arriving_since = now;
+        self.arrived = arrived as u64;
+    }
+
+    /// The caller wants no more bytes of bodies for now, or wants them again.
+    pub(crate) fn pause(&mut self, paused: bool, now: Nanos) {
+        if self.paused && !paused {
+            self.begin_arriving(now, 0);
+        }
+        self.paused = paused;
     }
 
     /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
-    /// that finds bytes waiting.
-    pub(crate) fn sends_slowly(&mut self, rate: f64, grace: Duration, now: Nanos) -> bool {
+    /// that finds bytes waiting. What the system has taken, the peer may not have.
+    pub(crate) fn sends_slowly(
+        &mut self,
+        rate: f64,
+        grace: Duration,
+        now: Nanos,
+        unacknowledged: Unacknowledged,
+    ) -> bool {
         if self.queued() == 0 {
+            self.waiting_since = Nanos::NEVER;
             return false;
         }
-        if [Nanos::default(), Nanos::NEVER].contains(&self.waiting_since) {
+        let options = self.channel.socket().map(Socket::options);
+        let kept = options.and_then(|socket| unacknowledged(socket.as_fd()));
+        let waits = kept.unwrap_or(0).saturating_add(self.channel.unsent() as u64);
+        // What systems count of Unix sockets is more than their bytes.
+        let taken = self.given.cast_signed().saturating_sub_unsigned(waits);
+        if self.waiting_since == Nanos::NEVER {
             self.waiting_since = now;
-            self.left = 0;
+            self.taken_before = taken;
         }
-        is_below(rate, self.left, now.since(self.waiting_since), grace)
+        let since = taken.saturating_sub(self.taken_before).max(0).cast_unsigned();
+        // A peer that has taken all that it was offered waits for us.
+        kept != Some(0) && is_below(rate, since, now.since(self.waiting_since), grace)
     }
 }
 

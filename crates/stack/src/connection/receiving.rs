@@ -15,6 +15,8 @@ use crate::settings::HeadLimits;
 
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
+/// Memory for what was read and not taken that a connection keeps: for a part of a head.
+const KEPT: usize = 2 * 1024;
 /// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
 const MAX_NAMES: usize = 512;
 /// A request's flags have the number of its fields above them.
@@ -88,7 +90,12 @@ impl Connection {
             let start = batch.used;
             let mut end = start + kept;
             batch.bytes[start..end].copy_from_slice(&self.input);
-            self.input.clear();
+            if self.input.capacity() <= KEPT {
+                self.input.clear();
+            } else {
+                // It was held back; that may not happen again.
+                self.input = Vec::new();
+            }
             let mut eof = false;
             // What is kept is a part of a head or trailer at most, unless the caller made us wait.
             if self.readable && kept < READ {
@@ -169,7 +176,7 @@ impl Connection {
                 Phase::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
                         self.began = now;
-                        self.arrived = (to - at) as u64;
+                        self.begin_arriving(now, to - at);
                     }
                     let parsed = self.parser.parse(&batch.bytes[at..to], limits);
                     if let Parsed::Complete(head) = &parsed

@@ -1,7 +1,9 @@
 //! What a connection sends, and what of it waits for the peer.
 
 use std::io;
+use std::sync::Arc;
 
+use millrace_cache::Entry;
 use millrace_net::Nanos;
 
 use super::Connection;
@@ -9,31 +11,36 @@ use super::Connection;
 impl Connection {
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() - self.written + self.channel.unsent()
+        self.output.len() + self.channel.unsent()
     }
 
     /// Sends, and keeps what the system does not take. `last`: our side is about to end, which lets bytes and end
     /// leave in one segment. `true`: if it does not end after all, [`Self::push`] has to be called.
     pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
-        let mut taken = 0;
-        if self.output.is_empty() {
-            while taken < bytes.len() {
-                let rest = &bytes[taken..];
-                let written = match last {
-                    true => self.channel.write_last(rest),
-                    false => self.channel.write(rest),
-                };
-                match written {
-                    Ok(0) => break,
-                    Ok(count) => taken += count,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        self.keep(&bytes[taken..]);
+        let taken = self.write(bytes, last)?;
+        self.output.push(&bytes[taken..]);
         self.held = last && self.queued() == 0;
         Ok(self.held)
+    }
+
+    /// Writes, unless something waits already; gives how many bytes were taken.
+    fn write(&mut self, bytes: &[u8], last: bool) -> io::Result<usize> {
+        let mut taken = 0;
+        while taken < bytes.len() && self.output.is_empty() {
+            let rest = &bytes[taken..];
+            let written = match last {
+                true => self.channel.write_last(rest),
+                false => self.channel.write(rest),
+            };
+            match written {
+                Ok(0) => break,
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.given += taken as u64;
+        Ok(taken)
     }
 
     /// The last bytes wait for the end of our side.
@@ -48,33 +55,42 @@ impl Connection {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.output.is_empty() && !bytes.is_empty() {
-            self.waiting_since = Nanos::default();
-        }
-        self.output.extend_from_slice(bytes);
-    }
-
     /// Sends bytes from two places in one system call.
     pub(crate) fn send_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        let (of_first, of_second) = self.write_two(first, second)?;
+        self.output.push(&first[of_first..]);
+        self.output.push(&second[of_second..]);
+        Ok(())
+    }
+
+    /// Sends bytes and the body of a stored response. What is not taken of the body is not copied.
+    pub(crate) fn send_stored(&mut self, head: &[u8], entry: &Arc<Entry>) -> io::Result<()> {
+        let (of_head, of_body) = self.write_two(head, entry.body())?;
+        self.output.push(&head[of_head..]);
+        self.output.push_body(entry, of_body);
+        Ok(())
+    }
+
+    /// Writes both, unless something waits already; gives how many bytes of each were taken.
+    fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<(usize, usize)> {
         if first.is_empty() || second.is_empty() || !self.output.is_empty() {
-            self.send(first, false)?;
-            self.send(second, false)?;
-            return Ok(());
+            let of_first = self.write(first, false)?;
+            let all = of_first == first.len();
+            return Ok((of_first, if all { self.write(second, false)? } else { 0 }));
         }
         let taken = match self.channel.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
         };
-        let rest = &first[taken.min(first.len())..];
-        if rest.is_empty() {
-            self.send(&second[taken - first.len()..], false)?;
-        } else {
-            self.keep(rest);
-            self.keep(second);
-        }
-        Ok(())
+        self.given += taken as u64;
+        Ok(match taken.checked_sub(first.len()) {
+            Some(of_second) => {
+                let more = self.write(&second[of_second..], false)?;
+                (first.len(), of_second + more)
+            }
+            None => (taken, 0),
+        })
     }
 
     /// Writes on; `true` if the queue has become empty.
@@ -83,24 +99,21 @@ impl Connection {
             self.channel.flush()?;
             return Ok(false);
         }
-        while self.written < self.output.len() {
-            match self.channel.write(&self.output[self.written..]) {
+        while !self.output.is_empty() {
+            match self.channel.write(self.output.front()) {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
-                    self.written += count;
-                    self.left += count as u64;
+                    self.output.advance(count);
+                    self.given += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
-        self.output = Vec::new();
-        self.written = 0;
         if !self.channel.flush()? {
             return Ok(false);
         }
         self.waiting_since = Nanos::NEVER;
-        self.left = 0;
         Ok(true)
     }
 }

@@ -222,6 +222,8 @@ impl Reactor {
                     return;
                 }
                 Err(error) => {
+                    // Their descriptors are needed.
+                    self.lingering.clear();
                     let number = error.raw_os_error().unwrap_or(0);
                     batch.push(Kind::AcceptFailed, 0, &[number, server as i32]);
                     self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));

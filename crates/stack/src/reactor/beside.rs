@@ -13,8 +13,6 @@ use crate::server::{Counts, Server};
 
 /// The caller's own timer comes first, unless it is busy.
 const GRACE: Duration = Duration::from_millis(25);
-/// As the caller answers them when it is there.
-const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 impl Reactor {
     /// As [`Self::turn`], while the caller is busy: answers what the cache has. Connections of which something is to be told
@@ -23,13 +21,13 @@ impl Reactor {
     pub(crate) fn turn_beside(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
         self.push_held();
         self.watch_fresh();
-        self.take_events(&mut Batch::silent(bytes))?;
+        self.take_events(&mut Batch::silent(bytes), false)?;
         // The caller may not come for what was only accepted.
         self.watch_fresh();
         self.give_up();
         self.push_held();
-        let is_left = [&self.parked, &self.again, &self.removed, &self.refusing];
-        if self.timers_changed || is_left.iter().any(|list| !list.is_empty()) {
+        let is_left = [&self.again, &self.removed, &self.refusing].iter().any(|it| !it.is_empty());
+        if self.timers_changed || is_left || !self.parked.is_empty() {
             self.call_again();
         }
         Ok(!self.again.is_empty())
@@ -48,7 +46,7 @@ impl Reactor {
         }
     }
 
-    /// Answers 408 where the caller has not begun to answer in time, and ends our side.
+    /// Answers where the caller has not begun to in time, and ends our side.
     pub(crate) fn give_up(&mut self) {
         self.now = self.clock.now();
         let mut given_up = Vec::new();
@@ -63,7 +61,7 @@ impl Reactor {
             connection.ending = true;
             connection.untold.answered_last = true;
             // One that is gone is found so by the caller.
-            connection.send(TIMED_OUT, false).ok();
+            connection.send(late_answer(server.settings.response_status), false).ok();
             given_up.push((id, connection.queued() == 0));
         }
         if !given_up.is_empty() {
@@ -112,8 +110,8 @@ impl Reactor {
 
     /// Something is to be told of a connection. One may be listed several times.
     pub(super) fn list_untold(&mut self, id: usize) {
-        if self.parked.last() != Some(&id) {
-            self.parked.push(id);
+        if self.parked.back() != Some(&id) {
+            self.parked.push_back(id);
         }
     }
 
@@ -124,7 +122,7 @@ impl Reactor {
         }
         // The other half is for what happens in this turn.
         while batch.room() > batch.capacity() / 2
-            && let Some(id) = self.parked.pop()
+            && let Some(id) = self.parked.pop_front()
         {
             let Some(connection) = self.connections.get_mut(id) else { continue };
             let untold = std::mem::take(&mut connection.untold);
@@ -153,5 +151,14 @@ impl Reactor {
                 None => self.again(id),
             }
         }
+    }
+}
+
+/// What is sent in place of a late response, as the caller does when it is there.
+fn late_answer(status: u32) -> &'static [u8] {
+    match status {
+        503 => b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n",
+        504 => b"HTTP/1.1 504 Gateway Timeout\r\nConnection: close\r\n\r\n",
+        _ => b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n",
     }
 }

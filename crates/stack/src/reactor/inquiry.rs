@@ -7,6 +7,7 @@ use millrace_net::{Clock, Nanos};
 use super::Reactor;
 use crate::caching::Waiting;
 use crate::connection::Connection;
+use crate::connection::rates::Unacknowledged;
 
 /// A rate is judged after this much time.
 const RATE_GRACE: Duration = Duration::from_secs(5);
@@ -42,28 +43,32 @@ impl Reactor {
     }
 
     /// Connections of a server that send, or take, fewer bytes per second than they have to; zero: no limit.
-    pub fn slow(&mut self, server: usize, receive: f64, send: f64) -> (Vec<usize>, Vec<usize>) {
+    pub fn slow(
+        &mut self,
+        server: usize,
+        receive: f64,
+        send: f64,
+        unacknowledged: Unacknowledged,
+    ) -> (Vec<usize>, Vec<usize>) {
         let now = self.clock.now();
         let (mut receiving, mut sending) = (Vec::new(), Vec::new());
         for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
             if connection.receives_slowly(receive, RATE_GRACE, now) {
                 receiving.push(id);
             }
-            if connection.sends_slowly(send, RATE_GRACE, now) {
+            if connection.sends_slowly(send, RATE_GRACE, now, unacknowledged) {
                 sending.push(id);
             }
         }
         (receiving, sending)
     }
 
-    /// Connections of a server on which no request is arriving; Node calls them idle. `unused`: those that have sent
-    /// nothing yet among them, as Node does since version 26.
-    #[must_use]
-    pub fn idle(&self, server: usize, unused: bool) -> Vec<usize> {
-        let idle = |connection: &Connection| {
-            connection.began == Nanos::NEVER || unused && connection.is_unused()
-        };
-        let all = self.connections.iter().filter(|(_, c)| c.server == server);
-        all.filter(|(_, connection)| idle(connection)).map(|(id, _)| id).collect()
+    /// Connections of a server of which nothing was read but what was told; Node calls them idle. With the requests that
+    /// were told, of which the caller may not have heard yet. `unused`: those that have sent nothing yet among them, as Node
+    /// does since version 26.
+    pub fn idle(&self, server: usize, unused: bool) -> impl Iterator<Item = (usize, u32)> {
+        let idle = move |it: &Connection| it.has_told_all() || unused && it.is_unused();
+        let all = self.connections.iter().filter(move |(_, c)| c.server == server);
+        all.filter(move |(_, connection)| idle(connection)).map(|(id, c)| (id, c.requests))
     }
 }
