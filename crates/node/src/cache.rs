@@ -11,7 +11,7 @@ use napi::Result;
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 
-use crate::stack::{positive, with};
+use crate::stack::with;
 
 /// What is stored, and how much.
 #[napi(object)]
