@@ -62,6 +62,12 @@ enum Timer {
     /// What one who shares a port was given and has not taken.
     Given(usize),
     Lingering(usize),
+    /// What nobody has any more at a shared address.
+    Gone(usize),
+    /// A link to those who share a port, or where they come to, is looked at again.
+    Retry(usize),
+    /// One who shares a port owes the rest of what it has begun to say.
+    Rest(usize),
 }
 
 /// The sockets of one thread. See the crate's page.
@@ -296,10 +302,12 @@ impl Reactor {
     /// Those that go on without an event.
     fn go_on(&mut self, batch: &mut Batch<'_>) {
         let again = std::mem::take(&mut self.again);
-        for &id in &again {
-            if id >= LINKS {
-                self.on_others(id);
-            } else if id >= LISTENERS {
+        // As above: what others say comes first, and leads to new routes once.
+        for &id in again.iter().filter(|&&id| id >= LINKS) {
+            self.on_others(id);
+        }
+        for &id in again.iter().filter(|&&id| id < LINKS) {
+            if id >= LISTENERS {
                 self.accept(id - LISTENERS, batch);
             } else if id >= LINGERING {
                 self.discard(id - LINGERING, batch);
@@ -360,6 +368,7 @@ impl Reactor {
     }
 
     fn receive(&mut self, id: usize, batch: &mut Batch<'_>) {
+        self.tell_routes();
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay.is_some() {
             return self.pump(id, batch);
@@ -478,6 +487,9 @@ impl Reactor {
                 Timer::Flights(server) => self.on_flights(server, at),
                 Timer::Given(peer) => self.on_patience(peer),
                 Timer::Lingering(id) => self.on_lingering(id, at),
+                Timer::Gone(ground) => self.on_gone(ground),
+                Timer::Retry(token) => self.on_retry(token),
+                Timer::Rest(peer) => self.on_rest(peer),
             }
         }
     }

@@ -20,6 +20,7 @@ mod directory;
 mod ground;
 pub mod joining;
 mod link;
+mod lost;
 mod message;
 pub mod prefix;
 mod routes;
@@ -27,12 +28,16 @@ mod routes;
 mod socket_option;
 mod trust;
 
-pub(crate) use ground::{Given, Ground, Lost, Member, Moving, Peer, Taking, is_withdrawn};
-pub(crate) use message::{Gone, Message, VERSION};
+pub(crate) use ground::{
+    Given, Ground, MAX_LINKS, MAX_PREFIXES, Member, Moving, Peer, Stage, Taking, is_withdrawn,
+};
+pub(crate) use link::is_passing;
+pub(crate) use lost::{KEPT, Lost};
+pub(crate) use message::{Message, VERSION};
 pub use prefix::UrlPrefix;
 pub(crate) use prefix::host_and_path;
 pub(crate) use routes::{Owner, Place, Routes};
-pub(crate) use trust::own_user;
+pub(crate) use trust::{is_trusted, own_user};
 
 /// How often a connection is given on without an answer: more often, those who give it do not agree.
 pub(crate) const MAX_HOPS: u8 = 8;

@@ -49,7 +49,8 @@ impl Reactor {
         let is_astray = given.hops > MAX_HOPS;
         let Some(other) = self.other_of(at).filter(|_| !is_astray) else { return };
         if let Some(peer) = self.sharing.peers.get_mut(other) {
-            peer.give(Given { hops: given.hops.saturating_add(1), ..given }, self.now);
+            // There is nobody here to answer one that cannot be given.
+            peer.give(Given { hops: given.hops.saturating_add(1), ..given }, self.now).ok();
             self.sharing.owing.insert(other);
             self.watch_given(other);
         }
@@ -69,13 +70,15 @@ impl Reactor {
         let Some(peer) = self.sharing.peers.get_mut(id) else { return };
         peer.timed = false;
         let withdrawn = peer.withdraw(self.now);
-        // What it has taken before, it has told by now.
-        while let Some(peer) = self.sharing.peers.get_mut(id)
-            && !withdrawn.is_empty()
-            && matches!(peer.link.receive(), Ok(true))
+        // What it has taken before, it has told by now; it may go on to talk for ever.
+        let mut left = if withdrawn.is_empty() { 0 } else { peer.link.arrived() };
+        while left > 0
+            && let Some(peer) = self.sharing.peers.get_mut(id)
+            && let Ok(count @ 1..) = peer.link.receive()
         {
+            left = left.saturating_sub(count as u64);
             // One that says nonsense is found so by the next event.
-            if self.hear(id).is_err() {
+            if self.hear_all(id).is_err() {
                 break;
             }
         }
@@ -159,7 +162,10 @@ impl Reactor {
             Owner::Link(other) => match self.sharing.peers.get_mut(other) {
                 Some(to) => {
                     let given = Given { hops: hops.saturating_add(1), ..moving.map(Arc::new) };
-                    to.give(given, self.now);
+                    if let Err(given) = to.give(given, self.now) {
+                        self.put_back(ground, Given { hops: MAX_HOPS + 1, ..given });
+                        return;
+                    }
                     self.sharing.owing.insert(other);
                     self.watch_given(other);
                 }
@@ -176,6 +182,7 @@ impl Reactor {
             {
                 self.lose(id);
             }
+            self.retry(id);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A shared address, as one of those sees it who share it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,7 +15,8 @@ use rustix::process::Pid;
 use super::directory::{Door, DoorFile};
 use super::joining::Other;
 use super::link::Link;
-use super::message::{self, Message};
+use super::lost::AllLost;
+use super::message::Message;
 use super::prefix::UrlPrefix;
 use super::routes::{Owner, Routes};
 use super::trust::{self, is_trusted};
@@ -23,7 +24,13 @@ use crate::forwarded::About;
 
 /// Connections that a process may be given without taking them: then it does not work.
 const MAX_GIVEN: usize = 1024;
-/// How long one of them waits for it to do so.
+/// Those of which it cannot know what became of them: what was withdrawn from us may be on its way as well.
+const MAX_UNANSWERED: usize = 2 * MAX_GIVEN;
+/// Prefixes of one process, and those of all processes of another user.
+pub(crate) const MAX_PREFIXES: usize = 1024;
+/// Links to processes of another user.
+pub(crate) const MAX_LINKS: usize = 128;
+/// How long one of them waits for it to do so; and how long the rest of what another user's process has begun to say may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The priority (`SO_PRIORITY`) of a socket that was withdrawn from whom it was given to. Both have the same socket, so whoever takes it late
 /// finds this. Nothing else sets it, and to the system it is as good as the usual one, zero.
@@ -43,17 +50,12 @@ pub(crate) struct Ground {
     pub(crate) listener: Arc<OwnedFd>,
     pub(crate) members: Vec<Member>,
     /// Prefixes that nobody has any more who had not given them back.
-    pub(crate) gone: Vec<Lost>,
-}
-
-/// A prefix that nobody has any more who had not given it back: its user alone may have it again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
-    pub(crate) prefix: UrlPrefix,
-    pub(crate) user: u32,
-    /// We have seen it, or somebody says so whose word is as good: root, or a process of our own user. What others say, who may
-    /// speak for themselves, bars everybody else from the prefix and gives it to nobody whom others deny it.
-    pub(crate) is_sure: bool,
+    pub(crate) gone: AllLost,
+    /// A timer is set for the first of them to be forgotten.
+    pub(crate) timed: bool,
+    /// When the servers are told anew who answers what, and when they were; `NEVER`: all is told.
+    pub(crate) stale: Nanos,
+    pub(crate) routed: Nanos,
 }
 
 /// A server of this reactor.
@@ -72,9 +74,8 @@ pub(crate) struct Peer {
     pub(crate) ground: usize,
     pub(crate) user: u32,
     process: Option<Pid>,
-    /// It has said who it is.
-    pub(crate) welcomed: bool,
-    pub(crate) prefixes: Vec<UrlPrefix>,
+    pub(crate) stage: Stage,
+    pub(crate) prefixes: HashSet<UrlPrefix>,
     /// Connections that it was given and has not taken, by number, and when.
     given: BTreeMap<u32, (Nanos, Given)>,
     serial: u32,
@@ -85,6 +86,24 @@ pub(crate) struct Peer {
     /// Connections that it gave and that are not known to it as taken, and of which it has not been told so.
     pub(crate) taking: Vec<Taking>,
     pub(crate) taken: Vec<u32>,
+    /// Connections that it gave and of which it cannot know yet what becomes of them.
+    unanswered: usize,
+    /// Since when it owes the rest of what it has begun to say.
+    begun: Option<Nanos>,
+    /// A timer is set for that; and one for what the system had no room for.
+    pub(crate) waited_for: bool,
+    pub(crate) retried: bool,
+}
+
+/// What a peer is to say first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It has come to our door: that it wants to join.
+    Comes,
+    /// We have come to its door: what it knows.
+    Asked,
+    /// It has said that.
+    Known,
 }
 
 /// A connection on its way from one to the other.
@@ -124,7 +143,10 @@ impl Ground {
             file: Some(door.file),
             listener: Arc::new(listener),
             members: Vec::new(),
-            gone: Vec::new(),
+            gone: AllLost::default(),
+            timed: false,
+            stale: Nanos::NEVER,
+            routed: Nanos::default(),
         }
     }
 
@@ -153,46 +175,20 @@ impl Ground {
         self.members.iter().filter(|member| member.accepts).map(|member| &member.prefix)
     }
 
-    /// Remembers a prefix that nobody has any more.
-    pub(crate) fn add_gone(&mut self, lost: Lost) {
-        let mut known = self.gone.iter().filter(|known| known.prefix == lost.prefix);
-        if known.any(|known| known.is_sure || known.user == lost.user && !lost.is_sure) {
-            return;
-        }
-        if lost.is_sure {
-            self.gone.retain(|known| known.prefix != lost.prefix);
-        }
-        self.gone.push(lost);
+    /// Whether it is a prefix of this address, as those who share it have them.
+    pub(crate) fn fits(&self, prefix: &UrlPrefix) -> bool {
+        self.is_of(prefix) && self.secure == prefix.is_secure()
     }
 
     /// Who answers what, with these others.
     pub(crate) fn routes<'a>(&'a self, peers: impl Iterator<Item = (usize, &'a Peer)>) -> Routes {
-        let mut routes = Routes::default();
-        for member in self.members.iter().filter(|member| member.accepts) {
-            routes.add(&member.prefix, Some(Owner::Server(member.server)));
-        }
-        for (id, peer) in peers {
-            for prefix in &peer.prefixes {
-                routes.add(prefix, Some(Owner::Link(id)));
-            }
-        }
-        for lost in &self.gone {
-            routes.add(&lost.prefix, None);
-        }
-        routes
-    }
-}
-
-impl Lost {
-    /// What a process of the user `teller` says of a prefix; `None`: nothing that is one.
-    pub(crate) fn said(gone: &message::Gone<'_>, teller: u32) -> Option<Self> {
-        let prefix = UrlPrefix::parse(&gone.prefix).ok()?;
-        Some(Self { prefix, user: gone.user, is_sure: gone.is_sure && is_trusted(teller) })
-    }
-
-    pub(crate) fn to_message(&self) -> message::Gone<'static> {
-        let Self { user, is_sure, .. } = *self;
-        message::Gone { prefix: Cow::Owned(self.prefix.to_string()), user, is_sure }
+        let own = self.members.iter().filter(|member| member.accepts);
+        let own = own.map(|member| (&member.prefix, Some(Owner::Server(member.server))));
+        let others = peers.flat_map(|(id, peer)| {
+            peer.prefixes.iter().map(move |prefix| (prefix, Some(Owner::Link(id))))
+        });
+        let lost = self.gone.all().map(|lost| (&lost.prefix, None));
+        Routes::new(own.chain(others).chain(lost).collect())
     }
 }
 
@@ -200,32 +196,65 @@ impl Peer {
     /// One that has come to our door.
     pub(crate) fn new(socket: UnixStream, ground: usize) -> io::Result<Self> {
         let (user, process) = trust::peer_of(&socket)?;
-        // It is told who we are, and does not tell us.
-        Ok(Self { welcomed: true, ..Self::of(Link::new(socket), ground, user, process) })
+        Ok(Self::of(Link::new(socket), ground, user, process, Stage::Comes))
     }
 
-    /// One whom we have joined.
+    /// One whom we have joined; its prefixes are its own to be noted.
     pub(crate) fn joined(other: Other, ground: usize) -> io::Result<Self> {
-        let Other { link, user, process, prefixes, welcomed, .. } = other;
-        let peer = Self::of(link.into_async()?, ground, user, process);
-        Ok(Self { prefixes, welcomed, ..peer })
+        let Other { link, user, process, welcomed, .. } = other;
+        let stage = if welcomed { Stage::Known } else { Stage::Asked };
+        Ok(Self::of(link.into_async()?, ground, user, process, stage))
     }
 
-    fn of(link: Link<UnixStream>, ground: usize, user: u32, process: Option<Pid>) -> Self {
+    fn of(
+        link: Link<UnixStream>,
+        ground: usize,
+        user: u32,
+        process: Option<Pid>,
+        stage: Stage,
+    ) -> Self {
         Self {
             link,
             ground,
             user,
             process,
-            welcomed: false,
-            prefixes: Vec::new(),
+            stage,
+            prefixes: HashSet::new(),
             given: BTreeMap::new(),
             serial: 0,
             timed: false,
             is_late: false,
             taking: Vec::new(),
             taken: Vec::new(),
+            unanswered: 0,
+            begun: None,
+            waited_for: false,
+            retried: false,
         }
+    }
+
+    /// It has given a connection. `false`: more than anybody gives who hears what becomes of them.
+    pub(crate) fn count_unanswered(&mut self) -> bool {
+        self.unanswered += 1;
+        self.unanswered <= MAX_UNANSWERED
+    }
+
+    /// What has become of those that it gave it can know by now.
+    pub(crate) fn has_answers(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// Notes whether it owes the rest of something, which was the same thing before if it `goes_on`. Gives when it is out of time.
+    pub(crate) fn note_rest(&mut self, goes_on: bool, now: Nanos) -> Option<Nanos> {
+        let owes = self.link.is_halfway() || self.stage == Stage::Comes;
+        let begun = self.begun.filter(|_| goes_on).unwrap_or(now);
+        self.begun = owes.then_some(begun);
+        self.rest_ends()
+    }
+
+    /// When it is out of time with what it has begun to say. Those who could do in our place whatever they like may be in a debugger.
+    pub(crate) fn rest_ends(&self) -> Option<Nanos> {
+        self.begun.filter(|_| !is_trusted(self.user)).map(|begun| begun + PATIENCE)
     }
 
     /// The process is no more, so nobody else has what it has given.
@@ -274,16 +303,17 @@ impl Peer {
         late
     }
 
-    /// Gives it a connection, which leaves with the next flush of the link: those of one turn together.
-    pub(crate) fn give(&mut self, given: Given, now: Nanos) {
+    /// Gives it a connection, which leaves with the next flush of the link: those of one turn together. One that cannot be said comes back.
+    pub(crate) fn give(&mut self, given: Given, now: Nanos) -> Result<(), Given> {
         self.serial = self.serial.wrapping_add(1);
-        let Self { serial, .. } = *self;
-        let (socket, hops) = (Arc::clone(&given.socket), given.hops);
-        let (_, given) = self.given.entry(serial).or_insert((now, given));
         let about = given.about.as_deref().map(Cow::Borrowed);
-        let (peer, bytes) = (given.peer, &given.bytes[..]);
+        let (serial, hops, peer, bytes) = (self.serial, given.hops, given.peer, &given.bytes[..]);
         let message = Message::Connection { serial, hops, peer, about, bytes };
-        self.link.push(&message, Some(socket));
+        if self.link.push(&message, Some(Arc::clone(&given.socket))).is_err() {
+            return Err(given);
+        }
+        self.given.insert(serial, (now, given));
+        Ok(())
     }
 }
 

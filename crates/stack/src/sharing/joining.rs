@@ -3,6 +3,7 @@
 //!
 //! Blocks, for as long as those processes take to answer, which has a bound of seconds; meant for a thread that may wait.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -16,8 +17,9 @@ use millrace_net::{Clock as _, Monotonic, Nanos};
 use rustix::process::Pid;
 
 use super::directory::{Directory, Door};
-use super::ground::Lost;
+use super::ground::{MAX_LINKS, MAX_PREFIXES};
 use super::link::Link;
+use super::lost::{self, Lost};
 use super::message::{Message, VERSION};
 use super::prefix::UrlPrefix;
 use super::trust::{is_listener_at, is_trusted, own_user, peer_of};
@@ -49,9 +51,9 @@ pub(crate) struct Other {
     pub(crate) link: Link<UnixStream>,
     pub(crate) user: u32,
     pub(crate) process: Option<Pid>,
-    pub(crate) prefixes: Vec<UrlPrefix>,
-    /// Prefixes that nobody has any more, as it says.
-    pub(crate) gone: Vec<Lost>,
+    pub(crate) prefixes: HashSet<UrlPrefix>,
+    /// Prefixes that nobody has any more, as it says, and for how long they are remembered.
+    pub(crate) gone: Vec<(Lost, Duration)>,
     /// It has answered.
     pub(crate) welcomed: bool,
 }
@@ -193,11 +195,15 @@ fn name_of(prefix: &UrlPrefix) -> String {
 impl Joined {
     fn greet(&mut self, socket: UnixStream) -> io::Result<()> {
         let (user, process) = peer_of(&socket)?;
+        let known = self.others.iter().filter(|other| other.user == user).count();
+        if known >= MAX_LINKS && !is_trusted(user) {
+            return Ok(());
+        }
         let mut link = Link::new(socket);
         let hello = Message::Hello { version: VERSION, secure: self.prefix.is_secure() };
         // One that ends in this moment has nothing to say.
         if link.send(&hello, None).is_ok() {
-            let (prefixes, gone) = (Vec::new(), Vec::new());
+            let (prefixes, gone) = (HashSet::new(), Vec::new());
             let welcomed = false;
             self.others.push(Other { link, user, process, prefixes, gone, welcomed });
         }
@@ -237,7 +243,7 @@ impl Joined {
     fn barring(&self) -> Option<u32> {
         let own = own_user();
         let lost = self.others.iter().flat_map(|other| &other.gone);
-        let lost = lost.filter(|lost| lost.prefix == self.prefix);
+        let lost = lost.map(|(lost, _)| lost).filter(|lost| lost.prefix == self.prefix);
         let holders = self.others.iter().filter(|other| other.prefixes.contains(&self.prefix));
         // Who is trusted is right, whatever others say.
         if let Some(sure) = lost.clone().find(|lost| lost.is_sure) {
@@ -249,45 +255,23 @@ impl Joined {
 }
 
 impl Other {
-    /// Waits for a welcome; `false`: it is gone.
+    /// Waits for a welcome, and what comes before; `false`: it is gone.
     fn hear(
         &mut self,
         (clock, until): (&Monotonic, Nanos),
         listener: &mut Option<OwnedFd>,
         prefix: &UrlPrefix,
     ) -> Result<bool, JoinError> {
-        let (secure, place) = (prefix.is_secure(), (prefix.address(), prefix.port()));
-        let own = self.link.socket.try_clone();
-        let user = self.user;
-        let may_give = |socket: &OwnedFd| {
-            is_trusted(user) || own.as_ref().is_ok_and(|own| is_listener_at(socket, place, own))
-        };
         let mut is_late = false;
         loop {
-            let Self { link, prefixes, gone, .. } = self;
-            let said = link.next(|message, descriptor| match message {
-                Message::Welcome { version, .. } if *version != VERSION => {
-                    Err(JoinError::OtherVersion)
-                }
-                Message::Welcome { secure: theirs, .. } if *theirs != secure => {
-                    Err(JoinError::OtherScheme(*theirs))
-                }
-                Message::Welcome { prefixes: theirs, gone: lost, .. } => {
-                    prefixes.extend(theirs.iter().filter_map(|text| UrlPrefix::parse(text).ok()));
-                    gone.extend(lost.iter().filter_map(|lost| Lost::said(lost, user)));
-                    *listener = listener.take().or(descriptor.filter(may_give));
-                    Ok(true)
-                }
-                // Nothing else comes first.
-                _ => Err(JoinError::OtherVersion),
-            });
-            match said {
-                Ok(Some(said)) => {
-                    self.welcomed = said?;
+            match self.next(prefix)? {
+                Next::Noted => continue,
+                Next::Welcome(socket) => {
+                    *listener = listener.take().or(socket);
+                    self.welcomed = true;
                     return Ok(true);
                 }
-                Ok(None) => {}
-                Err(_) => return Err(JoinError::OtherVersion),
+                Next::Nothing => {}
             }
             let time = until.since(clock.now());
             // One that says a little now and then is not waited for either.
@@ -296,11 +280,62 @@ impl Other {
             }
             self.link.socket.set_read_timeout(Some(time.max(LOOK))).ok();
             match self.link.receive() {
-                Ok(true) => {}
+                Ok(1..) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 _ => return Ok(false),
             }
         }
     }
+
+    /// Takes the next thing that it has said.
+    fn next(&mut self, prefix: &UrlPrefix) -> Result<Next, JoinError> {
+        let Self { link, prefixes, gone, user, .. } = self;
+        let read = |text: &str| UrlPrefix::parse(text).ok();
+        let said = link.next(|message, socket| match message {
+            Message::Welcome { version: VERSION, secure } => Some(Some((*secure, socket))),
+            Message::Added { prefix: text } => {
+                prefixes.extend(read(text).filter(|_| prefixes.len() < MAX_PREFIXES));
+                Some(None)
+            }
+            Message::Removed { prefix: text } => {
+                if let Some(prefix) = read(text) {
+                    prefixes.remove(&prefix);
+                }
+                Some(None)
+            }
+            Message::Gone(lost) => {
+                let is_believed = gone.len() < lost::MOST || is_trusted(*user);
+                gone.extend(Lost::said(lost, *user).filter(|_| is_believed));
+                Some(None)
+            }
+            // Nothing else comes first.
+            _ => None,
+        });
+        match said {
+            Ok(None) => Ok(Next::Nothing),
+            Ok(Some(Some(None))) => Ok(Next::Noted),
+            Ok(Some(Some(Some((theirs, _))))) if theirs != prefix.is_secure() => {
+                Err(JoinError::OtherScheme(theirs))
+            }
+            Ok(Some(Some(Some((_, socket))))) => {
+                Ok(Next::Welcome(socket.filter(|socket| self.may_give(socket, prefix))))
+            }
+            Ok(Some(None)) | Err(_) => Err(JoinError::OtherVersion),
+        }
+    }
+
+    /// Whether a socket that it gives can be what those listen with who share the address.
+    fn may_give(&self, socket: &OwnedFd, prefix: &UrlPrefix) -> bool {
+        let place = (prefix.address(), prefix.port());
+        is_trusted(self.user) || is_listener_at(socket, place, &self.link.socket)
+    }
+}
+
+/// What an answer brings.
+enum Next {
+    Nothing,
+    Noted,
+    /// It is complete; with the listening socket, if that has come and can be used.
+    Welcome(Option<OwnedFd>),
 }

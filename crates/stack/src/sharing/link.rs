@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
 use mio::net::UnixStream;
+use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -32,6 +33,8 @@ pub(crate) struct Link<S> {
     /// Descriptors whose messages have not been taken; `None`: there was no room for it in the process.
     descriptors: VecDeque<Option<OwnedFd>>,
     output: VecDeque<Outgoing>,
+    /// The system has no room for what is to be said, which it does not tell when it has.
+    held: bool,
 }
 
 #[derive(Debug)]
@@ -51,6 +54,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
             groups: VecDeque::new(),
             descriptors: VecDeque::new(),
             output: VecDeque::new(),
+            held: false,
         }
     }
 
@@ -60,13 +64,19 @@ impl<S: std::os::fd::AsFd> Link<S> {
         message: &Message<'_>,
         descriptor: Option<Arc<OwnedFd>>,
     ) -> io::Result<()> {
-        self.push(message, descriptor);
+        self.push(message, descriptor)?;
         self.flush()
     }
 
-    /// Has something to say with the next [`Self::flush`].
-    pub(crate) fn push(&mut self, message: &Message<'_>, descriptor: Option<Arc<OwnedFd>>) {
-        self.output.push_back(Outgoing { bytes: message.to_bytes(), sent: 0, descriptor });
+    /// Has something to say with the next [`Self::flush`]; an error: it is too long to be said.
+    pub(crate) fn push(
+        &mut self,
+        message: &Message<'_>,
+        descriptor: Option<Arc<OwnedFd>>,
+    ) -> io::Result<()> {
+        let bytes = message.to_bytes().map_err(|Malformed| malformed())?;
+        self.output.push_back(Outgoing { bytes, sent: 0, descriptor });
+        Ok(())
     }
 
     /// Nothing waits to be said.
@@ -74,12 +84,32 @@ impl<S: std::os::fd::AsFd> Link<S> {
         self.output.is_empty()
     }
 
+    /// What waits for room of which no event tells: [`Self::flush`] has to be called again some time.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// What has come is a part of a message.
+    pub(crate) fn is_halfway(&self) -> bool {
+        self.start < self.end
+    }
+
+    /// Bytes that can be received now.
+    pub(crate) fn arrived(&self) -> u64 {
+        rustix::io::ioctl_fionread(&self.socket).unwrap_or(0)
+    }
+
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.held = false;
         while !self.output.is_empty() {
             match self.send_some() {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => {
+                    self.held = true;
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -131,8 +161,8 @@ impl<S: std::os::fd::AsFd> Link<S> {
         Ok(sendmsg(self.socket.as_fd(), &bytes, &mut ancillary, flags)?)
     }
 
-    /// Reads what has come; `false`: the other end is gone.
-    pub(crate) fn receive(&mut self) -> io::Result<bool> {
+    /// Reads what has come; zero: the other end is gone.
+    pub(crate) fn receive(&mut self) -> io::Result<usize> {
         if self.start > 0 {
             self.input.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -142,7 +172,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
         }
         let count = self.receive_into_input()?;
         self.end += count;
-        Ok(count > 0)
+        Ok(count)
     }
 
     fn receive_into_input(&mut self) -> io::Result<usize> {
@@ -198,6 +228,13 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 }
 
+/// Whether the system lacks room, which says nothing of the other end: for descriptors on their way, of which each user has as many as it may
+/// open (unix(7)), or for memory.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    const PASSING: [Errno; 3] = [Errno::TOOMANYREFS, Errno::NOBUFS, Errno::NOMEM];
+    PASSING.iter().any(|passing| error.raw_os_error() == Some(passing.raw_os_error()))
+}
+
 fn malformed() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
@@ -205,9 +242,9 @@ fn malformed() -> io::Error {
 impl Link<StdStream> {
     /// The same for a poll loop.
     pub(crate) fn into_async(self) -> io::Result<Link<UnixStream>> {
-        let Self { socket, input, start, end, groups, descriptors, output } = self;
+        let Self { socket, input, start, end, groups, descriptors, output, held } = self;
         socket.set_nonblocking(true)?;
         let socket = UnixStream::from_std(socket);
-        Ok(Link { socket, input, start, end, groups, descriptors, output })
+        Ok(Link { socket, input, start, end, groups, descriptors, output, held })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   who joins        Hello ──>
-//!                          <── Welcome, with the listening socket
+//!                          <── Added and Gone, as many as there are; then Welcome, with the listening socket
 //!                    Added ──>  as soon as it accepts; Removed when it does no more
 //!   either           Connection, with its socket ──>
 //!                          <── Taken, before anything of it is answered, or Refused
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::forwarded::About;
 
 /// Changes with every change of what is said.
-pub(crate) const VERSION: u32 = 3;
-/// No message is longer: the bytes of one connection that were read and not taken, and room to spare.
-const MAX_LENGTH: usize = 1024 * 1024;
+pub(crate) const VERSION: u32 = 4;
+/// No message is longer: the bytes of one connection that were read and not taken, a client's certificates, and room to spare.
+const MAX_LENGTH: usize = 256 * 1024;
 const PREFIX: usize = 4;
 /// Where in the prefix the number of descriptors is.
 const DESCRIPTORS: usize = 3;
@@ -33,13 +33,12 @@ pub(crate) enum Message<'a> {
         version: u32,
         secure: bool,
     },
-    /// `prefixes`: of the one who says so. `gone`: of owners that are gone.
+    /// All that there is to know was said before.
     Welcome {
         version: u32,
         secure: bool,
-        prefixes: Vec<Cow<'a, str>>,
-        gone: Vec<Gone<'a>>,
     },
+    Gone(Gone<'a>),
     Added {
         prefix: Cow<'a, str>,
     },
@@ -67,43 +66,30 @@ pub(crate) enum Message<'a> {
 }
 
 /// A prefix whose owner, a process of this user, has ended unasked. `is_sure`: the one who says so has seen that, or has it from
-/// somebody whom it trusts.
+/// somebody whom it trusts. `left_s`: for how long it is remembered, in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Gone<'a> {
     pub(crate) prefix: Cow<'a, str>,
     pub(crate) user: u32,
     pub(crate) is_sure: bool,
+    pub(crate) left_s: u32,
 }
 
-/// The other side does not keep to this.
+/// The other side does not keep to this, or we would not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-impl Gone<'_> {
-    pub(crate) fn to_owned(&self) -> Gone<'static> {
-        let Self { user, is_sure, .. } = *self;
-        Gone { prefix: Cow::Owned(self.prefix.clone().into_owned()), user, is_sure }
-    }
-}
-
 impl Message<'_> {
-    /// Adds the message to bytes that leave.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&[0; PREFIX]);
-        // Nothing of a message can fail to be written into memory.
-        let written = postcard::to_extend(self, std::mem::take(out));
-        *out = written.unwrap_or_default();
-        // In range: less than MAX_LENGTH by what connections keep.
-        let length = (out.len() - start - PREFIX) as u32;
-        debug_assert!(length as usize <= MAX_LENGTH);
-        out[start..start + PREFIX].copy_from_slice(&length.to_le_bytes());
-    }
-
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.write(&mut bytes);
-        bytes
+    /// The bytes that leave; nobody would take what is too long.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, Malformed> {
+        let mut bytes = postcard::to_extend(self, vec![0; PREFIX]).map_err(|_| Malformed)?;
+        let length = bytes.len() - PREFIX;
+        if length > MAX_LENGTH {
+            return Err(Malformed);
+        }
+        // In range: it takes the lower three bytes.
+        bytes[..PREFIX].copy_from_slice(&(length as u32).to_le_bytes());
+        Ok(bytes)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The rules are those of Windows' HTTP Server API ("UrlPrefix Strings"): host class before length of path, paths without
 //! regard to case.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -131,8 +132,19 @@ impl UrlPrefix {
     /// Whether this one is asked before the other, where both cover a request.
     #[must_use]
     pub fn precedes(&self, other: &Self) -> bool {
+        self.precedence(other).is_lt()
+    }
+
+    fn precedence(&self, other: &Self) -> Ordering {
         let by_class = class(&self.host).cmp(&class(&other.host));
-        by_class.then(other.path.len().cmp(&self.path.len())).is_lt()
+        by_class.then(other.path.len().cmp(&self.path.len()))
+    }
+
+    /// In the order in which they are asked, the same beside each other.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        let of = |it: &Self| (it.port, it.secure);
+        let by_name = || self.host.cmp(&other.host).then_with(|| self.path.cmp(&other.path));
+        self.precedence(other).then_with(by_name).then_with(|| of(self).cmp(&of(other)))
     }
 }
 

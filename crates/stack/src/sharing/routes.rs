@@ -1,5 +1,7 @@
 //! Who answers which requests.
 
+use std::sync::Arc;
+
 use super::prefix::{Host, UrlPrefix};
 
 /// Who has a prefix.
@@ -22,15 +24,15 @@ pub(crate) enum Place {
 }
 
 /// All prefixes of one shared address.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// The first that covers a request has it.
-    routes: Vec<Route>,
+    /// The first that covers a request has it. The same for all servers of the address.
+    routes: Arc<[Route]>,
     /// Connections that were given to one of several owners.
     given: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Route {
     prefix: UrlPrefix,
     /// None: they are gone.
@@ -38,16 +40,20 @@ struct Route {
 }
 
 impl Routes {
-    pub(crate) fn add(&mut self, prefix: &UrlPrefix, owner: Option<Owner>) {
-        let known = self.routes.iter_mut().find(|route| route.prefix == *prefix);
-        match known {
-            Some(route) => route.owners.extend(owner),
-            None => {
-                let at = self.routes.partition_point(|route| !prefix.precedes(&route.prefix));
-                let owners = owner.into_iter().collect();
-                self.routes.insert(at, Route { prefix: prefix.clone(), owners });
-            }
-        }
+    /// Of prefixes and who has them, in any order.
+    pub(crate) fn new(mut all: Vec<(&UrlPrefix, Option<Owner>)>) -> Self {
+        all.sort_by(|(one, _), (other, _)| one.order(other));
+        let same = all.chunk_by(|(one, _), (other, _)| one == other);
+        let routes = same.map(|of_it| Route {
+            prefix: of_it[0].0.clone(),
+            owners: of_it.iter().filter_map(|(_, owner)| *owner).collect(),
+        });
+        Self { routes: routes.collect(), given: 0 }
+    }
+
+    /// The same, as another server has them.
+    pub(crate) fn share(&self) -> Self {
+        Self { routes: Arc::clone(&self.routes), given: 0 }
     }
 
     /// One of those who have prefixes of this host, or of no host by name if there are none; unless `own` is among them.

@@ -13,7 +13,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut rest = bytes;
     while let Ok(Some((message, length))) = read(rest) {
         // What was understood is said again, and understood as the same.
-        let again = message.to_bytes();
+        let again = message.to_bytes().unwrap();
         assert_eq!(read(&again), Ok(Some((message, again.len()))));
         // More is known of no message that is not there yet.
         assert_eq!(read(&again[..again.len() - 1]), Ok(None));
