@@ -5,6 +5,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import tls from 'node:tls';
 import { createServer as createSecureServer } from 'millrace/https';
 import {
   ask,
@@ -410,6 +411,34 @@ describe('HTTPS', () => {
     assert.equal(server.cache.stats().passes['server-name'], 2);
     assert.ok(server.cache.entries().every(({ secure }) => secure));
   });
+
+  test(
+    'a change on a connection that was handed over makes what TLS clients get out of date',
+    limits,
+    async (t) => {
+      const { authority, server: identity } = makeCertificates();
+      let calls = 0;
+      const options = { ...identity, cache: { duration: 60 } };
+      const server = createSecureServer(options, (_request, response) =>
+        response.end(`${++calls}`),
+      );
+      t.after(() => server.close());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const talk = (method, target) => {
+        const { port } = server.address();
+        const socket = tls.connect({ port, servername: 'localhost', ca: authority.cert });
+        const fields = ['Host: localhost', 'Content-Length: 0', ...last];
+        socket.write(`${[`${method} ${target} HTTP/1.1`, ...fields].join('\r\n')}\r\n\r\n`);
+        return text(socket);
+      };
+      assert.match(await talk('GET', '/'), /1$/);
+      assert.match(await talk('GET', '/'), /1$/);
+      // Only Node's own parser takes a target in absolute form.
+      assert.match(await talk('POST', 'https://localhost/'), /2$/);
+      assert.equal(server.stats().connections.handedOver, 1);
+      assert.match(await talk('GET', '/'), /3$/);
+    },
+  );
 });
 
 describe('what makes entries leave', () => {
