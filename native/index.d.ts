@@ -306,10 +306,10 @@ export interface NativeIdentity {
 
 /** What came of joining. */
 export interface NativeJoined {
-  /** For [`stack_share`] or [`stack_abandon`], one of which has to follow. */
+  /** For [`stack_joined_listener`], and for [`stack_share`] or [`stack_abandon`], one of which has to follow. */
   ticket: number
-  /** What to listen with, now the caller's; missing: nobody shares the address yet. */
-  fd?: number
+  /** Others share the address: it is listened to with their socket. */
+  shared: boolean
   /** Why it failed: the system's name for that; the rest is missing then. */
   code?: string
   /** The same in words. */
@@ -653,8 +653,8 @@ export interface NativeWorker {
 /** A self-signed certificate for these host names and addresses (ECDSA P-256), made on the spot. */
 export declare function selfSignedCertificate(names: Array<string>): NativeCertificate
 
-/** Leaves what was joined and not shared; `fd`: the descriptor that it gave, if nobody uses that. */
-export declare function stackAbandon(ticket: number, fd?: number | undefined | null): void
+/** Leaves what was joined, if it is not shared. `unused`: nobody uses the descriptor that was given for it. */
+export declare function stackAbandon(ticket: number, unused: boolean): void
 
 /** Both ends of a connection. */
 export declare function stackAddresses(connection: number): NativeAddresses
@@ -733,6 +733,9 @@ export declare function stackIsTimedOut(connection: number): boolean
 
 /** Joins those who share the address of a prefix, who meet in this directory. */
 export declare function stackJoin(base: string, prefix: string): Promise<NativeJoined>
+
+/** What to listen with at an address that others share: a descriptor for the caller, until [`stack_abandon`]. */
+export declare function stackJoinedListener(ticket: number): number
 
 /** What a context has to say of a client's certificate, by the numbers of handshakes, where another process has asked for it. */
 export declare function stackJudge(connection: number, context: NativeSecureContext): number

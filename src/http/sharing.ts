@@ -66,27 +66,40 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
   try {
     const joined = await join(prefix, () => joining.get(server) === true);
     if (joined === null) return;
-    const { ticket, fd, code, message } = joined;
+    const { ticket, shared, code, message } = joined;
     if (code !== undefined) {
       const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
       throw Object.assign(error, { code, syscall: 'listen' });
     }
-    if (!joining.get(server)) {
-      native.stackAbandon(ticket, fd);
-      return;
+    try {
+      if (joining.get(server)) listenWith(server, prefix, ticket, shared, backlog);
+    } finally {
+      takeTicket(server);
+      // The server may not have come to share it; whoever closes its handle closes the descriptor.
+      native.stackAbandon(ticket, !server._handle);
     }
-    tickets.set(server, ticket);
-    const { address = null, port } = prefix;
-    const family = address?.includes(':') ? 6 : 4;
-    if (fd === undefined) {
-      sayWhoShares(server, prefix.text);
-      server._listen2(address, port, family, backlog, undefined, 0);
-    } else server._listen2(null, null, null, backlog, fd, 0);
-    const unused = takeTicket(server);
-    if (unused !== undefined) native.stackAbandon(unused);
   } finally {
     joining.delete(server);
   }
+}
+
+/** With the socket that the others share, if there are any. */
+function listenWith(
+  server: HttpServer,
+  prefix: Prefix,
+  ticket: number,
+  shared: boolean,
+  backlog?: number,
+): void {
+  tickets.set(server, ticket);
+  if (shared) {
+    const fd = native.stackJoinedListener(ticket);
+    server._listen2(null, null, null, backlog, fd, 0);
+    return;
+  }
+  const { address = null, port } = prefix;
+  sayWhoShares(server, prefix.text);
+  server._listen2(address, port, address?.includes(':') ? 6 : 4, backlog, undefined, 0);
 }
 
 /** That others share the port by another address, or have it for themselves, the system does not tell. */

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::os::fd::{FromRawFd as _, IntoRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 
 use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
@@ -15,7 +15,39 @@ use crate::stack::{duplicate, system_error, with};
 
 thread_local! {
     /// What was joined and is not shared yet, by ticket.
-    static JOINED: RefCell<HashMap<u32, Joined>> = RefCell::new(HashMap::new());
+    static JOINED: RefCell<HashMap<u32, Ticket>> = RefCell::new(HashMap::new());
+}
+
+struct Ticket {
+    joined: Joined,
+    /// What to listen with; `None`: nobody shares the address yet.
+    listener: Option<OwnedFd>,
+    /// A duplicate of it that the caller was given.
+    given: Option<RawFd>,
+}
+
+impl Ticket {
+    /// Takes back what the caller was given and has not used. The number may be another file's by now.
+    fn take_back(&mut self) {
+        let Some((given, listener)) = self.given.take().zip(self.listener.as_ref()) else { return };
+        // SAFETY: borrowed for the call only; it is no negative number, and one that is no descriptor makes the call fail.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(given) };
+        if socket_of(borrowed).is_some_and(|socket| Some(socket) == socket_of(listener.as_fd())) {
+            // SAFETY: it is the duplicate that was made for the caller, who says that nobody uses it.
+            drop(unsafe { OwnedFd::from_raw_fd(given) });
+        }
+    }
+}
+
+/// What tells a socket from all others; `None`: it is none, or the system does not tell.
+#[cfg(target_os = "linux")]
+fn socket_of(fd: BorrowedFd<'_>) -> Option<u64> {
+    socket2::SockRef::from(&fd).cookie().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn socket_of(_: BorrowedFd<'_>) -> Option<u64> {
+    None
 }
 
 /// A URL prefix, taken apart.
@@ -57,10 +89,10 @@ pub fn stack_prefix(text: String) -> NativePrefix {
 /// What came of joining.
 #[napi(object)]
 pub struct NativeJoined {
-    /// For [`stack_share`] or [`stack_abandon`], one of which has to follow.
+    /// For [`stack_joined_listener`], and for [`stack_share`] or [`stack_abandon`], one of which has to follow.
     pub ticket: u32,
-    /// What to listen with, now the caller's; missing: nobody shares the address yet.
-    pub fd: Option<i32>,
+    /// Others share the address: it is listened to with their socket.
+    pub shared: bool,
     /// Why it failed: the system's name for that; the rest is missing then.
     pub code: Option<String>,
     /// The same in words.
@@ -87,7 +119,7 @@ impl Task for Joining {
             Ok(joined) => joined,
             Err(error) => {
                 let (code, message) = (Some(error.code().into()), Some(error.to_string()));
-                return Ok(NativeJoined { ticket: 0, fd: None, code, message });
+                return Ok(NativeJoined { ticket: 0, shared: false, code, message });
             }
         };
         let listener = match joined.take_listener() {
@@ -99,15 +131,15 @@ impl Task for Joining {
         if joined.is_here() && listener.is_none() {
             // It has just ceased to.
             let (code, message) = (Some("EAGAIN".into()), Some("try again".into()));
-            return Ok(NativeJoined { ticket: 0, fd: None, code, message });
+            return Ok(NativeJoined { ticket: 0, shared: false, code, message });
         }
+        let shared = listener.is_some();
         let ticket = JOINED.with_borrow_mut(|all| {
             let ticket = (1..).find(|ticket| !all.contains_key(ticket)).unwrap_or_default();
-            all.insert(ticket, joined);
+            all.insert(ticket, Ticket { joined, listener, given: None });
             ticket
         });
-        let fd = listener.map(OwnedFd::into_raw_fd);
-        Ok(NativeJoined { ticket, fd, code: None, message: None })
+        Ok(NativeJoined { ticket, shared, code: None, message: None })
     }
 }
 
@@ -120,23 +152,40 @@ pub fn stack_join(base: String, prefix: String) -> Result<AsyncTask<Joining>> {
     Ok(AsyncTask::new(Joining { base: base.into(), prefix, own }))
 }
 
+/// What to listen with at an address that others share: a descriptor for the caller, until [`stack_abandon`].
+#[napi]
+pub fn stack_joined_listener(ticket: u32) -> Result<i32> {
+    JOINED.with_borrow_mut(|all| {
+        let ticket = all.get_mut(&ticket).filter(|ticket| ticket.given.is_none());
+        let (listener, given) = ticket
+            .and_then(|ticket| ticket.listener.as_ref().zip(Some(&mut ticket.given)))
+            .ok_or_else(nothing_joined)?;
+        let fd = listener.try_clone().map_err(system_error)?.into_raw_fd();
+        *given = Some(fd);
+        Ok(fd)
+    })
+}
+
 /// Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated.
 #[napi]
 pub fn stack_share(server: u32, ticket: u32, fd: i32) -> Result<()> {
-    let joined = JOINED.with_borrow_mut(|all| all.remove(&ticket));
-    let joined = joined.ok_or_else(|| Error::from_reason("nothing was joined"))?;
+    let ticket = JOINED.with_borrow_mut(|all| all.remove(&ticket));
+    let Ticket { joined, .. } = ticket.ok_or_else(nothing_joined)?;
     let listener = duplicate(fd)?;
     with(|reactor| reactor.share(server as usize, joined, listener))?.map_err(system_error)
 }
 
-/// Leaves what was joined and not shared; `fd`: the descriptor that it gave, if nobody uses that.
+/// Leaves what was joined, if it is not shared. `unused`: nobody uses the descriptor that was given for it.
 #[napi]
-pub fn stack_abandon(ticket: u32, fd: Option<i32>) {
-    if let Some(fd) = fd {
-        // SAFETY: it was given to the caller as an owned one, which gives it back.
-        drop(unsafe { OwnedFd::from_raw_fd(fd) });
+pub fn stack_abandon(ticket: u32, unused: bool) {
+    let ticket = JOINED.with_borrow_mut(|all| all.remove(&ticket));
+    if let Some(mut ticket) = ticket.filter(|_| unused) {
+        ticket.take_back();
     }
-    JOINED.with_borrow_mut(|all| all.remove(&ticket));
+}
+
+fn nothing_joined() -> Error {
+    Error::from_reason("nothing was joined")
 }
 
 /// Gives a server's prefix back.

@@ -62,6 +62,17 @@ impl Member {
         path: &str,
         name: &'static str,
     ) -> Result<Self, JoinError> {
+        Self::join_with(base, port, path, name, &[])
+    }
+
+    /// One that has further servers with these paths, which accept nothing.
+    fn join_with(
+        base: &Base,
+        port: Option<u16>,
+        path: &str,
+        name: &'static str,
+        further: &[String],
+    ) -> Result<Self, JoinError> {
         let mut reactor = Reactor::new().unwrap();
         let server = reactor.add_server(Settings::default());
         let mut own = None;
@@ -73,6 +84,12 @@ impl Member {
         let mut joined = join(&base.0, prefix, reactor.id())?;
         let listener = joined.take_listener().unwrap_or_else(|| own.unwrap().into());
         reactor.share(server, joined, listener.try_clone().unwrap()).unwrap();
+        for path in further {
+            let prefix = UrlPrefix::parse(&format!("http://127.0.0.1:{port}{path}")).unwrap();
+            let joined = join(&base.0, prefix, reactor.id())?;
+            let server = reactor.add_server(Settings::default());
+            reactor.share(server, joined, listener.try_clone().unwrap()).unwrap();
+        }
         reactor.listen(server, listener).unwrap();
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
@@ -141,6 +158,26 @@ fn each_has_its_own_and_what_was_anothers_is_nobodys() {
     assert!(second.ask("/a/x").starts_with("HTTP/1.1 503"));
     let again = Member::join(&base, Some(second.port), "/a/", "again").unwrap();
     assert!(again.ask("/a/x").ends_with("again"));
+}
+
+/// There is more to know than a message holds, of those who are there and of those who are gone.
+#[test]
+fn whatever_there_is_to_know_who_joins_is_told() {
+    let base = Base::new();
+    let long = |number| format!("/{}{number}/", "b".repeat(1000));
+    let further: Vec<_> = (0..1000).map(long).collect();
+    let first = Member::join_with(&base, None, "/a/", "first", &further).unwrap();
+    let second = Member::join(&base, Some(first.port), "/c/", "second").unwrap();
+    assert!(second.ask("/c/").ends_with("second"));
+    drop(first);
+    for path in ["/a/", &long(0), &long(999)] {
+        assert!(second.ask(path).starts_with("HTTP/1.1 503"));
+    }
+    let third = Member::join(&base, Some(second.port), "/d/", "third").unwrap();
+    drop(second);
+    for path in ["/a/", &long(0), &long(999)] {
+        assert!(third.ask(path).starts_with("HTTP/1.1 503"), "{path}");
+    }
 }
 
 #[test]

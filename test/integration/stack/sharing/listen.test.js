@@ -283,6 +283,41 @@ describe('a server that is closed before it listens', () => {
   });
 });
 
+describe('a server that cannot listen with what it has joined', () => {
+  const isLinux = process.platform === 'linux';
+  const linux = { ...limits, skip: !isLinux && 'there is no /proc' };
+  const failures = {
+    'says nothing': () => {},
+    throws: () => {
+      throw new Error('not this one');
+    },
+  };
+  for (const [how, fail] of Object.entries(failures)) {
+    test(`and ${how}: keeps neither descriptor nor lock`, linux, async (t) => {
+      const ground = await Ground.make(t);
+      await ground.start('a /a/');
+      process.env.MILLRACE_PORTS = ground.directory;
+      const attempt = async () => {
+        const server = createServer();
+        const failed = new Promise((resolve) => {
+          server._listen2 = () => {
+            setImmediate(resolve);
+            return fail();
+          };
+        });
+        server.on('error', ({ message }) => assert.equal(message, 'not this one'));
+        server.listen(ground.prefix('/b/'));
+        await failed;
+      };
+      const descriptors = async () => (await readdir('/proc/self/fd')).length;
+      await attempt();
+      const before = await descriptors();
+      for (let round = 0; round < 20; round++) await attempt();
+      await until('none is left', async () => (await descriptors()) <= before);
+    });
+  }
+});
+
 describe('how a server listens', () => {
   test(
     'the directory, where MILLRACE_PORTS is not set: one of the user alone, whatever XDG_RUNTIME_DIR says',

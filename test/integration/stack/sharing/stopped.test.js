@@ -1,5 +1,9 @@
 // One port for several processes: one that is stopped keeps nobody waiting for long.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { brief, Ground, until, within } from '../../../fixtures/stack/sharing.js';
 
@@ -63,4 +67,44 @@ describe('what a stopped process was given', { concurrency: true }, () => {
     assert.equal(brief(await given.response()), '200 b');
     assert.equal(brief(await given.ask('/a/')), '200 a');
   });
+});
+
+describe('somebody else who stops in the midst of a word', { concurrency: true }, () => {
+  const asRoot = {
+    ...limits,
+    skip: limits.skip || (process.getuid() !== 0 && 'only root can be several users'),
+  };
+  /** As crates/stack/src/sharing/message.rs has it: hello, of this version, and what may follow. */
+  const hello = [3, 0, 0, 0, 0, 4, 0];
+  const half = [100, 0, 0, 0, 3];
+
+  /** Says these bytes to a process that shares the port, as a user; gives when the other side has ended that. */
+  async function tell(t, user, bytes) {
+    const ground = await Ground.make(t);
+    await ground.start('a /a/');
+    const [door] = await ground.doors();
+    const place = join(ground.directory, `any-${ground.port}`);
+    for (const path of [ground.directory, place, join(place, door)]) await chmod(path, 0o777);
+    const program = `
+      const socket = require('node:net').connect(process.argv[1]);
+      socket.on('close', () => console.log('over')).on('error', () => {}).on('data', () => {});
+      socket.write(Buffer.from(JSON.parse(process.argv[2])), () => console.log('said'));
+    `;
+    const args = ['-e', program, join(place, door), JSON.stringify(bytes)];
+    const child = spawn(process.execPath, args, { uid: user, gid: user, stdio: 'pipe' });
+    t.after(() => child.kill());
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    assert.equal((await lines.next()).value, 'said');
+    const { value } = await within(20_000, () => 'the end', lines.next());
+    assert.equal(value, 'over');
+    assert.equal(brief(await ground.ask('/a/')), '200 a');
+  }
+
+  for (const [what, bytes] of Object.entries({
+    'of nothing': [],
+    'of a hello': hello.slice(0, 5),
+    'behind it': [...hello, ...half],
+  })) {
+    test(`${what}: is not waited for`, asRoot, (t) => tell(t, 65_534, bytes));
+  }
 });
