@@ -487,6 +487,22 @@ fn an_endless_response_is_collected_once_and_until_it_would_be_stale() {
     assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
 }
 
+/// One that has stopped in its middle keeps others from being stored no longer than it could be stored itself.
+#[test]
+fn a_response_that_never_ends_gives_way() {
+    let mut site = Site::new(settings());
+    let lead = site.lead("/", "");
+    begin(&mut site, lead, "");
+    site.advance(0.5);
+    assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    site.advance(9.4);
+    assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
+    site.advance(0.1);
+    let lead = site.lead("/", "");
+    site.answer(lead, OK, "x").expect("stored");
+    assert_eq!(site.body("/", "").as_deref(), Some("x"));
+}
+
 #[test]
 fn what_is_stale_when_it_is_complete_is_not_stored() {
     let mut site = Site::new(Settings { mode: Mode::All(seconds(0.4)), ..settings() });

@@ -5,6 +5,7 @@ use std::time::Duration;
 use millrace_http::{Method, field_lines};
 
 use super::Cache;
+use crate::collecting::Collecting;
 use crate::control::RequestDirectives;
 use crate::entry::Entry;
 use crate::hit::{Answer, Hit};
@@ -219,7 +220,9 @@ impl Cache {
             match self.marks.get(hash, now) {
                 Mark::Set => return self.pass(Pass::Uncacheable),
                 // An endless response would be collected again and again.
-                Mark::Faded if self.is_arriving(fields) => return self.pass(Pass::Uncacheable),
+                Mark::Faded if self.is_arriving(now, fields) => {
+                    return self.pass(Pass::Uncacheable);
+                }
                 // It finds out whether that is still so; the others do not wait for it.
                 Mark::Faded => {
                     self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
@@ -250,12 +253,14 @@ impl Cache {
         resource.map_or(0, |resource| resource.flights.len())
     }
 
-    /// Whether the response to such a request has begun that nobody waits for.
-    fn is_arriving(&self, fields: &Fields<'_>) -> bool {
+    /// Whether the response to such a request has begun that nobody waits for, and may still be stored.
+    fn is_arriving(&self, now: Duration, fields: &Fields<'_>) -> bool {
         let resource = self.store.find(&self.key).and_then(|at| self.store.resource(at));
         let loners = resource.map_or(&[][..], |resource| &resource.loners);
         loners.iter().filter_map(|&index| self.leads.at(index)).any(|(_, leading)| {
-            leading.collecting.is_some() && leading.credentials == fields.credentials
+            let usable = |collecting: &Collecting| now < collecting.usable_until();
+            leading.credentials == fields.credentials
+                && leading.collecting.as_ref().is_some_and(usable)
         })
     }
 
