@@ -41,6 +41,8 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
   const listen = async (listener) => {
     const server = create(listener);
     server.on('upgrade', (_request, socket, head) => {
+      // The client goes when it has read enough.
+      socket.on('error', () => {});
       socket.write(SWITCHED);
       socket.write(head);
       socket.pipe(socket);
