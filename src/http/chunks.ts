@@ -1,5 +1,5 @@
-import http from 'node:http';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
+import { uncorksWith } from './node-methods.js';
 import { appendBytes, appendLineEnd, appendText } from './output.js';
 import type { ServerSocket } from './socket.js';
 
@@ -10,31 +10,23 @@ import type { ServerSocket } from './socket.js';
 
 type Keyed = Record<symbol, unknown>;
 
-/** A chunked response that has been written to, on no connection. */
-function written(): Keyed | null {
-  if (kChunkedBuffer === undefined) return null;
-  const request = new http.IncomingMessage(null as never);
-  request.httpVersionMajor = request.httpVersionMinor = 1;
-  const response = new http.ServerResponse(request);
-  const stream = { writable: false, on() {}, cork() {}, uncork() {} };
-  response.assignSocket(stream as never);
-  response.write('x');
-  return response as unknown as Keyed;
+/** Whether Node joins the chunks of one turn: its `uncork` then owes a 'drain'. */
+export const joinsChunks = uncorksWith('kNeedDrain');
+
+/** What stands for "no callback": a function that does nothing, as its source shows. */
+let noCallback: unknown;
+
+function doesNothing(callback: unknown): boolean {
+  if (callback === noCallback) return true;
+  if (Function.prototype.toString.call(callback) !== '() => {}') return false;
+  noCallback = callback;
+  return true;
 }
-
-const sample = written();
-const kept = (sample?.[kChunkedBuffer as symbol] ?? []) as unknown[];
-
-/** Whether Node joins the chunks of one turn. */
-export const joinsChunks = kept.length > 0;
-
-/** What stands for "no callback". */
-const NO_CALLBACK = kept[2];
 
 /** Whether a response keeps chunks that nobody waits for. */
 export function keepsChunks(response: Outgoing): boolean {
   const chunks = (response as Outgoing & Keyed)[kChunkedBuffer as symbol] as unknown[];
-  for (let at = 2; at < chunks.length; at += 3) if (chunks[at] !== NO_CALLBACK) return false;
+  for (let at = 2; at < chunks.length; at += 3) if (!doesNothing(chunks[at])) return false;
   return chunks.length > 0;
 }
 

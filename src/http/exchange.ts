@@ -105,6 +105,8 @@ function addFields(request: Incoming): void {
   const fields = request.rawHeaders;
   request.rawHeaders = [];
   request._addHeaderLines(fields, fields.length);
+  // Node itself looks for a Host.
+  void request.headers;
 }
 
 /** It is the response's turn. */
@@ -114,6 +116,7 @@ function attach(response: Outgoing, socket: ServerSocket): void {
     socket._httpMessage = response;
   } else {
     response.assignSocket(socket as never);
+    (response as unknown as http.ServerResponse).on('finish', onFinish);
   }
 }
 

@@ -85,7 +85,8 @@ export function internalKey(object: object, description: string): symbol | undef
   return Object.getOwnPropertySymbols(object).find((key) => key.description === description);
 }
 
-const probe = new http.ServerResponse(new http.IncomingMessage(null as unknown as Socket));
+/** No response: those are told of. */
+const probe = new http.OutgoingMessage();
 
 function outgoingKey(description: string): symbol {
   return internalKey(probe, description) ?? Symbol(description);

@@ -29,25 +29,44 @@ const readable = Readable.prototype;
 
 export const emit = own(EventEmitter.prototype, 'emit', 'kErrorMonitor');
 const on = own(EventEmitter.prototype, 'on', '_addListener(');
+const once = own(EventEmitter.prototype, 'once', '_onceWrap(');
+const prependListener = own(EventEmitter.prototype, 'prependListener', '_addListener(');
+const removeListener = own(EventEmitter.prototype, 'removeListener', 'spliceOne');
+const listenerCount = own(EventEmitter.prototype, 'listenerCount', 'evlistener');
 const send = own(outgoing, '_send', '_writeRaw(');
 const writeRaw = own(outgoing, '_writeRaw', '_flushOutput(');
+const flush = own(outgoing, '_flush', '_flushOutput(');
+const flushOutput = own(outgoing, '_flushOutput', 'outputData');
 const cork = own(outgoing, 'cork', 'kCorked');
 const uncork = own(outgoing, 'uncork', 'kCorked');
 const assignSocket = own(response, 'assignSocket', 'onServerResponseClose');
 const detachSocket = own(response, 'detachSocket', 'onServerResponseClose');
 const dump = own(incoming, '_dump', '_dumped');
 const addHeaderLines = own(incoming, '_addHeaderLines', 'kHeadersCount');
+const addHeaderLine = own(incoming, '_addHeaderLine', 'matchKnownFields');
+const incomingRead = own(incoming, '_read', '_consuming');
+const incomingDestroy = own(incoming, '_destroy', 'readableEnded');
 const push = own(readable, 'push', 'readableAddChunk');
+const read = own(readable, 'read', 'endReadable(this');
+const destroy = own(readable, 'destroy', 'kConstruct');
 const resume = own(readable, 'resume', 'resume(this');
+const pause = own(readable, 'pause', 'kPaused');
+const readableRemoveAll = own(readable, 'removeAllListeners', 'updateReadableListening');
+const readableRemove = own(readable, 'removeListener', 'updateReadableListening');
 const readableOn = own(readable, 'on', 'readableListening');
+
+/** Whether Node's own `uncork` has this word in its source. */
+export function uncorksWith(word: string): boolean {
+  return own(outgoing, 'uncork', word) !== replaced;
+}
 
 /** Whether `end` and `write` are Node's own, as they were found. */
 export const ends = own(outgoing, 'end', 'write_(') !== replaced;
 export const writes = own(outgoing, 'write', 'write_(') !== replaced;
 export const storesHeader = own(outgoing, '_storeHeader', 'processHeader(') !== replaced;
 export const pipes =
-  own(readable, 'pipe', 'ondrain') !== replaced &&
-  own(readable, 'unpipe', 'unpipeInfo') !== replaced;
+  own(incoming, 'pipe', 'ondrain') !== replaced &&
+  own(incoming, 'unpipe', 'unpipeInfo') !== replaced;
 
 type Emitter = { _eventsCount: number; emit: unknown };
 
@@ -62,6 +81,7 @@ export function sendsAsNode(response: Outgoing): boolean {
   return (
     methods._send === send &&
     methods._writeRaw === writeRaw &&
+    methods._flushOutput === flushOutput &&
     methods.uncork === uncork &&
     methods.cork === cork
   );
@@ -72,14 +92,18 @@ export function attachesAsNode(response: Outgoing): boolean {
   const methods = response as unknown as Record<string, unknown>;
   return (
     methods.emit === emit &&
+    methods.on === on &&
     methods.assignSocket === assignSocket &&
-    methods.detachSocket === detachSocket
+    methods.detachSocket === detachSocket &&
+    methods._flush === flush &&
+    methods._flushOutput === flushOutput
   );
 }
 
 /** Whether a request's fields come by Node's own method. */
 export function takesFieldsAsNode(request: Incoming): boolean {
-  return (request._addHeaderLines as unknown) === addHeaderLines;
+  const methods = request as unknown as Record<string, unknown>;
+  return methods._addHeaderLines === addHeaderLines && methods._addHeaderLine === addHeaderLine;
 }
 
 /** Whether a request that nobody reads ends by Node's own methods with nobody to see it. */
@@ -88,9 +112,15 @@ export function endsAsNode(request: Incoming): boolean {
   return (
     request._eventsCount === 0 &&
     methods.emit === emit &&
+    methods.on === readableOn &&
+    methods.removeAllListeners === readableRemoveAll &&
     methods.push === push &&
+    methods.read === read &&
+    methods._read === incomingRead &&
     methods._dump === dump &&
-    methods.resume === resume
+    methods.resume === resume &&
+    methods.destroy === destroy &&
+    methods._destroy === incomingDestroy
   );
 }
 
@@ -99,6 +129,20 @@ export function pipesAsNode(request: Incoming, response: Outgoing): boolean {
   const source = request as unknown as Record<string, unknown>;
   const target = response as unknown as Record<string, unknown>;
   return (
-    source.on === readableOn && source.emit === emit && target.on === on && target.emit === emit
+    source.on === readableOn &&
+    source.once === once &&
+    source.removeListener === readableRemove &&
+    source.listenerCount === listenerCount &&
+    source.emit === emit &&
+    source.pause === pause &&
+    source.resume === resume &&
+    target.on === on &&
+    target.once === once &&
+    target.prependListener === prependListener &&
+    target.removeListener === removeListener &&
+    target.emit === emit &&
+    // Replaced where the stack's own do not see it, they end the response in another way.
+    target.write === outgoing.write &&
+    target.end === outgoing.end
   );
 }

@@ -54,7 +54,8 @@ function pipe(this: Incoming & Piping, destination: unknown, options?: unknown):
     state.destroyed ||
     // In which order its listeners are called would differ.
     response._eventsCount > 0 ||
-    !pipesAsNode(this as never, response) ||
+    this.unpipe !== (unpipe as unknown) ||
+    !pipesAsNode(this, response) ||
     (this._eventsCount > 0 && this.listenerCount('pause') > 0) ||
     response.finished ||
     response.destroyed ||
