@@ -8,6 +8,7 @@ import { installHead } from './head.js';
 import { nodeConnection } from './host-parser.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
+import { socketsAreNodes } from './node-methods.js';
 import { isOff } from './off.js';
 import { installPipe } from './pipe.js';
 import { startReactor } from './reactor.js';
@@ -153,9 +154,16 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
   };
 }
 
-/** What only Node's own code knows. */
+/** Whether only Node's own code knows what this server wants. */
 function isNodes(server: HttpServer): boolean {
-  return nodesOption(server) !== null;
+  return impedimentOf(server) !== null;
+}
+
+function impedimentOf(server: HttpServer): string | null {
+  const option = nodesOption(server);
+  if (option !== null) return `the option ${option} is served by Node's own stack`;
+  if (socketsAreNodes()) return null;
+  return "methods of net.Socket were replaced, which only Node's own stack calls";
 }
 
 function nodesOption(server: HttpServer): string | null {
@@ -248,9 +256,7 @@ export function installPrefixes(prototype: object): void {
   target.listen = function (...args) {
     if (isJoining(this)) throw alreadyListening();
     if (!isPrefix(args)) return listen.apply(this, args);
-    const option = nodesOption(this);
-    const impediment = option && `the option ${option} is served by Node's own stack`;
-    listenShared(this, args, isSecure(this), impediment);
+    listenShared(this, args, isSecure(this), impedimentOf(this));
     return this;
   };
 }

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
+import net from 'node:net';
 import { Readable } from 'node:stream';
 import type { Incoming, Outgoing } from './internals.js';
 
@@ -67,6 +68,33 @@ export const storesHeader = own(outgoing, '_storeHeader', 'processHeader(') !== 
 export const pipes =
   own(incoming, 'pipe', 'ondrain') !== replaced &&
   own(incoming, 'unpipe', 'unpipeInfo') !== replaced;
+
+/** Methods of sockets that the stack's own sockets have in another form, with words of their source. */
+const ofSockets = (
+  [
+    ['write', '_write(this'],
+    ['end', 'Duplex.prototype.end'],
+    ['cork', 'kCorked'],
+    ['uncork', 'kCorked'],
+    ['destroy', 'kOnFinished'],
+    ['destroySoon', 'writableFinished'],
+    ['pause', 'kBuffer'],
+    ['resume', 'tryReadStart'],
+    ['read', 'tryReadStart'],
+    ['on', 'kDataListening'],
+    ['setNoDelay', 'kSetNoDelay'],
+    ['setKeepAlive', 'kSetKeepAlive'],
+  ] as const
+).map(([name, word]) => [name, own(net.Socket.prototype, name, word)] as const);
+
+/** Whether sockets have Node's own methods; where they have not, the stack's sockets would not call what is there. */
+export function socketsAreNodes(): boolean {
+  const prototype = net.Socket.prototype as unknown as Record<string, unknown>;
+  return (
+    prototype.emit === EventEmitter.prototype.emit &&
+    ofSockets.every(([name, method]) => prototype[name] === method)
+  );
+}
 
 type Emitter = { _eventsCount: number; emit: unknown };
 

@@ -1,6 +1,9 @@
 // Methods that tracers and middleware replace are called as often as with Node's own stack.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { REGISTER } from '../../fixtures/stack/pair.js';
 import { measured, PLACES, replaceable } from '../../fixtures/stack/wrapped.js';
 
 /** What Node calls for its own bookkeeping alone, or in another order where nobody reads a body. */
@@ -56,6 +59,29 @@ for (const place of PLACES) {
     });
   });
 }
+
+test('of sockets: the server is Node’s own', async () => {
+  const script = `
+    import http from 'node:http';
+    import net from 'node:net';
+    const { write } = net.Socket.prototype;
+    let calls = 0;
+    net.Socket.prototype.write = function (...args) {
+      if (this.server) calls++;
+      return write.apply(this, args);
+    };
+    const server = http.createServer((req, res) => res.end('text'));
+    server.listen(0, '127.0.0.1', async () => {
+      await (await fetch('http://127.0.0.1:' + server.address().port)).text();
+      console.log(JSON.stringify({ calls, stats: server.stats() }));
+      process.exit();
+    });`;
+  const args = ['--import', REGISTER, '--input-type=module', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { calls, stats } = JSON.parse(stdout);
+  assert.ok(calls > 0);
+  assert.equal(stats, null);
+});
 
 /** Where nobody reads a body, Node 26 tells of it ('readable') before it is let go. */
 function seen(found) {
