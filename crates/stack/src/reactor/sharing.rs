@@ -454,11 +454,12 @@ impl Reactor {
             let serials = std::mem::take(&mut peer.taken);
             said = peer.link.send(&Message::Taken { serials }, None);
         }
-        if peer.link.is_flushed() {
+        let is_told = peer.link.has_answered();
+        if is_told {
             peer.has_answers();
         }
         // One that cannot be told has them still, if it lives.
-        if peer.link.is_flushed() || said.is_err() && peer.is_dead() {
+        if is_told || said.is_err() && peer.is_dead() {
             for taking in std::mem::take(&mut peer.taking) {
                 // It has come too late for one that was withdrawn.
                 if !is_withdrawn(&taking.socket) {

@@ -84,6 +84,11 @@ impl<S: std::os::fd::AsFd> Link<S> {
         self.output.is_empty()
     }
 
+    /// The same but for connections.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.is_flushed() || self.output.iter().all(|it| it.descriptor.is_some())
+    }
+
     /// What waits for room of which no event tells: [`Self::flush`] has to be called again some time.
     pub(crate) fn is_held(&self) -> bool {
         self.held
@@ -101,26 +106,42 @@ impl<S: std::os::fd::AsFd> Link<S> {
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.held = false;
-        while !self.output.is_empty() {
-            match self.send_some() {
+        loop {
+            let together = self.together();
+            if together == 0 {
+                break;
+            }
+            match self.send_some(together) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_passing(&error) => {
-                    self.held = true;
-                    break;
-                }
+                Err(error) if is_passing(&error) && !self.held => self.hold(),
+                Err(error) if is_passing(&error) => break,
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
+    /// What has no descriptor leaves first: the other waits for some of it, and may be the one who makes room.
+    fn hold(&mut self) {
+        self.held = true;
+        self.output.make_contiguous().sort_by_key(|it| it.descriptor.is_some());
+    }
+
+    /// Messages that leave next, with one call.
+    fn together(&self) -> usize {
+        let may_leave = |it: &&Outgoing| !self.held || it.descriptor.is_none();
+        match self.output.front() {
+            Some(first) if first.sent > 0 => 1,
+            _ => self.output.iter().take(TOGETHER).take_while(may_leave).count(),
+        }
+    }
+
     /// One call for as many messages as may leave together. Their descriptors go with the first byte; the first message says how many, unless
     /// it is the rest of one.
-    fn send_some(&mut self) -> io::Result<()> {
+    fn send_some(&mut self, together: usize) -> io::Result<()> {
         let is_rest = self.output.front().is_some_and(|first| first.sent > 0);
-        let together = if is_rest { 1 } else { TOGETHER.min(self.output.len()) };
         let descriptors = self.output.range(..together).filter(|it| it.descriptor.is_some());
         // In range: no more than TOGETHER.
         let count = descriptors.count() as u8;

@@ -190,6 +190,38 @@ async function startSeeing(t, users) {
   };
 }
 
+describe('the descriptors that a user may have on their way', () => {
+  /** Of this user, nothing else runs. */
+  const user = { uid: 64_322, gid: GROUP };
+
+  test('are too many: what was to go waits, and nobody is taken for gone', limits, async (t) => {
+    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+    const many = await ground.start('many /many/', { user });
+    // It may have fewer on their way than the other has.
+    const few = await ground.start('few /few/', { user: { ...user, descriptors: 150 } });
+    const connections = [];
+    for (let at = 0; at < 200; at++) connections.push(await ground.connectTo('/many/'));
+    const given = await ground.connectTo('/few/');
+    const { moved } = (await few.stats('few')).connections;
+    const { moved: before } = (await many.stats('many')).connections;
+    const stopped = await ground.start('stopped /stopped/', { user });
+    await stopped.stop();
+    for (const connection of connections) connection.send('/stopped/');
+    await until('all of them are given', async () => {
+      return (await many.stats('many')).connections.moved === before + connections.length;
+    });
+    given.send('/many/');
+    await until('it is to go', async () => (await few.stats('few')).connections.moved > moved);
+    assert.equal(brief(await ground.ask('/few/')), '200 few');
+    stopped.goOn();
+    assert.equal(brief(await given.response()), '200 many');
+    for (const connection of connections) {
+      assert.equal(brief(await connection.response()), '200 stopped');
+    }
+    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/many/')), '200 many');
+  });
+});
+
 describe('over TLS', () => {
   const client = { name: 'client', address: '::ffff:127.0.0.1', authorized: true };
   const nobody = { name: undefined, address: undefined, authorized: false };
