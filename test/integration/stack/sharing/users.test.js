@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm } from 'node:fs/promises';
 import https from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -71,28 +71,39 @@ describe("a directory of one user's own", () => {
     assert.equal(brief(await ground.ask('/other/')), '404 -');
   });
 
+  /** Where a user's own one is, for one that no other test has. */
+  async function ownPlace(t, user) {
+    const place = join('/tmp', `millrace-${user.uid}`);
+    const remove = () => rm(place, { recursive: true, force: true });
+    await remove();
+    t.after(remove);
+    return place;
+  }
+
   test(
     'where MILLRACE_PORTS is not set, each has one, and the port is of one',
     limits,
     async (t) => {
+      const user = { uid: 64_323, gid: GROUP };
+      const place = await ownPlace(t, user);
       const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
       ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: ground.directory };
-      await ground.start('one /one/', { user: one });
+      await ground.start('one /one/', { user });
       assert.equal((await refusal(ground, 'other /other/', other)).code, 'EADDRINUSE');
-      assert.match(
-        run(other, READ, join(ground.directory, `millrace-${one.uid}`)).stderr,
-        /EACCES/,
-      );
+      assert.match(run(other, READ, place).stderr, /EACCES/);
     },
   );
 
   test('one that somebody else has made is not used', limits, async (t) => {
+    const user = { uid: 64_324, gid: GROUP };
     const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
-    ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: ground.directory };
-    const trap = join(ground.directory, `millrace-${one.uid}`);
-    await mkdir(trap, { mode: 0o700 });
-    await chown(trap, other.uid, other.gid);
-    const { message } = await refusal(ground, 'one /one/', one);
+    const { directory } = ground;
+    ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: directory, TMPDIR: directory };
+    for (const trap of [await ownPlace(t, user), join(directory, `millrace-${user.uid}`)]) {
+      await mkdir(trap, { mode: 0o700 });
+      await chown(trap, other.uid, other.gid);
+    }
+    const { message } = await refusal(ground, 'one /one/', user);
     assert.match(message, /no directory of this user alone/);
     await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
   });
