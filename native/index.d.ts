@@ -188,6 +188,8 @@ export interface NativeContextOptions {
 
 /** What a server has done without JavaScript. */
 export interface NativeCounts {
+  /** Connections that were accepted and could not be taken. */
+  lost: number
   /** Connections that were given to others, where the port is shared. */
   moved: number
   /** TLS connections whose text went to another server, where the port is shared. */
@@ -538,8 +540,8 @@ export interface NativeSettings {
   keepAliveMs: number
   /** Small segments at once. */
   noDelay: boolean
-  /** 0: off. */
-  tcpKeepAliveMs: number
+  /** TCP probes a peer after so much silence; 0: after the system's own time; missing: not at all. */
+  tcpKeepAliveMs?: number
   /** How long TLS handshakes may take; missing: no TLS. */
   handshakeMs?: number
   /** What answers from the cache say about how long a connection stays; missing: nothing. */
@@ -746,6 +748,9 @@ export declare function stackLate(server: number, headMs: number, wholeMs: numbe
 /** Accepts for a server from a listening socket, whose descriptor is duplicated; gives the listener's number. */
 export declare function stackListen(server: number, fd: number): number
 
+/** The memory of this thread's stack: always the same. */
+export declare function stackMemory(): { events: Int32Array; input: Buffer; output: Buffer; outbox: Int32Array }
+
 /** Whether a request belongs to a server that shares its port. */
 export declare function stackOwns(server: number, target: Uint8Array, host: Uint8Array): boolean
 
@@ -782,8 +787,8 @@ export declare function stackRemoveServer(server: number): void
 /** What handshakes with a server are answered with while JavaScript is busy; missing: they wait. */
 export declare function stackSetContext(server: number, context?: NativeSecureContext | undefined | null): void
 
-/** TCP's probes. */
-export declare function stackSetKeepAlive(connection: number, on: boolean, afterMs: number): void
+/** TCP's probes of a peer that is silent: after so much time, so far apart, so many at most. */
+export declare function stackSetKeepAlive(connection: number, on: boolean, afterMs: number, intervalMs: number, probes: number): void
 
 /** TCP's own settings; no effect where the socket is not TCP. */
 export declare function stackSetNoDelay(connection: number, on: boolean): void
@@ -795,10 +800,10 @@ export declare function stackShare(server: number, ticket: number, fd: number): 
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow
 
 /**
- * Starts the stack on this thread; once. The memory is the batch's events and bytes, the bytes to be sent and
- * whose they are; `callback` takes the number of events of a batch.
+ * Starts the stack on this thread, once. `take` takes the number of events of a batch; none: what is left of the last one.
+ * `hear` hears why the stack has failed, and whether it cannot go on.
  */
-export declare function stackStart(events: Int32Array, input: Uint8Array, output: Uint8Array, outbox: Int32Array, receiver: object, callback: (arg: number) => void): void
+export declare function stackStart(take: (arg: number) => void, hear: (arg0: string, arg1: boolean) => void): void
 
 /** Receives requests, after an end of the handshake that was told alone. */
 export declare function stackStartRequests(connection: number): void

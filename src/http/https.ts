@@ -6,7 +6,7 @@
 import type http from 'node:http';
 import https from 'node:https';
 import { packageVersion } from '../load/version.js';
-import { installSecure } from './listen.js';
+import { installSecure } from './installation.js';
 import { isOff } from './off.js';
 import type { StackOptions } from './options.js';
 import { serverClass } from './server-class.js';

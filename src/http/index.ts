@@ -6,8 +6,8 @@
 import http from 'node:http';
 import { packageVersion } from '../load/version.js';
 import type { CacheEntry, CacheOptions, CacheSelection, CacheStats, ServerCache } from './cache.js';
+import { install } from './installation.js';
 import type { StackLimits } from './limits.js';
-import { install } from './listen.js';
 import { isOff } from './off.js';
 import type { StackOptions } from './options.js';
 import { serverClass } from './server-class.js';

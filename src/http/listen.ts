@@ -143,7 +143,13 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
       onconnection.call(this, error, client);
       return;
     }
-    const id = native.stackAdopt(home.id, client.fd);
+    const id = adoptSocket(home, client.fd);
+    if (id < 0) {
+      // It has a descriptor; a second one is not to be had.
+      home.countNotTaken();
+      onconnection.call(this, error, client);
+      return;
+    }
     client.close();
     const socket = home.open(id);
     if (socket) home.connected(socket);
@@ -152,6 +158,15 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
     home.unwatch();
     close.call(this, callback);
   };
+}
+
+/** -1: the system refuses it. */
+function adoptSocket(home: NativeServer, fd: number): number {
+  try {
+    return native.stackAdopt(home.id, fd);
+  } catch {
+    return -1;
+  }
 }
 
 /** Whether only Node's own code knows what this server wants. */

@@ -1,15 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { loadNative, type Native } from '../native.js';
-import { EVENT_LENGTH } from './event.js';
 import { isOff } from './off.js';
-
-const EVENTS = 4096;
-/** Entries of the outbox, and numbers of each: see `outbox.ts`. */
-export const ENTRIES = 64;
-export const ENTRY_LENGTH = 5;
-const INPUT_BYTES = 1024 * 1024;
-/** Bytes that are collected before they are sent. */
-export const OUTPUT_BYTES = 256 * 1024;
 
 interface Latin1Buffer extends Buffer {
   latin1Slice(start: number, end: number): string;
@@ -17,17 +8,36 @@ interface Latin1Buffer extends Buffer {
   utf8Write(text: string, offset: number): number;
 }
 
-/** Memory shared with the reactor: events, bytes that came in, bytes to be sent and whose they are. */
-export const events = new Int32Array(EVENTS * EVENT_LENGTH);
-export const input = Buffer.allocUnsafeSlow(INPUT_BYTES) as Latin1Buffer;
-export const output = Buffer.allocUnsafeSlow(OUTPUT_BYTES) as Latin1Buffer;
-export const outbox = new Int32Array(ENTRIES * ENTRY_LENGTH);
-
 /** The addon. Where the stack is off, nothing calls it. */
 export const native = isOff ? ({} as Native) : loadNative();
 export const functions = isOff
   ? ({} as ReturnType<Native['stackFunctions']>)
   : native.stackFunctions();
+
+interface Memory {
+  events: Int32Array;
+  input: Latin1Buffer;
+  output: Latin1Buffer;
+  outbox: Int32Array;
+}
+
+/**
+ * Memory shared with the reactor: events, bytes that came in, bytes to be sent and whose they are. The reactor trusts that
+ * it stays where it is: no array leaves this module's importers.
+ */
+export const { events, input, output, outbox }: Memory = isOff
+  ? { events: new Int32Array(), input: none(), output: none(), outbox: new Int32Array() }
+  : (native.stackMemory() as Memory);
+
+function none(): Latin1Buffer {
+  return Buffer.alloc(0) as unknown as Latin1Buffer;
+}
+
+/** Numbers of an entry of the outbox: see `outbox.ts`. */
+export const ENTRY_LENGTH = 5;
+export const ENTRIES = outbox.length / ENTRY_LENGTH;
+/** Bytes that are collected before they are sent. */
+export const OUTPUT_BYTES = output.length;
 
 let started = false;
 const nobody = new AsyncResource('MILLRACE');
@@ -35,10 +45,14 @@ const nobody = new AsyncResource('MILLRACE');
 /** Puts the reactor into this thread's loop, once; `false`: it is there. `onBatch` takes the number of events of a batch. */
 export function start(onBatch: (count: number) => void): boolean {
   if (started) return false;
-  started = true;
   // Batches come in the context of nobody, not in that of the first server that listens.
-  nobody.runInAsyncScope(() => {
-    native.stackStart(events, input, output, outbox, { events, input, output, outbox }, onBatch);
-  });
+  nobody.runInAsyncScope(() => native.stackStart(onBatch, onFailure));
+  started = true;
   return true;
+}
+
+/** The stack cannot do what it should. Where it can do nothing at all, 'uncaughtException' decides what becomes of the process. */
+function onFailure(message: string, isFatal: boolean): void {
+  if (isFatal) native.stackFatal(new Error(message));
+  else process.emitWarning(message);
 }

@@ -94,15 +94,11 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
   } else {
     const first = length - start;
     if (socket.posted > 0) sendPosted();
-    const queued = functions.sendBytes(socket.id, start, first, unshared(bytes), 0);
+    // Those in memory that other threads write to are copied there.
+    const queued = functions.sendBytes(socket.id, start, first, bytes, 0);
     length = start;
     socket.written(queued, first + bytes.length);
   }
-}
-
-/** The bytes, in memory that no other thread writes to: what is stored of a response is what was sent. */
-function unshared(bytes: Uint8Array): Uint8Array {
-  return bytes.buffer instanceof SharedArrayBuffer ? Buffer.from(bytes) : bytes;
 }
 
 /** A response has ended: outside of a turn nothing more is to be waited for. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { batch } from './batch.js';
 import { fixDate } from './date.js';
 import {
@@ -22,10 +23,13 @@ import { events, input, native, start } from './native.js';
 import { collected, flush, flushAll, pending, sendDue, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
-import type { ServerSocket } from './socket.js';
+import { type ServerSocket, systemError } from './socket.js';
 
 /** Bytes of pipelined responses that may wait for those behind them. */
 const MAX_COLLECTED = 64 * 1024;
+
+const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
+const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
 const drainTicks = ((): (() => void) => {
   const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
@@ -57,20 +61,26 @@ function leaveNothing(): void {
   };
 }
 
+/**
+ * Takes a batch of so many events; none: what is left of the last one, where something was thrown, or where a listener runs
+ * the event loop itself. That one then finds its batch taken when it comes back.
+ */
 function onBatch(count: number): void {
-  // A process that is ending leaves in the middle of a batch.
-  batch.total = count;
+  if (count > 0) {
+    batch.cursor = 0;
+    batch.total = count;
+  }
   setInTurn(true);
   fixDate(true);
-  while (batch.cursor < count) {
+  while (batch.cursor < batch.total) {
     const at = batch.cursor * EVENT_LENGTH;
     batch.cursor++;
     try {
       sendDue();
       take(events[at] as number, events[at + 1] as number, at);
-      if (batch.cursor < count && joined(at)) continue;
+      if (batch.cursor < batch.total && joined(at)) continue;
       drainTicks();
-      if (batch.cursor < count && pipelined(at)) continue;
+      if (batch.cursor < batch.total && pipelined(at)) continue;
       settleAll();
     } catch (error) {
       onThrown(error);
@@ -140,7 +150,14 @@ function take(kind: number, id: number, at: number): void {
     else if (socket) home.connected(socket);
     return;
   }
-  if (kind === ACCEPT_FAILED) return;
+  if (kind === ACCEPT_FAILED) {
+    const errno = events[at + 2] as number;
+    // As with Node; but for want of descriptors or memory a connection waits until there are some.
+    if (!SHORTAGES.has(errno)) {
+      servers[events[at + 3] as number]?.server.emit('error', systemError('accept', -errno));
+    }
+    return;
+  }
   const socket = sockets[id];
   if (!socket) return;
   const a = events[at + 2] as number;

@@ -1,6 +1,7 @@
 import type http from 'node:http';
 import { inherits } from 'node:util';
-import { type StackOptions, takeOptions } from './options.js';
+import { takeOptions } from './installation.js';
+import type { StackOptions } from './options.js';
 
 /** `http.Server` or `https.Server` as Node has it: callable with and without `new`. */
 export interface ServerClass<S, O> {

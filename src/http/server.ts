@@ -67,7 +67,7 @@ export class NativeServer {
   #screened = false;
   /** What went with the server's earlier numbers in the reactor. */
   #cached = 0;
-  #counted = { moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
+  #counted = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
   /** It shares its port with others, and so has a part of its requests only. */
   isShared = false;
   #checking: NodeJS.Timeout | null = null;
@@ -130,7 +130,8 @@ export class NativeServer {
       maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
       keepAliveMs: this.keepAliveMs,
       noDelay: server.noDelay !== false,
-      tcpKeepAliveMs: server.keepAlive ? server.keepAliveInitialDelay || 0 : 0,
+      // Node keeps it in seconds.
+      ...(server.keepAlive && { tcpKeepAliveMs: (server.keepAliveInitialDelay || 0) * 1000 }),
       ...(positive(server.keepAliveTimeout) && {
         keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
       }),
@@ -202,12 +203,12 @@ export class NativeServer {
   /** What `server.stats()` gives. */
   count(): StackStats {
     const { stats } = this;
-    const { moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
     return {
       ...stats,
       responseTimeouts: stats.responseTimeouts + timedOut,
       overloaded: stats.overloaded + refused,
-      connections: { open: this.connections.size, ...stats.connections, moved, relayed },
+      connections: { open: this.connections.size, ...stats.connections, lost, moved, relayed },
       requests: {
         inFlight: this.inFlight,
         native: this.requests,
@@ -226,10 +227,11 @@ export class NativeServer {
 
   /** What was done without JavaScript, since the server first listened. */
   #countedNatively(): ReturnType<typeof native.stackCounts> {
-    const { moved, relayed, unowned, refused, timedOut } = this.#counted;
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#counted;
     if (this.id < 0) return this.#counted;
     const now = native.stackCounts(this.id);
     return {
+      lost: lost + now.lost,
       moved: moved + now.moved,
       relayed: relayed + now.relayed,
       unowned: unowned + now.unowned,
@@ -516,6 +518,12 @@ export class NativeServer {
     this.stats.connections.handedOver++;
     this.stats.connections.native--;
     this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+  }
+
+  /** A connection that the reactor could not take: Node's own code has it from its beginning. */
+  countNotTaken(): void {
+    this.stats.connections.native++;
+    this.countHandedOver('descriptors');
   }
 
   #wantsUpgrade(): boolean {

@@ -2,9 +2,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
-import { install, installPrefixes, installSecure } from './listen.js';
+import { install, installPrefixes, installSecure, takeOptions } from './installation.js';
 import { isOff, isTurnedOff } from './off.js';
-import { takeOptions } from './options.js';
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served

@@ -429,8 +429,15 @@ export class ServerSocket {
     if (this.id >= 0) native.stackSetNoDelay(this.id, Boolean(on));
     return this;
   }
-  setKeepAlive(on = false, initialDelay = 0) {
-    if (this.id >= 0) native.stackSetKeepAlive(this.id, Boolean(on), Number(initialDelay) || 0);
+  setKeepAlive(
+    enable: boolean | KeepAliveOptions = false,
+    initialDelay = 0,
+    interval?: number,
+    count?: number,
+  ) {
+    let options: KeepAliveOptions = { enable: enable as boolean, initialDelay, interval, count };
+    if (TAKES_OPTIONS && enable !== null && typeof enable === 'object') options = enable;
+    if (this.id >= 0) setKeepAlive(this.id, options);
     return this;
   }
   ref() {
@@ -494,6 +501,29 @@ Object.defineProperty(ServerSocket.prototype, 'addListener', {
   writable: true,
   configurable: true,
 });
+
+/** What `setKeepAlive` takes in place of its arguments, from Node 24 on. */
+interface KeepAliveOptions {
+  enable?: boolean;
+  initialDelay?: number;
+  interval?: number | undefined;
+  count?: number | undefined;
+}
+
+const TAKES_OPTIONS = net.Socket.prototype.setKeepAlive.length > 2;
+
+/** As Node: whole seconds, and what is none of them is zero. libuv has the other defaults. */
+function setKeepAlive(id: number, options: KeepAliveOptions): void {
+  const { enable, initialDelay, interval, count } = options;
+  const after = seconds(initialDelay);
+  const apart = TAKES_OPTIONS && interval !== undefined ? seconds(interval) : 1;
+  const probes = TAKES_OPTIONS && count !== undefined ? ~~count : 10;
+  native.stackSetKeepAlive(id, Boolean(enable), after * 1000, apart * 1000, probes);
+}
+
+function seconds(ms: number | undefined): number {
+  return ~~((ms as number) / 1000);
+}
 
 function closeSocket(socket: ServerSocket, error: Error | null): void {
   if (socket.allLeft) socket.home.concludeAll(socket);

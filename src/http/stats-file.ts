@@ -49,13 +49,14 @@ function onDeadlyTerminate(callback: () => void): void {
 }
 
 function appendStats(path: string): void {
-  const connections = { native: 0, handedOver: 0, moved: 0, relayed: 0 };
+  const connections = { native: 0, handedOver: 0, lost: 0, moved: 0, relayed: 0 };
   const requests = { native: 0, cached: 0, handedOver: 0, unowned: 0 };
   const reasons: Record<string, number> = {};
   for (const server of kept) {
     const stats = server.count();
     connections.native += stats.connections.native;
     connections.handedOver += stats.connections.handedOver;
+    connections.lost += stats.connections.lost;
     connections.moved += stats.connections.moved;
     connections.relayed += stats.connections.relayed;
     requests.native += stats.requests.native;

@@ -7,6 +7,8 @@ export interface StackStats {
     native: number;
     /** So far, served by Node's own code. */
     handedOver: number;
+    /** So far, those that were accepted and could not be taken, for want of memory or of the system's room to watch them. */
+    lost: number;
     /** So far, given to whom their requests belong, where the port is shared; those whose TLS session stays are not. */
     moved: number;
     /** So far, those with a TLS session that stays: their text went to whom the requests belong. */
@@ -36,6 +38,6 @@ export interface StackStats {
 
 /** What is counted as it happens; the rest is known anyway. */
 export type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
-  connections: Omit<StackStats['connections'], 'open' | 'moved' | 'relayed'>;
+  connections: Omit<StackStats['connections'], 'open' | 'lost' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
 };

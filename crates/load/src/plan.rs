@@ -7,6 +7,11 @@ use millrace_net::tls::TlsOptions;
 
 use crate::RunError;
 
+/// Far above what a machine can use; beyond, there would be no memory for them.
+const MAX_THREADS: usize = 1024;
+const MAX_CONNECTIONS: usize = 1 << 20;
+const MAX_PIPELINING: usize = 1 << 16;
+
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -144,6 +149,23 @@ impl Plan {
                 self.connections, self.threads, self.pipelining
             ));
         }
+        if self.threads > MAX_THREADS
+            || self.connections > MAX_CONNECTIONS
+            || self.pipelining > MAX_PIPELINING
+        {
+            return usage(format!(
+                "{} connections, {} threads, pipelining {}: at most {MAX_CONNECTIONS}, {MAX_THREADS} and \
+                 {MAX_PIPELINING}",
+                self.connections, self.threads, self.pipelining
+            ));
+        }
+        let is_share = |number: &f64| number.is_finite() && *number >= 0.0;
+        if !self.requests.iter().all(|request| is_share(&request.weight)) {
+            return usage("a weight that is no number of at least zero".into());
+        }
+        if !self.rates().iter().all(is_share) {
+            return usage("a rate that is no number of at least zero".into());
+        }
         if self.origins.len() > 1 && self.connections < self.threads * self.origins.len() {
             return usage(format!(
                 "{} connections are too few: {} servers on {} threads need at least {}",
@@ -167,6 +189,12 @@ impl Plan {
             return usage("a run needs a duration or a number of requests".into());
         }
         Ok(())
+    }
+
+    /// Arrivals per second, all that the schedule names.
+    fn rates(&self) -> Vec<f64> {
+        let Model::Open { rate, stages, .. } = &self.model else { return Vec::new() };
+        std::iter::once(*rate).chain(stages.iter().map(|stage| stage.rate)).collect()
     }
 
     /// Share of thread `index` of `total` things: the remainder goes to the first threads.

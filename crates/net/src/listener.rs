@@ -23,8 +23,12 @@ impl Listener {
     /// Takes a socket that listens already, and registers it with `token`.
     pub fn new(fd: OwnedFd, registry: &Registry, token: Token) -> io::Result<Self> {
         let socket = socket2::Socket::from(fd);
+        let is_unix = socket.local_addr()?.is_unix();
+        if !socket.is_listener()? {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         socket.set_nonblocking(true)?;
-        if socket.local_addr()?.is_unix() {
+        if is_unix {
             let mut listener = UnixListener::from_std(OwnedFd::from(socket).into());
             registry.register(&mut listener, token, Interest::READABLE)?;
             Ok(Self::Unix(listener))
@@ -71,9 +75,11 @@ impl Socket {
     /// Takes a connected socket.
     pub fn from_fd(fd: OwnedFd) -> io::Result<(Self, Option<SocketAddr>)> {
         let socket = socket2::Socket::from(fd);
+        // What is no socket is left as it is: others may have it, too.
+        let is_unix = socket.local_addr()?.is_unix();
         socket.set_nonblocking(true)?;
         let peer = socket.peer_addr().ok().and_then(|peer| peer.as_socket());
-        if socket.local_addr()?.is_unix() {
+        if is_unix {
             Ok((Self::Unix(UnixStream::from_std(OwnedFd::from(socket).into())), peer))
         } else {
             Ok((Self::Tcp(TcpStream::from_std(OwnedFd::from(socket).into())), peer))

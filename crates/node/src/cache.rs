@@ -8,10 +8,11 @@ use millrace_stack::cache::{
     Inspected, Mode, NotStored, Pass, Selection, Settings, Statistics, Target,
 };
 use napi::Result;
-use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 
+use crate::list::Bytes;
 use crate::stack::with;
+use crate::time::milliseconds;
 
 /// What is stored, and how much.
 #[napi(object)]
@@ -56,8 +57,8 @@ impl From<NativeCacheSettings> for Settings {
 
 /// Milliseconds as a time. What is longer than a year, the cache's own limit, is that; what is no time is none.
 fn up_to_a_year(ms: f64) -> Duration {
-    const YEAR_MS: f64 = 365.0 * 24.0 * 60.0 * 60.0 * 1e3;
-    Duration::try_from_secs_f64(ms.min(YEAR_MS) / 1e3).unwrap_or_default()
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    milliseconds(ms).min(YEAR)
 }
 
 /// What a server's cache has done. Counts since the server was made; from `entries` on as of now.
@@ -215,20 +216,23 @@ pub fn stack_cache_for(connection: u32, request: u32, fresh_ms: f64) -> Result<(
 }
 
 /// A request that Node's own code has answered.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeExchange {
     /// Through TLS or not.
     pub secure: bool,
     /// Its method.
     pub method: String,
     /// The request-target.
-    pub target: Uint8Array,
+    #[napi(ts_type = "Uint8Array")]
+    pub target: Bytes,
     /// The value of its only `Host`.
-    pub host: Uint8Array,
+    #[napi(ts_type = "Uint8Array")]
+    pub host: Bytes,
     /// The status of the response.
     pub status: u32,
     /// The response's field lines.
-    pub fields: Uint8Array,
+    #[napi(ts_type = "Uint8Array")]
+    pub fields: Bytes,
 }
 
 /// Removes what the response to such a request makes out of date.
@@ -238,11 +242,11 @@ pub fn stack_cache_outdate(server: u32, exchange: NativeExchange) -> Result<()> 
     let exchange = Exchange {
         secure: *secure,
         method,
-        target,
-        host,
+        target: &target.0,
+        host: &host.0,
         // Others than those with three digits make nothing out of date.
         status: u16::try_from(*status).unwrap_or_default(),
-        fields,
+        fields: &fields.0,
     };
     with(|reactor| reactor.outdate(server as usize, &exchange))
 }

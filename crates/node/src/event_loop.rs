@@ -2,10 +2,12 @@
 //! Node executable's own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-use napi::sys;
+use napi::{Result, sys};
+
+use crate::stack::{check, reason};
 
 /// `UV_POLL` and `UV_TIMER` of `uv_handle_type`, unchanged since libuv 1.0.
 const POLL: c_int = 8;
@@ -23,6 +25,7 @@ unsafe extern "C" {
     fn uv_handle_set_data(handle: *mut c_void, data: *mut c_void);
     fn uv_handle_get_data(handle: *const c_void) -> *mut c_void;
     fn uv_poll_init(event_loop: *mut c_void, handle: *mut c_void, fd: c_int) -> c_int;
+    fn uv_poll_stop(handle: *mut c_void) -> c_int;
     fn uv_poll_start(handle: *mut c_void, events: c_int, callback: PollCallback) -> c_int;
     fn uv_timer_init(event_loop: *mut c_void, handle: *mut c_void) -> c_int;
     fn uv_timer_start(handle: *mut c_void, callback: Callback, timeout: u64, repeat: u64) -> c_int;
@@ -31,12 +34,15 @@ unsafe extern "C" {
     fn uv_ref(handle: *mut c_void);
     fn uv_unref(handle: *mut c_void);
     fn uv_close(handle: *mut c_void, callback: Callback);
+    fn uv_strerror(status: c_int) -> *const c_char;
 }
 
 /// What the loop calls.
 pub(crate) trait Woken {
     /// The descriptor is readable, or the timer's time has come.
     fn on_wake(&self);
+    /// The loop waits for the descriptor no more: why.
+    fn on_failed(&self, why: &str);
     /// Both handles are closed.
     fn on_closed(&self);
 }
@@ -48,38 +54,50 @@ pub(crate) struct EventLoop {
 }
 
 impl EventLoop {
-    /// Calls `woken` when `fd` is readable. `None` if the loop refuses.
+    /// Calls `woken` when `fd` is readable.
     ///
     /// # Safety
-    /// `env` is the present one; `woken` stays where it is until `on_closed` has been called.
+    /// `env` is the present one; `woken` stays where it is until `on_closed` has been called, or for ever where this fails.
     pub(crate) unsafe fn new<W: Woken>(
         env: sys::napi_env,
         fd: c_int,
         woken: *const W,
-    ) -> Option<Self> {
+    ) -> Result<Self> {
         let mut event_loop = std::ptr::null_mut();
         // SAFETY: `env` is valid by contract; the pointer is written only.
-        if unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) } != sys::Status::napi_ok
-        {
-            return None;
-        }
+        check(unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) })?;
         let event_loop = event_loop.cast::<c_void>();
-        let (poll, timer) = (allocate(POLL)?, allocate(TIMER)?);
-        // SAFETY: the handles are zeroed memory of the size that libuv asked for, on the loop's thread,
-        // and are given back only after `uv_close` has called back.
+        // SAFETY: zeroed memory of the size that libuv asked for, on the loop's thread, which is given back only after
+        // `uv_close` has called back.
+        let timer = unsafe { made(TIMER, |handle| uv_timer_init(event_loop, handle)) }?;
+        // SAFETY: as above.
+        let poll = unsafe { made(POLL, |handle| uv_poll_init(event_loop, handle, fd)) };
+        // SAFETY: the handle is initialised, and nobody else has it.
+        let poll =
+            poll.inspect_err(|_| unsafe { uv_close(timer.as_ptr(), on_closed_timer_alone) })?;
+        // SAFETY: both are initialised.
         unsafe {
-            if uv_poll_init(event_loop, poll.as_ptr(), fd) != 0
-                || uv_timer_init(event_loop, timer.as_ptr()) != 0
-            {
-                return None;
-            }
             uv_handle_set_data(poll.as_ptr(), woken.cast_mut().cast());
             uv_handle_set_data(timer.as_ptr(), woken.cast_mut().cast());
             uv_unref(timer.as_ptr());
             uv_unref(poll.as_ptr());
-            uv_poll_start(poll.as_ptr(), READABLE, on_poll::<W>);
+            let status = uv_poll_start(poll.as_ptr(), READABLE, on_poll::<W>);
+            if status != 0 {
+                uv_close(poll.as_ptr(), on_closed_poll);
+                uv_close(timer.as_ptr(), on_closed_timer_alone);
+                return Err(reason(&text(status)));
+            }
         }
-        Some(Self { poll, timer })
+        Ok(Self { poll, timer })
+    }
+
+    /// Calls nobody any more.
+    pub(crate) fn stop(&self) {
+        // SAFETY: as in `reference`.
+        unsafe {
+            uv_poll_stop(self.poll.as_ptr());
+            uv_timer_stop(self.timer.as_ptr());
+        }
     }
 
     /// Whether the loop stays alive for this.
@@ -107,7 +125,8 @@ impl EventLoop {
 
     /// Leaves the loop; `on_closed` follows.
     pub(crate) fn close<W: Woken>(self) {
-        // SAFETY: both handles are initialised and closed once. The callbacks come in this order.
+        // SAFETY: both handles are initialised and closed once. The timer's callback, which may free `woken`, may come first:
+        // the other does not use it.
         unsafe {
             uv_close(self.poll.as_ptr(), on_closed_poll);
             uv_close(self.timer.as_ptr(), on_closed_timer::<W>);
@@ -121,14 +140,38 @@ fn layout(kind: c_int) -> Option<Layout> {
     Layout::from_size_align(size, ALIGNMENT).ok()
 }
 
-fn allocate(kind: c_int) -> Option<NonNull<c_void>> {
+/// A handle of this kind, made by `initialise`, which is libuv's.
+///
+/// # Safety
+/// `initialise` may have its way with zeroed memory of this kind's size, and keeps nothing where it fails.
+unsafe fn made(
+    kind: c_int,
+    initialise: impl FnOnce(*mut c_void) -> c_int,
+) -> Result<NonNull<c_void>> {
+    let layout = layout(kind).ok_or_else(|| reason("libuv knows no such handle"))?;
     // SAFETY: no handle has a size of zero.
-    NonNull::new(unsafe { alloc_zeroed(layout(kind)?) }.cast())
+    let handle = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<c_void>());
+    let handle = handle.ok_or_else(|| reason("there is no memory"))?;
+    let status = initialise(handle.as_ptr());
+    if status != 0 {
+        // SAFETY: allocated with this layout, and nobody has it.
+        unsafe { dealloc(handle.as_ptr().cast(), layout) };
+        return Err(reason(&text(status)));
+    }
+    Ok(handle)
 }
 
-unsafe extern "C" fn on_poll<W: Woken>(handle: *mut c_void, _status: c_int, _events: c_int) {
+/// An error of libuv in words.
+fn text(status: c_int) -> String {
+    // SAFETY: gives a string that stays, or one of its own for a number that it does not know.
+    unsafe { CStr::from_ptr(uv_strerror(status)) }.to_string_lossy().into_owned()
+}
+
+unsafe extern "C" fn on_poll<W: Woken>(handle: *mut c_void, status: c_int, _events: c_int) {
     // SAFETY: set in `new`, which asks for it to outlive the handle.
-    unsafe { (*uv_handle_get_data(handle).cast::<W>()).on_wake() }
+    let woken = unsafe { &*uv_handle_get_data(handle).cast::<W>() };
+    // libuv has stopped the handle where there is an error.
+    if status < 0 { woken.on_failed(&text(status)) } else { woken.on_wake() }
 }
 
 unsafe extern "C" fn on_timer<W: Woken>(handle: *mut c_void) {
@@ -143,13 +186,18 @@ unsafe extern "C" fn on_closed_poll(handle: *mut c_void) {
     }
 }
 
-unsafe extern "C" fn on_closed_timer<W: Woken>(handle: *mut c_void) {
-    // SAFETY: as in `on_poll`, for the last time.
-    let woken = unsafe { uv_handle_get_data(handle).cast::<W>() };
+unsafe extern "C" fn on_closed_timer_alone(handle: *mut c_void) {
     if let Some(layout) = layout(TIMER) {
         // SAFETY: as in `on_closed_poll`.
         unsafe { dealloc(handle.cast(), layout) }
     }
+}
+
+unsafe extern "C" fn on_closed_timer<W: Woken>(handle: *mut c_void) {
+    // SAFETY: as in `on_poll`, for the last time.
+    let woken = unsafe { uv_handle_get_data(handle).cast::<W>() };
+    // SAFETY: libuv has let go of the handle.
+    unsafe { on_closed_timer_alone(handle) };
     // SAFETY: as in `on_poll`.
     unsafe { (*woken).on_closed() }
 }

@@ -6,10 +6,13 @@
 mod cache;
 mod certificate;
 mod event_loop;
+mod list;
+mod memory;
 mod outcome;
 mod plan;
 mod run;
 mod secure;
 mod sharing;
 mod stack;
+mod time;
 mod unacknowledged;

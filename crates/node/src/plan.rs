@@ -1,14 +1,15 @@
 use std::path::PathBuf;
-use std::time::Duration;
 
 use millrace_load::plan::{Endpoint, Model, Origin, Plan, Request, Stage, Table};
 use millrace_net::tls::TlsOptions;
-use napi::bindgen_prelude::Buffer;
 use napi::{Error, Result};
 use napi_derive::napi;
 
+use crate::list::{Bytes, List};
+use crate::time::milliseconds;
+
 /// A server.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeOrigin {
     /// Name or address literal, without brackets; ignored with `unixPath`.
     pub host: String,
@@ -23,7 +24,7 @@ pub struct NativeOrigin {
 }
 
 /// A header field.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeHeader {
     /// A token.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct NativeHeader {
 }
 
 /// A request of the mix.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeRequest {
     /// Index into the plan's origins.
     pub origin: u32,
@@ -41,15 +42,17 @@ pub struct NativeRequest {
     /// The request-target; may hold placeholders.
     pub target: String,
     /// Complete, `Host` included, without `Content-Length` and `Connection`.
-    pub headers: Vec<NativeHeader>,
+    #[napi(ts_type = "Array<NativeHeader>")]
+    pub headers: List<NativeHeader>,
     /// May hold placeholders.
-    pub body: Option<Buffer>,
+    #[napi(ts_type = "Buffer")]
+    pub body: Option<Bytes>,
     /// Share in a weighted mix.
     pub weight: f64,
 }
 
 /// A straight line from the rate before to this one.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeStage {
     /// Milliseconds.
     pub duration_ms: f64,
@@ -58,44 +61,52 @@ pub struct NativeStage {
 }
 
 /// TLS of a run.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeTls {
     /// `keep-alive`, `resume` or `full`.
     pub mode: String,
     /// Check the server's certificate.
     pub verify: bool,
     /// Authorities, PEM; the system's if absent.
-    pub ca: Option<Buffer>,
+    #[napi(ts_type = "Buffer")]
+    pub ca: Option<Bytes>,
     /// Client certificate, PEM.
-    pub cert: Option<Buffer>,
+    #[napi(ts_type = "Buffer")]
+    pub cert: Option<Bytes>,
     /// Its key, PEM.
-    pub key: Option<Buffer>,
+    #[napi(ts_type = "Buffer")]
+    pub key: Option<Bytes>,
 }
 
 /// Rows for placeholders.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeCsv {
     /// The file, as placeholders name it.
     pub name: String,
     /// Names of the columns.
-    pub columns: Vec<String>,
+    #[napi(ts_type = "Array<string>")]
+    pub columns: List<String>,
     /// Each row has a value per column.
-    pub rows: Vec<Vec<String>>,
+    #[napi(ts_type = "Array<Array<string>>")]
+    pub rows: List<List<String>>,
 }
 
 /// What a run is to do; every default has been filled in.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativePlan {
     /// The servers.
-    pub origins: Vec<NativeOrigin>,
+    #[napi(ts_type = "Array<NativeOrigin>")]
+    pub origins: List<NativeOrigin>,
     /// The mix.
-    pub requests: Vec<NativeRequest>,
+    #[napi(ts_type = "Array<NativeRequest>")]
+    pub requests: List<NativeRequest>,
     /// Drawn by weight; otherwise taken in turn.
     pub weighted: bool,
     /// Fill `{{...}}` in.
     pub placeholders: bool,
     /// Files that placeholders name.
-    pub csv: Vec<NativeCsv>,
+    #[napi(ts_type = "Array<NativeCsv>")]
+    pub csv: List<NativeCsv>,
     /// Threads of the engine.
     pub threads: u32,
     /// Connections in use (closed) or at most (open).
@@ -111,7 +122,8 @@ pub struct NativePlan {
     /// Present: the open model, with this rate per second at the start.
     pub start_rate: Option<f64>,
     /// Open model: changes of the rate.
-    pub stages: Vec<NativeStage>,
+    #[napi(ts_type = "Array<NativeStage>")]
+    pub stages: List<NativeStage>,
     /// Open model: random spacing.
     pub poisson: bool,
     /// Open model: the most arrivals that wait or are in flight.
@@ -136,18 +148,16 @@ pub struct NativePlan {
 
 /// The CSV files that placeholders in these texts name; throws for a placeholder that is not known.
 #[napi]
-pub fn csv_files(templates: Vec<Buffer>) -> Result<Vec<String>> {
+pub fn csv_files(
+    #[napi(ts_arg_type = "Array<Buffer>")] templates: List<Bytes>,
+) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for template in templates {
-        let names = millrace_load::template::table_names(&template)
+        let names = millrace_load::template::table_names(&template.0)
             .map_err(|error| Error::from_reason(error.to_string()))?;
         files.extend(names.into_iter().filter(|name| !files.contains(name)).collect::<Vec<_>>());
     }
     Ok(files)
-}
-
-fn milliseconds(ms: f64) -> Duration {
-    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(Duration::ZERO)
 }
 
 impl From<NativePlan> for Plan {
@@ -230,7 +240,7 @@ impl From<NativeRequest> for Request {
             method,
             target,
             fields: headers.into_iter().map(|NativeHeader { name, value }| (name, value)).collect(),
-            body: body.map(|body| body.to_vec()),
+            body: body.map(|body| body.0),
             weight,
         }
     }
@@ -246,8 +256,8 @@ impl From<NativeTls> for TlsOptions {
     fn from(NativeTls { mode, verify, ca, cert, key }: NativeTls) -> Self {
         Self {
             verify,
-            authorities: ca.map(|pem| pem.to_vec()),
-            identity: cert.zip(key).map(|(cert, key)| (cert.to_vec(), key.to_vec())),
+            authorities: ca.map(|pem| pem.0),
+            identity: cert.zip(key).map(|(cert, key)| (cert.0, key.0)),
             resume: mode != "full",
         }
     }
@@ -255,6 +265,6 @@ impl From<NativeTls> for TlsOptions {
 
 impl From<NativeCsv> for Table {
     fn from(NativeCsv { name, columns, rows }: NativeCsv) -> Self {
-        Self { name, columns, rows }
+        Self { name, columns: columns.0, rows: rows.into_iter().map(|row| row.0).collect() }
     }
 }

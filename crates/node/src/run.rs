@@ -1,8 +1,9 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use millrace_load::plan::Plan;
-use millrace_load::{Outcome, Run, RunError};
+use millrace_load::{Outcome, Run, RunError, Snapshot};
 use napi::bindgen_prelude::{Function, JsObjectValue, Object};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Error, JsDeferred, JsValue, Result};
@@ -17,6 +18,7 @@ type Finished = std::result::Result<Outcome, RunError>;
 /// The end of a run, and who waits for it: whichever comes first is kept.
 enum End {
     Pending,
+    Settled,
     Awaited(JsDeferred<NativeOutcome, Finish>),
     Over(Box<Finished>),
 }
@@ -43,11 +45,15 @@ impl NativeRun {
         thread::Builder::new()
             .name("millrace-load".into())
             .spawn(move || {
-                let finished = thread_run.run(&mut |snapshot| {
+                let mut observer = |snapshot: Snapshot| {
                     snapshots.call(snapshot.into(), ThreadsafeFunctionCallMode::NonBlocking);
-                });
+                };
+                // Whoever waits for the outcome is not to wait for ever.
+                let run = AssertUnwindSafe(|| thread_run.run(&mut observer));
+                let finished = catch_unwind(run)
+                    .unwrap_or_else(|_| Err(RunError::Accounting("the engine panicked".into())));
                 let mut end = thread_end.lock().unwrap_or_else(PoisonError::into_inner);
-                match std::mem::replace(&mut *end, End::Pending) {
+                match std::mem::replace(&mut *end, End::Settled) {
                     End::Awaited(deferred) => settle(deferred, finished, warmup),
                     _ => *end = End::Over(Box::new(finished)),
                 }
@@ -59,9 +65,12 @@ impl NativeRun {
     /// The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s.
     #[napi(ts_return_type = "Promise<NativeOutcome>")]
     pub fn finished<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (deferred, promise) = env.create_deferred::<NativeOutcome, Finish>()?;
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *end, End::Pending) {
+        if matches!(*end, End::Awaited(_) | End::Settled) {
+            return Err(Error::from_reason("the outcome was asked for before"));
+        }
+        let (deferred, promise) = env.create_deferred::<NativeOutcome, Finish>()?;
+        match std::mem::replace(&mut *end, End::Settled) {
             End::Over(finished) => settle(deferred, *finished, self.warmup),
             _ => *end = End::Awaited(deferred),
         }

@@ -4,55 +4,64 @@ use millrace_stack::batch::verdict_number;
 use millrace_stack::secure_context::{
     ClientCertificates, ContextOptions, Identity, SecureContext, TicketOptions,
 };
-use napi::bindgen_prelude::{Buffer, Uint8Array};
+use napi::bindgen_prelude::Buffer;
 use napi::{Error, Result};
 use napi_derive::napi;
 
+use crate::list::{Bytes, List};
 use crate::stack::with;
 
 /// Certificates, the server's own first, and its key. DER; the key is PKCS #8.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeIdentity {
     /// The chain.
-    pub chain: Vec<Uint8Array>,
+    #[napi(ts_type = "Array<Uint8Array>")]
+    pub chain: List<Bytes>,
     /// The private key.
-    pub key: Uint8Array,
+    #[napi(ts_type = "Uint8Array")]
+    pub key: Bytes,
 }
 
 /// What is asked of clients.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeClientCertificates {
     /// Refuse clients without one.
     pub required: bool,
     /// Self-signed authorities, DER.
-    pub roots: Vec<Uint8Array>,
+    #[napi(ts_type = "Array<Uint8Array>")]
+    pub roots: List<Bytes>,
     /// Other certificates between a client's and a root.
-    pub intermediates: Vec<Uint8Array>,
+    #[napi(ts_type = "Array<Uint8Array>")]
+    pub intermediates: List<Bytes>,
     /// Tell clients the roots' names.
     pub hint: bool,
 }
 
 /// What a secure context is made of.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NativeContextOptions {
     /// One for each kind of key.
-    pub identities: Vec<NativeIdentity>,
+    #[napi(ts_type = "Array<NativeIdentity>")]
+    pub identities: List<NativeIdentity>,
     /// Clients are asked for certificates.
     pub clients: Option<NativeClientCertificates>,
     /// ALPN.
-    pub protocols: Vec<Uint8Array>,
+    #[napi(ts_type = "Array<Uint8Array>")]
+    pub protocols: List<Bytes>,
     /// Versions that are spoken.
     pub tls12: bool,
     /// Versions that are spoken.
     pub tls13: bool,
     /// Suites by number, the preferred one first; empty: the default.
-    pub suites: Vec<u16>,
+    #[napi(ts_type = "Array<number>")]
+    pub suites: List<u16>,
     /// The client's preference counts.
     pub client_order: bool,
     /// Key exchange with ML-KEM is preferred.
     pub post_quantum: bool,
     /// 48 bytes; none: no tickets.
-    pub ticket_keys: Option<Uint8Array>,
+    #[napi(ts_type = "Uint8Array")]
+    pub ticket_keys: Option<Bytes>,
     /// Tickets of another context are not taken.
     pub ticket_context: String,
     /// Seconds.
@@ -71,7 +80,7 @@ impl NativeSecureContext {
         let identities = options
             .identities
             .into_iter()
-            .map(|identity| Identity { chain: bytes(identity.chain), key: identity.key.to_vec() });
+            .map(|identity| Identity { chain: bytes(identity.chain), key: identity.key.0 });
         let clients = options.clients.map(|clients| ClientCertificates {
             required: clients.required,
             roots: bytes(clients.roots),
@@ -80,7 +89,7 @@ impl NativeSecureContext {
         });
         let tickets = options.ticket_keys.and_then(|keys| {
             Some(TicketOptions {
-                keys: keys.as_ref().try_into().ok()?,
+                keys: keys.0.as_slice().try_into().ok()?,
                 context: options.ticket_context.into_bytes(),
                 lifetime: options.ticket_lifetime,
             })
@@ -91,7 +100,7 @@ impl NativeSecureContext {
             protocols: bytes(options.protocols),
             tls12: options.tls12,
             tls13: options.tls13,
-            suites: options.suites,
+            suites: options.suites.0,
             client_order: options.client_order,
             post_quantum: options.post_quantum,
             tickets,
@@ -100,9 +109,12 @@ impl NativeSecureContext {
     }
 }
 
-fn bytes(arrays: Vec<Uint8Array>) -> Vec<Vec<u8>> {
-    arrays.iter().map(|array| array.to_vec()).collect()
+fn bytes(arrays: List<Bytes>) -> Vec<Vec<u8>> {
+    arrays.into_iter().map(|array| array.0).collect()
 }
+
+/// Bytes of keying material at once: TLS 1.3 has no more than 16 KiB of them.
+const MOST_MATERIAL: u32 = 1024 * 1024;
 
 /// Answers a client's first message. `false`: nothing was answered. `told_alone`: requests come after
 /// `stackStartRequests` only.
@@ -155,11 +167,12 @@ pub fn stack_export(
     connection: u32,
     length: u32,
     label: String,
-    context: Option<Uint8Array>,
+    #[napi(ts_arg_type = "Uint8Array | undefined | null")] context: Option<Bytes>,
 ) -> Result<Option<Buffer>> {
     let material = with(|reactor| {
-        let tls = reactor.tls(connection as usize)?;
-        tls.export(length as usize, label.as_bytes(), context.as_deref())
+        let tls = reactor.tls(connection as usize).filter(|_| length <= MOST_MATERIAL)?;
+        let context = context.as_ref().map(|context| context.0.as_slice());
+        tls.export(length as usize, label.as_bytes(), context)
     })?;
     Ok(material.map(Buffer::from))
 }

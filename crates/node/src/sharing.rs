@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
 use millrace_stack::sharing::prefix::UrlPrefix;
-use napi::bindgen_prelude::{AsyncTask, Uint8Array};
+use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
 
+use crate::list::Bytes;
 use crate::stack::{duplicate, system_error, with};
 
 thread_local! {
@@ -202,6 +203,10 @@ pub fn stack_is_relayed(connection: u32) -> Result<bool> {
 
 /// Whether a request belongs to a server that shares its port.
 #[napi]
-pub fn stack_owns(server: u32, target: Uint8Array, host: Uint8Array) -> Result<bool> {
-    with(|reactor| reactor.owns(server as usize, &target, &host))
+pub fn stack_owns(
+    server: u32,
+    #[napi(ts_arg_type = "Uint8Array")] target: Bytes,
+    #[napi(ts_arg_type = "Uint8Array")] host: Bytes,
+) -> Result<bool> {
+    with(|reactor| reactor.owns(server as usize, &target.0, &host.0))
 }

@@ -2,46 +2,31 @@
 //! stands here and in `event_loop.rs`.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
+use millrace_stack::settings::KeepAlive;
 use millrace_stack::{Batch, Companion, Counts, Reactor, Settings, Shared as SharedReactor};
-use napi::bindgen_prelude::{Buffer, Function, Int32Array, Uint8Array};
-use napi::{Env, Error, JsValue, Result, sys};
+use napi::bindgen_prelude::{Buffer, FnArgs, Function};
+use napi::{Env, Error, JsValue, Result, Status, sys};
 use napi_derive::napi;
 
 use crate::cache::NativeCacheSettings;
 use crate::event_loop::{EventLoop, Woken};
+use crate::list::View;
+use crate::memory::{ENTRY_LENGTH, Memory};
+use crate::time::{FOREVER, milliseconds, positive};
 use crate::unacknowledged::unacknowledged;
 
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
 
-/// Numbers of an entry of the outbox (`src/http/outbox.ts`): connection, where its bytes begin in the output memory, how
-/// many they are, how many responses end with them, 1 if our side of the connection ends behind them.
-const ENTRY: usize = 5;
-
-/// A time that does not come.
-const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
-
-/// Memory that JavaScript made and that is referenced for as long as the reactor lives.
-struct Shared<T> {
-    start: *mut T,
-    length: usize,
-}
-
-impl<T> Shared<T> {
-    /// # Safety
-    /// Nobody else uses the memory while the slice lives: JavaScript does not run, and it is of this thread.
-    #[expect(clippy::mut_from_ref, reason = "the memory is JavaScript's, not ours")]
-    unsafe fn slice(&self) -> &mut [T] {
-        // SAFETY: by contract; the memory is kept alive by a reference and does not move.
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
-    }
-}
+/// Why the stack has failed, in one line with what the system says.
+const DEAF: &str = "millrace: the HTTP stack receives nothing any more";
+const BESIDE: &str = "millrace: nothing is served any more while JavaScript is busy";
 
 /// The reactor of one JavaScript thread and what connects it with JavaScript.
 struct Stack {
@@ -50,16 +35,22 @@ struct Stack {
     companion: RefCell<Option<Companion>>,
     event_loop: RefCell<Option<EventLoop>>,
     context: sys::napi_async_context,
-    receiver: sys::napi_ref,
-    callback: sys::napi_ref,
+    callbacks: Callbacks,
     cleanup: Cell<sys::napi_async_cleanup_hook_handle>,
-    events: Shared<i32>,
-    input: Shared<u8>,
-    output: Shared<u8>,
-    outbox: Shared<i32>,
+    memory: Rc<Memory>,
+    /// JavaScript has a batch and has not come back.
+    taking: Cell<bool>,
     references: Cell<u32>,
     /// The time for which the timer is set.
     timer: Cell<Option<u64>>,
+}
+
+/// Functions of JavaScript.
+struct Callbacks {
+    /// Takes a batch.
+    take: sys::napi_ref,
+    /// Hears of a failure.
+    hear: sys::napi_ref,
 }
 
 thread_local! {
@@ -68,9 +59,16 @@ thread_local! {
 
 impl Woken for Stack {
     fn on_wake(&self) {
+        // A handler runs the event loop by itself: what is left of its batch comes first, in the same memory.
+        if self.taking.get() && !self.take(0) {
+            return;
+        }
         for _ in 0..BATCHES {
-            let (count, more) = self.turn();
-            if count > 0 && !self.call(count) {
+            let (count, more) = match self.turn() {
+                Ok(turn) => turn,
+                Err(error) => return self.on_failed(&error.to_string()),
+            };
+            if count > 0 && !self.take(count) {
                 return;
             }
             if !more {
@@ -79,11 +77,24 @@ impl Woken for Stack {
         }
         self.reactor.with(Reactor::wake_again);
         self.set_timer();
+        if let Some(error) = self.reactor.take_failure() {
+            self.tell(&format!("{BESIDE}: {error}"), false);
+        }
+    }
+
+    fn on_failed(&self, why: &str) {
+        // It would fail again at once.
+        if let Some(event_loop) = &*self.event_loop.borrow() {
+            event_loop.stop();
+        }
+        self.tell(&format!("{DEAF}: {why}"), true);
     }
 
     fn on_closed(&self) {
-        // SAFETY: the hook was added in `start` and is removed once.
-        unsafe { sys::napi_remove_async_cleanup_hook(self.cleanup.get()) };
+        if !self.cleanup.get().is_null() {
+            // SAFETY: the hook was added in `start` and is removed once.
+            unsafe { sys::napi_remove_async_cleanup_hook(self.cleanup.get()) };
+        }
         // The loop is over for this thread; memory goes with the process or here.
         // SAFETY: the count was raised in `start` for the loop's pointer, which is not used any more.
         unsafe { Rc::decrement_strong_count(ptr::from_ref(self)) };
@@ -91,52 +102,95 @@ impl Woken for Stack {
 }
 
 impl Stack {
-    fn turn(&self) -> (usize, bool) {
+    fn turn(&self) -> io::Result<(usize, bool)> {
         // SAFETY: JavaScript does not run during this function.
-        let (events, input) = unsafe { (self.events.slice(), self.input.slice()) };
+        let (events, input) = unsafe { self.memory.batch() };
         let mut batch = Batch::new(events, input);
-        let more = self.reactor.turn(&mut batch).unwrap_or(false);
-        (batch.count(), more)
+        let more = self.reactor.turn(&mut batch)?;
+        Ok((batch.count(), more))
     }
 
-    /// Lets JavaScript take a batch; `false` if it cannot run any more.
-    fn call(&self, count: usize) -> bool {
-        let mut scope = ptr::null_mut();
-        // SAFETY: `env` belongs to this thread, the references were made in `start`.
-        unsafe {
-            if sys::napi_open_handle_scope(self.env, &raw mut scope) != sys::Status::napi_ok {
-                return false;
-            }
-            let (mut receiver, mut function) = (ptr::null_mut(), ptr::null_mut());
-            let (mut argument, mut result) = (ptr::null_mut(), ptr::null_mut());
-            sys::napi_get_reference_value(self.env, self.receiver, &raw mut receiver);
-            sys::napi_get_reference_value(self.env, self.callback, &raw mut function);
-            sys::napi_create_uint32(self.env, count as u32, &raw mut argument);
-            let alive = loop {
-                let status = sys::napi_make_callback(
-                    self.env,
-                    self.context,
-                    receiver,
-                    function,
-                    1,
-                    &raw const argument,
-                    &raw mut result,
-                );
-                if status == sys::Status::napi_ok {
-                    break true;
-                }
+    /// Lets JavaScript take a batch, or what is left of one if there are no events; `false` if it cannot run any more.
+    fn take(&self, count: usize) -> bool {
+        let outer = self.taking.replace(true);
+        let alive = self.with_scope(|| {
+            let mut count = number(self.env, count);
+            while let Err(thrown) = self.call(self.callbacks.take, &[count]) {
                 // A handler has thrown. The process may survive it (uncaughtException); then the rest
                 // of the batch is taken.
-                let mut exception = ptr::null_mut();
-                if sys::napi_get_and_clear_last_exception(self.env, &raw mut exception)
-                    != sys::Status::napi_ok
-                    || sys::napi_fatal_exception(self.env, exception) != sys::Status::napi_ok
-                {
-                    break false;
+                // SAFETY: `env` belongs to this thread, the value to this scope.
+                let status = unsafe { sys::napi_fatal_exception(self.env, thrown?) };
+                if status != sys::Status::napi_ok {
+                    return None;
                 }
-            };
-            sys::napi_close_handle_scope(self.env, scope);
-            alive
+                count = number(self.env, 0);
+            }
+            Some(())
+        });
+        self.taking.set(outer);
+        alive.is_some()
+    }
+
+    /// Tells the application of a failure; `fatal`: unless it handles uncaught exceptions, it ends.
+    fn tell(&self, message: &str, fatal: bool) {
+        self.with_scope(|| {
+            let (mut text, mut flag) = (ptr::null_mut(), ptr::null_mut());
+            // SAFETY: `env` belongs to this thread, the text is copied.
+            unsafe {
+                let length = message.len() as isize;
+                sys::napi_create_string_utf8(
+                    self.env,
+                    message.as_ptr().cast(),
+                    length,
+                    &raw mut text,
+                );
+                sys::napi_get_boolean(self.env, fatal, &raw mut flag);
+            }
+            // It throws nothing, unless it cannot run any more.
+            self.call(self.callbacks.hear, &[text, flag]).ok()
+        });
+    }
+
+    /// `None`: JavaScript cannot run any more.
+    fn with_scope<R>(&self, action: impl FnOnce() -> Option<R>) -> Option<R> {
+        let mut scope = ptr::null_mut();
+        // SAFETY: `env` belongs to this thread.
+        if unsafe { sys::napi_open_handle_scope(self.env, &raw mut scope) } != sys::Status::napi_ok
+        {
+            return None;
+        }
+        let result = action();
+        // SAFETY: opened above, and those that were opened since are closed.
+        unsafe { sys::napi_close_handle_scope(self.env, scope) };
+        result
+    }
+
+    /// Calls a function of JavaScript, in a scope; an error is what it has thrown, or `None`: it cannot run any more.
+    fn call(
+        &self,
+        callback: sys::napi_ref,
+        arguments: &[sys::napi_value],
+    ) -> std::result::Result<(), Option<sys::napi_value>> {
+        let (mut receiver, mut function) = (ptr::null_mut(), ptr::null_mut());
+        let (mut result, mut thrown) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: `env` belongs to this thread, the references were made in `start`.
+        unsafe {
+            sys::napi_get_global(self.env, &raw mut receiver);
+            sys::napi_get_reference_value(self.env, callback, &raw mut function);
+            let status = sys::napi_make_callback(
+                self.env,
+                self.context,
+                receiver,
+                function,
+                arguments.len(),
+                arguments.as_ptr(),
+                &raw mut result,
+            );
+            if status == sys::Status::napi_ok {
+                return Ok(());
+            }
+            let status = sys::napi_get_and_clear_last_exception(self.env, &raw mut thrown);
+            Err((status == sys::Status::napi_ok).then_some(thrown))
         }
     }
 
@@ -169,11 +223,6 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     })
 }
 
-/// Milliseconds as a time; `None`: none, or not more than zero of them.
-pub(crate) fn positive(ms: f64) -> Option<Duration> {
-    (ms > 0.0).then(|| Duration::try_from_secs_f64(ms / 1e3).ok()).flatten()
-}
-
 pub(crate) fn duplicate(fd: i32) -> Result<OwnedFd> {
     if fd < 0 {
         return Err(Error::from_reason(format!("{fd} is not a descriptor")));
@@ -183,76 +232,89 @@ pub(crate) fn duplicate(fd: i32) -> Result<OwnedFd> {
     borrowed.try_clone_to_owned().map_err(system_error)
 }
 
-pub(crate) fn system_error(error: std::io::Error) -> Error {
+pub(crate) fn reason(text: &str) -> Error {
+    Error::from_reason(text)
+}
+
+/// What Node-API says of a call.
+pub(crate) fn check(status: sys::napi_status) -> Result<()> {
+    match status {
+        sys::Status::napi_ok => Ok(()),
+        status => Err(Error::from_status(Status::from(status))),
+    }
+}
+
+fn number(env: sys::napi_env, count: usize) -> sys::napi_value {
+    let mut value = ptr::null_mut();
+    // SAFETY: the environment of this thread; in range: events of a batch.
+    unsafe { sys::napi_create_uint32(env, count as u32, &raw mut value) };
+    value
+}
+
+pub(crate) fn system_error(error: io::Error) -> Error {
     Error::from_reason(error.to_string())
 }
 
-/// Starts the stack on this thread; once. The memory is the batch's events and bytes, the bytes to be sent and
-/// whose they are; `callback` takes the number of events of a batch.
+/// Starts the stack on this thread, once. `take` takes the number of events of a batch; none: what is left of the last one.
+/// `hear` hears why the stack has failed, and whether it cannot go on.
 #[napi]
 pub fn stack_start(
     env: Env,
-    mut events: Int32Array,
-    mut input: Uint8Array,
-    mut output: Uint8Array,
-    mut outbox: Int32Array,
-    receiver: napi::bindgen_prelude::Object<'_>,
-    callback: Function<'_, u32, ()>,
+    take: Function<'_, u32, ()>,
+    hear: Function<'_, FnArgs<(String, bool)>, ()>,
 ) -> Result<()> {
+    if STACK.with_borrow(Option::is_some) {
+        return Err(reason("the stack has been started on this thread already"));
+    }
+    let memory = Memory::of(env)?;
     let reactor = Reactor::new().map_err(system_error)?;
     let descriptor = reactor.descriptor();
     let raw = env.raw();
     let (mut context, mut name) = (ptr::null_mut(), ptr::null_mut());
-    let (mut receiver_reference, mut callback_reference) = (ptr::null_mut(), ptr::null_mut());
+    let mut callbacks = Callbacks { take: ptr::null_mut(), hear: ptr::null_mut() };
     // SAFETY: `raw` is the present environment; the values are alive during this call.
     unsafe {
-        sys::napi_create_string_utf8(raw, c"MILLRACE".as_ptr(), 8, &raw mut name);
-        sys::napi_async_init(raw, ptr::null_mut(), name, &raw mut context);
-        sys::napi_create_reference(raw, receiver.raw(), 1, &raw mut receiver_reference);
-        sys::napi_create_reference(raw, callback.raw(), 1, &raw mut callback_reference);
+        check(sys::napi_create_string_utf8(raw, c"MILLRACE".as_ptr(), 8, &raw mut name))?;
+        check(sys::napi_async_init(raw, ptr::null_mut(), name, &raw mut context))?;
+        check(sys::napi_create_reference(raw, take.raw(), 1, &raw mut callbacks.take))?;
+        check(sys::napi_create_reference(raw, hear.raw(), 1, &raw mut callbacks.hear))?;
     }
-    // SAFETY: typed arrays that `receiver` keeps alive; only this thread uses them.
-    let (events, input, output, outbox) = unsafe {
-        (
-            Shared { start: events.as_mut().as_mut_ptr(), length: events.len() },
-            Shared { start: input.as_mut().as_mut_ptr(), length: input.len() },
-            Shared { start: output.as_mut().as_mut_ptr(), length: output.len() },
-            Shared { start: outbox.as_mut().as_mut_ptr(), length: outbox.len() },
-        )
-    };
     let stack = Rc::new(Stack {
         env: raw,
         reactor: SharedReactor::new(reactor),
         companion: RefCell::new(None),
         event_loop: RefCell::new(None),
         context,
-        receiver: receiver_reference,
-        callback: callback_reference,
+        callbacks,
         cleanup: Cell::new(ptr::null_mut()),
-        events,
-        input,
-        output,
-        outbox,
+        memory,
+        taking: Cell::new(false),
         references: Cell::new(0),
         timer: Cell::new(None),
     });
     let pointer = Rc::into_raw(Rc::clone(&stack));
     // SAFETY: the count raised by `into_raw` keeps the stack until `on_closed`.
-    let event_loop = unsafe { EventLoop::new(raw, descriptor, pointer) }
-        .ok_or_else(|| Error::from_reason("Node's event loop refused the poll descriptor"))?;
-    stack.event_loop.replace(Some(event_loop));
+    let event_loop = unsafe { EventLoop::new(raw, descriptor, pointer) }.inspect_err(|_| {
+        // SAFETY: of `into_raw`; nobody has it.
+        drop(unsafe { Rc::from_raw(pointer) });
+    })?;
     let mut cleanup = ptr::null_mut();
     // SAFETY: the hook is called once, on this thread, while the stack is alive.
-    unsafe {
+    let hooked = check(unsafe {
         sys::napi_add_async_cleanup_hook(
             raw,
             Some(on_cleanup),
             pointer.cast_mut().cast(),
             &raw mut cleanup,
-        );
+        )
+    });
+    if let Err(error) = hooked {
+        event_loop.close::<Stack>();
+        return Err(error);
     }
+    stack.event_loop.replace(Some(event_loop));
     stack.cleanup.set(cleanup);
-    STACK.with_borrow_mut(|slot| *slot = Some(stack));
+    STACK.set(Some(stack));
     Ok(())
 }
 
@@ -263,7 +325,8 @@ unsafe extern "C" fn on_cleanup(
 ) {
     // SAFETY: the pointer given to the hook, see `stack_start`.
     let stack = unsafe { &*stack.cast::<Stack>() };
-    STACK.with_borrow_mut(Option::take);
+    // It may be the thread's end already.
+    STACK.try_with(|slot| slot.try_borrow_mut().map(|mut slot| slot.take())).ok();
     stack.companion.take();
     if let Some(event_loop) = stack.event_loop.take() {
         event_loop.close::<Stack>();
@@ -300,8 +363,8 @@ pub struct NativeSettings {
     pub keep_alive_ms: f64,
     /// Small segments at once.
     pub no_delay: bool,
-    /// 0: off.
-    pub tcp_keep_alive_ms: f64,
+    /// TCP probes a peer after so much silence; 0: after the system's own time; missing: not at all.
+    pub tcp_keep_alive_ms: Option<f64>,
     /// How long TLS handshakes may take; missing: no TLS.
     pub handshake_ms: Option<f64>,
     /// What answers from the cache say about how long a connection stays; missing: nothing.
@@ -332,7 +395,7 @@ impl From<NativeSettings> for Settings {
             max_pipelined: native.max_pipelined,
             keep_alive: positive(native.keep_alive_ms),
             no_delay: native.no_delay,
-            tcp_keep_alive: positive(native.tcp_keep_alive_ms),
+            tcp_keep_alive: native.tcp_keep_alive_ms.map(|ms| KeepAlive::after(milliseconds(ms))),
             keep_alive_told: native.keep_alive_seconds,
             cache: native.cache.map(Into::into).unwrap_or_default(),
             tells_hits,
@@ -341,7 +404,7 @@ impl From<NativeSettings> for Settings {
             max_in_flight: (native.max_in_flight > 0).then_some(native.max_in_flight),
             response_limit: positive(native.response_ms),
             response_status: native.response_status,
-            tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(NO_LIMIT)),
+            tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(FOREVER)),
         }
     }
 }
@@ -504,24 +567,25 @@ pub fn stack_set_no_delay(connection: u32, on: bool) -> Result<()> {
     })
 }
 
-/// TCP's probes.
+/// TCP's probes of a peer that is silent: after so much time, so far apart, so many at most.
 #[napi]
-pub fn stack_set_keep_alive(connection: u32, on: bool, after_ms: f64) -> Result<()> {
-    with(|reactor| {
-        if let Some(socket) = reactor.socket(connection as usize) {
-            socket.set_keepalive(on).ok();
-            if on && after_ms >= 1000.0 {
-                let after =
-                    socket2::TcpKeepalive::new().with_time(Duration::from_secs_f64(after_ms / 1e3));
-                socket.set_tcp_keepalive(&after).ok();
-            }
-        }
-    })
+pub fn stack_set_keep_alive(
+    connection: u32,
+    on: bool,
+    after_ms: f64,
+    interval_ms: f64,
+    probes: u32,
+) -> Result<()> {
+    let (after, interval) = (milliseconds(after_ms), milliseconds(interval_ms));
+    let keep_alive = on.then_some(KeepAlive { after, interval, probes });
+    with(|reactor| reactor.keep_alive(connection as usize, keep_alive))
 }
 
 /// What a server has done without JavaScript.
 #[napi(object)]
 pub struct NativeCounts {
+    /// Connections that were accepted and could not be taken.
+    pub lost: f64,
     /// Connections that were given to others, where the port is shared.
     pub moved: f64,
     /// TLS connections whose text went to another server, where the port is shared.
@@ -537,11 +601,11 @@ pub struct NativeCounts {
 /// What a server has done without JavaScript.
 #[napi]
 pub fn stack_counts(server: u32) -> Result<NativeCounts> {
-    let Counts { moved, relayed, unowned, refused, timed_out } =
+    let Counts { lost, moved, relayed, unowned, refused, timed_out } =
         with(|reactor| reactor.counts(server as usize))?;
-    let [moved, relayed, unowned, refused, timed_out] =
-        [moved, relayed, unowned, refused, timed_out].map(|count| count as f64);
-    Ok(NativeCounts { moved, relayed, unowned, refused, timed_out })
+    let [lost, moved, relayed, unowned, refused, timed_out] =
+        [lost, moved, relayed, unowned, refused, timed_out].map(|count| count as f64);
+    Ok(NativeCounts { lost, moved, relayed, unowned, refused, timed_out })
 }
 
 /// Whether the response to a connection was given up while JavaScript was busy.
@@ -610,12 +674,12 @@ unsafe extern "C" fn send(env: sys::napi_env, info: sys::napi_callback_info) -> 
     STACK.with_borrow(|stack| {
         let Some(stack) = stack else { return };
         // SAFETY: JavaScript waits for this function.
-        let (output, outbox) = unsafe { (stack.output.slice(), stack.outbox.slice()) };
+        let (output, outbox) = unsafe { (stack.memory.output(), stack.memory.outbox()) };
         stack.reactor.with(|reactor| {
-            for entry in outbox.chunks_exact_mut(ENTRY).take(count as usize) {
-                // JavaScript wrote them: none is negative.
+            for entry in outbox.chunks_exact_mut(ENTRY_LENGTH).take(count as usize) {
+                // JavaScript wrote them: none is negative. Where one is, there is no such place.
                 let [id, start, length, done, last] = std::array::from_fn(|at| entry[at] as usize);
-                let bytes = output.get(start..start + length).unwrap_or_default();
+                let bytes = output.get(start..start.saturating_add(length)).unwrap_or_default();
                 entry[0] = outcome(reactor.send(id, bytes, done as u32, last == 1));
             }
         });
@@ -633,29 +697,33 @@ unsafe extern "C" fn send_bytes(
     let mut arguments = [ptr::null_mut(); 5];
     let mut count = arguments.len();
     let (mut connection, mut start, mut first, mut done) = (0u32, 0u32, 0u32, 0u32);
-    let (mut data, mut length) = (ptr::null_mut(), 0usize);
     let mut result = ptr::null_mut();
-    // SAFETY: as in `send`; a value that is no buffer leaves the length at zero.
-    unsafe {
+    // SAFETY: as in `send`; what is no array of bytes has none.
+    let view = unsafe {
         let at = arguments.as_mut_ptr();
         sys::napi_get_cb_info(env, info, &raw mut count, at, ptr::null_mut(), ptr::null_mut());
         sys::napi_get_value_uint32(env, arguments[0], &raw mut connection);
         sys::napi_get_value_uint32(env, arguments[1], &raw mut start);
         sys::napi_get_value_uint32(env, arguments[2], &raw mut first);
-        sys::napi_get_buffer_info(env, arguments[3], &raw mut data, &raw mut length);
         sys::napi_get_value_uint32(env, arguments[4], &raw mut done);
-    }
+        View::of(env, arguments[3])
+    };
     let queued = STACK.with_borrow(|stack| {
         let Some(stack) = stack else { return -1 };
-        let bytes: &[u8] = if length == 0 || data.is_null() {
-            &[]
-        } else {
-            // SAFETY: the buffer's memory, which cannot change or move while JavaScript waits.
-            unsafe { std::slice::from_raw_parts(data.cast(), length) }
+        let copy;
+        // SAFETY: JavaScript waits for this function, and the slice does not outlive it.
+        let bytes = match view.as_ref().map(|view| (unsafe { view.bytes() }, view)) {
+            None => &[],
+            Some((Some(bytes), _)) => bytes,
+            Some((None, view)) => {
+                copy = view.copy();
+                copy.as_slice()
+            }
         };
         // SAFETY: as in `send`.
-        let output = unsafe { stack.output.slice() };
-        let first = output.get(start as usize..(start + first) as usize).unwrap_or_default();
+        let output = unsafe { stack.memory.output() };
+        let start = start as usize;
+        let first = output.get(start..start + first as usize).unwrap_or_default();
         let sent =
             stack.reactor.with(|reactor| reactor.send_two(connection as usize, first, bytes, done));
         stack.check_timer();
@@ -666,7 +734,7 @@ unsafe extern "C" fn send_bytes(
     result
 }
 
-fn outcome(sent: std::io::Result<usize>) -> i32 {
+fn outcome(sent: io::Result<usize>) -> i32 {
     match sent {
         Ok(queued) => i32::try_from(queued).unwrap_or(i32::MAX),
         Err(error) => -error.raw_os_error().unwrap_or(1),

@@ -9,9 +9,14 @@
 //! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
 //! the own thread does not come, takes turns in which nothing is told (`reactor/beside.rs`). Before it fires the companion
 //! is not woken.
+//!
+//! A panic on either thread ends the process: the reactor may be in the middle of a change, and what it would go on with may be
+//! another client's. On the own thread the panic meets the border to the caller's language, which it cannot cross; the
+//! companion's thread ends the process by itself. An error of the system ends the companion, and the own thread tells of it.
 
 use std::io;
 use std::os::fd::RawFd;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -48,6 +53,10 @@ pub struct Shared {
     watched: AtomicBool,
     /// From the first companion on.
     watchdog: OnceLock<Watchdog>,
+    /// A companion has ended, and nobody has heard of it.
+    failed: AtomicBool,
+    /// Why the first one that did so has ended.
+    failure: OnceLock<io::Error>,
 }
 
 #[derive(Debug)]
@@ -70,6 +79,8 @@ impl Shared {
             deadlines: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             watchdog: OnceLock::new(),
+            failed: AtomicBool::new(false),
+            failure: OnceLock::new(),
         })
     }
 
@@ -92,14 +103,27 @@ impl Shared {
         self.with(|reactor| reactor.turn(batch))
     }
 
+    /// Why a companion has ended by itself; told once.
+    pub fn take_failure(&self) -> Option<&io::Error> {
+        if !self.failed.load(Ordering::Relaxed) || !self.failed.swap(false, Ordering::Acquire) {
+            return None;
+        }
+        self.failure.get()
+    }
+
     fn own(&self) -> MutexGuard<'_, State> {
         if let Ok(state) = self.state.try_lock() {
             return state;
         }
         self.wanted.store(true, Ordering::Relaxed);
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         self.wanted.store(false, Ordering::Relaxed);
         state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nobody comes here after a panic: it ends the process.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The own thread has come back since it had come so often, or waits to.
@@ -107,35 +131,46 @@ impl Shared {
         self.turns.load(Ordering::Relaxed) != turns || self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Watches until the companion is stopped.
-    fn watch(&self, watchdog: &Watchdog, mut readiness: Readiness) {
+    /// Watches until the companion is stopped, or the system refuses what it needs.
+    fn watch(&self, watchdog: &Watchdog, mut readiness: Readiness) -> io::Result<()> {
         while self.watched.load(Ordering::Relaxed) {
             // It may have come for something else than a turn, which does not set it.
-            watchdog.start();
-            while !readiness.has_fired(watchdog::LIMIT.or(self.limit())) {
+            watchdog.start()?;
+            while !readiness.has_fired(watchdog::LIMIT.or(self.limit()))? {
                 self.give_up();
                 if !self.watched.load(Ordering::Relaxed) {
-                    return;
+                    return Ok(());
                 }
             }
             if readiness.watch_reactor() {
-                self.while_away(&mut readiness);
+                let ended = self.while_away(&mut readiness);
                 readiness.leave_reactor();
+                ended?;
             }
         }
+        Ok(())
     }
 
     /// The own thread is away. Until it is back.
-    fn while_away(&self, readiness: &mut Readiness) {
+    fn while_away(&self, readiness: &mut Readiness) -> io::Result<()> {
         let turns = self.turns.load(Ordering::Relaxed);
         while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
-            let has_come = readiness.has_come(self.limit());
+            let has_come = readiness.has_come(self.limit())?;
             self.give_up();
             if has_come {
                 thread::park_timeout(GRACE);
-                self.stand_in(turns, readiness);
+                self.stand_in(turns, readiness)?;
             }
         }
+        Ok(())
+    }
+
+    /// The companion ends: the own thread is to tell of it.
+    fn fail(&self, error: io::Error) {
+        self.failure.set(error).ok();
+        self.failed.store(true, Ordering::Release);
+        self.watched.store(false, Ordering::Relaxed);
+        self.lock().reactor.call_again();
     }
 
     /// How long nothing has to be looked at.
@@ -144,14 +179,15 @@ impl Shared {
     }
 
     /// Takes turns until the own thread is back.
-    fn stand_in(&self, turns: u64, readiness: &mut Readiness) {
+    fn stand_in(&self, turns: u64, readiness: &mut Readiness) -> io::Result<()> {
         while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
-            if !self.turn_beside() {
+            if !self.turn_beside()? {
                 // The first tells what this turn has left for the own thread.
-                readiness.has_come(Some(Duration::ZERO));
-                readiness.has_come(Some(PATIENCE));
+                readiness.has_come(Some(Duration::ZERO))?;
+                readiness.has_come(Some(PATIENCE))?;
             }
         }
+        Ok(())
     }
 
     /// Gives up what has taken too long, where there is nothing else to do.
@@ -165,11 +201,10 @@ impl Shared {
     }
 
     /// A turn of the companion; `true`: there is more to do.
-    fn turn_beside(&self) -> bool {
-        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    fn turn_beside(&self) -> io::Result<bool> {
+        let state = &mut *self.lock();
         state.bytes.resize(SCRATCH, 0);
-        // A poll that fails now is the own thread's to tell of.
-        state.reactor.turn_beside(&mut state.bytes).unwrap_or(false)
+        state.reactor.turn_beside(&mut state.bytes)
     }
 }
 
@@ -205,17 +240,23 @@ impl Readiness {
     }
 
     /// Whether the own thread is away, within so much time.
-    fn has_fired(&mut self, time: Option<Duration>) -> bool {
-        self.has_told(WATCHDOG, time) || (watchdog::LIMIT.is_some() && !self.has(STOP))
+    fn has_fired(&mut self, time: Option<Duration>) -> io::Result<bool> {
+        let has_told = self.has_told(WATCHDOG, time)?;
+        Ok(has_told || (watchdog::LIMIT.is_some() && !self.has(STOP)))
     }
 
     /// Whether the reactor has something new to do, within so much time.
-    fn has_come(&mut self, time: Option<Duration>) -> bool {
+    fn has_come(&mut self, time: Option<Duration>) -> io::Result<bool> {
         self.has_told(REACTOR, time)
     }
 
-    fn has_told(&mut self, token: Token, time: Option<Duration>) -> bool {
-        self.poll.poll(&mut self.events, time).is_ok() && self.has(token)
+    fn has_told(&mut self, token: Token, time: Option<Duration>) -> io::Result<bool> {
+        match self.poll.poll(&mut self.events, time) {
+            Ok(()) => Ok(self.has(token)),
+            // By a signal.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn has(&self, token: Token) -> bool {
@@ -231,9 +272,16 @@ pub struct Companion {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What a companion does.
+type Watch = fn(&Shared, &Watchdog, Readiness) -> io::Result<()>;
+
 impl Companion {
     /// Starts one. An error is the system's: there may be no more threads or descriptors.
     pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+        Self::spawn(shared, Shared::watch)
+    }
+
+    fn spawn(shared: &Arc<Shared>, watch: Watch) -> io::Result<Self> {
         let (shared, watched) = (Arc::clone(shared), Arc::clone(shared));
         let watchdog = Watchdog::new()?;
         let watchdog = shared.watchdog.get_or_init(|| watchdog);
@@ -241,8 +289,11 @@ impl Companion {
         let waker = Waker::new(readiness.poll.registry(), STOP)?;
         let builder = thread::Builder::new().name("millrace".to_owned());
         let watch = move || {
-            if let Some(watchdog) = watched.watchdog.get() {
-                watched.watch(watchdog, readiness);
+            let _whole = Whole;
+            if let Some(watchdog) = watched.watchdog.get()
+                && let Err(error) = watch(&watched, watchdog, readiness)
+            {
+                watched.fail(error);
             }
         };
         shared.watched.store(true, Ordering::Relaxed);
@@ -258,8 +309,62 @@ impl Drop for Companion {
         if let Some(thread) = self.thread.take() {
             self.waker.wake().ok();
             thread.thread().unpark();
-            // One that has panicked is over, too.
+            // A panic would have ended the process.
             thread.join().ok();
         }
+    }
+}
+
+/// A panic where this lives ends the process; its message has been printed by then.
+struct Whole;
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            process::abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    const CHILD: &str = "MILLRACE_TEST_PANICS";
+
+    fn panic_beside() {
+        let shared = Shared::new(Reactor::new().unwrap());
+        drop(Companion::spawn(&shared, |_, _, _| panic!("beside")).unwrap());
+    }
+
+    #[test]
+    fn a_panic_beside_ends_the_process() {
+        if env::var_os(CHILD).is_some() {
+            return panic_beside();
+        }
+        let name = "companion::tests::a_panic_beside_ends_the_process";
+        let mut child = Command::new(env::current_exe().unwrap());
+        let output = child.args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(6), "SIGABRT: {said}");
+        assert!(said.contains("thread 'millrace'") && said.contains("beside"), "{said}");
+    }
+
+    #[test]
+    fn an_error_beside_wakes_the_own_thread_and_is_told_once() {
+        let shared = Shared::new(Reactor::new().unwrap());
+        let refused = |_: &Shared, _: &Watchdog, _| Err(io::Error::other("refused"));
+        let companion = Companion::spawn(&shared, refused).unwrap();
+        let (mut poll, mut events) = (Poll::new().unwrap(), Events::with_capacity(1));
+        let mut descriptor = SourceFd(&shared.descriptor);
+        poll.registry().register(&mut descriptor, REACTOR, Interest::READABLE).unwrap();
+        poll.poll(&mut events, None).unwrap();
+        assert_eq!(shared.take_failure().map(ToString::to_string).as_deref(), Some("refused"));
+        assert!(shared.take_failure().is_none());
+        drop(companion);
     }
 }

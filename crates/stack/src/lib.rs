@@ -11,6 +11,7 @@
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `caching`, `following`: which requests the cache answers, and what it learns from the responses to the others
+//! - `keep_alive`: TCP's own probes
 //! - [`sharing`]: one port for several processes
 //! - [`companion`]: a second thread, for as long as the first is busy; `watchdog`: how it knows
 //!
@@ -27,6 +28,7 @@ mod connection;
 mod following;
 mod forwarded;
 mod handshake;
+mod keep_alive;
 pub mod reactor;
 mod server;
 pub mod settings;

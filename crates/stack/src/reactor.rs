@@ -32,8 +32,9 @@ pub use caching::Exchange;
 use crate::batch::{Batch, Kind};
 use crate::caching::Waiting;
 use crate::connection::{Connection, EVENTS, Flow};
+use crate::keep_alive;
 use crate::server::Server;
-use crate::settings::Settings;
+use crate::settings::{KeepAlive, Settings};
 
 /// Tokens from here on are listeners.
 const LISTENERS: usize = usize::MAX / 2;
@@ -353,7 +354,7 @@ impl Reactor {
     }
 
     /// The descriptor becomes readable.
-    fn call_again(&mut self) {
+    pub(crate) fn call_again(&mut self) {
         if !std::mem::replace(&mut self.woken, true) {
             // A waker that cannot wake leaves the rest to the next event of any connection.
             self.waker.wake().ok();
@@ -643,6 +644,13 @@ impl Reactor {
         let local =
             connection.channel.socket().and_then(|it| it.options().local_addr().ok()?.as_socket());
         (local, connection.peer)
+    }
+
+    /// Turns TCP's own probes of a connection on or off.
+    pub fn keep_alive(&self, id: usize, probes: Option<KeepAlive>) {
+        if let Some(socket) = self.socket(id) {
+            keep_alive::set(&socket, probes);
+        }
     }
 
     /// The options of a connection's socket.

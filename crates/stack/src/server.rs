@@ -37,6 +37,8 @@ pub(crate) struct Server {
 /// What a server has done without its caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Connections that were accepted and could not be taken, for want of memory or of the system's room to watch them.
+    pub lost: u64,
     /// Connections that were given to others.
     pub moved: u64,
     /// TLS connections whose text went to another server, mostly of another process.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 pub use millrace_http::HeadLimits;
 
+pub use crate::keep_alive::KeepAlive;
+
 /// What a server asks of its connections. May change at any time; connections see the change with
 /// their next request.
 #[derive(Clone, Debug)]
@@ -16,8 +18,8 @@ pub struct Settings {
     pub keep_alive: Option<Duration>,
     /// Small segments are sent at once.
     pub no_delay: bool,
-    /// TCP's own probes, after this much silence.
-    pub tcp_keep_alive: Option<Duration>,
+    /// TCP's own probes; `None`: none.
+    pub tcp_keep_alive: Option<KeepAlive>,
     /// What answers from the cache say about `keep_alive`, in seconds; `None`: nothing.
     pub keep_alive_told: Option<u32>,
     /// The output cache.

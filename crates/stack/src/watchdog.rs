@@ -29,17 +29,17 @@ impl Watchdog {
     }
 
     /// It fires in `AFTER`, unless it is set again.
-    pub(crate) fn start(&self) {
+    pub(crate) fn start(&self) -> io::Result<()> {
         self.set.store(self.clock.now().0, Ordering::Relaxed);
-        // Only what is no timer is refused.
-        self.timer.set(AFTER).ok();
+        self.timer.set(AFTER)
     }
 
     /// The same, if it was not set a moment ago.
     pub(crate) fn set(&self) {
         let set = Nanos(self.set.load(Ordering::Relaxed));
         if self.clock.now().since(set) >= EVERY {
-            self.start();
+            // Only what is no timer is refused: whoever waits for it finds that, too.
+            self.start().ok();
         }
     }
 

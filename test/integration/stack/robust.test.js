@@ -226,6 +226,37 @@ describe('clients', { timeout: 60_000 }, () => {
     assert.equal(await served(address), 'hello');
   });
 
+  test(
+    'of a Unix socket that take all descriptors: Node serves the last, nobody is hurt',
+    LIMIT,
+    async (t) => {
+      const path = join(tmpdir(), `millrace-descriptors-${process.pid}`);
+      const { child, address } = await start(t, { path }, { limit: 64 });
+      const before = await order(child, 'state');
+      const sockets = await Promise.all(Array.from({ length: 100 }, () => connect(address)));
+      // Those that have no descriptor are closed, as by Node.
+      const asked = sockets.map(
+        (socket) =>
+          new Promise((resolve) => {
+            if (socket.closed) resolve('');
+            socket.once('data', (bytes) => resolve(`${bytes}`)).once('close', () => resolve(''));
+            socket.write(get('/'));
+          }),
+      );
+      const answers = (await Promise.all(asked)).filter((answer) => answer !== '');
+      for (const answer of answers) assert.match(answer, /hello$/);
+      for (const socket of sockets) socket.destroy();
+      const isFree = ({ descriptors }) => descriptors <= before.descriptors;
+      const { uncaught, stats } = await until(child, isFree);
+      assert.equal(uncaught, 0);
+      const { native, handedOver } = stats.connections;
+      assert.ok(handedOver > 0);
+      assert.equal(stats.reasons.descriptors, handedOver);
+      assert.equal(native + handedOver, answers.length);
+      assert.equal(await served(address), 'hello');
+    },
+  );
+
   test('whose heads are longer than one read are answered', LIMIT, async (t) => {
     const { address } = await start(t, { properties: { maxHeaderSize: 1 << 20 } });
     const lines = Array.from({ length: 300 }, (_, n) => `A-${n}: ${'a'.repeat(1000)}\r\n`).join('');

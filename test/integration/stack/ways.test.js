@@ -133,7 +133,7 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
       assert.deepEqual(end, expected, stderr);
       assert.deepEqual(readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse), [
         {
-          connections: { native: 1, handedOver: 0, moved: 0, relayed: 0 },
+          connections: { native: 1, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
           requests: { native: 1, cached: 0, handedOver: 0, unowned: 0 },
           reasons: {},
         },

@@ -14,6 +14,7 @@ use crate::batch::{Batch, Kind};
 use crate::channel::Channel;
 use crate::connection::{Connection, EVENTS, READ};
 use crate::forwarded::About;
+use crate::keep_alive;
 use crate::server::Server;
 
 /// Connections accepted before those that exist have their turn.
@@ -90,10 +91,11 @@ impl Reactor {
             // Those who share a port accept from the same socket.
             let inherits = cfg!(target_os = "linux") && !matches!(origin, Origin::Caller);
             if settings.no_delay && !inherits {
-                options.set_tcp_nodelay(true)?;
+                // A peer that is gone already makes it fail: whoever reads finds that out.
+                options.set_tcp_nodelay(true).ok();
             }
-            if let Some(after) = settings.tcp_keep_alive {
-                options.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(after))?;
+            if settings.tcp_keep_alive.is_some() {
+                keep_alive::set(&options, settings.tcp_keep_alive);
             }
         }
         let entry = self.connections.vacant_entry();
@@ -190,10 +192,13 @@ impl Reactor {
             let (server, ground) = (accepting.server, accepting.ground);
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
-                    // A peer that is gone already makes setting options fail: no loss.
-                    if let Ok(connection) =
-                        self.add(socket, peer, server, Origin::Listener { ground })
+                    let added = self.add(socket, peer, server, Origin::Listener { ground });
+                    if added.is_err()
+                        && let Some(server) = self.servers.get_mut(server)
                     {
+                        server.counts.lost += 1;
+                    }
+                    if let Ok(connection) = added {
                         if self.connections[connection].unopened {
                             // Told with the first of its requests that is for this server.
                         } else if batch.silent {
