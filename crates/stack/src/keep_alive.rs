@@ -34,3 +34,42 @@ pub(crate) fn set(socket: &SockRef<'_>, probes: Option<KeepAlive>) {
     let times = TcpKeepalive::new().with_time(after).with_interval(interval).with_retries(probes);
     socket.set_tcp_keepalive(&times).ok();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// What the system says after `probes` was set: whether it probes, after how long, how far apart, and how often.
+    fn told(probes: &[Option<KeepAlive>]) -> (bool, Duration, Duration, u32) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = SockRef::from(&stream);
+        for &probes in probes {
+            set(&socket, probes);
+        }
+        (
+            socket.keepalive().unwrap(),
+            socket.tcp_keepalive_time().unwrap(),
+            socket.tcp_keepalive_interval().unwrap(),
+            socket.tcp_keepalive_retries().unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_system_has_what_was_asked_for() {
+        const SECOND: Duration = Duration::from_secs(1);
+        let system = told(&[]);
+        assert!(!system.0);
+        let on = (true, system.1, system.2, system.3);
+        let after = |seconds| Some(KeepAlive::after(seconds * SECOND));
+        assert_eq!(told(&[after(10)]), (true, 10 * SECOND, SECOND, 10));
+        let own = KeepAlive { after: 9 * SECOND, interval: 5 * SECOND, probes: 2 };
+        assert_eq!(told(&[Some(own)]), (true, 9 * SECOND, 5 * SECOND, 2));
+        assert_eq!(told(&[after(0)]), on);
+        assert_eq!(told(&[after(u32::MAX)]), on, "refused");
+        assert_eq!(told(&[Some(KeepAlive { interval: SECOND / 2, ..own })]), on);
+        assert!(!told(&[after(10), None]).0);
+    }
+}

@@ -67,6 +67,19 @@ fn a_plan_that_can_be_carried_out_is_accepted() {
 
 #[test]
 fn a_plan_that_cannot_be_carried_out_is_refused() {
+    for change in [
+        |plan: &mut Plan| plan.connections = usize::MAX,
+        |plan| (plan.threads, plan.connections) = (1 << 11, 1 << 11),
+        |plan| plan.pipelining = usize::MAX,
+    ] {
+        assert!(refused(change).contains("at most"));
+    }
+    for share in [f64::NAN, f64::INFINITY, -1.0] {
+        assert!(refused(|plan| plan.requests[0].weight = share).contains("weight"));
+        let stages = vec![Stage { duration: Duration::ZERO, rate: share }];
+        let model = Model::Open { rate: 1.0, stages, poisson: false, max_pending: 1 };
+        assert!(refused(|plan| plan.model = model).contains("rate"));
+    }
     let no_request = refused(|plan| plan.requests.clear());
     let no_origin = refused(|plan| plan.origins.clear());
     assert_eq!(no_request, no_origin);
