@@ -69,8 +69,8 @@ fn a_plan_that_can_be_carried_out_is_accepted() {
 fn a_plan_that_cannot_be_carried_out_is_refused() {
     for change in [
         |plan: &mut Plan| plan.connections = usize::MAX,
-        |plan| (plan.threads, plan.connections) = (1 << 11, 1 << 11),
-        |plan| plan.pipelining = usize::MAX,
+        |plan: &mut Plan| (plan.threads, plan.connections) = (1 << 11, 1 << 11),
+        |plan: &mut Plan| plan.pipelining = usize::MAX,
     ] {
         assert!(refused(change).contains("at most"));
     }
