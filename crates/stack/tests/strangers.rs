@@ -532,13 +532,10 @@ fn a_socket_that_listens_elsewhere_is_not_taken() {
 }
 
 #[test]
-fn who_says_a_little_now_and_then_is_not_waited_for() {
+fn who_talks_without_an_end_is_not_waited_for() {
     let (base, prefix) = answer(own(), |mut socket| {
-        let length = [0, 0, 1, 0];
-        socket.write_all(&length).unwrap();
-        while socket.write_all(&[0]).is_ok() {
-            thread::sleep(Duration::from_micros(100));
-        }
+        let added = Message::Added { prefix: "http://127.0.0.1:1/".into() }.to_bytes().unwrap();
+        while socket.write_all(&added).is_ok() {}
     });
     let (tell, told) = mpsc::channel();
     let place = base.clone();
