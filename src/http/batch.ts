@@ -1,4 +1,4 @@
-import { BODY, END, EVENT_LENGTH, REQUEST } from './event.js';
+import { BODY, END, EVENT_LENGTH, NONE, OPEN, REQUEST } from './event.js';
 import { events } from './native.js';
 
 /** The batch that is being taken: the event that comes next, and how many there are. */
@@ -21,4 +21,15 @@ export function untaken(id: number): number | null {
     }
   }
   return from;
+}
+
+/** Takes out of the rest of the batch which connections were accepted for a server. */
+export function takeAccepted(server: number): number[] {
+  const ids: number[] = [];
+  for (let at = batch.cursor * EVENT_LENGTH; at < batch.total * EVENT_LENGTH; at += EVENT_LENGTH) {
+    if (events[at] !== OPEN || events[at + 2] !== server) continue;
+    events[at] = NONE;
+    ids.push(events[at + 1] as number);
+  }
+  return ids;
 }

@@ -1,6 +1,8 @@
 /** Events of the reactor, as `crates/stack/src/batch.rs` numbers them: kind, connection, details. */
 export const EVENT_LENGTH = 8;
 
+/** In the place of an event that was taken out of its turn. */
+export const NONE = 0;
 export const OPEN = 1;
 export const REQUEST = 2;
 export const BODY = 3;

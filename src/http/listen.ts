@@ -235,6 +235,7 @@ export function install(prototype: object): void {
   const { close } = target;
   target.close = function (...args) {
     cancelJoining(this);
+    natives.get(this)?.openAccepted();
     return close.apply(this, args);
   };
   installCacheDuration();

@@ -11,6 +11,7 @@ import {
   EOF,
   EVENT_LENGTH,
   IDLE,
+  NONE,
   OPEN,
   RAW,
   REQUEST,
@@ -150,6 +151,7 @@ function take(kind: number, id: number, at: number): void {
     else if (socket) home.connected(socket);
     return;
   }
+  if (kind === NONE) return;
   if (kind === ACCEPT_FAILED) {
     const errno = events[at + 2] as number;
     // As with Node; but for want of descriptors or memory a connection waits until there are some.

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { announce } from './announce.js';
+import { takeAccepted } from './batch.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
 import { cannedAnswer, eofError, lastAnswer, requestTimeoutError } from './canned.js';
 import { wantCompanion } from './companion.js';
@@ -336,6 +337,14 @@ export class NativeServer {
   connected(socket: ServerSocket): void {
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
     this.inListenContext(announce, this.server, socket);
+  }
+
+  /** What was accepted before the server closes is its own, though this batch has yet to tell of it. */
+  openAccepted(): void {
+    for (const id of takeAccepted(this.id)) {
+      const socket = this.open(id);
+      if (socket) this.connected(socket);
+    }
   }
 
   closeAll(): void {
