@@ -9,13 +9,13 @@ export interface StackLimits {
   maxPipelinedRequests: number;
   /** For each response, from its request's head to its last byte. Then: `responseTimeoutStatus` in its turn, and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
-  /** What those are answered with that `responseTimeout` ends. */
+  /** The status that those are answered with that `responseTimeout` ends. */
   responseTimeoutStatus: number;
   /** Requests of the server that are with the application at once. Those beyond: 503, `Connection: close`, event `dropRequest`. */
   maxRequestsInFlight: number;
-  /** The rate at which a request's body has to arrive, on average after five seconds. Otherwise: event `clientError`, by default 408, and the connection is closed. */
+  /** The rate at which a request's body has to arrive, on average after five seconds; time in which the application did not read does not count. Otherwise: event `clientError`, by default 408, and the connection is closed. */
   minReceiveRate: number;
-  /** The rate at which a client has to take what waits for it, on average after five seconds. Otherwise the connection is closed. */
+  /** The rate at which a client has to take what waits for it, on average after five seconds; what the system has taken and the client has not does not count (Linux). Otherwise the connection is closed. */
   minSendRate: number;
 }
 

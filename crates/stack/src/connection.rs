@@ -267,6 +267,11 @@ impl Connection {
             && !receiving::is_beginning(&self.input)
     }
 
+    #[cfg(test)]
+    pub(crate) fn kept_memory(&self) -> usize {
+        self.input.capacity()
+    }
+
     /// Nothing was read but what was told.
     pub(crate) fn has_told_all(&self) -> bool {
         self.began == Nanos::NEVER && self.input.is_empty()

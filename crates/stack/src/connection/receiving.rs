@@ -90,12 +90,7 @@ impl Connection {
             let start = batch.used;
             let mut end = start + kept;
             batch.bytes[start..end].copy_from_slice(&self.input);
-            if self.input.capacity() <= KEPT {
-                self.input.clear();
-            } else {
-                // It was held back; that may not happen again.
-                self.input = Vec::new();
-            }
+            self.input.clear();
             let mut eof = false;
             // What is kept is a part of a head or trailer at most, unless the caller made us wait.
             if self.readable && kept < READ {
@@ -121,9 +116,7 @@ impl Connection {
                 Ok(taken) => taken,
                 Err(error) => return self.broken(id, batch, &error),
             };
-            if taken < end {
-                self.input.extend_from_slice(&batch.bytes[taken..end]);
-            }
+            self.keep(&batch.bytes[taken..end]);
             // Where nothing was told, the memory is free for others.
             if batch.count() > before {
                 self.told = taken;
@@ -158,6 +151,16 @@ impl Connection {
             }
         }
         Flow::Again
+    }
+
+    /// Keeps what was read and not taken, in memory that was for more only if it is not much more.
+    fn keep(&mut self, rest: &[u8]) {
+        let capacity = self.input.capacity();
+        if capacity > KEPT && capacity / 4 > rest.len() {
+            self.input = rest.to_vec();
+        } else {
+            self.input.extend_from_slice(rest);
+        }
     }
 
     /// Parses `from..to` of the batch's bytes; gives where it stopped.

@@ -1,8 +1,11 @@
-//! What no caller sees: turns of the second thread that the first one does not follow.
+//! What no caller sees: turns of the second thread that the first one does not follow, and memory.
 
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 
 use super::Reactor;
+use crate::batch::{Batch, EVENT_LENGTH};
 use crate::settings::Settings;
 use crate::sharing::joining::join;
 use crate::sharing::prefix::UrlPrefix;
@@ -26,4 +29,38 @@ fn what_is_accepted_beside_is_watched_at_once() {
     assert_eq!(watched, [true]);
     drop(reactor);
     std::fs::remove_dir_all(&base).unwrap();
+}
+
+#[test]
+fn what_was_held_back_keeps_no_memory() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings { max_pipelined: 1, ..Settings::default() });
+    let (mut client, other) = UnixStream::pair().unwrap();
+    let id = reactor.adopt(server, other.into()).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: a\r\nA: {}\r\n\r\n", "a".repeat(10_000));
+    client.write_all(request.repeat(4).as_bytes()).unwrap();
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let mut kept = Vec::new();
+    for _ in 0..5 {
+        reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+        reactor.finish(id, 1);
+        kept.push(reactor.connections[id].kept_memory());
+    }
+    assert!(kept[0] > 30_000 && kept[4] == 0, "{kept:?}");
+}
+
+#[test]
+fn timers_of_connections_that_are_gone_leave() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings::default());
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    for _ in 0..1000 {
+        let (mut client, other) = UnixStream::pair().unwrap();
+        let id = reactor.adopt(server, other.into()).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+        reactor.finish(id, 1);
+        reactor.close(id, false);
+        assert!(reactor.timers.len() < 100);
+    }
 }
