@@ -499,10 +499,35 @@ pub fn stack_end(connection: u32) -> Result<()> {
     with(|reactor| reactor.end(connection as usize))
 }
 
-/// Closes at once.
+/// Closes at once; gives how many bytes were read of it.
 #[napi]
-pub fn stack_close(connection: u32, reset: bool) -> Result<()> {
-    with(|reactor| reactor.close(connection as usize, reset))
+pub fn stack_close(connection: u32, reset: bool) -> Result<f64> {
+    with(|reactor| {
+        let read = reactor.bytes_read(connection as usize);
+        reactor.close(connection as usize, reset);
+        read as f64
+    })
+}
+
+/// Bytes that were read of a connection, told or not.
+#[napi]
+pub fn stack_bytes_read(connection: u32) -> Result<f64> {
+    with(|reactor| reactor.bytes_read(connection as usize) as f64)
+}
+
+/// Duplicates a descriptor; the new one is the caller's.
+#[napi]
+pub fn stack_duplicate(fd: i32) -> Result<i32> {
+    Ok(duplicate(fd)?.into_raw_fd())
+}
+
+/// Duplicates a connection's descriptor; the new one is the caller's.
+#[napi]
+pub fn stack_duplicate_connection(connection: u32) -> Result<i32> {
+    let gone = || std::io::Error::from(std::io::ErrorKind::NotConnected);
+    with(|reactor| reactor.socket(connection as usize).ok_or_else(gone)?.try_clone())?
+        .map(|socket| OwnedFd::from(socket).into_raw_fd())
+        .map_err(system_error)
 }
 
 /// A connection that was given away.
@@ -514,15 +539,19 @@ pub struct NativeReleased {
     pub told: u32,
     /// Bytes that were read and not told.
     pub bytes: Buffer,
+    /// How many bytes were read in all.
+    pub read: f64,
 }
 
 /// Gives a connection away.
 #[napi]
 pub fn stack_release(connection: u32) -> Result<NativeReleased> {
-    let (fd, told, bytes) =
-        with(|reactor| reactor.release(connection as usize))?.map_err(system_error)?;
-    // In range: an offset within a batch's memory.
-    Ok(NativeReleased { fd: fd.into_raw_fd(), told: told as u32, bytes: bytes.into() })
+    with(|reactor| {
+        let read = reactor.bytes_read(connection as usize) as f64;
+        let (fd, told, bytes) = reactor.release(connection as usize).map_err(system_error)?;
+        // In range: an offset within a batch's memory.
+        Ok(NativeReleased { fd: fd.into_raw_fd(), told: told as u32, bytes: bytes.into(), read })
+    })?
 }
 
 /// One end of a connection.

@@ -23,7 +23,8 @@ pub enum Kind {
     Closed = 6,
     /// All that was sent has left.
     Drained = 7,
-    /// Bytes that only the host's parser can judge: offset, length, [`Doubt`]. Nothing more is read.
+    /// Bytes that only the host's parser can judge: offset, length, [`Doubt`], what leads another parser there, and where
+    /// begins what was read last. Nothing more is read.
     Unsure = 8,
     /// No request within the keep-alive time.
     Idle = 9,

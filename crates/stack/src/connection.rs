@@ -114,6 +114,9 @@ pub(crate) struct Connection {
     /// Bytes of it that have arrived since then, and since when that counts.
     arrived: u64,
     arriving_since: Nanos,
+    /// All bytes that were read, TLS apart, and where in the batch's memory the last of them begin.
+    pub(crate) bytes_read: u64,
+    packet: usize,
     /// Bytes that the channel has taken, so far.
     given: u64,
     /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
@@ -213,6 +216,8 @@ impl Connection {
             head_done: false,
             arrived: 0,
             arriving_since: now,
+            bytes_read: 0,
+            packet: 0,
             waiting_since: Nanos::NEVER,
             given: 0,
             taken_before: 0,

@@ -653,6 +653,12 @@ impl Reactor {
         }
     }
 
+    /// Bytes that have been read of a connection, told or not.
+    #[must_use]
+    pub fn bytes_read(&self, id: usize) -> u64 {
+        self.connections.get(id).map_or(0, |connection| connection.bytes_read)
+    }
+
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {

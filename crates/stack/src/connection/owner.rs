@@ -119,6 +119,7 @@ impl Connection {
     /// These bytes come first; an event tells of more.
     pub(crate) fn set_input(&mut self, bytes: Vec<u8>) {
         self.readable = bytes.is_empty();
+        self.bytes_read = bytes.len() as u64;
         self.input = bytes;
     }
 

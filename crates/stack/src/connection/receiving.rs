@@ -92,6 +92,7 @@ impl Connection {
             batch.bytes[start..end].copy_from_slice(&self.input);
             self.input.clear();
             let mut eof = false;
+            self.packet = end;
             // What is kept is a part of a head or trailer at most, unless the caller made us wait.
             if self.readable && kept < READ {
                 match self.channel.read(&mut batch.bytes[end..end + room]) {
@@ -99,6 +100,7 @@ impl Connection {
                         eof = read.count == 0;
                         end += read.count;
                         self.arrived += read.count as u64;
+                        self.bytes_read += read.count as u64;
                         self.readable = (!read.drained || self.peer_ended) && !eof;
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -395,7 +397,8 @@ impl Connection {
         prelude: i32,
     ) -> usize {
         self.open(id, batch);
-        batch.push(Kind::Unsure, id, &[at as i32, (to - at) as i32, doubt as i32, prelude]);
+        let [offset, length, packet] = [at, to - at, self.packet].map(|n| n as i32);
+        batch.push(Kind::Unsure, id, &[offset, length, doubt as i32, prelude, packet]);
         self.ask(batch, (at, to))
     }
 
