@@ -480,6 +480,8 @@ export interface NativeReleased {
   told: number
   /** Bytes that were read and not told. */
   bytes: Buffer
+  /** How many bytes were read in all. */
+  read: number
 }
 
 /** A request of the mix. */
@@ -667,6 +669,9 @@ export declare function stackAddServer(settings: NativeSettings): number
 /** Takes a connected socket, whose descriptor is duplicated. */
 export declare function stackAdopt(server: number, fd: number): number
 
+/** Bytes that were read of a connection, told or not. */
+export declare function stackBytesRead(connection: number): number
+
 /** Removes entries; gives how many there were. Without a selection: all. */
 export declare function stackCacheDelete(server: number, selection?: NativeSelection | undefined | null): number
 
@@ -691,8 +696,8 @@ export declare function stackCertificates(connection: number): Array<Buffer>
  */
 export declare function stackChoose(connection: number, context: NativeSecureContext, toldAlone: boolean): boolean
 
-/** Closes at once. */
-export declare function stackClose(connection: number, reset: boolean): void
+/** Closes at once; gives how many bytes were read of it. */
+export declare function stackClose(connection: number, reset: boolean): number
 
 /** Accepts no more. */
 export declare function stackCloseListener(listener: number): void
@@ -705,6 +710,12 @@ export declare function stackConfigure(server: number, settings: NativeSettings)
 
 /** What a server has done without JavaScript. */
 export declare function stackCounts(server: number): NativeCounts
+
+/** Duplicates a descriptor; the new one is the caller's. */
+export declare function stackDuplicate(fd: number): number
+
+/** Duplicates a connection's descriptor; the new one is the caller's. */
+export declare function stackDuplicateConnection(connection: number): number
 
 /** Ends this side when all is written. */
 export declare function stackEnd(connection: number): void

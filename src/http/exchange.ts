@@ -111,10 +111,12 @@ function addFields(request: Incoming): void {
 
 /** It is the response's turn. */
 function attach(response: Outgoing, socket: ServerSocket): void {
-  if (attachesAsNode(response)) {
+  if (!socket.isObserved && attachesAsNode(response)) {
     response.socket = socket as never;
     socket._httpMessage = response;
   } else {
+    // Before there is a response that listens to it.
+    socket._events;
     response.assignSocket(socket as never);
     (response as unknown as http.ServerResponse).on('finish', onFinish);
   }
@@ -244,7 +246,8 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (forget(request, socket)) home.inFlight--;
   dump(request);
   detachSignal?.call(request);
-  if (socket._eventsCount === 0 && attachesAsNode(response)) {
+  // One that was handed over has listeners.
+  if (socket.isObserved === false && attachesAsNode(response)) {
     socket._httpMessage = null;
     response.socket = null;
   } else {
@@ -280,7 +283,11 @@ function forget(request: Incoming, socket: ServerSocket): boolean {
 function assignNext(socket: ServerSocket): void {
   const next = socket.outgoing.shift();
   if (socket.outgoing.length === 0) socket.outgoing = NONE;
-  next?.assignSocket(socket as never);
+  if (!next) return;
+  attach(next, socket);
+  if (socket.isObserved) return;
+  if (next._eventsCount > 0) next.emit('socket', socket as never);
+  next._flush();
 }
 
 /** No response is due. */
@@ -298,7 +305,8 @@ function answered(socket: ServerSocket): void {
   }
 }
 
-function resetTimeout(socket: ServerSocket): void {
+/** As Node when a request comes: a timer that has waited for it is put off, or is the server's again. */
+export function resetTimeout(socket: ServerSocket): void {
   if (socket.waiting) {
     socket.waiting = false;
     socket.setTimeout(socket.home.server.timeout || 0);
@@ -340,15 +348,21 @@ export function emitClose(response: Outgoing): void {
   response.emit('close');
 }
 
-/** The connection is gone before its requests were answered. */
-export function abortIncoming(socket: ServerSocket): void {
-  const { home } = socket;
+/** The requests of a connection that are unanswered are over. */
+export function abandon(socket: ServerSocket): void {
+  const { home, incoming, outgoing } = socket;
   socket.receiving = null;
-  const { incoming, outgoing } = socket;
   home.inFlight -= incoming.length;
   socket.incoming = NONE;
+  if (home.deadlines.size === 0) return;
   if (socket._httpMessage) home.deadlines.delete(socket._httpMessage);
   for (const response of outgoing) home.deadlines.delete(response);
+}
+
+/** The connection is gone before its requests were answered. */
+export function abortIncoming(socket: ServerSocket): void {
+  const { incoming, outgoing } = socket;
+  abandon(socket);
   for (const request of incoming) {
     (request as unknown as http.IncomingMessage).destroy(aborted());
   }

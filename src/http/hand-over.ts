@@ -1,14 +1,23 @@
+import { closeSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { untaken } from './batch.js';
 import { watchOutcome } from './cache-outdating.js';
-import { abortIncoming } from './exchange.js';
-import { nodeConnection } from './host-parser.js';
+import { type Carried, carry, giveToParser, restore } from './carried.js';
+import { abandon, abortIncoming } from './exchange.js';
+import { countFrom, type Handle } from './handle.js';
+import { inPackets } from './host-parser.js';
 import { input, native } from './native.js';
 import { flushAll } from './output.js';
 import type { HttpServer, NativeServer } from './server.js';
 import { MISDIRECTED, owns } from './sharing.js';
 import type { ServerSocket } from './socket.js';
+
+/** Bytes that start a request; `packet` is what was read last, which ends with them. */
+export interface Bytes {
+  bytes: Buffer;
+  packet: Buffer;
+}
 
 /**
  * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
@@ -18,54 +27,110 @@ import type { ServerSocket } from './socket.js';
 export function handOver(
   home: NativeServer,
   socket: ServerSocket,
-  bytes: Buffer | null,
+  bytes: Bytes | null,
   reason: string,
   made: Buffer = NOTHING,
 ): void {
-  if (socket.id < 0) return;
-  flushAll();
-  if (home.caches) socket.countQueued();
-  if (socket.queued > 0) {
-    // What has been sent leaves first.
+  if (!hasAllLeft(home, socket)) {
     socket.afterWrite(() => handOver(home, socket, bytes, reason, made));
     return;
   }
+  // Node would read later what no request has come of.
   const from = untaken(socket.id);
   if (from === null) return;
-  // Node would read later what no request has come of.
-  const later = from >= 0 || socket.bytesRead === 0;
-  const { fd, told, bytes: kept } = native.stackRelease(socket.id);
+  const later = from >= 0 || (bytes === null && socket.told === 0);
+  const carried = carry(home, socket, bytes !== null);
+  socket.context.runInAsyncScope(() => {
+    const [ordinary, rest] = release(home, socket, from, reason, carried);
+    const unread = bytes?.bytes ?? Buffer.concat([made, rest]);
+    giveToParser(socket, ordinary, countingFrom(home.server, socket.requestsCount), carried);
+    // Not the one that counts.
+    ordinary.server = home.server;
+    countRequests(home, ordinary);
+    abortWithin(socket, ordinary, reason);
+    if (unread.length === 0) return;
+    // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
+    if (carried.paused) ordinary.push(unread);
+    else if (later) process.nextTick(deliver, ordinary, [unread]);
+    else deliver(ordinary, inPackets(unread, bytes?.packet));
+  });
+}
+
+/** Gives a connection to an application that has taken Node's own listener for 'connection' away: nobody reads it yet. */
+export function handOverUnread(home: NativeServer, socket: ServerSocket): void {
+  const from = untaken(socket.id);
+  if (from === null) return;
+  const carried = carry(home, socket, false);
+  socket.context.runInAsyncScope(() => {
+    const [ordinary, rest] = release(home, socket, from, 'connection wanted', carried);
+    restore(ordinary, carried.own, carried.timeout);
+    if (rest.length > 0) ordinary.unshift(rest);
+  });
+}
+
+/** What has been sent leaves first. */
+function hasAllLeft(home: NativeServer, socket: ServerSocket): boolean {
+  flushAll();
+  if (home.caches) socket.countQueued();
+  return socket.queued === 0;
+}
+
+/** Makes the socket an ordinary one; gives it, and what was read, from `from` in the input memory on, and not taken. */
+function release(
+  home: NativeServer,
+  socket: ServerSocket,
+  from: number,
+  reason: string,
+  carried: Carried,
+): [OrdinarySocket, Buffer] {
+  const { server, handle } = socket;
+  const { fd, told, bytes: kept, read } = native.stackRelease(socket.id);
   const ahead = from < 0 ? NOTHING : input.subarray(from, told);
-  const unread = bytes ?? Buffer.concat([made, ahead, kept]);
+  const rest = Buffer.concat([ahead, kept]);
   home.forget(socket);
   home.countHandedOver(reason);
-  const { server } = socket;
+  const { noDelay, keepAlive, keepAliveInitialDelay } = home.server;
+  // Node keeps seconds.
+  const ofServer = { on: keepAlive, delayMs: keepAliveInitialDelay * 1000 };
+  const { on, delayMs } = socket.keepAlive ?? ofServer;
+  const options = {
+    ...{ allowHalfOpen: true, readable: true, writable: true, pauseOnCreate: carried.paused },
+    // As they are: nothing is set by these.
+    noDelay: socket.noDelay ?? noDelay,
+    ...{ keepAlive: on, keepAliveInitialDelay: delayMs },
+  };
   for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
   Object.setPrototypeOf(socket, net.Socket.prototype);
   const ordinary = socket as unknown as OrdinarySocket;
-  const options = { fd, allowHalfOpen: true, readable: true, writable: true };
-  (net.Socket as unknown as (this: net.Socket, options: object) => void).call(ordinary, options);
-  ordinary._server = server;
-  nodeConnection.call(countingFrom(home.server, socket.requestsCount), ordinary);
-  // Not the one that counts.
-  ordinary.server = server;
-  countRequests(home, ordinary);
-  abortWithin(socket, ordinary);
-  if (unread.length === 0) return;
-  // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
-  if (later) process.nextTick(deliver, ordinary, unread);
-  else deliver(ordinary, unread);
+  const construct = net.Socket as unknown as (this: net.Socket, options: object) => void;
+  if (handle !== null) {
+    handle.reading = false;
+    closeSync(fd);
+    construct.call(ordinary, { ...options, handle });
+  } else {
+    construct.call(ordinary, { ...options, fd });
+  }
+  countFrom(ordinary._handle, read, carried.bytesWritten);
+  ordinary._server = ordinary.server = server;
+  if (!carried.referenced) ordinary.unref();
+  return [ordinary, rest];
 }
 
 const NOTHING = Buffer.alloc(0);
 
-/** Requests that were unanswered at the hand-over end with the connection. */
-export function abortWithin(socket: ServerSocket, ordinary: net.Socket): void {
-  if (socket.incoming.length > 0) ordinary.once('close', () => abortIncoming(socket));
+/**
+ * Requests that were unanswered at the hand-over end with the connection; behind an upgrade, Node looks after them no more.
+ */
+export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: string): void {
+  if (socket.incoming.length === 0) return;
+  if (reason === UPGRADE) abandon(socket);
+  else ordinary.once('close', () => abortIncoming(socket));
 }
 
-function deliver(socket: net.Socket, bytes: Buffer): void {
-  if (!socket.destroyed) socket.emit('data', bytes);
+export const UPGRADE = 'upgrade';
+
+export function deliver(socket: net.Socket, parts: Buffer[]): void {
+  for (const bytes of parts) if (!socket.destroyed) socket.emit('data', bytes);
 }
 
 /**
@@ -102,6 +167,7 @@ interface Parser {
 }
 
 interface OrdinarySocket extends net.Socket {
+  _handle: Handle;
   _server: net.Server;
   server: net.Server;
   parser: Parser | null;
@@ -140,6 +206,6 @@ function misdirected(socket: OrdinarySocket): void {
 
 /** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'sent'],
-  ...['timeout', '_paused', '_hadError', '_parent', '_handle'],
+  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'sent'],
+  ...['timeout', '_paused', '_hadError', '_parent'],
 ];

@@ -1,15 +1,10 @@
 import http from 'node:http';
 import { Duplex } from 'node:stream';
 import { complete } from './exchange.js';
-import type { ServerInternals } from './internals.js';
+import { drainTicks, nodeConnection, type ServerInternals } from './internals.js';
 import type { ServerSocket } from './socket.js';
 
 type AnyServer = http.Server & Partial<ServerInternals>;
-
-/** Node's own handling of a connection: the listener that every `http.Server` has for 'connection'. */
-export const nodeConnection = (
-  http as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
-)._connectionListener;
 
 /** A server with the same parser, and one connection of it that is fed by hand. */
 function parserOf(
@@ -35,11 +30,12 @@ function parserOf(
 /**
  * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
  * rejected, and with which error, is Node's own decision. `bytes` start a request, or follow `before`; `null`: a request's
- * head is not complete and the stream has ended.
+ * head is not complete and the stream has ended. `packet` is what was read last, which ends with them.
  */
 export function judge(
   server: AnyServer,
   bytes: Buffer | null,
+  packet?: Buffer,
   before?: string,
 ): { error: Error | null } {
   let error: Error | null = null;
@@ -51,29 +47,58 @@ export function judge(
     () => {},
   );
   if (before) duplex.emit('data', Buffer.from(before));
-  duplex.emit('data', bytes ?? Buffer.from('GET'));
+  for (const part of bytes ? inPackets(bytes, packet) : [Buffer.from('GET')]) {
+    duplex.emit('data', part);
+  }
   if (bytes === null) duplex.emit('end');
   duplex.destroy();
-  if (error && bytes) Object.assign(error, { rawPacket: bytes });
+  if (error && bytes && packet) inPacket(error, bytes, packet);
   return { error };
+}
+
+/** Bytes as they have come: `packet` is what was read last, which ends with them. */
+export function inPackets(bytes: Buffer, packet?: Buffer): Buffer[] {
+  const before = packet ? bytes.length - packet.length : 0;
+  return before > 0 ? [bytes.subarray(0, before), bytes.subarray(before)] : [bytes];
+}
+
+/** What an error tells of the packet that it was found in, of which the parser had only the end. */
+function inPacket(error: Error & { bytesParsed?: number }, bytes: Buffer, packet: Buffer): Error {
+  const before = Math.max(0, packet.length - bytes.length);
+  const bytesParsed = before + (error.bytesParsed ?? 0);
+  return Object.assign(error, { bytesParsed, rawPacket: packet });
 }
 
 /** Reads the rest of a chunked body, from where the reactor found something unusual, with the host's parser. */
 export class HostBody {
   readonly #duplex: Duplex;
+  readonly #socket: ServerSocket;
   #request: http.IncomingMessage | null = null;
-  #packet: Uint8Array = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
+  #packet: Buffer = this.#bytes;
   #taken = 0;
+  /** A part of the body was in the line that was read last. */
+  #began = false;
 
   /** `prelude` leads the parser to where the reactor's stands. */
   constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
+    this.#socket = socket;
     let skipped = prelude.startsWith('1') ? 1 : 0;
     this.#duplex = parserOf(
       server,
-      (error) => socket.home.onError(socket, this.#inPacket(error)),
+      (error: Error & { bytesParsed?: number }) => {
+        const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
+        Object.assign(error, { bytesParsed });
+        try {
+          this.#tick(socket);
+        } finally {
+          socket.home.onError(socket, inPacket(error, this.#bytes, this.#packet));
+        }
+      },
       (inner) => {
         this.#request = inner;
         inner.on('data', (chunk: Buffer) => {
+          this.#began = true;
           const rest = chunk.subarray(skipped);
           skipped = Math.max(0, skipped - chunk.length);
           if (rest.length > 0 && socket.receiving?.push(rest) === false) socket.pause();
@@ -95,27 +120,34 @@ export class HostBody {
   }
 
   /** Reads on; gives how many of these bytes are the body's if it ends in them. A body ends with a line. */
-  take(bytes: Buffer): number | null {
-    this.#packet = bytes;
+  take(bytes: Buffer, packet: Buffer): number | null {
+    const socket = this.#socket;
+    this.#bytes = bytes;
+    this.#packet = packet;
     for (this.#taken = 0; this.#taken < bytes.length; ) {
       const line = bytes.indexOf(LF, this.#taken);
       const end = line < 0 ? bytes.length : line + 1;
       this.#duplex.emit('data', bytes.subarray(this.#taken, end));
       this.#taken = end;
       if (this.#request?.complete) return end;
+      this.#tick(socket);
+      if (socket.destroyed) return null;
     }
     return null;
+  }
+
+  /** With Node, ticks come behind each part of a body. */
+  #tick(socket: ServerSocket): void {
+    // It flows from the first tick on.
+    if (!this.#began && !this.#request?.readableLength) return;
+    this.#began = false;
+    drainTicks();
+    socket.home.concludeEnded(socket);
   }
 
   /** The connection is gone: Node's parser is kept by Node until its own connection closes. */
   close(): void {
     this.#duplex.destroy();
-  }
-
-  /** An error that was found in a line is told of the packet. */
-  #inPacket(error: Error & { bytesParsed?: number }): Error {
-    const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
-    return Object.assign(error, { bytesParsed, rawPacket: this.#packet });
   }
 }
 

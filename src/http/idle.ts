@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { Duplex } from 'node:stream';
-import { nodeConnection } from './host-parser.js';
+import { nodeConnection } from './internals.js';
 
 /** This Node.js counts a connection that has sent nothing yet among the idle ones, which `server.close()` ends: 26 and later do. */
 export const endsUnused = ((): boolean => {

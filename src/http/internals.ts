@@ -1,5 +1,6 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /**
  * What Node keeps on its own objects and does not declare. Everything here exists on Node 20 to 26;
@@ -25,6 +26,7 @@ export interface OutgoingInternals {
   finished: boolean;
   socket: Socket | null;
   _finish(): void;
+  _flush(): void;
   _implicitHeader(): void;
   _eventsCount: number;
 }
@@ -79,6 +81,19 @@ export interface ServerInternals {
   shouldUpgradeCallback?(req: http.IncomingMessage): boolean;
   [key: symbol]: unknown;
 }
+
+/** Runs what waits for the end of a callback: ticks and microtasks. */
+export const drainTicks = ((): (() => void) => {
+  const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
+  // With `--pending-deprecation` it is wrapped in a warning that is not the application's.
+  const wrapped: unknown = Object.getPrototypeOf(drain);
+  return wrapped === Function.prototype ? drain : (wrapped as () => void);
+})();
+
+/** Node's own handling of a connection: the listener that every `http.Server` has for 'connection'. */
+export const nodeConnection = (
+  http as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
+)._connectionListener;
 
 /** A key that Node keeps on this object, found by its description; `undefined` where it has none. */
 export function internalKey(object: object, description: string): symbol | undefined {

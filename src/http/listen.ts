@@ -4,8 +4,9 @@ import type net from 'node:net';
 import { ServerCache } from './cache.js';
 import { installCacheDuration } from './cache-duration.js';
 import { countRequests } from './hand-over.js';
+import { type Handle, learnFrom, listeningHandle } from './handle.js';
 import { installHead } from './head.js';
-import { nodeConnection } from './host-parser.js';
+import { nodeConnection } from './internals.js';
 import { installLimits } from './limits.js';
 import { native } from './native.js';
 import { socketsAreNodes } from './node-methods.js';
@@ -40,59 +41,52 @@ interface TcpHandle {
   getsockname?(out: object): number;
 }
 
-/** What stands in for the handle of a listening socket that the reactor accepts from. */
-class ListeningHandle {
-  readonly fd: number;
-  readonly #home: NativeServer;
-  readonly #name: object;
-  #listener: number;
-  #referenced = true;
+/** Marks the handle of a listening socket that the reactor accepts from. */
+const kListens = Symbol('millrace.listens');
 
-  /** `ticket`: of the shared address that the server is to have a part of. */
-  constructor(home: NativeServer, handle: TcpHandle, ticket?: number) {
-    this.fd = handle.fd;
-    this.#home = home;
-    this.#name = {};
-    handle.getsockname?.(this.#name);
-    try {
-      if (ticket !== undefined) home.share(ticket, handle.fd);
-    } catch (error) {
-      handle.close();
-      home.server._handle = null;
-      throw error;
-    }
-    this.#listener = native.stackListen(home.id, handle.fd);
-    reference(1);
+/**
+ * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
+ * another process. `ticket`: of the shared address that the server is to have a part of.
+ */
+function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number): Handle {
+  try {
+    if (ticket !== undefined) home.share(ticket, handle.fd);
+  } catch (error) {
     handle.close();
+    home.server._handle = null;
+    throw error;
   }
-  getsockname(out: object): number {
-    Object.assign(out, this.#name);
-    return 0;
-  }
-  close(callback?: () => void): void {
-    if (this.#listener >= 0) {
-      native.stackCloseListener(this.#listener);
-      this.#listener = -1;
-      this.#home.unshare();
-      if (this.#referenced) reference(-1);
-      this.#home.unwatch();
-    }
-    if (callback) process.nextTick(callback);
-  }
-  ref(): void {
-    if (!this.#referenced && this.#listener >= 0) reference(1);
-    this.#referenced = true;
-  }
-  unref(): void {
-    if (this.#referenced && this.#listener >= 0) reference(-1);
-    this.#referenced = false;
-  }
-  hasRef(): boolean {
-    return this.#referenced;
-  }
-  getAsyncId(): number {
-    return -1;
-  }
+  let listener = native.stackListen(home.id, handle.fd);
+  const shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
+  handle.close();
+  reference(1);
+  const { close, ref, unref } = shown;
+  let referenced = true;
+  const refer = (alive: boolean) => {
+    if (referenced !== alive && listener >= 0) reference(alive ? 1 : -1);
+    referenced = alive;
+  };
+  return Object.assign(shown, {
+    [kListens]: true,
+    close(this: Handle, callback?: () => void) {
+      if (listener >= 0) {
+        native.stackCloseListener(listener);
+        home.unshare();
+        refer(false);
+        listener = -1;
+        home.unwatch();
+      }
+      close.call(this, callback);
+    },
+    ref(this: Handle) {
+      refer(true);
+      ref.call(this);
+    },
+    unref(this: Handle) {
+      refer(false);
+      unref.call(this);
+    },
+  });
 }
 
 interface AcceptingHandle extends TcpHandle {
@@ -103,13 +97,14 @@ interface AcceptingHandle extends TcpHandle {
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
   const ticket = handle ? takeTicket(server) : undefined;
-  if (!handle || handle instanceof ListeningHandle || isNodes(server)) return;
+  if (!handle || kListens in handle || isNodes(server)) return;
+  learnFrom(handle);
   startReactor();
   const home = natives.get(server) ?? adopt(server);
   home.start();
   const isOwn = cluster.isPrimary || ticket !== undefined;
   if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
-    server._handle = new ListeningHandle(home, handle, ticket);
+    server._handle = listenNatively(home, handle, ticket);
     if (server._unref) server.unref();
   } else {
     acceptFrom(home, handle);
@@ -121,13 +116,8 @@ function adopt(server: HttpServer): NativeServer {
   const home = secure ? new SecureServer(server) : new NativeServer(server);
   keepForStats(home);
   natives.set(server, home);
-  if (secure) {
-    server.removeListener('connection', nodeTlsConnection as never);
-    server.prependListener('connection', onTlsConnection);
-  }
-  const event = secure ? 'secureConnection' : 'connection';
-  server.removeListener(event, nodeConnection as never);
-  server.prependListener(event, onConnection);
+  if (secure) home.standFor('connection', nodeTlsConnection, onTlsConnection);
+  home.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
   return home;
 }
 
@@ -188,11 +178,15 @@ function nodesOption(server: HttpServer): string | null {
   return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
 }
 
-/** In place of Node's own listener: native connections need nothing, others go the usual way. */
+/** In place of Node's own listener: this server's native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
   if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
-    socket.enterContext();
-    return;
+    if (socket.home.server === this) {
+      socket.enterContext();
+      return;
+    }
+    // Another server's: it has two from now on.
+    socket.home.wantsBytes(socket);
   }
   nodeConnection.call(this, socket);
   const home = natives.get(this);

@@ -6,6 +6,7 @@ import {
   ANSWERED,
   BODY,
   CLOSED,
+  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
@@ -19,6 +20,7 @@ import {
 } from './event.js';
 import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
+import { drainTicks } from './internals.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 import { collected, flush, flushAll, pending, sendDue, setInTurn, settle } from './output.js';
@@ -31,13 +33,6 @@ const MAX_COLLECTED = 64 * 1024;
 
 const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
 const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
-
-const drainTicks = ((): (() => void) => {
-  const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
-  // With `--pending-deprecation` it is wrapped in a warning that is not the application's.
-  const wrapped: unknown = Object.getPrototypeOf(drain);
-  return wrapped === Function.prototype ? drain : (wrapped as () => void);
-})();
 
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {
@@ -110,11 +105,16 @@ function onThrown(thrown: unknown): void {
   }
 }
 
-/** With Node, no tick comes between a request and the first of its body that has come with it. */
+/**
+ * With Node, no tick comes between a request and the first of its body that has come with it, nor between its head or its
+ * end and what is wrong behind that.
+ */
 function joined(at: number): boolean {
-  if (events[at] !== REQUEST || events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
+  if (events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
+  const kind = events[at];
   const next = events[at + EVENT_LENGTH];
-  return next === BODY || next === END;
+  if (next === UNSURE) return kind !== BODY && events[at + EVENT_LENGTH + 4] !== DOUBT_UPGRADE;
+  return kind === REQUEST && (next === BODY || next === END);
 }
 
 /** What answers bytes that came together leaves together, as long as it is short. */
@@ -124,7 +124,10 @@ function pipelined(at: number): boolean {
   const socket = sockets[id];
   if (!socket || collected(socket) > MAX_COLLECTED) return false;
   const next = events[at + EVENT_LENGTH];
-  if (next === BODY || next === END) return true;
+  if (next === BODY || next === END) {
+    socket.home.concludeEnded(socket);
+    return true;
+  }
   if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
   // Behind a connection's last response, nothing is dispatched.
   if (socket.finishing._last) return false;
@@ -169,7 +172,6 @@ function take(kind: number, id: number, at: number): void {
       const head = input.latin1Slice(a, a + b);
       const flags = events[at + 4] as number;
       const url = head.slice(events[at + 5] as number, events[at + 6] as number);
-      socket.bytesRead += b;
       socket.run(head, METHODS[events[at + 7] as number] as string, url, flags);
       break;
     }
@@ -187,8 +189,11 @@ function take(kind: number, id: number, at: number): void {
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
-      const bytes = Buffer.from(input.subarray(a, a + b));
-      socket.inContext(onUnsure, socket, bytes, doubt, events[at + 5] as number);
+      const start = events[at + 6] as number;
+      const first = Math.min(a, start);
+      const all = Buffer.from(input.subarray(first, a + b));
+      const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
+      socket.inContext(onUnsure, socket, bytes, packet, doubt, events[at + 5] as number);
       break;
     }
     case RAW:
@@ -215,8 +220,14 @@ function takeState(socket: ServerSocket, kind: number, detail: number): void {
   }
 }
 
-function onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
-  socket.home.onUnsure(socket, bytes, doubt, prelude);
+function onUnsure(
+  socket: ServerSocket,
+  bytes: Buffer,
+  packet: Buffer,
+  doubt: number,
+  prelude: number,
+): void {
+  socket.home.onUnsure(socket, bytes, packet, doubt, prelude);
 }
 
 function onRaw(socket: ServerSocket, bytes: Buffer): void {
@@ -224,7 +235,6 @@ function onRaw(socket: ServerSocket, bytes: Buffer): void {
 }
 
 function onBody(socket: ServerSocket, offset: number, length: number): void {
-  socket.bytesRead += length;
   if (socket.timeout > 0) socket._unrefTimer();
   const request = socket.receiving;
   if (request === null || request._dumped) return;
@@ -236,7 +246,6 @@ function onBody(socket: ServerSocket, offset: number, length: number): void {
 function onEnd(socket: ServerSocket, offset: number, length: number): void {
   const request = socket.receiving;
   socket.receiving = null;
-  socket.bytesRead += length;
   if (request === null) return;
   if (length > 0) {
     request.complete = true;

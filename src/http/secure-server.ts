@@ -3,9 +3,10 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { announce, connections } from './announce.js';
 import { untaken } from './batch.js';
+import { type Carried, carry, giveToParser } from './carried.js';
 import { authorizationError } from './client-certificate.js';
-import { abortWithin, countingFrom, countRequests } from './hand-over.js';
-import { nodeConnection } from './host-parser.js';
+import { abortWithin, type Bytes, countingFrom, countRequests, deliver } from './hand-over.js';
+import { inPackets } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
 import { emit } from './node-methods.js';
@@ -13,7 +14,7 @@ import { flushAll } from './output.js';
 import { reference } from './reference.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
 import { SecureSocket, Underlying } from './secure-socket.js';
-import { becomeStream, Carrier, startRaw } from './secure-stream.js';
+import { becomeStream, Carrier, type SecureStream, startRaw } from './secure-stream.js';
 import { Security } from './security.js';
 import { type HttpServer, NativeServer, sockets } from './server.js';
 import { ServerSocket } from './socket.js';
@@ -105,6 +106,10 @@ export class SecureServer extends NativeServer {
   }
 
   override connected(socket: ServerSocket): void {
+    if (!this.stands('connection')) {
+      this.#handOverTls(socket as SecureSocket, 'connection wanted', false);
+      return;
+    }
     // One listener is ours.
     const isHeard =
       this.server.listenerCount('connection') > 1 || (this.server.emit as unknown) !== emit;
@@ -261,6 +266,7 @@ export class SecureServer extends NativeServer {
       }
     }
     socket.secureConnecting = false;
+    socket.hearAsServer();
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
     const { id } = socket;
     try {
@@ -284,6 +290,14 @@ export class SecureServer extends NativeServer {
     this.server.emit('tlsClientError', error, socket as never);
   }
 
+  override onSocketError(socket: ServerSocket, error: Error): void {
+    if (socket instanceof SecureSocket && socket.secureConnecting) {
+      this.onTlsError(socket, error);
+      if (socket.listenerCount('error') === 0) return;
+    }
+    super.onSocketError(socket, error);
+  }
+
   override onEof(socket: ServerSocket, middle: boolean): void {
     if (socket instanceof Carrier) socket.onEof();
     else if ((socket as SecureSocket).secureConnecting) socket.destroy();
@@ -301,7 +315,7 @@ export class SecureServer extends NativeServer {
   // What Node's own code takes over.
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
-  #handOverTls(socket: SecureSocket, reason: string): void {
+  #handOverTls(socket: SecureSocket, reason: string, known = true): void {
     if (socket.id < 0) return;
     const { server } = this;
     const { fd, bytes } = native.stackRelease(socket.id);
@@ -312,7 +326,8 @@ export class SecureServer extends NativeServer {
     ordinary.server = server;
     ordinary._server = server;
     if (bytes.length > 0) ordinary.push(bytes);
-    nodeTlsConnection.call(server, ordinary);
+    if (known) nodeTlsConnection.call(server, ordinary);
+    else this.inListenContext(announce, server, ordinary);
   }
 
   /** The socket that 'connection' listeners have seen, if they have, becomes an ordinary one. */
@@ -330,7 +345,7 @@ export class SecureServer extends NativeServer {
   }
 
   /** After an upgrade, or for a request that is not judged here: only the text can go. */
-  override handOver(socket: ServerSocket, bytes: Buffer | null, reason: string): void {
+  override handOver(socket: ServerSocket, bytes: Bytes | null, reason: string): void {
     // What the batch tells as requests cannot be told as bytes any more.
     if (socket.id < 0 || untaken(socket.id) !== -1) return;
     flushAll();
@@ -339,23 +354,34 @@ export class SecureServer extends NativeServer {
       socket.afterWrite(() => this.handOver(socket, bytes, reason));
       return;
     }
+    const carried = carry(this, socket, bytes !== null);
+    socket.context.runInAsyncScope(() => {
+      const stream = this.#release(socket as SecureSocket, reason, carried);
+      // What was told as doubtful comes from here.
+      if (bytes) native.stackProceedRaw(stream.carrier.id);
+      else startRaw(stream.carrier);
+      giveToParser(socket, stream, countingFrom(this.server, socket.requestsCount), carried);
+      // Not the one that counts.
+      stream.server = this.server;
+      countRequests(this, stream);
+      abortWithin(socket, stream, reason);
+      if (bytes && carried.paused) stream.push(bytes.bytes);
+      else if (bytes) deliver(stream, inPackets(bytes.bytes, bytes.packet));
+    });
+  }
+
+  #release(socket: SecureSocket, reason: string, carried: Carried): SecureStream {
     const { id } = socket;
+    socket.handle?.close();
     this.forget(socket);
     this.countHandedOver(reason);
-    const stream = becomeStream(socket as SecureSocket, this, id);
+    const stream = becomeStream(socket, this, id, carried);
     const { carrier } = stream;
     sockets[id] = carrier;
     this.#carriers.add(carrier);
     reference(1);
-    // What was told as doubtful comes from here.
-    if (bytes) native.stackProceedRaw(id);
-    else startRaw(carrier);
-    nodeConnection.call(countingFrom(this.server, socket.requestsCount), stream);
-    // Not the one that counts.
-    stream.server = this.server;
-    countRequests(this, stream);
-    abortWithin(socket, stream);
-    if (bytes) stream.emit('data', bytes);
+    if (!carried.referenced) carrier.unref();
+    return stream;
   }
 
   override forget(socket: ServerSocket): void {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import tls from 'node:tls';
 import { native } from './native.js';
+import type { Events } from './node-listeners.js';
 import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './security.js';
@@ -46,11 +47,20 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
     return this.home.server.allowHalfOpen;
   }
 
-  override emit(event: string | symbol, ...args: unknown[]): boolean {
-    if (event !== 'error' || !this.secureConnecting) return super.emit(event, ...args);
-    this.home.onTlsError(this, args[0] as Error);
-    if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, event, ...args);
-    return true;
+  // The server's come with the end of the handshake.
+  protected override nodeListeners(): Events {
+    return this.secureConnecting ? Object.create(null) : super.nodeListeners();
+  }
+  /** From now on it is the server's: what listens already has come first. */
+  hearAsServer(): void {
+    if (!this.isObserved) return;
+    const before = this._events;
+    this._events = super.nodeListeners();
+    for (const event of Reflect.ownKeys(before)) {
+      for (const listener of [before[event] ?? []].flat()) {
+        EventEmitter.prototype.prependListener.call(this, event, listener as never);
+      }
+    }
   }
 }
 
@@ -145,6 +155,9 @@ export class Underlying extends ServerSocket {
       this.id = -1;
       this.emit('close', hadError);
     });
+  }
+  protected override nodeListeners(): Events {
+    return Object.create(null);
   }
   override get destroyed() {
     return this.#secure.destroyed;

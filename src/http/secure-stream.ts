@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
+import type { Carried } from './carried.js';
 import { native } from './native.js';
+import type { Events } from './node-listeners.js';
 import type { SecureServer } from './secure-server.js';
 import { addSecureMethods, type SecureSocket } from './secure-socket.js';
 import { ServerSocket } from './socket.js';
@@ -22,6 +24,9 @@ export class Carrier extends ServerSocket {
         if (!stream.push(bytes)) this.pause();
       },
     };
+  }
+  protected override nodeListeners(): Events {
+    return Object.create(null);
   }
   /** The peer has ended. */
   onEof(): void {
@@ -48,7 +53,12 @@ export interface SecureStream extends tls.TLSSocket {
 }
 
 /** Turns a native socket into a stream; the same object, as listeners and applications may hold it. */
-export function becomeStream(socket: SecureSocket, home: SecureServer, id: number): SecureStream {
+export function becomeStream(
+  socket: SecureSocket,
+  home: SecureServer,
+  id: number,
+  carried: Carried,
+): SecureStream {
   const { server } = socket;
   for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
   Object.setPrototypeOf(socket, prototype);
@@ -60,6 +70,11 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
   });
   stream._server = server;
   stream.carrier = new Carrier(id, home, stream);
+  stream.carrier.sent = carried.bytesWritten;
+  if (carried.paused) {
+    stream.carrier.pausedReading = true;
+    stream.pause();
+  }
   stream.carrier.once('close', () => {
     if (!stream.destroyed) stream.destroy();
   });
@@ -68,8 +83,8 @@ export function becomeStream(socket: SecureSocket, home: SecureServer, id: numbe
 
 /** What a native socket keeps in properties and a stream asks its state for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'bytesRead', 'sent'],
-  ...['timeout', '_paused', '_hadError', '_parent', '_handle', 'id'],
+  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'sent'],
+  ...['timeout', '_paused', '_hadError', '_parent', 'id'],
 ];
 
 const own: ThisType<SecureStream> & Record<string, unknown> = {
@@ -133,7 +148,9 @@ function send(carrier: Carrier, chunks: Buffer[], done: Callback): void {
     done(Object.assign(new Error('This socket has been ended'), { code: 'EPIPE' }));
     return;
   }
+  carrier.cork();
   for (const chunk of chunks) carrier.write(chunk);
+  carrier.uncork();
   carrier.afterWrite(done);
 }
 

@@ -4,13 +4,13 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { announce } from './announce.js';
 import { takeAccepted } from './batch.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
-import { cannedAnswer, eofError, lastAnswer, requestTimeoutError } from './canned.js';
+import { eofError, lastAnswer, requestTimeoutError } from './canned.js';
 import { wantCompanion } from './companion.js';
 import { offerControl } from './control.js';
 import { Deadlines } from './deadlines.js';
 import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from './event.js';
-import { abortIncoming, emitClose, finish } from './exchange.js';
-import { handOver } from './hand-over.js';
+import { abandon, abortIncoming, emitClose, finish } from './exchange.js';
+import { type Bytes, handOver, handOverUnread, UPGRADE } from './hand-over.js';
 import { HostBody, judge } from './host-parser.js';
 import { endsUnused } from './idle.js';
 import type { Outgoing, ServerInternals } from './internals.js';
@@ -18,6 +18,7 @@ import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './inter
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
 import { native } from './native.js';
+import { isTakenOver, nodeError } from './node-listeners.js';
 import { appendText, collected, flushAll, flushOf } from './output.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
@@ -152,9 +153,34 @@ export class NativeServer {
     return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
   }
 
+  /** By event, Node's own listener and what stands for it. */
+  readonly #standIns = new Map<string, [unknown, unknown]>();
+
+  /** Puts a listener where Node's own is, as far as the application has not taken that away. */
+  standFor(event: string, nodes: unknown, standIn: unknown): void {
+    this.#standIns.set(event, [nodes, standIn]);
+    const { _events } = this.server;
+    const all = [_events[event]]
+      .flat()
+      .map((listener) => (listener === nodes ? standIn : listener));
+    if (_events[event]) _events[event] = all.length > 1 ? all : all[0];
+  }
+
+  /** Whether what stands for Node's own listener is there; the application may have taken it away, to call it by itself or never. */
+  protected stands(event: string): boolean {
+    const [nodes, standIn] = this.#standIns.get(event) ?? [];
+    const listening = this.server._events[event];
+    if (listening === standIn) return true;
+    const all = [listening].flat();
+    // It has put Node's own back.
+    if (all.includes(nodes)) this.standFor(event, nodes, standIn);
+    return all.includes(standIn) || all.includes(nodes);
+  }
+
   /** The application decides about connections when they have been accepted. */
   protected get screens(): boolean {
     const { server } = this;
+    if (!this.stands('connection')) return true;
     return server.maxConnections != null || server.listenerCount('connection') > 1;
   }
 
@@ -335,7 +361,8 @@ export class NativeServer {
   }
 
   connected(socket: ServerSocket): void {
-    if (this.server.timeout) socket.setTimeout(this.server.timeout);
+    if (!this.stands('connection')) handOverUnread(this, socket);
+    else if (this.server.timeout) socket.setTimeout(this.server.timeout);
     this.inListenContext(announce, this.server, socket);
   }
 
@@ -374,6 +401,10 @@ export class NativeServer {
     if (this.connections.delete(socket) && !this.#unreferenced.has(socket)) reference(-1);
   }
 
+  isReferenced(socket: ServerSocket): boolean {
+    return !this.#unreferenced.has(socket);
+  }
+
   reference(socket: ServerSocket, alive: boolean): void {
     if (socket.id < 0 || this.#unreferenced.has(socket) !== alive) return;
     if (alive) this.#unreferenced.delete(socket);
@@ -389,8 +420,28 @@ export class NativeServer {
   onClose(socket: ServerSocket): void {
     socket.foreign?.close?.();
     socket.foreign = null;
+    try {
+      if (socket.isObserved) socket.emit('close', socket._hadError);
+      else {
+        this.abort(socket);
+        if (socket._httpMessage) emitClose(socket._httpMessage);
+      }
+    } finally {
+      abandon(socket);
+    }
+  }
+
+  /** As Node's own listener for 'close': requests that are unanswered have ended. */
+  abort(socket: ServerSocket): void {
     abortIncoming(socket);
-    if (socket._httpMessage) emitClose(socket._httpMessage);
+  }
+
+  /** The descriptor has another owner, who sends it to another process: the end of the connection is not told. */
+  detach(socket: ServerSocket): void {
+    flushAll();
+    socket.close(false, true);
+    socket._httpMessage?.detachSocket(socket as never);
+    abandon(socket);
   }
 
   /** The bytes given to the reactor have left, or some of them. */
@@ -400,8 +451,8 @@ export class NativeServer {
     // As Node, in this order: who hears of it may write on, and a response that is being written is not drained.
     if (socket.needDrain) {
       socket.needDrain = false;
-      this.drain(socket);
-      socket.emit('drain');
+      if (socket.isObserved) socket.emit('drain');
+      else this.drain(socket);
     }
     this.concludeAll(socket);
   }
@@ -424,6 +475,11 @@ export class NativeServer {
     finish(socket, response);
   }
 
+  /** By a tick that has passed, a response that was ended before the rest of its request has come is over. */
+  concludeEnded(socket: ServerSocket): void {
+    if (socket.finishing && !socket.callbacks && socket.queued === 0) this.conclude(socket);
+  }
+
   /** Reading and writing go on when less is waiting. */
   drain(socket: ServerSocket): void {
     if (socket._paused && socket.outgoingData <= this.highWaterMark) {
@@ -443,45 +499,43 @@ export class NativeServer {
   onError(socket: ServerSocket, error: Error): void {
     if (socket.failed) return;
     socket.failed = true;
-    if (this.server.emit('clientError', error, socket)) return;
-    if (socket.writable && !socket._httpMessage?._headerSent) {
-      appendText(socket, cannedAnswer(error), true);
-      endSide(socket);
-    }
-    socket.destroy(error);
+    nodeError(socket, error);
+  }
+
+  /** A connection ends by an error. */
+  onSocketError(socket: ServerSocket, error: Error): void {
+    socket.emit('error', error);
   }
 
   onIdle(socket: ServerSocket): void {
     // It may have been answered from the cache since.
     if (this.caches && (native.stackIdleFor(socket.id) ?? 0) < this.keepAliveMs) return;
     // A timeout that was set takes the keep-alive time itself.
-    if (socket.timeout === 0) this.onTimeout(socket);
+    if (socket.timeout === 0 && this.isInactive(socket)) socket.tellTimeout();
   }
 
-  onTimeout(socket: ServerSocket): void {
+  /** Whether nothing has happened while a timer ran; otherwise it runs again. */
+  isInactive(socket: ServerSocket): boolean {
     // Others' requests are their owner's to time.
-    if (this.isShared && native.stackIsRelayed(socket.id)) {
-      socket._unrefTimer();
-      return;
-    }
+    const relayed = this.isShared && native.stackIsRelayed(socket.id);
     // Answers from the cache are activity, too.
     const idleMs = this.caches ? native.stackIdleFor(socket.id) : null;
-    if (idleMs !== null && idleMs < socket.timeout) {
-      socket._unrefTimer();
-      return;
-    }
-    const request = socket.receiving;
-    const requestTimeout = request && !request.complete && request.emit('timeout', socket);
-    const responseTimeout = socket._httpMessage?.emit('timeout', socket);
-    const serverTimeout = this.server.emit('timeout', socket);
-    if (!requestTimeout && !responseTimeout && !serverTimeout) socket.destroy();
+    if (!relayed && (idleMs === null || idleMs >= socket.timeout)) return true;
+    socket._unrefTimer();
+    return false;
   }
 
   /** The peer sends no more. */
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
-    socket.emit('end');
-    if (!socket.failed && (middle || socket.foreign !== null)) {
+    socket.endedWithin = middle || socket.foreign !== null;
+    if (socket.isObserved) socket.emit('end');
+    else this.onEnd(socket);
+  }
+
+  /** As Node's own listener for 'end'. */
+  onEnd(socket: ServerSocket): void {
+    if (!socket.failed && socket.endedWithin) {
       this.onError(socket, judge(this.server, null).error ?? eofError());
     } else if (!this.server.httpAllowHalfOpen) {
       socket.end();
@@ -498,28 +552,34 @@ export class NativeServer {
     else socket.destroy(systemError('read', -errno));
   }
 
-  /** Bytes that the reactor does not judge. */
-  onUnsure(socket: ServerSocket, bytes: Buffer, doubt: number, prelude: number): void {
+  /** Bytes that the reactor does not judge; `packet` is what was read last, which ends with them. */
+  onUnsure(
+    socket: ServerSocket,
+    bytes: Buffer,
+    packet: Buffer,
+    doubt: number,
+    prelude: number,
+  ): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
         // At once, as Node does, even if requests before it are unanswered.
-        if (this.#wantsUpgrade()) this.handOver(socket, bytes, 'upgrade');
+        if (this.#wantsUpgrade()) this.handOver(socket, { bytes, packet }, UPGRADE);
         else native.stackProceed(socket.id);
         break;
       case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
-        this.onRaw(socket, bytes);
+        this.onRaw(socket, bytes, packet);
         break;
       case DOUBT_CLOSED:
         native.stackProceedRaw(socket.id);
-        this.onError(socket, judge(this.server, bytes, CLOSING_HEAD).error ?? eofError());
+        this.onError(socket, judge(this.server, bytes, packet, CLOSING_HEAD).error ?? eofError());
         break;
       default:
-        this.#onUnusual(socket, bytes);
+        this.#onUnusual(socket, bytes, packet);
     }
   }
 
-  handOver(socket: ServerSocket, bytes: Buffer | null, reason: string, made?: Buffer): void {
+  handOver(socket: ServerSocket, bytes: Bytes | null, reason: string, made?: Buffer): void {
     handOver(this, socket, bytes, reason, made);
   }
 
@@ -540,34 +600,48 @@ export class NativeServer {
   }
 
   // Node tells of an error at once, and of a request when those before it are answered.
-  #onUnusual(socket: ServerSocket, bytes: Buffer): void {
-    const error = socket.incoming.length > 0 ? judge(this.server, bytes).error : null;
+  #onUnusual(socket: ServerSocket, bytes: Buffer, packet: Buffer): void {
+    const isBehind = socket.incoming.length > 0 || packet.length > bytes.length;
+    const error = isBehind ? judge(this.server, bytes, packet).error : null;
     if (error) {
       native.stackProceedRaw(socket.id);
       this.onError(socket, error);
     } else if (socket.incoming.length === 0) {
-      this.handOver(socket, bytes, 'unusual');
+      this.handOver(socket, { bytes, packet }, 'unusual');
     } else {
-      socket.onAnswered = () => this.handOver(socket, bytes, 'unusual');
+      socket.onAnswered = () => this.handOver(socket, { bytes, packet }, 'unusual');
     }
   }
 
   /** The next bytes of a body that the host's parser reads. */
-  onRaw(socket: ServerSocket, bytes: Buffer): void {
-    const taken = socket.foreign?.take(bytes) ?? null;
+  onRaw(socket: ServerSocket, bytes: Buffer, packet = bytes): void {
+    const taken = socket.foreign?.take(bytes, packet) ?? null;
     if (socket.id < 0) return;
     if (taken === null) {
       native.stackProceedRaw(socket.id);
+      return;
+    }
+    socket.foreign = null;
+    const rest = bytes.subarray(taken);
+    // As with Node, no tick comes before what is wrong behind it.
+    const { error } = rest.length > 0 ? judge(this.server, rest, packet) : { error: null };
+    if (error) {
+      native.stackProceedRaw(socket.id);
+      this.onError(socket, error);
     } else {
-      socket.foreign = null;
       native.stackProceedBehind(socket.id, taken);
     }
   }
 
-  /** Somebody listens for the connection's bytes, or makes some up: Node's own code does that. */
-  wantsBytes(socket: ServerSocket, made?: Buffer): void {
-    const busy = socket.incoming.length > 0 || socket.receiving !== null;
-    if (socket.id >= 0 && !busy) this.handOver(socket, null, 'bytes wanted', made);
+  /**
+   * Somebody listens for the connection's bytes, or makes some up: Node's own code does that. In the midst of a request it
+   * does only if the application has taken the connection away from Node. Gives whether it is Node's now.
+   */
+  wantsBytes(socket: ServerSocket, made?: Buffer): boolean {
+    if (socket.id < 0 || socket.receiving !== null) return false;
+    if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
+    this.handOver(socket, null, 'bytes wanted', made);
+    return socket.id < 0;
   }
 }
 

@@ -1,11 +1,14 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
-import timers from 'node:timers';
 import { getSystemErrorMap } from 'node:util';
+import { closeLater } from './closing.js';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
 import { begin } from './exchange.js';
+import { type Handle, socketHandle } from './handle.js';
 import type { Incoming, Outgoing } from './internals.js';
 import { native } from './native.js';
+import { type Events, nodeListeners, nodeTimeout, type StandIns } from './node-listeners.js';
+import { emit } from './node-methods.js';
 import { sendPosted } from './outbox.js';
 import {
   appendBytes,
@@ -21,8 +24,7 @@ import { ReadableView, WritableView } from './stream-view.js';
 
 type Callback = (error?: Error | null) => void;
 
-/** Whatever becomes of the global one. */
-const { setImmediate } = timers;
+const kEvents = Symbol('millrace.events');
 
 /** What an idle connection has in place of a list of its own, whose places V8 would keep. */
 export const NONE: never[] = Object.freeze([]) as never;
@@ -34,7 +36,8 @@ export const NONE: never[] = Object.freeze([]) as never;
  *
  * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
  */
-export interface ServerSocket extends Omit<EventEmitter, 'emit' | 'on'> {
+export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener' | 'emit'> {
+  emit(event: string | symbol, ...args: unknown[]): boolean;
   _eventsCount: number;
   setTimeout(ms: number, callback?: () => void): this;
   _unrefTimer(): void;
@@ -49,7 +52,10 @@ export class ServerSocket {
   _server: net.Server | null;
   _httpMessage: Outgoing | null = null;
   _parent = null;
-  _handle = null;
+  /** Its listeners, as soon as somebody has asked for them; until then Node's own are thought to be there. */
+  [kEvents]: Events | null = null;
+  /** What stands for Node's own among them. */
+  standIns: StandIns | null = null;
   /** The request whose body is being received. */
   receiving: Incoming | null = null;
   /** Requests that are not answered, the oldest first. */
@@ -67,7 +73,7 @@ export class ServerSocket {
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
   /** Reads the rest of the connection in place of the reactor. */
-  foreign: { take(bytes: Buffer): void; close?(): void } | null = null;
+  foreign: { take(bytes: Buffer, packet: Buffer): void; close?(): void } | null = null;
   /** Bytes in the outbox. */
   posted = 0;
   /** Bytes that the reactor could not send yet. */
@@ -80,12 +86,16 @@ export class ServerSocket {
   settling = false;
   /** The timeout is the keep-alive time. */
   waiting = false;
+  /** The peer's side has ended within a message. */
+  endedWithin = false;
+  /** Options that the application has set; otherwise they are the server's. */
+  noDelay: boolean | null = null;
+  keepAlive: { on: boolean; delayMs: number } | null = null;
   /** What to do with an unusual request when the responses before it are sent. */
   onAnswered: (() => void) | null = null;
   _paused = false;
   pausedReading = false;
   timeout = 0;
-  bytesRead = 0;
   /** Bytes given to the reactor. */
   sent = 0;
   /** Our side: end() was called, and it has taken effect. */
@@ -97,6 +107,8 @@ export class ServerSocket {
   _hadError = false;
   /** When it was destroyed, nothing was waiting to be sent. */
   allLeft = false;
+  /** What was given to the reactor could not be sent. */
+  broken = false;
   /** The server was told of an error. */
   failed = false;
   #destroyed = false;
@@ -106,6 +118,10 @@ export class ServerSocket {
   #writable: WritableView | null = null;
   #readable: ReadableView | null = null;
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
+  /** Bytes read of a connection that is gone. */
+  #read = 0;
+  /** As far as somebody has asked for one. */
+  handle: Handle | null = null;
 
   constructor(id: number, home: NativeServer) {
     this._eventsCount = 0;
@@ -113,6 +129,24 @@ export class ServerSocket {
     this.home = home;
     this.server = home.server;
     this._server = home.server;
+  }
+
+  // Listeners.
+
+  get _events(): Events {
+    this[kEvents] ??= this.nodeListeners();
+    return this[kEvents];
+  }
+  set _events(events: Events) {
+    this[kEvents] = events;
+  }
+  /** Those that are there without the application. */
+  protected nodeListeners(): Events {
+    return nodeListeners(this);
+  }
+  /** Whether anybody may hear this socket, or see what it emits. */
+  get isObserved(): boolean {
+    return this[kEvents] !== null || this.emit !== emit;
   }
 
   // What streams are asked for.
@@ -191,6 +225,9 @@ export class ServerSocket {
   get _bytesDispatched() {
     return this.bytesWritten;
   }
+  get bytesRead() {
+    return this.id >= 0 ? native.stackBytesRead(this.id) : this.#read;
+  }
   get _writableState(): WritableView {
     this.#writable ??= new WritableView(this);
     return this.#writable;
@@ -237,6 +274,19 @@ export class ServerSocket {
       this.#addresses = native.stackAddresses(this.id);
     }
     return this.#addresses;
+  }
+
+  /** As Node's, for who looks at it or sends it to another process; the reactor reads and writes past it. */
+  get _handle(): Handle | null {
+    if (this.handle === null && this.id >= 0) {
+      this.handle = socketHandle(native.stackDuplicateConnection(this.id), this);
+    }
+    return this.handle;
+  }
+  set _handle(handle: Handle | null) {
+    // Whoever takes it away has it from now on.
+    if (handle === null && this.id >= 0) this.home.detach(this);
+    this.handle = handle;
   }
 
   /** Stands where Node has its parser: what is being received. */
@@ -318,7 +368,10 @@ export class ServerSocket {
   written(result: number, count: number): void {
     this.sent += count;
     if (result >= 0) this.queued = result;
-    else if (!this.#destroyed) process.nextTick(failWrite, this, result);
+    else {
+      this.broken = true;
+      if (!this.#destroyed) process.nextTick(failWrite, this, result);
+    }
     if (this.timeout > 0) this._unrefTimer();
   }
 
@@ -355,21 +408,19 @@ export class ServerSocket {
     flushOf(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
-    this.allLeft = !error && !corked && this.queued === 0;
+    this.allLeft = !corked && !this.broken && this.queued === 0;
     this.#destroyed = true;
     if (error) {
       this._hadError = true;
       this._writableState.errored = error;
       this._readableState.errored = error;
     }
-    if (this.id >= 0) {
-      native.stackClose(this.id, false);
-      this.home.forget(this);
-    }
-    // As with Node, a server that waits for its last connection hears of its end before the connection's own listeners do,
-    // and these when the loop comes to its end: other callbacks come before.
+    // A client that is still sending gets what was written.
+    if (error && this.failed && this.id >= 0) native.stackEnd(this.id);
+    if (this.id >= 0) this.close(false);
+    process.nextTick(failCallbacks, this, error ?? null);
+    closeLater(this);
     this.home.released();
-    setImmediate(() => this.context.runInAsyncScope(closeSocket, undefined, this, error ?? null));
     return this;
   }
 
@@ -378,12 +429,18 @@ export class ServerSocket {
     callback(error);
   }
 
+  /** Closes the connection; its handle may have another owner. */
+  close(reset: boolean, keepHandle = false): void {
+    this.#read = native.stackClose(this.id, reset);
+    this.home.forget(this);
+    if (!keepHandle) this.handle?.close();
+    this.handle = null;
+  }
+
   resetAndDestroy(): this {
     if (this.id >= 0) {
-      const { id } = this;
       flushOf(this);
-      native.stackClose(id, true);
-      this.home.forget(this);
+      this.close(true);
     }
     return this.destroy();
   }
@@ -426,7 +483,8 @@ export class ServerSocket {
   // Options.
 
   setNoDelay(on = true) {
-    if (this.id >= 0) native.stackSetNoDelay(this.id, Boolean(on));
+    this.noDelay = Boolean(on);
+    if (this.id >= 0) native.stackSetNoDelay(this.id, this.noDelay);
     return this;
   }
   setKeepAlive(
@@ -437,6 +495,8 @@ export class ServerSocket {
   ) {
     let options: KeepAliveOptions = { enable: enable as boolean, initialDelay, interval, count };
     if (TAKES_OPTIONS && enable !== null && typeof enable === 'object') options = enable;
+    const delayMs = seconds(options.initialDelay) * 1000;
+    this.keepAlive = { on: Boolean(options.enable), delayMs };
     if (this.id >= 0) setKeepAlive(this.id, options);
     return this;
   }
@@ -449,16 +509,14 @@ export class ServerSocket {
     return this;
   }
   _onTimeout() {
-    this.home.onTimeout(this);
-    this.emit('timeout');
+    // A timer that was set before the connection became Node's goes on as Node's.
+    if (this._onTimeout !== ServerSocket.prototype._onTimeout) this._onTimeout();
+    else if (this.home.isInactive(this)) this.tellTimeout();
   }
-
-  // As with Node's own listener, an error is the server's first.
-  emit(event: string | symbol, ...args: unknown[]): boolean {
-    if (event !== 'error') return EventEmitter.prototype.emit.call(this, event, ...args);
-    this.home.onError(this, args[0] as Error);
-    if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, event, ...args);
-    return true;
+  /** Nothing has happened for as long as was waited for. */
+  tellTimeout(): void {
+    if (this.isObserved) this.emit('timeout');
+    else nodeTimeout(this);
   }
 
   /** A request, in the connection's own asynchronous context. */
@@ -479,12 +537,15 @@ export class ServerSocket {
 
   // The stream's own `on` starts reading; this socket has nothing to read.
   on(event: string | symbol, listener: (...args: unknown[]) => void): this {
-    if (event === 'data' || event === 'readable') {
-      this.home.wantsBytes(this);
-      // Handed over, it is another's: Node's `on` for it stops its parser from reading past the listener.
-      if (this.on !== ServerSocket.prototype.on) return this.on(event, listener);
-    }
+    // Handed over, it is another's: Node's `on` for it stops its parser from reading past the listener.
+    if (isOfBytes(event) && this.home.wantsBytes(this)) return this.on(event, listener);
     return EventEmitter.prototype.on.call(this, event, listener) as this;
+  }
+  prependListener(event: string | symbol, listener: (...args: unknown[]) => void): this {
+    if (isOfBytes(event) && this.home.wantsBytes(this)) {
+      return this.prependListener(event, listener);
+    }
+    return EventEmitter.prototype.prependListener.call(this, event, listener) as this;
   }
 }
 
@@ -525,7 +586,12 @@ function seconds(ms: number | undefined): number {
   return ~~((ms as number) / 1000);
 }
 
-function closeSocket(socket: ServerSocket, error: Error | null): void {
+function isOfBytes(event: string | symbol): boolean {
+  return event === 'data' || event === 'readable';
+}
+
+/** Who waited for what does not leave any more is told. */
+function failCallbacks(socket: ServerSocket, error: Error | null): void {
   if (socket.allLeft) socket.home.concludeAll(socket);
   const { callbacks } = socket;
   socket.callbacks = null;
@@ -533,10 +599,7 @@ function closeSocket(socket: ServerSocket, error: Error | null): void {
     const cause = error ?? destroyedError();
     for (const callback of callbacks) callback(cause);
   }
-  if (error) socket.emit('error', error);
-  socket.closed = true;
-  socket.home.onClose(socket);
-  socket.emit('close', socket._hadError);
+  if (error) socket.home.onSocketError(socket, error);
 }
 
 function emitResume(socket: ServerSocket): void {

@@ -312,8 +312,10 @@ test('requests in flight are counted down once, however they end', LIMIT, async 
   );
   await until(child, ({ stats }) => stats.requests.inFlight === 60);
   for (const socket of sockets) socket.destroy();
-  const { stats } = await until(child, ({ connections }) => connections === 0);
-  assert.equal(stats.requests.inFlight, 0);
+  await until(
+    child,
+    ({ connections, stats }) => connections === 0 && stats.requests.inFlight === 0,
+  );
 });
 
 describe('the end', { timeout: 60_000 }, () => {

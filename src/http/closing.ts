@@ -1,0 +1,34 @@
+import { closingHandle } from './handle.js';
+import { drainTicks } from './internals.js';
+import { native } from './native.js';
+import type { ServerSocket } from './socket.js';
+
+/** Sockets that are destroyed and have not said that they are closed. */
+let closing: ServerSocket[] = [];
+
+/**
+ * Says that a socket is closed where Node's own would: when the loop closes handles, which is behind all that
+ * `setImmediate` was given in this turn.
+ */
+export function closeLater(socket: ServerSocket): void {
+  if (closing.length === 0) closingHandle().close(closeAll);
+  closing.push(socket);
+}
+
+function closeAll(): void {
+  const sockets = closing;
+  closing = [];
+  for (const socket of sockets) {
+    try {
+      socket.context.runInAsyncScope(close, undefined, socket);
+      drainTicks();
+    } catch (error) {
+      native.stackFatal(error);
+    }
+  }
+}
+
+function close(socket: ServerSocket): void {
+  socket.closed = true;
+  socket.home.onClose(socket);
+}
