@@ -57,7 +57,13 @@ function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number):
     throw error;
   }
   let listener = native.stackListen(home.id, handle.fd);
-  const shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
+  let shown: Handle;
+  try {
+    shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
+  } catch (error) {
+    native.stackCloseListener(listener);
+    throw error;
+  }
   handle.close();
   reference(1);
   const { close, ref, unref } = shown;
@@ -99,15 +105,39 @@ export function takeOver(server: HttpServer): void {
   const ticket = handle ? takeTicket(server) : undefined;
   if (!handle || kListens in handle || isNodes(server)) return;
   learnFrom(handle);
-  startReactor();
+  // What was joined has a reactor already.
+  if (ticket === undefined && !hasReactor()) return;
   const home = natives.get(server) ?? adopt(server);
   home.start();
   const isOwn = cluster.isPrimary || ticket !== undefined;
   if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
-    server._handle = listenNatively(home, handle, ticket);
+    server._handle = listenWith(home, handle, ticket);
     if (server._unref) server.unref();
   } else {
     acceptFrom(home, handle);
+  }
+}
+
+/** Without descriptors for a reactor, servers are Node's own. */
+function hasReactor(): boolean {
+  try {
+    startReactor();
+    return true;
+  } catch (error) {
+    const { message } = error as Error;
+    process.emitWarning(`millrace: a server is on Node's own HTTP code: ${message}`);
+    return false;
+  }
+}
+
+/** Listens natively; without descriptors for that, Node accepts. */
+function listenWith(home: NativeServer, handle: AcceptingHandle, ticket?: number): Handle {
+  try {
+    return listenNatively(home, handle, ticket);
+  } catch (error) {
+    if (ticket !== undefined) throw error;
+    acceptFrom(home, handle);
+    return handle as unknown as Handle;
   }
 }
 

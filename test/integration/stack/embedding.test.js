@@ -174,3 +174,16 @@ test('and ends a process that does not handle it', { ...LIMIT, skip }, async (t)
   assert.equal(code, 1);
   assert.match(await said, /Error: millrace: the HTTP stack receives nothing any more: .*Bad file/);
 });
+
+test('a server that listens when few descriptors are left', { ...LIMIT, skip }, async (t) => {
+  const execArgv = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, '--import', REGISTER];
+  const told = [0, 1, 2, 3, 4, 5, 6].map(async (left) => {
+    const child = start(t, 'scarce.js', [left], { execPath: '/bin/sh', execArgv });
+    const [message] = await once(child, 'message');
+    return message;
+  });
+  // As Node, which needs one.
+  const [none, ...some] = await Promise.all(told);
+  assert.deepEqual(none, { failed: 'EMFILE' });
+  for (const message of some) assert.deepEqual(message, { body: 'hello' });
+});
