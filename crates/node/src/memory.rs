@@ -71,6 +71,7 @@ impl Memory {
     ///
     /// # Safety
     /// JavaScript does not run while they live, nor does this function.
+    #[expect(clippy::mut_from_ref, reason = "the memory is JavaScript's, not ours")]
     pub(crate) unsafe fn batch(&self) -> (&mut [i32], &mut [u8]) {
         // SAFETY: by contract.
         unsafe { (self.events.slice(), self.input.slice()) }

@@ -524,7 +524,7 @@ pub fn stack_duplicate(fd: i32) -> Result<i32> {
 /// Duplicates a connection's descriptor; the new one is the caller's.
 #[napi]
 pub fn stack_duplicate_connection(connection: u32) -> Result<i32> {
-    let gone = || std::io::Error::from(std::io::ErrorKind::NotConnected);
+    let gone = || io::Error::from(io::ErrorKind::NotConnected);
     with(|reactor| reactor.socket(connection as usize).ok_or_else(gone)?.try_clone())?
         .map(|socket| OwnedFd::from(socket).into_raw_fd())
         .map_err(system_error)
