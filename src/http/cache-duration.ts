@@ -43,8 +43,8 @@ export function installCacheDuration(): void {
       if (seconds === undefined) delete this[kDuration];
       else this[kDuration] = seconds;
       const lead = this[kLead];
-      if (lead && seconds !== undefined && lead.socket.id >= 0) {
-        native.stackCacheFor(lead.socket.id, lead.request, seconds * 1000);
+      if (lead && seconds !== undefined && lead.socket.nativeId >= 0) {
+        native.stackCacheFor(lead.socket.nativeId, lead.request, seconds * 1000);
       }
     },
   });

@@ -11,11 +11,14 @@ export interface Carried {
   readonly events: Events | null;
   /** What is no field of a native socket: the application's, and the timer of `setTimeout`. */
   readonly own: PropertyDescriptorMap;
-  readonly timeout: number;
+  /** As `setTimeout` was called last. */
+  readonly timeout: number | undefined;
   readonly paused: boolean;
   readonly referenced: boolean;
   readonly bytesWritten: number;
 }
+
+const isTimer = ({ description }: symbol) => description === 'timeout';
 
 /** Fields of a native socket. */
 let fields: ReadonlySet<string | symbol> | null = null;
@@ -36,7 +39,7 @@ export function carry(home: NativeServer, socket: ServerSocket, bytesCame: boole
     // A response that is under way listens, too.
     events: socket.isObserved || socket._httpMessage !== null ? socket._events : null,
     own,
-    timeout: socket.timeout,
+    timeout: Object.getOwnPropertySymbols(own).some(isTimer) ? socket.timeout : undefined,
     paused: socket.pausedReading,
     referenced: home.isReferenced(socket),
     bytesWritten: socket.bytesWritten,
@@ -50,7 +53,10 @@ export function giveToParser(
   server: HttpServer,
   carried: Carried,
 ): void {
-  nodeConnection.call(server, ordinary);
+  // Its requests have the context that they had.
+  // It is a native socket no more, but for what it keeps.
+  const inContext = ServerSocket.prototype.inContext as (this: object, action: () => void) => void;
+  inContext.call(socket, () => nodeConnection.call(server, ordinary));
   const { events, own, timeout } = carried;
   if (events !== null && socket.standIns !== null) {
     takePlaces(ordinary, events, socket.standIns);
@@ -70,8 +76,12 @@ function listenAnew(ordinary: net.Socket, event: string): void {
 }
 
 /** Properties, and the timer that runs: one that Node has started in the meantime is none of them. */
-export function restore(ordinary: net.Socket, own: PropertyDescriptorMap, timeout: number): void {
+export function restore(
+  ordinary: net.Socket,
+  own: PropertyDescriptorMap,
+  timeout: number | undefined,
+): void {
   if (ordinary.timeout) ordinary.setTimeout(0);
   Object.defineProperties(ordinary, own);
-  Object.assign(ordinary, { timeout: timeout > 0 ? timeout : undefined });
+  Object.assign(ordinary, { timeout });
 }

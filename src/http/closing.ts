@@ -20,7 +20,7 @@ function closeAll(): void {
   closing = [];
   for (const socket of sockets) {
     try {
-      socket.context.runInAsyncScope(close, undefined, socket);
+      socket.nativeContext.runInAsyncScope(close, undefined, socket);
       drainTicks();
     } catch (error) {
       native.stackFatal(error);

@@ -36,11 +36,11 @@ export function handOver(
     return;
   }
   // Node would read later what no request has come of.
-  const from = untaken(socket.id);
+  const from = untaken(socket.nativeId);
   if (from === null) return;
   const later = from >= 0 || (bytes === null && socket.told === 0);
   const carried = carry(home, socket, bytes !== null);
-  socket.context.runInAsyncScope(() => {
+  socket.nativeContext.runInAsyncScope(() => {
     const [ordinary, rest] = release(home, socket, from, reason, carried);
     const unread = bytes?.bytes ?? Buffer.concat([made, rest]);
     giveToParser(socket, ordinary, countingFrom(home.server, socket.requestsCount), carried);
@@ -58,10 +58,10 @@ export function handOver(
 
 /** Gives a connection to an application that has taken Node's own listener for 'connection' away: nobody reads it yet. */
 export function handOverUnread(home: NativeServer, socket: ServerSocket): void {
-  const from = untaken(socket.id);
+  const from = untaken(socket.nativeId);
   if (from === null) return;
   const carried = carry(home, socket, false);
-  socket.context.runInAsyncScope(() => {
+  socket.nativeContext.runInAsyncScope(() => {
     const [ordinary, rest] = release(home, socket, from, 'connection wanted', carried);
     restore(ordinary, carried.own, carried.timeout);
     if (rest.length > 0) ordinary.unshift(rest);
@@ -83,8 +83,8 @@ function release(
   reason: string,
   carried: Carried,
 ): [OrdinarySocket, Buffer] {
-  const { server, handle } = socket;
-  const { fd, told, bytes: kept, read } = native.stackRelease(socket.id);
+  const { server, nativeHandle: handle } = socket;
+  const { fd, told, bytes: kept, read } = native.stackRelease(socket.nativeId);
   const ahead = from < 0 ? NOTHING : input.subarray(from, told);
   const rest = Buffer.concat([ahead, kept]);
   home.forget(socket);

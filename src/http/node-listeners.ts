@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { nodeConnection } from './internals.js';
@@ -40,6 +41,13 @@ function listenersOf(value: Events[string]): Listener[] {
   return value === undefined ? [] : typeof value === 'function' ? [value] : value;
 }
 
+/** Several listeners in an array as `EventEmitter` makes it: newer versions keep in it whether it is being called. */
+function listed(listeners: readonly Listener[]): Events[string] {
+  const emitter = new EventEmitter().setMaxListeners(0);
+  for (const listener of listeners) emitter.on('any', listener as never);
+  return (emitter as unknown as { _events: Events })._events.any;
+}
+
 /** A connection as Node sets it up, without a handle. */
 const sample = new net.Socket() as net.Socket & { _events: Events };
 nodeConnection.call(new http.Server(), sample);
@@ -78,19 +86,17 @@ http.ServerResponse.prototype.assignSocket.call(
 export function nodeListeners(socket: ServerSocket): Events {
   const events: Events = Object.create(null);
   for (const [event, listeners] of ofNode) {
-    if (listeners.length < 2) events[event] = idle[event] ?? listeners[0];
-    else events[event] = [...listeners];
+    events[event] = idle[event] ?? listeners[0];
   }
   socket.standIns = {};
-  for (const [event, listener] of Object.entries(made)) {
-    const standIn = listener.bind(undefined, socket) as Listener;
+  for (const [event, listeners] of ofNode) {
+    const standIn = made[event]?.bind(undefined, socket) as Listener | undefined;
+    if (standIn === undefined) continue;
     socket.standIns[event] = standIn;
     // Node's own has the last place.
-    events[event] = [...listenersOf(events[event]).slice(0, -1), standIn];
-    if (event === 'close' && socket._httpMessage !== null) {
-      (events[event] as Listener[]).push(onServerResponseClose);
-    }
-    if ((events[event] as Listener[]).length === 1) events[event] = standIn;
+    const all = [...listeners.slice(0, -1), standIn];
+    if (event === 'close' && socket._httpMessage !== null) all.push(onServerResponseClose);
+    events[event] = all.length > 1 ? listed(all) : standIn;
   }
   socket._eventsCount = count;
   return events;
@@ -120,7 +126,7 @@ export function takePlaces(ordinary: net.Socket, before: Events, standIns: Stand
         ? (own[event] as Listener)
         : listener,
     );
-    events[event] = all.length > 1 ? all : all[0];
+    events[event] = all.length > 1 ? listed(all) : all[0];
     if (all.length > 0) heard++;
   }
   emitter._events = events;

@@ -24,7 +24,7 @@ let mistrustedUntil = 0;
 export function post(socket: ServerSocket, start: number, bytes: number, last: boolean): void {
   const at = senders.length * ENTRY_LENGTH;
   senders.push(socket);
-  outbox[at] = socket.id;
+  outbox[at] = socket.nativeId;
   outbox[at + 1] = start;
   outbox[at + 2] = bytes;
   outbox[at + 4] = last ? 1 : 0;

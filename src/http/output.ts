@@ -95,7 +95,7 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
     const first = length - start;
     if (socket.posted > 0) sendPosted();
     // Those in memory that other threads write to are copied there.
-    const queued = functions.sendBytes(socket.id, start, first, bytes, 0);
+    const queued = functions.sendBytes(socket.nativeId, start, first, bytes, 0);
     length = start;
     socket.written(queued, first + bytes.length);
   }
@@ -114,7 +114,7 @@ export function flush(): void {
   if (socket === null) return;
   const bytes = length - start;
   owner = null;
-  if (socket.id < 0) {
+  if (socket.nativeId < 0) {
     length = start;
     return;
   }
@@ -168,7 +168,7 @@ function send(): void {
 
 /** Responses ended without bytes of their own to send. */
 export function report(socket: ServerSocket): void {
-  if (socket.done === 0 || socket.posted > 0 || socket.id < 0) return;
+  if (socket.done === 0 || socket.posted > 0 || socket.nativeId < 0) return;
   post(socket, start, 0, false);
   // On a shared port, what comes next may be another's, and go there without this loop.
   if (!inTurn || isFull() || socket.home.isWatched || socket.home.isShared) send();

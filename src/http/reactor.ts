@@ -185,7 +185,7 @@ function take(kind: number, id: number, at: number): void {
     case CLOSED:
     case DRAINED:
     case IDLE:
-      socket.context.runInAsyncScope(takeState, undefined, socket, kind, a);
+      socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;

@@ -179,11 +179,11 @@ export class SecureServer extends NativeServer {
   }
 
   #choose(socket: SecureSocket, chosen: object | undefined): void {
-    if (socket.id < 0) return;
+    if (socket.nativeId < 0) return;
     const context = this.#native(chosen ?? this.server._sharedCreds.context);
     if (typeof context === 'string') {
       this.#handOverTls(socket, context);
-    } else if (!native.stackChoose(socket.id, context.context, this.#isWatched())) {
+    } else if (!native.stackChoose(socket.nativeId, context.context, this.#isWatched())) {
       this.#handOverTls(socket, 'TLS parameters');
     } else {
       socket.secureContext = context;
@@ -219,7 +219,7 @@ export class SecureServer extends NativeServer {
   ): void {
     const protocol = this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1');
     socket.secureContext ??= this.#offered;
-    const security = new Security(socket.id, suite, flags, socket.secureContext);
+    const security = new Security(socket.nativeId, suite, flags, socket.secureContext);
     this.#established(socket, security, name, protocol, verdict);
   }
 
@@ -241,8 +241,8 @@ export class SecureServer extends NativeServer {
       socket.destroy();
       return;
     }
-    const verdict = known ? native.stackJudge(socket.id, known.context) : NOT_ASKED;
-    const security = new Security(socket.id, suite, flags, socket.secureContext);
+    const verdict = known ? native.stackJudge(socket.nativeId, known.context) : NOT_ASKED;
+    const security = new Security(socket.nativeId, suite, flags, socket.secureContext);
     this.#established(socket, security, name, protocol, verdict);
   }
 
@@ -268,12 +268,12 @@ export class SecureServer extends NativeServer {
     socket.secureConnecting = false;
     socket.hearAsServer();
     if (this.server.timeout) socket.setTimeout(this.server.timeout);
-    const { id } = socket;
+    const { nativeId: id } = socket;
     try {
-      this.server.emit('secureConnection', socket as never);
+      this.inListenContext(() => this.server.emit('secureConnection', socket as never));
     } finally {
       // Unless a listener has closed the connection, or wants its bytes.
-      if (socket.id === id) native.stackStartRequests(id);
+      if (socket.nativeId === id) native.stackStartRequests(id);
     }
   }
 
@@ -316,9 +316,9 @@ export class SecureServer extends NativeServer {
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
   #handOverTls(socket: SecureSocket, reason: string, known = true): void {
-    if (socket.id < 0) return;
+    if (socket.nativeId < 0) return;
     const { server } = this;
-    const { fd, bytes } = native.stackRelease(socket.id);
+    const { fd, bytes } = native.stackRelease(socket.nativeId);
     this.forget(socket);
     this.countHandedOver(reason);
     const options = { fd, readable: true, writable: true, allowHalfOpen: server.allowHalfOpen };
@@ -347,7 +347,7 @@ export class SecureServer extends NativeServer {
   /** After an upgrade, or for a request that is not judged here: only the text can go. */
   override handOver(socket: ServerSocket, bytes: Bytes | null, reason: string): void {
     // What the batch tells as requests cannot be told as bytes any more.
-    if (socket.id < 0 || untaken(socket.id) !== -1) return;
+    if (socket.nativeId < 0 || untaken(socket.nativeId) !== -1) return;
     flushAll();
     if (socket.queued > 0) {
       // What has been sent leaves first.
@@ -355,10 +355,10 @@ export class SecureServer extends NativeServer {
       return;
     }
     const carried = carry(this, socket, bytes !== null);
-    socket.context.runInAsyncScope(() => {
+    socket.nativeContext.runInAsyncScope(() => {
       const stream = this.#release(socket as SecureSocket, reason, carried);
       // What was told as doubtful comes from here.
-      if (bytes) native.stackProceedRaw(stream.carrier.id);
+      if (bytes) native.stackProceedRaw(stream.carrier.nativeId);
       else startRaw(stream.carrier);
       giveToParser(socket, stream, countingFrom(this.server, socket.requestsCount), carried);
       // Not the one that counts.
@@ -371,8 +371,8 @@ export class SecureServer extends NativeServer {
   }
 
   #release(socket: SecureSocket, reason: string, carried: Carried): SecureStream {
-    const { id } = socket;
-    socket.handle?.close();
+    const { nativeId: id } = socket;
+    socket.nativeHandle?.close();
     this.forget(socket);
     this.countHandedOver(reason);
     const stream = becomeStream(socket, this, id, carried);
@@ -389,8 +389,8 @@ export class SecureServer extends NativeServer {
       super.forget(socket);
       return;
     }
-    sockets[socket.id] = null;
-    socket.id = -1;
+    sockets[socket.nativeId] = null;
+    socket.nativeId = -1;
     reference(-1);
   }
 }

@@ -18,7 +18,7 @@ interface SecureProperties {
   /** Of a finished handshake. */
   security: Security | null;
   /** Number of the connection in the reactor. */
-  id: number;
+  nativeId: number;
   destroyed: boolean;
 }
 
@@ -114,7 +114,7 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   getPeerFinished: unknownToRustls,
   exportKeyingMaterial(length: number, label: string, context?: Buffer) {
     // Node's own judges arguments and state.
-    const { id } = this;
+    const { nativeId: id } = this;
     const _handle = {
       exportKeyingMaterial(...args: Parameters<typeof nodeExport>) {
         const material = native.stackExport(id, ...args);
@@ -148,11 +148,11 @@ export class Underlying extends ServerSocket {
   readonly #secure: SecureSocket;
 
   constructor(secure: SecureSocket) {
-    super(secure.id, secure.home);
+    super(secure.nativeId, secure.home);
     this.#secure = secure;
     secure.once('close', (hadError: boolean) => {
       this.closed = true;
-      this.id = -1;
+      this.nativeId = -1;
       this.emit('close', hadError);
     });
   }

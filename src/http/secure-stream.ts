@@ -32,6 +32,8 @@ export class Carrier extends ServerSocket {
   onEof(): void {
     this.readableEnded = true;
     this.stream.push(null);
+    // Where nobody reads, the end is heard of as well.
+    this.stream.read(0);
   }
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event === 'error') {
@@ -84,7 +86,7 @@ export function becomeStream(
 /** What a native socket keeps in properties and a stream asks its state for. */
 const REPLACED = [
   ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'sent'],
-  ...['timeout', '_paused', '_hadError', '_parent', 'id'],
+  ...['timeout', '_paused', '_hadError', '_parent', 'nativeId'],
 ];
 
 const own: ThisType<SecureStream> & Record<string, unknown> = {
@@ -159,8 +161,8 @@ for (const [name, value] of Object.entries(own)) {
   Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
 }
 for (const [name, get] of Object.entries({
-  id(this: SecureStream) {
-    return this.carrier.id;
+  nativeId(this: SecureStream) {
+    return this.carrier.nativeId;
   },
   bytesRead(this: SecureStream) {
     return this.carrier.bytesRead;
@@ -169,7 +171,7 @@ for (const [name, get] of Object.entries({
     return this.carrier.bytesWritten;
   },
   pending(this: SecureStream) {
-    return this.carrier.id < 0;
+    return this.carrier.nativeId < 0;
   },
 })) {
   Object.defineProperty(prototype, name, { get, configurable: true });
@@ -178,5 +180,5 @@ addSecureMethods(prototype);
 
 /** Lets the reactor hand the rest of a connection's text on as it comes. */
 export function startRaw(carrier: Carrier): void {
-  native.stackRaw(carrier.id);
+  native.stackRaw(carrier.nativeId);
 }

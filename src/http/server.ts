@@ -160,10 +160,12 @@ export class NativeServer {
   standFor(event: string, nodes: unknown, standIn: unknown): void {
     this.#standIns.set(event, [nodes, standIn]);
     const { _events } = this.server;
-    const all = [_events[event]]
-      .flat()
-      .map((listener) => (listener === nodes ? standIn : listener));
-    if (_events[event]) _events[event] = all.length > 1 ? all : all[0];
+    const listening = _events[event];
+    // In the array itself, in which newer versions keep whether it is being called.
+    if (listening === nodes) _events[event] = standIn;
+    else if (Array.isArray(listening) && listening.includes(nodes)) {
+      listening[listening.indexOf(nodes)] = standIn;
+    }
   }
 
   /** Whether what stands for Node's own listener is there; the application may have taken it away, to call it by itself or never. */
@@ -299,7 +301,7 @@ export class NativeServer {
     const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
     if (!socket || socket.destroyed || socket._httpMessage !== response) return;
     // It had its answer while the event loop was busy.
-    if (native.stackIsTimedOut(socket.id)) return;
+    if (native.stackIsTimedOut(socket.nativeId)) return;
     this.stats.responseTimeouts++;
     if (response._headerSent || !socket.writable) {
       socket.destroy();
@@ -385,7 +387,7 @@ export class NativeServer {
       idle.set(told[at] as number, told[at + 1] as number);
     for (const socket of this.connections) {
       // Of a request that was read, this batch may still have to tell.
-      if (idle.get(socket.id) !== socket.told >>> 0) continue;
+      if (idle.get(socket.nativeId) !== socket.told >>> 0) continue;
       const response = socket._httpMessage;
       const answered = response === null || response.finished;
       if (!answered || socket.outgoing.length > 0) continue;
@@ -396,8 +398,8 @@ export class NativeServer {
 
   /** The reactor has no connection for it any more. */
   forget(socket: ServerSocket): void {
-    sockets[socket.id] = null;
-    socket.id = -1;
+    sockets[socket.nativeId] = null;
+    socket.nativeId = -1;
     if (this.connections.delete(socket) && !this.#unreferenced.has(socket)) reference(-1);
   }
 
@@ -406,7 +408,7 @@ export class NativeServer {
   }
 
   reference(socket: ServerSocket, alive: boolean): void {
-    if (socket.id < 0 || this.#unreferenced.has(socket) !== alive) return;
+    if (socket.nativeId < 0 || this.#unreferenced.has(socket) !== alive) return;
     if (alive) this.#unreferenced.delete(socket);
     else this.#unreferenced.add(socket);
     reference(alive ? 1 : -1);
@@ -509,7 +511,7 @@ export class NativeServer {
 
   onIdle(socket: ServerSocket): void {
     // It may have been answered from the cache since.
-    if (this.caches && (native.stackIdleFor(socket.id) ?? 0) < this.keepAliveMs) return;
+    if (this.caches && (native.stackIdleFor(socket.nativeId) ?? 0) < this.keepAliveMs) return;
     // A timeout that was set takes the keep-alive time itself.
     if (socket.timeout === 0 && this.isInactive(socket)) socket.tellTimeout();
   }
@@ -517,9 +519,9 @@ export class NativeServer {
   /** Whether nothing has happened while a timer ran; otherwise it runs again. */
   isInactive(socket: ServerSocket): boolean {
     // Others' requests are their owner's to time.
-    const relayed = this.isShared && native.stackIsRelayed(socket.id);
+    const relayed = this.isShared && native.stackIsRelayed(socket.nativeId);
     // Answers from the cache are activity, too.
-    const idleMs = this.caches ? native.stackIdleFor(socket.id) : null;
+    const idleMs = this.caches ? native.stackIdleFor(socket.nativeId) : null;
     if (!relayed && (idleMs === null || idleMs >= socket.timeout)) return true;
     socket._unrefTimer();
     return false;
@@ -564,14 +566,14 @@ export class NativeServer {
       case DOUBT_UPGRADE:
         // At once, as Node does, even if requests before it are unanswered.
         if (this.#wantsUpgrade()) this.handOver(socket, { bytes, packet }, UPGRADE);
-        else native.stackProceed(socket.id);
+        else native.stackProceed(socket.nativeId);
         break;
       case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
         this.onRaw(socket, bytes, packet);
         break;
       case DOUBT_CLOSED:
-        native.stackProceedRaw(socket.id);
+        native.stackProceedRaw(socket.nativeId);
         this.onError(socket, judge(this.server, bytes, packet, CLOSING_HEAD).error ?? eofError());
         break;
       default:
@@ -604,7 +606,7 @@ export class NativeServer {
     const isBehind = socket.incoming.length > 0 || packet.length > bytes.length;
     const error = isBehind ? judge(this.server, bytes, packet).error : null;
     if (error) {
-      native.stackProceedRaw(socket.id);
+      native.stackProceedRaw(socket.nativeId);
       this.onError(socket, error);
     } else if (socket.incoming.length === 0) {
       this.handOver(socket, { bytes, packet }, 'unusual');
@@ -616,9 +618,9 @@ export class NativeServer {
   /** The next bytes of a body that the host's parser reads. */
   onRaw(socket: ServerSocket, bytes: Buffer, packet = bytes): void {
     const taken = socket.foreign?.take(bytes, packet) ?? null;
-    if (socket.id < 0) return;
+    if (socket.nativeId < 0) return;
     if (taken === null) {
-      native.stackProceedRaw(socket.id);
+      native.stackProceedRaw(socket.nativeId);
       return;
     }
     socket.foreign = null;
@@ -626,10 +628,10 @@ export class NativeServer {
     // As with Node, no tick comes before what is wrong behind it.
     const { error } = rest.length > 0 ? judge(this.server, rest, packet) : { error: null };
     if (error) {
-      native.stackProceedRaw(socket.id);
+      native.stackProceedRaw(socket.nativeId);
       this.onError(socket, error);
     } else {
-      native.stackProceedBehind(socket.id, taken);
+      native.stackProceedBehind(socket.nativeId, taken);
     }
   }
 
@@ -638,10 +640,10 @@ export class NativeServer {
    * does only if the application has taken the connection away from Node. Gives whether it is Node's now.
    */
   wantsBytes(socket: ServerSocket, made?: Buffer): boolean {
-    if (socket.id < 0 || socket.receiving !== null) return false;
+    if (socket.nativeId < 0 || socket.receiving !== null) return false;
     if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
     this.handOver(socket, null, 'bytes wanted', made);
-    return socket.id < 0;
+    return socket.nativeId < 0;
   }
 }
 
@@ -668,7 +670,7 @@ function isDrained(response: Outgoing): boolean {
 /** A client that is still sending gets what was written, though the connection is destroyed now. */
 function endSide(socket: ServerSocket): void {
   flushOf(socket);
-  if (socket.id >= 0) native.stackEnd(socket.id);
+  if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
 }
 
 function positive(value: unknown): number {

@@ -5,7 +5,7 @@ import { closeLater } from './closing.js';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
 import { begin } from './exchange.js';
 import { type Handle, socketHandle } from './handle.js';
-import type { Incoming, Outgoing } from './internals.js';
+import { type Incoming, kWritableFinished, type Outgoing } from './internals.js';
 import { native } from './native.js';
 import { type Events, nodeListeners, nodeTimeout, type StandIns } from './node-listeners.js';
 import { emit } from './node-methods.js';
@@ -45,8 +45,8 @@ export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener
 
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export class ServerSocket {
-  /** Number of the connection in the reactor; -1 when it has none any more. */
-  id: number;
+  /** Number of the connection in the reactor; -1 when it has none any more. An application may have an `id` of its own. */
+  nativeId: number;
   readonly home: NativeServer;
   server: net.Server;
   _server: net.Server | null;
@@ -113,7 +113,7 @@ export class ServerSocket {
   failed = false;
   #destroyed = false;
   #destroyWhenFinished = false;
-  readonly context = new ConnectionContext();
+  readonly nativeContext = new ConnectionContext();
   #requests: HTTPServerAsyncResource | null = null;
   #writable: WritableView | null = null;
   #readable: ReadableView | null = null;
@@ -121,11 +121,11 @@ export class ServerSocket {
   /** Bytes read of a connection that is gone. */
   #read = 0;
   /** As far as somebody has asked for one. */
-  handle: Handle | null = null;
+  nativeHandle: Handle | null = null;
 
   constructor(id: number, home: NativeServer) {
     this._eventsCount = 0;
-    this.id = id;
+    this.nativeId = id;
     this.home = home;
     this.server = home.server;
     this._server = home.server;
@@ -226,7 +226,7 @@ export class ServerSocket {
     return this.bytesWritten;
   }
   get bytesRead() {
-    return this.id >= 0 ? native.stackBytesRead(this.id) : this.#read;
+    return this.nativeId >= 0 ? native.stackBytesRead(this.nativeId) : this.#read;
   }
   get _writableState(): WritableView {
     this.#writable ??= new WritableView(this);
@@ -270,28 +270,28 @@ export class ServerSocket {
   #ends() {
     if (this.#addresses === null) {
       // As in Node, a socket that is gone has no addresses unless they were asked for before.
-      if (this.id < 0) return {};
-      this.#addresses = native.stackAddresses(this.id);
+      if (this.nativeId < 0) return {};
+      this.#addresses = native.stackAddresses(this.nativeId);
     }
     return this.#addresses;
   }
 
   /** As Node's, for who looks at it or sends it to another process; the reactor reads and writes past it. */
   get _handle(): Handle | null {
-    if (this.handle === null && this.id >= 0) {
-      this.handle = socketHandle(native.stackDuplicateConnection(this.id), this);
+    if (this.nativeHandle === null && this.nativeId >= 0) {
+      this.nativeHandle = socketHandle(native.stackDuplicateConnection(this.nativeId), this);
     }
-    return this.handle;
+    return this.nativeHandle;
   }
   set _handle(handle: Handle | null) {
     // Whoever takes it away has it from now on.
-    if (handle === null && this.id >= 0) this.home.detach(this);
-    this.handle = handle;
+    if (handle === null && this.nativeId >= 0) this.home.detach(this);
+    this.nativeHandle = handle;
   }
 
   /** Stands where Node has its parser: what is being received. */
   get parser(): { incoming: Incoming | null; socket: object } | null {
-    if (this.id < 0) return null;
+    if (this.nativeId < 0) return null;
     return { incoming: this.receiving ?? this.incoming.at(-1) ?? null, socket: this };
   }
 
@@ -344,7 +344,7 @@ export class ServerSocket {
   /** Asks the reactor for the bytes that wait, answers from the cache among them. */
   countQueued(): void {
     if (this.posted > 0) sendPosted();
-    if (this.id >= 0) this.queued = native.stackQueued(this.id);
+    if (this.nativeId >= 0) this.queued = native.stackQueued(this.nativeId);
   }
 
   /** Calls back when everything written so far has left. */
@@ -387,7 +387,7 @@ export class ServerSocket {
     this.afterWrite((error) => {
       if (error || this.#destroyed) return;
       this.writableFinished = true;
-      native.stackEnd(this.id);
+      native.stackEnd(this.nativeId);
       this.emit('finish');
       if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
     });
@@ -408,7 +408,9 @@ export class ServerSocket {
     flushOf(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
-    this.allLeft = !corked && !this.broken && this.queued === 0;
+    // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
+    const overtaken = error && kWritableFinished !== undefined;
+    this.allLeft = !overtaken && !corked && !this.broken && this.queued === 0;
     this.#destroyed = true;
     if (error) {
       this._hadError = true;
@@ -416,8 +418,8 @@ export class ServerSocket {
       this._readableState.errored = error;
     }
     // A client that is still sending gets what was written.
-    if (error && this.failed && this.id >= 0) native.stackEnd(this.id);
-    if (this.id >= 0) this.close(false);
+    if (error && this.failed && this.nativeId >= 0) native.stackEnd(this.nativeId);
+    if (this.nativeId >= 0) this.close(false);
     process.nextTick(failCallbacks, this, error ?? null);
     closeLater(this);
     this.home.released();
@@ -431,14 +433,14 @@ export class ServerSocket {
 
   /** Closes the connection; its handle may have another owner. */
   close(reset: boolean, keepHandle = false): void {
-    this.#read = native.stackClose(this.id, reset);
+    this.#read = native.stackClose(this.nativeId, reset);
     this.home.forget(this);
-    if (!keepHandle) this.handle?.close();
-    this.handle = null;
+    if (!keepHandle) this.nativeHandle?.close();
+    this.nativeHandle = null;
   }
 
   resetAndDestroy(): this {
-    if (this.id >= 0) {
+    if (this.nativeId >= 0) {
       flushOf(this);
       this.close(true);
     }
@@ -450,7 +452,7 @@ export class ServerSocket {
   resume() {
     if (this.pausedReading) {
       this.pausedReading = false;
-      if (this.id >= 0) native.stackPause(this.id, false);
+      if (this.nativeId >= 0) native.stackPause(this.nativeId, false);
       process.nextTick(emitResume, this);
     }
     return this;
@@ -458,7 +460,7 @@ export class ServerSocket {
   pause() {
     if (!this.pausedReading) {
       this.pausedReading = true;
-      if (this.id >= 0) native.stackPause(this.id, true);
+      if (this.nativeId >= 0) native.stackPause(this.nativeId, true);
       this.emit('pause');
     }
     return this;
@@ -484,7 +486,7 @@ export class ServerSocket {
 
   setNoDelay(on = true) {
     this.noDelay = Boolean(on);
-    if (this.id >= 0) native.stackSetNoDelay(this.id, this.noDelay);
+    if (this.nativeId >= 0) native.stackSetNoDelay(this.nativeId, this.noDelay);
     return this;
   }
   setKeepAlive(
@@ -497,7 +499,7 @@ export class ServerSocket {
     if (TAKES_OPTIONS && enable !== null && typeof enable === 'object') options = enable;
     const delayMs = seconds(options.initialDelay) * 1000;
     this.keepAlive = { on: Boolean(options.enable), delayMs };
-    if (this.id >= 0) setKeepAlive(this.id, options);
+    if (this.nativeId >= 0) setKeepAlive(this.nativeId, options);
     return this;
   }
   ref() {
