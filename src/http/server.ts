@@ -376,6 +376,12 @@ export class NativeServer {
     }
   }
 
+  /** Calls in the asynchronous context in which Node tells of upgrades: from Node 24 on that in which the server listens. */
+  inConnection(socket: ServerSocket, action: () => void): void {
+    if (MAJOR < 24) socket.nativeContext.runInAsyncScope(action);
+    else this.inListenContext(action);
+  }
+
   closeAll(): void {
     for (const socket of this.connections) socket.destroy();
   }
