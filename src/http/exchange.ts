@@ -62,7 +62,7 @@ export function begin(
   else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
   const response = new messages.Response(request, home.responseOptions);
-  if (server.keepAliveTimeout !== home.keepAliveTimeout) home.configure();
+  if (home.isOutdated()) home.configure();
   response._keepAliveTimeout = server.keepAliveTimeout;
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
   response.shouldKeepAlive = keepAlive;

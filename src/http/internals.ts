@@ -72,6 +72,7 @@ export interface ServerInternals {
   insecureHTTPParser?: boolean;
   httpValidation?: string;
   blockList?: object;
+  pauseOnConnect?: boolean;
   maxHeaderSize?: number;
   keepAliveTimeoutBuffer?: number;
   noDelay: boolean;

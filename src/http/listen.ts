@@ -204,6 +204,8 @@ function impedimentOf(server: HttpServer): string | null {
 function nodesOption(server: HttpServer): string | null {
   if (server.insecureHTTPParser) return 'insecureHTTPParser';
   if (server.blockList) return 'blockList';
+  // For HTTPS it is decided with each handshake.
+  if (server.pauseOnConnect && !isSecure(server)) return 'pauseOnConnect';
   const { httpValidation } = server;
   return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
 }

@@ -46,6 +46,7 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   override get allowHalfOpen() {
     return this.home.server.allowHalfOpen;
   }
+  override set allowHalfOpen(_value: boolean) {}
 
   // The server's come with the end of the handshake.
   protected override nodeListeners(): Events {
@@ -142,6 +143,11 @@ export function addSecureMethods(prototype: object): void {
 }
 
 addSecureMethods(SecureSocket.prototype);
+Object.defineProperty(SecureSocket.prototype, 'constructor', {
+  value: tls.TLSSocket,
+  writable: true,
+  configurable: true,
+});
 
 /** What 'connection' listeners of a TLS server are given: the connection below TLS. */
 export class Underlying extends ServerSocket {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import http from 'node:http';
 import { getDefaultHighWaterMark } from 'node:stream';
+import timers from 'node:timers';
 import { announce } from './announce.js';
 import { takeAccepted } from './batch.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
@@ -23,6 +24,9 @@ import { appendText, collected, flushAll, flushOf } from './output.js';
 import { reference } from './reference.js';
 import { ServerSocket, systemError } from './socket.js';
 import type { CountedHere, StackStats } from './stats.js';
+
+/** Whatever becomes of the global ones. */
+const { setImmediate, setInterval, clearInterval } = timers;
 
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
@@ -51,8 +55,10 @@ export class NativeServer {
   /** As `server.stats()` gives them; counted here, where it is cheap. */
   requests = 0;
   inFlight = 0;
-  /** Of the server, when it was last told to the reactor. */
-  keepAliveTimeout = -1;
+  /** Of the server, when they were last told to the reactor. */
+  #keepAliveTimeout: unknown;
+  #maxHeadersCount: unknown;
+  #maxHeaderSize: unknown;
   limits: Readonly<StackLimits>;
   /** There is an output cache, and its responses say what it did. */
   caches = false;
@@ -106,7 +112,20 @@ export class NativeServer {
     }
     this.configure();
     this.inListenContext = AsyncLocalStorage.snapshot();
+    // What is set right after the call of `listen`, or when that is awaited, holds from the first connection on.
+    process.nextTick(configure, this);
+    setImmediate(configure, this);
     this.#watch();
+  }
+
+  /** A property that requests depend on is another than the reactor was told. */
+  isOutdated(): boolean {
+    const { server } = this;
+    return (
+      server.keepAliveTimeout !== this.#keepAliveTimeout ||
+      server.maxHeadersCount !== this.#maxHeadersCount ||
+      server.maxHeaderSize !== this.#maxHeaderSize
+    );
   }
 
   /** The server is closed and its last connection gone. It may listen again. */
@@ -150,7 +169,8 @@ export class NativeServer {
   get keepAliveMs(): number {
     const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
     const timeout = positive(keepAliveTimeout);
-    return timeout && timeout + (keepAliveTimeoutBuffer ?? KEEP_ALIVE_BUFFER);
+    const buffer = Number.isFinite(keepAliveTimeoutBuffer) && Number(keepAliveTimeoutBuffer);
+    return timeout && timeout + (buffer !== false && buffer >= 0 ? buffer : KEEP_ALIVE_BUFFER);
   }
 
   /** By event, Node's own listener and what stands for it. */
@@ -190,7 +210,9 @@ export class NativeServer {
   configure(): void {
     this.limits = limitsOf(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
-    this.keepAliveTimeout = this.server.keepAliveTimeout;
+    this.#keepAliveTimeout = this.server.keepAliveTimeout;
+    this.#maxHeadersCount = this.server.maxHeadersCount;
+    this.#maxHeaderSize = this.server.maxHeaderSize;
     const cache = cacheOf(this.server);
     this.caches = cache !== null;
     this.tellsCache = cache?.status === true;
@@ -357,9 +379,9 @@ export class NativeServer {
 
   #isFull(): boolean {
     const { maxConnections, _connections } = this.server;
-    // Zero means "none" since Node 22, and "no limit" before.
-    if (maxConnections === 0 && MAJOR < 22) return false;
-    return maxConnections != null && _connections >= maxConnections;
+    // What is zero means "none" since Node 22, and "no limit" before.
+    const isLimit = MAJOR < 22 ? Boolean(maxConnections) : maxConnections != null;
+    return isLimit && _connections >= maxConnections;
   }
 
   connected(socket: ServerSocket): void {
@@ -677,6 +699,10 @@ function isDrained(response: Outgoing): boolean {
 function endSide(socket: ServerSocket): void {
   flushOf(socket);
   if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
+}
+
+function configure(home: NativeServer): void {
+  if (home.id >= 0) home.configure();
 }
 
 function positive(value: unknown): number {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
+import { Writable } from 'node:stream';
 import { getSystemErrorMap } from 'node:util';
 import { closeLater } from './closing.js';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
@@ -289,6 +290,13 @@ export class ServerSocket {
     this.nativeHandle = handle;
   }
 
+  // What is a stream's to know may be set with Node, too, though not to this effect.
+  set writable(_value: boolean) {}
+  set readable(_value: boolean) {}
+  set destroyed(_value: boolean) {}
+  set readableFlowing(_value: boolean) {}
+  set allowHalfOpen(_value: boolean) {}
+
   /** Stands where Node has its parser: what is being received. */
   get parser(): { incoming: Incoming | null; socket: object } | null {
     if (this.nativeId < 0) return null;
@@ -317,6 +325,7 @@ export class ServerSocket {
       if (!this.#destroyed) this.destroy(error);
       return false;
     }
+    if (!isUsual(chunk, coding)) judgeWrite(chunk, coding);
     if (typeof chunk === 'string') {
       if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
       else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
@@ -378,7 +387,10 @@ export class ServerSocket {
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
     if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
-      this.write(chunk as string | Uint8Array, typeof encoding === 'string' ? encoding : undefined);
+      this.write(
+        chunk as string | Uint8Array,
+        typeof encoding === 'function' ? null : (encoding as string),
+      );
     }
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;
@@ -552,7 +564,7 @@ export class ServerSocket {
 }
 
 Object.setPrototypeOf(ServerSocket.prototype, net.Socket.prototype);
-for (const name of ['removeListener', 'removeAllListeners', 'off'] as const) {
+for (const name of ['removeListener', 'removeAllListeners', 'off', 'eventNames'] as const) {
   Object.defineProperty(ServerSocket.prototype, name, {
     value: EventEmitter.prototype[name],
     writable: true,
@@ -588,6 +600,13 @@ function seconds(ms: number | undefined): number {
   return ~~((ms as number) / 1000);
 }
 
+/** As it is named where applications look. */
+Object.defineProperty(ServerSocket.prototype, 'constructor', {
+  value: net.Socket,
+  writable: true,
+  configurable: true,
+});
+
 function isOfBytes(event: string | symbol): boolean {
   return event === 'data' || event === 'readable';
 }
@@ -616,6 +635,16 @@ function failWrite(socket: ServerSocket, result: number): void {
 export function systemError(syscall: string, errno: number): Error {
   const code = getSystemErrorMap().get(errno)?.[0] ?? 'UNKNOWN';
   return Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall });
+}
+
+function isUsual(chunk: unknown, encoding: unknown): boolean {
+  if (chunk instanceof Uint8Array) return true;
+  return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
+}
+
+/** Throws what a stream of Node's throws for what cannot be written. */
+function judgeWrite(chunk: unknown, encoding: unknown): void {
+  new Writable({ write() {} }).write(chunk, encoding as BufferEncoding);
 }
 
 function destroyedError(): Error {

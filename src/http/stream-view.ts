@@ -46,11 +46,17 @@ export class WritableView extends StreamView {
   get length() {
     return this.socket.writableLength;
   }
+  /** What waits is the reactor's. */
+  getBuffer() {
+    return [];
+  }
 }
 
 /** A socket's `_readableState`: the bytes themselves never come here. */
 export class ReadableView extends StreamView {
   readonly length = 0;
+  /** Where it goes, see `pipe`. */
+  readonly pipes: unknown[] = [];
 
   get ended() {
     return this.socket.readableEnded;
