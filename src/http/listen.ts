@@ -29,7 +29,7 @@ import {
 } from './sharing.js';
 import { ServerSocket } from './socket.js';
 import type { StackStats } from './stats.js';
-import { keepForStats } from './stats-file.js';
+import { keepForStats, settleStats } from './stats-file.js';
 import { installStoreHeader } from './store-header.js';
 
 /** The native sides of servers that listen natively, or have. */
@@ -109,6 +109,7 @@ export function takeOver(server: HttpServer): void {
   if (ticket === undefined && !hasReactor()) return;
   const home = natives.get(server) ?? adopt(server);
   home.start();
+  keepForStats(home);
   const isOwn = cluster.isPrimary || ticket !== undefined;
   if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
     server._handle = listenWith(home, handle, ticket);
@@ -144,7 +145,6 @@ function listenWith(home: NativeServer, handle: AcceptingHandle, ticket?: number
 function adopt(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const home = secure ? new SecureServer(server) : new NativeServer(server);
-  keepForStats(home);
   natives.set(server, home);
   if (secure) home.standFor('connection', nodeTlsConnection, onTlsConnection);
   home.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
@@ -229,6 +229,14 @@ function onTlsConnection(this: http.Server, socket: net.Socket): void {
   if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
 }
 
+/** The server is closed and its last connection gone. */
+function retire(server: http.Server): void {
+  const home = natives.get(server);
+  if (!home) return;
+  home.retire();
+  settleStats(home);
+}
+
 const kInstalled = Symbol('millrace.installed');
 
 /** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
@@ -276,7 +284,7 @@ export function install(prototype: object): void {
   };
   target._emitCloseIfDrained = function () {
     _emitCloseIfDrained.call(this);
-    if (!this._handle && this._connections === 0) natives.get(this)?.retire();
+    if (!this._handle && this._connections === 0) retire(this);
   };
   target.closeAllConnections = function () {
     closeAllConnections.call(this);

@@ -4,15 +4,47 @@ import type { NativeServer } from './server.js';
 /** At the process's end, appends a line with what its servers counted to the file that this variable names. */
 const file = process.env.MILLRACE_STATS_FILE;
 
-const kept = new Set<NativeServer>();
-
-/** A server that has gone by the process's end counts as well. */
-export function keepForStats(server: NativeServer): void {
-  if (file) kept.add(server);
+interface Totals {
+  connections: {
+    native: number;
+    handedOver: number;
+    lost: number;
+    moved: number;
+    relayed: number;
+  };
+  requests: { native: number; cached: number; handedOver: number; unowned: number };
+  reasons: Record<string, number>;
 }
 
-export function writeStatsAtExit(): void {
+/** Servers that listen or have connections. */
+const live = new Set<NativeServer>();
+/** What others have counted, as they may be gone by the process's end. */
+const earlier = zero();
+/** What of a server is in `earlier`. */
+const taken = new WeakMap<NativeServer, Totals>();
+
+/** A server listens. */
+export function keepForStats(server: NativeServer): void {
   if (!file) return;
+  live.add(server);
+  writeStatsAtExit();
+}
+
+/** A server neither listens nor has connections, until it listens again. */
+export function settleStats(server: NativeServer): void {
+  if (!live.delete(server)) return;
+  const counted = server.count();
+  add(earlier, counted, 1);
+  const before = taken.get(server);
+  if (before) add(earlier, before, -1);
+  taken.set(server, counted);
+}
+
+let isToBeWritten = false;
+
+export function writeStatsAtExit(): void {
+  if (!file || isToBeWritten) return;
+  isToBeWritten = true;
   const append = () => appendStats(file);
   process.on('exit', append);
   onDeadlyTerminate(() => {
@@ -40,7 +72,7 @@ function onDeadlyTerminate(callback: () => void): void {
   const stepAside = () => {
     if (listeners() > 1) process.off('SIGTERM', onTerminate);
   };
-  process.on('SIGTERM', onTerminate);
+  comeBack('SIGTERM');
   process.on('removeListener', comeBack);
   process.on('newListener', (event) => {
     // The other one is added after this.
@@ -48,27 +80,31 @@ function onDeadlyTerminate(callback: () => void): void {
   });
 }
 
-function appendStats(path: string): void {
-  const connections = { native: 0, handedOver: 0, lost: 0, moved: 0, relayed: 0 };
-  const requests = { native: 0, cached: 0, handedOver: 0, unowned: 0 };
-  const reasons: Record<string, number> = {};
-  for (const server of kept) {
-    const stats = server.count();
-    connections.native += stats.connections.native;
-    connections.handedOver += stats.connections.handedOver;
-    connections.lost += stats.connections.lost;
-    connections.moved += stats.connections.moved;
-    connections.relayed += stats.connections.relayed;
-    requests.native += stats.requests.native;
-    requests.cached += stats.requests.cached;
-    requests.handedOver += stats.requests.handedOver;
-    requests.unowned += stats.requests.unowned;
-    for (const [reason, count] of Object.entries(stats.reasons)) {
-      reasons[reason] = (reasons[reason] ?? 0) + count;
+function zero(): Totals {
+  return {
+    connections: { native: 0, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
+    requests: { native: 0, cached: 0, handedOver: 0, unowned: 0 },
+    reasons: {},
+  };
+}
+
+function add(to: Totals, what: Totals, times: 1 | -1): void {
+  for (const group of ['connections', 'requests'] as const) {
+    const counts: Record<string, number> = to[group];
+    const more: Record<string, number> = what[group];
+    for (const name of Object.keys(counts)) {
+      counts[name] = (counts[name] as number) + times * (more[name] as number);
     }
   }
+  for (const [reason, count] of Object.entries(what.reasons)) {
+    to.reasons[reason] = (to.reasons[reason] ?? 0) + times * count;
+  }
+}
+
+function appendStats(path: string): void {
+  for (const server of live) settleStats(server);
   try {
-    appendFileSync(path, `${JSON.stringify({ connections, requests, reasons })}\n`);
+    appendFileSync(path, `${JSON.stringify(earlier)}\n`);
   } catch (error) {
     // The application's end and its exit code are its own.
     writeSync(2, `millrace: MILLRACE_STATS_FILE: ${(error as Error).message}\n`);

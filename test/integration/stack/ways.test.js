@@ -142,6 +142,50 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
   }
 });
 
+test(
+  'MILLRACE_STATS_FILE holds what servers of millrace/http have counted, those that are gone among them',
+  limits,
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'stats');
+    const source = `
+    import { createServer } from 'millrace/http';
+    import { once } from 'node:events';
+    const { get } = await import('node:http');
+    const refs = [];
+    const serve = async (server, ...where) => {
+      await once(server.listen(...where), 'listening');
+      const [response] = await once(get({ ...server.address(), host: '127.0.0.1', agent: false }), 'response');
+      await once(response.resume(), 'end');
+      await new Promise((resolve) => server.close(resolve));
+    };
+    for (let round = 0; round < 3; round++) {
+      const server = createServer(${answer});
+      refs.push(new WeakRef(server));
+      // The second time it has counted something before.
+      await serve(server, 0, '127.0.0.1');
+      await serve(server, 0, '127.0.0.1');
+    }
+    for (let turn = 0; turn < 10 && refs.some((ref) => ref.deref()); turn++) {
+      await new Promise(setImmediate);
+      gc();
+    }
+    process.stdout.write(String(refs.filter((ref) => ref.deref()).length));`;
+    const { stdout, stderr, end } = await run(source, ['--expose-gc'], {
+      MILLRACE_STATS_FILE: file,
+    });
+    assert.deepEqual(end, [0, null], stderr);
+    // One may be on the stack.
+    assert.ok(Number(stdout) <= 1, `${stdout} servers are kept`);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse);
+    assert.deepEqual(
+      lines.map(({ connections, requests }) => [connections.native, requests.native]),
+      [[6, 6]],
+    );
+  },
+);
+
 test('MILLRACE_STATS_FILE that cannot be written leaves the end as it is', limits, async () => {
   const source = viaNode.replace('process.exit()', 'process.exit(3)');
   const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: '/no/such/folder' });
