@@ -277,9 +277,9 @@ impl Connection {
         self.input.capacity()
     }
 
-    /// Nothing was read but what was told.
+    /// Nothing was read but what was told, and empty lines, which are no request's.
     pub(crate) fn has_told_all(&self) -> bool {
-        self.began == Nanos::NEVER && self.input.is_empty()
+        self.began == Nanos::NEVER && !receiving::is_beginning(&self.input)
     }
 
     /// All of ours has left and our side has ended, and the peer, which has not ended, is sending or may have sent more.
