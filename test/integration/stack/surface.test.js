@@ -18,6 +18,8 @@ const PARTS = {
   serverMethods: /^$/,
   messages: new RegExp(
     [
+      // A property of the prototype, which is found among the names.
+      'names$',
       'request\\.(upgrade|rawHeaders) ',
       'socket\\.(push|unshift)\\(\\) ',
       'socket\\.(timeout|allowHalfOpen|bytesRead|closed|destroyed) ',
