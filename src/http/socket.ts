@@ -119,6 +119,7 @@ export class ServerSocket {
   #writable: WritableView | null = null;
   #readable: ReadableView | null = null;
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
+  #peer: ReturnType<typeof native.stackAddresses>['remote'];
   /** Bytes read of a connection that is gone. */
   #read = 0;
   /** As far as somebody has asked for one. */
@@ -241,39 +242,43 @@ export class ServerSocket {
   // Addresses.
 
   address() {
-    const local = this.#ends().local;
+    const local = this.#local();
     return local ? { address: local.address, family: local.family, port: local.port } : {};
   }
   get remoteAddress() {
-    return this.#ends().remote?.address;
+    return this.#remote()?.address;
   }
   get remotePort() {
-    return this.#ends().remote?.port;
+    return this.#remote()?.port;
   }
   get remoteFamily() {
-    return this.#ends().remote?.family;
+    return this.#remote()?.family;
   }
   get localAddress() {
-    return this.#ends().local?.address;
+    return this.#local()?.address;
   }
   get localPort() {
-    return this.#ends().local?.port;
+    return this.#local()?.port;
   }
   get localFamily() {
-    return this.#ends().local?.family;
+    return this.#local()?.family;
   }
   _getpeername() {
-    return this.#ends().remote ?? {};
+    return this.#remote() ?? {};
   }
   _getsockname() {
-    return this.#ends().local ?? {};
+    return this.#local() ?? {};
+  }
+  // As in Node, a socket that is gone has its peer's address if it was asked for before, and none of its own.
+  #remote() {
+    if (this.nativeId >= 0) this.#peer ??= this.#ends().remote;
+    return this.#peer;
+  }
+  #local() {
+    return this.nativeId >= 0 ? this.#ends().local : undefined;
   }
   #ends() {
-    if (this.#addresses === null) {
-      // As in Node, a socket that is gone has no addresses unless they were asked for before.
-      if (this.nativeId < 0) return {};
-      this.#addresses = native.stackAddresses(this.nativeId);
-    }
+    this.#addresses ??= native.stackAddresses(this.nativeId);
     return this.#addresses;
   }
 
