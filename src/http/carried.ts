@@ -46,6 +46,12 @@ export function carry(home: NativeServer, socket: ServerSocket, bytesCame: boole
   };
 }
 
+/** Calls in the context of the requests of a socket that is an ordinary one by now, but for what it keeps. */
+export function inContextOf(socket: ServerSocket, action: () => void): void {
+  const inContext = ServerSocket.prototype.inContext as (this: object, action: () => void) => void;
+  inContext.call(socket, action);
+}
+
 /** Gives a socket that is an ordinary one by now to Node's parser, with all that it carries. */
 export function giveToParser(
   socket: ServerSocket,
@@ -53,10 +59,7 @@ export function giveToParser(
   server: HttpServer,
   carried: Carried,
 ): void {
-  // Its requests have the context that they had.
-  // It is a native socket no more, but for what it keeps.
-  const inContext = ServerSocket.prototype.inContext as (this: object, action: () => void) => void;
-  inContext.call(socket, () => nodeConnection.call(server, ordinary));
+  inContextOf(socket, () => nodeConnection.call(server, ordinary));
   const { events, own, timeout } = carried;
   if (events !== null && socket.standIns !== null) {
     takePlaces(ordinary, events, socket.standIns);

@@ -52,7 +52,7 @@ export function handOver(
     // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
     if (carried.paused) ordinary.push(unread);
     else if (later) process.nextTick(deliver, ordinary, [unread]);
-    else home.inConnection(socket, () => deliver(ordinary, inPackets(unread, bytes?.packet)));
+    else home.inParser(socket, reason, () => deliver(ordinary, inPackets(unread, bytes?.packet)));
   });
 }
 

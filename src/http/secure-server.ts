@@ -355,7 +355,7 @@ export class SecureServer extends NativeServer {
       return;
     }
     const carried = carry(this, socket, bytes !== null);
-    this.inConnection(socket, () => {
+    this.inParser(socket, reason, () => {
       const stream = this.#release(socket as SecureSocket, reason, carried);
       // What was told as doubtful comes from here.
       if (bytes) native.stackProceedRaw(stream.carrier.nativeId);

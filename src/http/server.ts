@@ -6,6 +6,7 @@ import { announce } from './announce.js';
 import { takeAccepted } from './batch.js';
 import { cacheOf, nativeCache, ServerCache } from './cache.js';
 import { eofError, lastAnswer, requestTimeoutError } from './canned.js';
+import { inContextOf } from './carried.js';
 import { wantCompanion } from './companion.js';
 import { offerControl } from './control.js';
 import { Deadlines } from './deadlines.js';
@@ -398,10 +399,13 @@ export class NativeServer {
     }
   }
 
-  /** Calls in the asynchronous context in which Node tells of upgrades: from Node 24 on that in which the server listens. */
-  inConnection(socket: ServerSocket, action: () => void): void {
-    if (MAJOR < 24) socket.nativeContext.runInAsyncScope(action);
-    else this.inListenContext(action);
+  /**
+   * Calls in the asynchronous context in which Node's parser tells of errors, and of upgrades: that of the connection's
+   * requests, but before Node 24 that of the connection for upgrades.
+   */
+  inParser(socket: ServerSocket, reason: string, action: () => void): void {
+    if (MAJOR < 24 && reason === UPGRADE) socket.nativeContext.runInAsyncScope(action);
+    else inContextOf(socket, action);
   }
 
   closeAll(): void {
