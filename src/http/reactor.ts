@@ -182,6 +182,11 @@ function take(kind: number, id: number, at: number): void {
       socket.inContext(onEnd, socket, a, b);
       break;
     case EOF:
+      // With Node, the end comes in a turn after what came before it, so that who answers by `setImmediate` still can; with TLS
+      // in the same.
+      if (socket._httpMessage && !('encrypted' in socket)) setImmediate(takeEnd, socket, a);
+      else socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
+      break;
     case CLOSED:
     case DRAINED:
     case IDLE:
@@ -205,6 +210,11 @@ function take(kind: number, id: number, at: number): void {
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
   }
+}
+
+function takeEnd(socket: ServerSocket, detail: number): void {
+  if (sockets[socket.nativeId] !== socket) return;
+  socket.nativeContext.runInAsyncScope(takeState, undefined, socket, EOF, detail);
 }
 
 /** What has become of a connection. */
