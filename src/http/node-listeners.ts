@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
+import { emitClose } from './exchange.js';
 import { nodeConnection } from './internals.js';
+import { assigns } from './node-methods.js';
 import type { ServerSocket } from './socket.js';
 
 /*
@@ -72,15 +74,21 @@ export function nodeError(socket: object, error: Error): void {
 }
 
 /** The listener by which a response hears of the end of its connection. */
-let onServerResponseClose: Listener;
-http.ServerResponse.prototype.assignSocket.call(
-  { emit() {}, _flush() {} } as never,
-  {
-    on(_event: string, listener: Listener) {
-      onServerResponseClose = listener;
-    },
-  } as never,
-);
+let onServerResponseClose: Listener = function onServerResponseClose(this: unknown) {
+  const response = (this as ServerSocket)._httpMessage;
+  if (response) emitClose(response);
+};
+// Who has replaced the method is not to see a response that is none.
+if (assigns) {
+  http.ServerResponse.prototype.assignSocket.call(
+    { emit() {}, _flush() {} } as never,
+    {
+      on(_event: string, listener: Listener) {
+        onServerResponseClose = listener;
+      },
+    } as never,
+  );
+}
 
 /** Listeners as Node gives them to a connection, and to the response whose turn it is. */
 export function nodeListeners(socket: ServerSocket): Events {

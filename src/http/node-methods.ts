@@ -61,6 +61,8 @@ export function uncorksWith(word: string): boolean {
   return own(outgoing, 'uncork', word) !== replaced;
 }
 
+/** Whether `assignSocket` is Node's own, as it was found. */
+export const assigns = assignSocket !== replaced;
 /** Whether `end` and `write` are Node's own, as they were found. */
 export const ends = own(outgoing, 'end', 'write_(') !== replaced;
 export const writes = own(outgoing, 'write', 'write_(') !== replaced;
