@@ -79,6 +79,8 @@ export class HostBody {
   #taken = 0;
   /** A part of the body was in the line that was read last. */
   #began = false;
+  /** Names and values of trailers that the parser has put aside. */
+  #trailers = 0;
 
   /** `prelude` leads the parser to where the reactor's stands. */
   constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
@@ -136,11 +138,14 @@ export class HostBody {
     return null;
   }
 
-  /** With Node, ticks come behind each part of a body. */
+  /** With Node, ticks come behind each part of a body, and behind each part of many trailers. */
   #tick(socket: ServerSocket): void {
+    const { parser } = this.#duplex as Duplex & { parser?: { _headers?: string[] } | null };
+    const trailers = parser?._headers?.length ?? 0;
     // It flows from the first tick on.
-    if (!this.#began && !this.#request?.readableLength) return;
+    if (!this.#began && !this.#request?.readableLength && trailers === this.#trailers) return;
     this.#began = false;
+    this.#trailers = trailers;
     drainTicks();
     socket.home.concludeEnded(socket);
   }
