@@ -455,7 +455,10 @@ test(`${ROUNDS * 3750} requests with aborts leave no connections, handles or mem
   for (let n = 0; n < 2; n++) await round();
   const before = await until(child, ({ connections }) => connections === 0);
   for (let n = 0; n < ROUNDS; n++) await round();
-  const after = await until(child, ({ connections }) => connections === 0);
-  assert.equal(after.handles.length, before.handles.length);
+  // What closes connections is gone a turn later.
+  const after = await until(
+    child,
+    ({ connections, handles }) => connections === 0 && handles.length <= before.handles.length,
+  );
   assert.ok(after.rss - before.rss < (isFull ? 64e6 : 16e6), `${after.rss - before.rss} bytes`);
 });
