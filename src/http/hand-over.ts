@@ -52,7 +52,10 @@ export function handOver(
     // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
     if (carried.paused) ordinary.push(unread);
     else if (later) process.nextTick(deliver, ordinary, [unread]);
-    else home.inParser(socket, reason, () => deliver(ordinary, inPackets(unread, bytes?.packet)));
+    else {
+      const parts = inPackets(unread, bytes?.packet);
+      home.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
+    }
   });
 }
 
@@ -128,6 +131,13 @@ export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: 
 }
 
 export const UPGRADE = 'upgrade';
+
+/** Whether a connection is handed over for a request that is the last of HTTP on it: an upgrade, or CONNECT. */
+export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
+  return reason === UPGRADE || bytes?.toString('latin1', 0, CONNECT.length) === CONNECT;
+}
+
+const CONNECT = 'CONNECT ';
 
 export function deliver(socket: net.Socket, parts: Buffer[]): void {
   for (const bytes of parts) if (!socket.destroyed) socket.emit('data', bytes);

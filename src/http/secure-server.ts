@@ -5,7 +5,14 @@ import { announce, connections } from './announce.js';
 import { untaken } from './batch.js';
 import { type Carried, carry, giveToParser } from './carried.js';
 import { authorizationError } from './client-certificate.js';
-import { abortWithin, type Bytes, countingFrom, countRequests, deliver } from './hand-over.js';
+import {
+  abortWithin,
+  type Bytes,
+  countingFrom,
+  countRequests,
+  deliver,
+  leavesHttp,
+} from './hand-over.js';
 import { inPackets } from './host-parser.js';
 import { internalKey } from './internals.js';
 import { input, native } from './native.js';
@@ -355,7 +362,7 @@ export class SecureServer extends NativeServer {
       return;
     }
     const carried = carry(this, socket, bytes !== null);
-    this.inParser(socket, reason, () => {
+    this.inParser(socket, leavesHttp(reason, bytes?.bytes), () => {
       const stream = this.#release(socket as SecureSocket, reason, carried);
       // What was told as doubtful comes from here.
       if (bytes) native.stackProceedRaw(stream.carrier.nativeId);

@@ -400,11 +400,11 @@ export class NativeServer {
   }
 
   /**
-   * Calls in the asynchronous context in which Node's parser tells of errors, and of upgrades: that of the connection's
-   * requests, but before Node 24 that of the connection for upgrades.
+   * Calls in the asynchronous context in which Node's parser tells of errors, and of what leaves HTTP: that of the connection's
+   * requests, but before Node 24 that of the connection for the latter.
    */
-  inParser(socket: ServerSocket, reason: string, action: () => void): void {
-    if (MAJOR < 24 && reason === UPGRADE) socket.nativeContext.runInAsyncScope(action);
+  inParser(socket: ServerSocket, leaves: boolean, action: () => void): void {
+    if (MAJOR < 24 && leaves) socket.nativeContext.runInAsyncScope(action);
     else inContextOf(socket, action);
   }
 

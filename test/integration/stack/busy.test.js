@@ -12,20 +12,12 @@ import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
 import { block, startClient } from '../../fixtures/stack/busy.js';
+import { listen } from '../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 20_000 };
 /** How long the loop is blocked: a client that does not wait for it has its answer meanwhile. */
 const BLOCKED_MS = 2000;
-
-async function listen(t, server) {
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return server.address().port;
-}
 
 describe('responseTimeout', () => {
   test(

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
+import { listen } from '../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 20_000 };
@@ -15,15 +16,6 @@ const limits = { timeout: 20_000 };
 const BODY = 16 << 20;
 const PIECE = Buffer.alloc(1 << 20);
 const post = (fields) => `POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n`;
-
-async function listen(t, server) {
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return server.address().port;
-}
 
 /** What a client gets that reads only when it has sent all. */
 async function sentAll(socket, head, bytes = BODY) {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { isFull } from '../../fixtures/size.js';
 import { REGISTER } from '../../fixtures/stack/pair.js';
 import { measured, PLACES, replaceable } from '../../fixtures/stack/wrapped.js';
 
@@ -13,7 +14,7 @@ const BOOKKEEPING = new Set([
   'ServerResponse._isLenientHeaderValidation',
 ]);
 
-/** What tracers replace; `MILLRACE_ALL_METHODS` has all that there is. */
+/** What tracers replace; at full size it is all that there is. */
 const USUAL = {
   ServerResponse: [
     ...['_finish', '_implicitHeader', '_send', '_storeHeader', '_writeRaw', 'assignSocket'],
@@ -38,15 +39,14 @@ const EARLY = new Set([
   'writeHead',
 ]);
 
-const all = Boolean(process.env.MILLRACE_ALL_METHODS);
-const methods = all
+const methods = isFull
   ? replaceable.filter(([kind, name]) => !BOOKKEEPING.has(`${kind}.${name}`))
   : Object.entries(USUAL).flatMap(([kind, names]) => names.map((name) => [kind, name]));
 
 for (const place of PLACES) {
   describe(`replaced ${place}`, () => {
     test('methods are called as often as with Node', { timeout: 300_000 }, async () => {
-      const some = methods.filter(([, name]) => all || place !== PLACES[0] || EARLY.has(name));
+      const some = methods.filter(([, name]) => isFull || place !== PLACES[0] || EARLY.has(name));
       const [plain, stack] = await Promise.all([
         measured(some, place, false),
         measured(some, place, true),
