@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
 import { uncorksWith } from './node-methods.js';
 import { appendBytes, appendLineEnd, appendText } from './output.js';
@@ -13,11 +14,14 @@ type Keyed = Record<symbol, unknown>;
 /** Whether Node joins the chunks of one turn: its `uncork` then owes a 'drain'. */
 export const joinsChunks = uncorksWith('kNeedDrain');
 
-/** What stands for "no callback": a function that does nothing, as its source shows. */
+/** What stands for "no callback" in a chunk of the short path. */
+const nothing = () => {};
+
+/** The same in one of Node's own: a function that does nothing, as its source shows. */
 let noCallback: unknown;
 
 function doesNothing(callback: unknown): boolean {
-  if (callback === noCallback) return true;
+  if (callback === noCallback || callback === nothing) return true;
   if (Function.prototype.toString.call(callback) !== '() => {}') return false;
   noCallback = callback;
   return true;
@@ -30,17 +34,43 @@ export function keepsChunks(response: Outgoing): boolean {
   return chunks.length > 0;
 }
 
-/** Appends what a response keeps, and the body's last part, as one chunk. */
+/**
+ * Keeps a chunk, the first of a turn or behind others, and says whether more may follow: as Node's `write` does, but that
+ * `send` is what a tick calls.
+ */
+export function keepChunk(
+  connection: ServerSocket,
+  response: Outgoing,
+  data: string | Uint8Array,
+  send: (response: Outgoing) => void,
+): boolean {
+  const keyed = response as Outgoing & Keyed;
+  if (!keyed[kCorked]) {
+    keyed[kCorked] = 1;
+    connection.cork();
+    process.nextTick(send, response);
+  }
+  (keyed[kChunkedBuffer as symbol] as unknown[]).push(data, undefined, nothing);
+  (keyed[kChunkedLength as symbol] as number) += byteLength(data);
+  const { writableLength, writableHighWaterMark } = response as unknown as ServerResponse;
+  return writableLength < writableHighWaterMark;
+}
+
+function byteLength(data: string | Uint8Array): number {
+  return typeof data === 'string' ? Buffer.byteLength(data) : data.byteLength;
+}
+
+/** Appends what a response keeps, and the body's last part, as one chunk; returns the bytes of the chunk. */
 export function appendKept(
   connection: ServerSocket,
   response: Outgoing,
   head: string,
   last: string | Uint8Array | null,
-): void {
+): number {
   const keyed = response as Outgoing & Keyed;
   const chunks = keyed[kChunkedBuffer as symbol] as unknown[];
   let length = keyed[kChunkedLength as symbol] as number;
-  if (last !== null) length += typeof last === 'string' ? Buffer.byteLength(last) : last.byteLength;
+  if (last !== null) length += byteLength(last);
   appendText(connection, `${head}${length.toString(16)}\r\n`, true);
   for (let at = 0; at < chunks.length; at += 3) {
     append(connection, chunks[at] as string | Uint8Array, chunks[at + 1] as BufferEncoding);
@@ -50,6 +80,7 @@ export function appendKept(
   chunks.length = 0;
   keyed[kChunkedLength as symbol] = 0;
   keyed[kCorked] = 0;
+  return length;
 }
 
 function append(

@@ -88,7 +88,11 @@ function forward(this: Incoming & Piping, chunk: unknown): void {
     piped.data?.(chunk);
     return;
   }
-  const more = this[kPiped]?.write(chunk as Buffer);
+  const response = this[kPiped] as (Outgoing & { [kConnection]?: ServerSocket }) | undefined;
+  // Nobody computes between a body and its end, with which it leaves.
+  const connection = response?.[kConnection];
+  if (connection !== undefined) connection.gathers = true;
+  const more = response?.write(chunk as Buffer);
   if (more && !this[kBegun]) this[kBegun] = true;
   // Which waits by itself where the response is full.
   else toNode(this);

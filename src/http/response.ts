@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { appendKept, joinsChunks, keepsChunks } from './chunks.js';
+import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunks.js';
 import { onFinish } from './exchange.js';
 import { kConnection, kCorked, kNeedDrain, kRejectBody, type Outgoing } from './internals.js';
 import { ends, isObserved, sendsAsNode, writes } from './node-methods.js';
@@ -72,6 +72,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   }
   this.finished = true;
   connection.corked = 0;
+  connection.gathers = false;
   connection.finishing = this;
   this._finish();
   settleLater(connection);
@@ -101,9 +102,19 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
     return nodeWrite.apply(this, arguments as never);
   }
   if (this._header === null) this._implicitHeader();
-  if (this._header === null || !this._hasBody || (joinsChunks && this.chunkedEncoding)) {
+  const joins = joinsChunks && this.chunkedEncoding;
+  if (
+    this._header === null ||
+    !this._hasBody ||
+    (joins && connection.corked > 0 && !this[kCorked])
+  ) {
     // biome-ignore lint/complexity/noArguments: see above
     return nodeWrite.apply(this, arguments as never);
+  }
+  if (joins) {
+    const more = keepChunk(connection, this, chunk, sendKept);
+    if (!more) (this as Record<symbol, unknown>)[kNeedDrain] = true;
+    return more;
   }
   const head = this._headerSent ? '' : (this._header as string);
   this._headerSent = true;
@@ -129,6 +140,27 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
 }
 
 function uncork(connection: ServerSocket): void {
+  connection.uncork();
+}
+
+/** Sends the chunks of a turn, by Node's own `uncork` where there is more to do than that. */
+function sendKept(kept: Outgoing): void {
+  const response = kept as Outgoing & Marked;
+  const connection = response[kConnection];
+  if (
+    connection === undefined ||
+    response.socket !== (connection as unknown) ||
+    connection._httpMessage !== response ||
+    response[kCorked] !== 1 ||
+    response[kNeedDrain] ||
+    !plain(response, connection)
+  ) {
+    (response as unknown as http.ServerResponse).uncork();
+    return;
+  }
+  const head = response._headerSent ? '' : (response._header as string);
+  response._headerSent = true;
+  connection.wrote(head.length + appendKept(connection, response, head, null) + 4);
   connection.uncork();
 }
 

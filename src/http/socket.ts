@@ -81,6 +81,8 @@ export class ServerSocket {
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
   corked = 0;
+  /** What is corked now leaves with what else is written in this turn. */
+  gathers = false;
   /** Bytes written since everything had left. */
   unsettled = 0;
   needDrain = false;
@@ -314,7 +316,9 @@ export class ServerSocket {
     this.corked++;
   }
   uncork() {
-    if (this.corked > 0 && --this.corked === 0) flushOf(this);
+    if (this.corked === 0 || --this.corked > 0) return;
+    if (!this.gathers) flushOf(this);
+    this.gathers = false;
   }
 
   write(chunk: string | Uint8Array, encoding?: string | Callback | null, callback?: Callback) {
