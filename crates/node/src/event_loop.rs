@@ -1,4 +1,4 @@
-//! Node's event loop (libuv), as far as a poll descriptor and a timer need it. The symbols are the
+//! Node's event loop (libuv), as far as a poll descriptor, a timer and nested runs of the loop need it. The symbols are the
 //! Node executable's own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -9,8 +9,9 @@ use napi::{Result, sys};
 
 use crate::stack::{check, reason};
 
-/// `UV_POLL` and `UV_TIMER` of `uv_handle_type`, unchanged since libuv 1.0.
+/// `UV_POLL`, `UV_PREPARE` and `UV_TIMER` of `uv_handle_type`, unchanged since libuv 1.0.
 const POLL: c_int = 8;
+const PREPARE: c_int = 9;
 const TIMER: c_int = 13;
 /// `UV_READABLE`.
 const READABLE: c_int = 1;
@@ -30,6 +31,9 @@ unsafe extern "C" {
     fn uv_timer_init(event_loop: *mut c_void, handle: *mut c_void) -> c_int;
     fn uv_timer_start(handle: *mut c_void, callback: Callback, timeout: u64, repeat: u64) -> c_int;
     fn uv_timer_stop(handle: *mut c_void) -> c_int;
+    fn uv_prepare_init(event_loop: *mut c_void, handle: *mut c_void) -> c_int;
+    fn uv_prepare_start(handle: *mut c_void, callback: Callback) -> c_int;
+    fn uv_prepare_stop(handle: *mut c_void) -> c_int;
     fn uv_is_active(handle: *const c_void) -> c_int;
     fn uv_ref(handle: *mut c_void);
     fn uv_unref(handle: *mut c_void);
@@ -41,16 +45,20 @@ unsafe extern "C" {
 pub(crate) trait Woken {
     /// The descriptor is readable, or the timer's time has come.
     fn on_wake(&self);
+    /// JavaScript that the loop has called runs the loop by itself, which is about to wait.
+    fn on_nested_wait(&self);
     /// The loop waits for the descriptor no more: why.
     fn on_failed(&self, why: &str);
-    /// Both handles are closed.
+    /// All handles are closed.
     fn on_closed(&self);
 }
 
-/// A poll handle and a timer in Node's loop, on the loop's thread.
+/// A poll handle, a timer and a prepare handle in Node's loop, on the loop's thread.
 pub(crate) struct EventLoop {
     poll: NonNull<c_void>,
     timer: NonNull<c_void>,
+    /// Active while JavaScript runs, so that only a nested run of the loop comes by.
+    prepare: NonNull<c_void>,
 }
 
 impl EventLoop {
@@ -71,24 +79,34 @@ impl EventLoop {
         // `uv_close` has called back.
         let timer = unsafe { made(TIMER, |handle| uv_timer_init(event_loop, handle)) }?;
         // SAFETY: as above.
-        let poll = unsafe { made(POLL, |handle| uv_poll_init(event_loop, handle, fd)) };
+        let prepare = unsafe { made(PREPARE, |handle| uv_prepare_init(event_loop, handle)) };
         // SAFETY: the handle is initialised, and nobody else has it.
-        let poll =
-            poll.inspect_err(|_| unsafe { uv_close(timer.as_ptr(), on_closed_timer_alone) })?;
-        // SAFETY: both are initialised.
+        let prepare =
+            prepare.inspect_err(|_| unsafe { uv_close(timer.as_ptr(), on_freed::<TIMER>) })?;
+        // SAFETY: as above.
+        let poll = unsafe { made(POLL, |handle| uv_poll_init(event_loop, handle, fd)) };
+        // SAFETY: as above.
+        let poll = poll.inspect_err(|_| unsafe {
+            uv_close(prepare.as_ptr(), on_freed::<PREPARE>);
+            uv_close(timer.as_ptr(), on_freed::<TIMER>);
+        })?;
+        // SAFETY: all are initialised.
         unsafe {
+            uv_handle_set_data(prepare.as_ptr(), woken.cast_mut().cast());
+            uv_unref(prepare.as_ptr());
             uv_handle_set_data(poll.as_ptr(), woken.cast_mut().cast());
             uv_handle_set_data(timer.as_ptr(), woken.cast_mut().cast());
             uv_unref(timer.as_ptr());
             uv_unref(poll.as_ptr());
             let status = uv_poll_start(poll.as_ptr(), READABLE, on_poll::<W>);
             if status != 0 {
-                uv_close(poll.as_ptr(), on_closed_poll);
-                uv_close(timer.as_ptr(), on_closed_timer_alone);
+                uv_close(poll.as_ptr(), on_freed::<POLL>);
+                uv_close(prepare.as_ptr(), on_freed::<PREPARE>);
+                uv_close(timer.as_ptr(), on_freed::<TIMER>);
                 return Err(reason(&text(status)));
             }
         }
-        Ok(Self { poll, timer })
+        Ok(Self { poll, timer, prepare })
     }
 
     /// Calls nobody any more.
@@ -117,6 +135,18 @@ impl EventLoop {
         }
     }
 
+    /// While `notices`, a run of the loop within JavaScript is told of before it waits.
+    pub(crate) fn notice_nested<W: Woken>(&self, notices: bool) {
+        // SAFETY: as in `set_timer`; neither fails for an initialised handle.
+        unsafe {
+            if notices {
+                uv_prepare_start(self.prepare.as_ptr(), on_prepare::<W>);
+            } else {
+                uv_prepare_stop(self.prepare.as_ptr());
+            }
+        }
+    }
+
     /// Whether a time was set that has not come yet.
     pub(crate) fn is_timer_set(&self) -> bool {
         // SAFETY: as in `reference`.
@@ -125,10 +155,11 @@ impl EventLoop {
 
     /// Leaves the loop; `on_closed` follows.
     pub(crate) fn close<W: Woken>(self) {
-        // SAFETY: both handles are initialised and closed once. The timer's callback, which may free `woken`, may come first:
-        // the other does not use it.
+        // SAFETY: all handles are initialised and closed once. The timer's callback, which may free `woken`, may come first:
+        // the others do not use it.
         unsafe {
-            uv_close(self.poll.as_ptr(), on_closed_poll);
+            uv_close(self.poll.as_ptr(), on_freed::<POLL>);
+            uv_close(self.prepare.as_ptr(), on_freed::<PREPARE>);
             uv_close(self.timer.as_ptr(), on_closed_timer::<W>);
         }
     }
@@ -179,16 +210,15 @@ unsafe extern "C" fn on_timer<W: Woken>(handle: *mut c_void) {
     unsafe { (*uv_handle_get_data(handle).cast::<W>()).on_wake() }
 }
 
-unsafe extern "C" fn on_closed_poll(handle: *mut c_void) {
-    if let Some(layout) = layout(POLL) {
-        // SAFETY: allocated with this layout; libuv has let go of it.
-        unsafe { dealloc(handle.cast(), layout) }
-    }
+unsafe extern "C" fn on_prepare<W: Woken>(handle: *mut c_void) {
+    // SAFETY: as in `on_poll`.
+    unsafe { (*uv_handle_get_data(handle).cast::<W>()).on_nested_wait() }
 }
 
-unsafe extern "C" fn on_closed_timer_alone(handle: *mut c_void) {
-    if let Some(layout) = layout(TIMER) {
-        // SAFETY: as in `on_closed_poll`.
+/// Frees a closed handle of this kind.
+unsafe extern "C" fn on_freed<const KIND: c_int>(handle: *mut c_void) {
+    if let Some(layout) = layout(KIND) {
+        // SAFETY: allocated with this layout; libuv has let go of it.
         unsafe { dealloc(handle.cast(), layout) }
     }
 }
@@ -197,7 +227,7 @@ unsafe extern "C" fn on_closed_timer<W: Woken>(handle: *mut c_void) {
     // SAFETY: as in `on_poll`, for the last time.
     let woken = unsafe { uv_handle_get_data(handle).cast::<W>() };
     // SAFETY: libuv has let go of the handle.
-    unsafe { on_closed_timer_alone(handle) };
+    unsafe { on_freed::<TIMER>(handle) };
     // SAFETY: as in `on_poll`.
     unsafe { (*woken).on_closed() }
 }

@@ -82,6 +82,12 @@ impl Woken for Stack {
         }
     }
 
+    fn on_nested_wait(&self) {
+        // What this batch has accepted, or has left over, wakes the nested run as well.
+        self.reactor.with(Reactor::wake_again);
+        self.set_timer();
+    }
+
     fn on_failed(&self, why: &str) {
         // It would fail again at once.
         if let Some(event_loop) = &*self.event_loop.borrow() {
@@ -113,6 +119,7 @@ impl Stack {
     /// Lets JavaScript take a batch, or what is left of one if there are no events; `false` if it cannot run any more.
     fn take(&self, count: usize) -> bool {
         let outer = self.taking.replace(true);
+        self.notice_nested(true);
         let alive = self.with_scope(|| {
             let mut count = number(self.env, count);
             while let Err(thrown) = self.call(self.callbacks.take, &[count]) {
@@ -128,7 +135,14 @@ impl Stack {
             Some(())
         });
         self.taking.set(outer);
+        self.notice_nested(outer);
         alive.is_some()
+    }
+
+    fn notice_nested(&self, notices: bool) {
+        if let Some(event_loop) = &*self.event_loop.borrow() {
+            event_loop.notice_nested::<Self>(notices);
+        }
     }
 
     /// Tells the application of a failure; `fatal`: unless it handles uncaught exceptions, it ends.

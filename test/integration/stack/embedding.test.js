@@ -77,11 +77,6 @@ test('a handler that runs the event loop: nothing is lost, mixed or told twice',
   const [first, second, third, ...others] = await Promise.all(
     Array.from({ length: 23 }, () => connect(port)),
   );
-  // Each is known to the server's event loop before a handler runs that.
-  for (const socket of [first, second, third, ...others]) {
-    socket.write(request('0', '/'));
-    await once(socket, 'data');
-  }
   const answered = Promise.all([
     bodies(first, 3),
     bodies(second, 2),
@@ -116,6 +111,27 @@ test('a handler that runs the event loop: nothing is lost, mixed or told twice',
     assert.deepEqual(answers, expected);
   }
   for (const socket of [first, second, third, last, ...others]) socket.destroy();
+});
+
+test('a nested event loop hears of connections that came with the request it runs in', {
+  ...LIMIT,
+  skip: process.platform === 'win32' && 'stops a process',
+}, async (t) => {
+  const child = start(t, 'nested-loop-server.js', [await built(t)]);
+  const [port] = await once(child, 'message');
+  // Accepted and read in one turn.
+  child.kill('SIGSTOP');
+  const [waits, goes] = [await connect(port), await connect(port)];
+  const go = request('b', '/go', 'two');
+  waits.write(request('a', '/wait', 'one'));
+  goes.write(go.slice(0, 10));
+  const runs = once(child, 'message');
+  child.kill('SIGCONT');
+  await runs;
+  goes.write(go.slice(10));
+  assert.deepEqual(await bodies(goes, 1), ['b /go two']);
+  assert.deepEqual(await bodies(waits, 1), ['a /wait one']);
+  for (const socket of [waits, goes]) socket.destroy();
 });
 
 test('the package loaded once more: one stack serves both', LIMIT, async (t) => {
