@@ -18,9 +18,16 @@ export const KINDS = {
     ...{ atOnce: 1, limitMs: 60 * MINUTE_MS, isOptional: true },
     // At full size, which `test/fixtures/size.js` goes by.
     env: { MILLRACE_TEST_SIZE: 'full' },
-    also: ['soak', 'robust', 'servers', 'differential', 'memory', 'shutdown', 'wrapped'].map(
-      (name) => stackTest(name),
-    ),
+    also: [
+      'soak',
+      'robust',
+      'servers',
+      'differential',
+      'memory',
+      'shutdown',
+      'wrapped',
+      'sharing/stopped',
+    ].map((name) => stackTest(name)),
   },
 };
 
