@@ -121,7 +121,7 @@ export function flush(): void {
   // Behind a connection's last response our side ends, and the end leaves with it.
   const last = socket.finishing?._last === true;
   if (bytes > 0 || socket.done > 0) post(socket, start, bytes, last);
-  if (bytes === 0 && socket.queued === 0 && !socket.needDrain) socket.unsettled = 0;
+  if (bytes === 0 && socket.queued === 0) socket.unsettled = 0;
   start = length;
   if (inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last)) return;
   send();

@@ -1,7 +1,14 @@
 import http from 'node:http';
 import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunks.js';
 import { onFinish } from './exchange.js';
-import { kConnection, kCorked, kNeedDrain, kRejectBody, type Outgoing } from './internals.js';
+import {
+  kChunkedLength,
+  kConnection,
+  kCorked,
+  kNeedDrain,
+  kRejectBody,
+  type Outgoing,
+} from './internals.js';
 import { ends, isObserved, sendsAsNode, writes } from './node-methods.js';
 import {
   appendBytes,
@@ -71,6 +78,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
     appendBytes(connection, body as Uint8Array);
   }
   this.finished = true;
+  if (this[kCorked]) this[kCorked] = 0;
   connection.corked = 0;
   connection.gathers = false;
   connection.finishing = this;
@@ -120,7 +128,10 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
   this._headerSent = true;
   if (connection.corked === 0) {
     connection.corked = 1;
-    process.nextTick(uncork, connection);
+    if (joinsChunks) {
+      (this as Record<symbol, unknown>)[kCorked] = ((this[kCorked] as number) || 0) + 1;
+      process.nextTick(sendKept, this);
+    } else process.nextTick(uncork, connection);
   }
   if (this.chunkedEncoding) {
     const length = text ? Buffer.byteLength(chunk) : chunk.byteLength;
@@ -146,6 +157,8 @@ function uncork(connection: ServerSocket): void {
 /** Sends the chunks of a turn, by Node's own `uncork` where there is more to do than that. */
 function sendKept(kept: Outgoing): void {
   const response = kept as Outgoing & Marked;
+  // It has ended, or the application has uncorked it.
+  if (!response[kCorked]) return;
   const connection = response[kConnection];
   if (
     connection === undefined ||
@@ -153,6 +166,7 @@ function sendKept(kept: Outgoing): void {
     connection._httpMessage !== response ||
     response[kCorked] !== 1 ||
     response[kNeedDrain] ||
+    !keepsChunks(response) ||
     !plain(response, connection)
   ) {
     (response as unknown as http.ServerResponse).uncork();
@@ -175,8 +189,14 @@ function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
     connection.write === ServerSocket.prototype.write &&
     sendsAsNode(response) &&
     !(response as unknown as http.ServerResponse).strictContentLength &&
-    (!response[kCorked] || (joinsChunks && keepsChunks(response)))
+    (!response[kCorked] || keepsOn(response))
   );
+}
+
+/** Whether what is written to a corked response may be kept with the rest. */
+function keepsOn(response: Outgoing & Marked): boolean {
+  if (!joinsChunks || (response[kCorked] as number) < 0) return false;
+  return !response.chunkedEncoding || keepsChunks(response);
 }
 
 function sendChunked(
@@ -186,7 +206,7 @@ function sendChunked(
   body: string | Uint8Array | null,
 ): void {
   const last = `0\r\n${response._trailer}\r\n`;
-  if (joinsChunks && response[kCorked]) {
+  if (joinsChunks && (response[kChunkedLength as symbol] as number) > 0) {
     appendKept(connection, response, head, body);
     appendText(connection, last, true);
     return;

@@ -379,7 +379,7 @@ export class ServerSocket {
     this.posted -= count;
     this.written(result, count);
     const all = this.posted + this.queued + collected(this) === 0;
-    if (all && !this.needDrain) this.unsettled = 0;
+    if (all) this.unsettled = 0;
   }
 
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */
@@ -403,6 +403,7 @@ export class ServerSocket {
     }
     if (typeof done === 'function') this.once('finish', done as () => void);
     if (this.writableEnded || this.#destroyed) return this;
+    this.corked = 0;
     this.writableEnded = true;
     if (this.home.caches) this.countQueued();
     this.afterWrite((error) => {
