@@ -1,7 +1,7 @@
 import { closingHandle } from './handle.js';
 import { drainTicks } from './internals.js';
 import { native } from './native.js';
-import type { ServerSocket } from './socket.js';
+import { endCutOff, type ServerSocket } from './socket.js';
 
 /** Sockets that are destroyed and have not said that they are closed. */
 let closing: ServerSocket[] = [];
@@ -19,12 +19,18 @@ function closeAll(): void {
   const sockets = closing;
   closing = [];
   for (const socket of sockets) {
-    try {
-      socket.nativeContext.runInAsyncScope(close, undefined, socket);
-      drainTicks();
-    } catch (error) {
-      native.stackFatal(error);
-    }
+    if (socket.isCutOff) callBack(endCutOff, socket);
+    callBack(close, socket);
+  }
+}
+
+/** As from a callback of Node's. */
+function callBack(action: (socket: ServerSocket) => void, socket: ServerSocket): void {
+  try {
+    socket.nativeContext.runInAsyncScope(action, undefined, socket);
+    drainTicks();
+  } catch (error) {
+    native.stackFatal(error);
   }
 }
 

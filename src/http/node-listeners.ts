@@ -33,8 +33,9 @@ const made: Record<string, (socket: ServerSocket, ...args: never[]) => void> = {
   },
 };
 
-/** In the place of those that start and stop a handle. */
+/** In the place of those that start and stop a handle, and replace `write` when the peer has ended its side. */
 const idle: Record<string, Listener> = {
+  end: function onReadableStreamEnd() {},
   resume: function onSocketResume() {},
   pause: function onSocketPause() {},
 };
@@ -94,15 +95,16 @@ if (assigns) {
 export function nodeListeners(socket: ServerSocket): Events {
   const events: Events = Object.create(null);
   for (const [event, listeners] of ofNode) {
-    events[event] = idle[event] ?? listeners[0];
+    events[event] = listeners.length > 0 ? (idle[event] ?? listeners[0]) : undefined;
   }
   socket.standIns = {};
   for (const [event, listeners] of ofNode) {
     const standIn = made[event]?.bind(undefined, socket) as Listener | undefined;
     if (standIn === undefined) continue;
     socket.standIns[event] = standIn;
-    // Node's own has the last place.
-    const all = [...listeners.slice(0, -1), standIn];
+    // Node's own of HTTP has the last place.
+    const others = listeners.slice(0, -1).map((listener) => idle[event] ?? listener);
+    const all = [...others, standIn];
     if (event === 'close' && socket._httpMessage !== null) all.push(onServerResponseClose);
     events[event] = all.length > 1 ? listed(all) : standIn;
   }
@@ -123,17 +125,18 @@ export function isTakenOver(socket: ServerSocket): boolean {
 export function takePlaces(ordinary: net.Socket, before: Events, standIns: StandIns): void {
   const emitter = ordinary as unknown as { _events: Events; _eventsCount: number };
   const own: StandIns = {};
+  const first: StandIns = {};
   for (const [event, listeners] of Object.entries(emitter._events)) {
     own[event] = listenersOf(listeners).at(-1) as Listener;
+    first[event] = listenersOf(listeners)[0] as Listener;
   }
   const events: Events = Object.create(null);
   let heard = 0;
   for (const event of Reflect.ownKeys(before) as string[]) {
-    const all = listenersOf(before[event]).map((listener) =>
-      listener === standIns[event] || listener === idle[event]
-        ? (own[event] as Listener)
-        : listener,
-    );
+    const all = listenersOf(before[event]).map((listener) => {
+      if (listener === standIns[event]) return own[event] as Listener;
+      return listener === idle[event] ? (first[event] as Listener) : listener;
+    });
     events[event] = all.length > 1 ? listed(all) : all[0];
     if (all.length > 0) heard++;
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import http from 'node:http';
+import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { announce } from './announce.js';
@@ -32,6 +33,7 @@ const { setImmediate, setInterval, clearInterval } = timers;
 /** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
 const KEEP_ALIVE_BUFFER = 1000;
+const { EPIPE } = constants.errno;
 const MAJOR = Number.parseInt(process.versions.node, 10);
 /** Milliseconds between two looks at the connections' rates. */
 const RATE_INTERVAL = 1000;
@@ -496,6 +498,7 @@ export class NativeServer {
     const { callbacks } = socket;
     if (callbacks !== null) {
       socket.callbacks = null;
+      socket.inFlight = 0;
       for (const callback of callbacks) callback(null);
     }
     this.conclude(socket);
@@ -583,7 +586,7 @@ export class NativeServer {
 
   onReset(socket: ServerSocket, errno: number): void {
     if (errno === 0) socket.destroy();
-    else socket.destroy(systemError('read', -errno));
+    else socket.destroy(systemError(errno === EPIPE ? 'write' : 'read', -errno));
   }
 
   /** Bytes that the reactor does not judge; `packet` is what was read last, which ends with them. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
+import { constants } from 'node:os';
 import { Writable } from 'node:stream';
 import { getSystemErrorMap } from 'node:util';
 import { closeLater } from './closing.js';
@@ -22,6 +23,8 @@ import {
 } from './output.js';
 import type { NativeServer } from './server.js';
 import { ReadableView, WritableView } from './stream-view.js';
+
+const MAJOR = Number.parseInt(process.versions.node, 10);
 
 type Callback = (error?: Error | null) => void;
 
@@ -73,6 +76,10 @@ export class ServerSocket {
   finishing: Outgoing | null = null;
   /** To be called when they have left. */
   callbacks: Callback[] | null = null;
+  /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */
+  inFlight = 0;
+  /** What is written now belongs to that, too. */
+  gathersFlight = false;
   /** Reads the rest of the connection in place of the reactor. */
   foreign: { take(bytes: Buffer, packet: Buffer): void; close?(): void } | null = null;
   /** Bytes in the outbox. */
@@ -112,6 +119,8 @@ export class ServerSocket {
   allLeft = false;
   /** What was given to the reactor could not be sent. */
   broken = false;
+  /** When it was destroyed, the system had not taken all that it was given. */
+  isCutOff = false;
   /** The server was told of an error. */
   failed = false;
   #destroyed = false;
@@ -329,7 +338,7 @@ export class ServerSocket {
       coding = null;
     }
     if (this.writableEnded || this.#destroyed) {
-      const error = this.#destroyed ? destroyedError() : afterEndError();
+      const error = this.#refusal();
       if (typeof done === 'function') process.nextTick(done, error);
       if (!this.#destroyed) this.destroy(error);
       return false;
@@ -348,6 +357,12 @@ export class ServerSocket {
     // As with Node, it is on its way before the caller goes on.
     if (this.corked === 0) flushOf(this);
     return more;
+  }
+
+  /** Why nothing can be written any more. */
+  #refusal(): Error {
+    if (this.writableEnded && this.readableEnded && !this.allowHalfOpen) return endedByPeerError();
+    return this.#destroyed ? destroyedError() : afterEndError();
   }
 
   /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
@@ -369,6 +384,7 @@ export class ServerSocket {
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
+    if (this.queued === 0 || this.gathersFlight) this.inFlight = this.callbacks.length;
     if (this.posted > 0) sendPosted();
     settleLater(this);
     tellSoon(this);
@@ -385,8 +401,13 @@ export class ServerSocket {
   /** The reactor's answer to a send: bytes that wait, or a negative error number. */
   written(result: number, count: number): void {
     this.sent += count;
-    if (result >= 0) this.queued = result;
-    else {
+    if (result >= 0) {
+      if (result > 0 && this.queued === 0) {
+        this.gathersFlight = true;
+        process.nextTick(endFlight, this);
+      }
+      this.queued = result;
+    } else {
       this.broken = true;
       if (!this.#destroyed) process.nextTick(failWrite, this, result);
     }
@@ -433,6 +454,7 @@ export class ServerSocket {
     // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
     const overtaken = error && kWritableFinished !== undefined;
     this.allLeft = !overtaken && !corked && !this.broken && this.queued === 0;
+    this.isCutOff = !corked && !this.broken && this.queued > 0;
     this.#destroyed = true;
     if (error) {
       this._hadError = true;
@@ -621,16 +643,39 @@ function isOfBytes(event: string | symbol): boolean {
   return event === 'data' || event === 'readable';
 }
 
-/** Who waited for what does not leave any more is told. */
+/** Who waited for what does not leave any more is told; where the connection was cut off, when it is closed. */
 function failCallbacks(socket: ServerSocket, error: Error | null): void {
   if (socket.allLeft) socket.home.concludeAll(socket);
-  const { callbacks } = socket;
-  socket.callbacks = null;
-  if (callbacks !== null) {
-    const cause = error ?? destroyedError();
-    for (const callback of callbacks) callback(cause);
+  if (!socket.isCutOff) {
+    const { callbacks } = socket;
+    socket.callbacks = null;
+    if (callbacks !== null) {
+      const cause = error ?? destroyedError();
+      for (const callback of callbacks) callback(cause);
+    }
+    if (FINISHES_CUT_OFF) socket.home.conclude(socket);
   }
   if (error) socket.home.onSocketError(socket, error);
+}
+
+/** As with Node, closing a connection ends what was in flight, and then what waited behind that. */
+export function endCutOff(socket: ServerSocket): void {
+  const { callbacks, inFlight } = socket;
+  socket.callbacks = null;
+  if (callbacks !== null) {
+    const canceled = MAJOR < 22 ? null : systemError('write', -constants.errno.ECANCELED);
+    for (const callback of callbacks.slice(0, inFlight)) callback(canceled);
+    const cause = socket.errored ?? canceled ?? destroyedError();
+    for (const callback of callbacks.slice(inFlight)) callback(cause);
+  }
+  if (FINISHES_CUT_OFF) socket.home.conclude(socket);
+}
+
+/** Before Node 24, a response finishes whatever became of its bytes. */
+const FINISHES_CUT_OFF = MAJOR < 24;
+
+function endFlight(socket: ServerSocket): void {
+  socket.gathersFlight = false;
 }
 
 function emitResume(socket: ServerSocket): void {
@@ -660,6 +705,12 @@ function judgeWrite(chunk: unknown, encoding: unknown): void {
 function destroyedError(): Error {
   return Object.assign(new Error('Cannot call write after a stream was destroyed'), {
     code: 'ERR_STREAM_DESTROYED',
+  });
+}
+
+function endedByPeerError(): Error {
+  return Object.assign(new Error('This socket has been ended by the other party'), {
+    code: 'EPIPE',
   });
 }
 
