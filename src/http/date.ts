@@ -1,5 +1,6 @@
 // Taken now: clocks that tests put into `Date` do not change what Node sends either.
-const { now } = Date;
+const Clock = Date;
+const { now } = Clock;
 
 let line = '';
 let second = -1;
@@ -16,7 +17,7 @@ function refresh(): void {
   const present = Math.floor(ms / 1000);
   if (present !== second) {
     second = present;
-    line = `Date: ${new Date(ms).toUTCString()}\r\n`;
+    line = `Date: ${new Clock(ms).toUTCString()}\r\n`;
   }
 }
 

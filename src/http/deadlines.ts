@@ -1,4 +1,9 @@
+import timers from 'node:timers';
 import type { Outgoing } from './internals.js';
+
+/** Whatever becomes of the global ones. */
+const { setTimeout, clearTimeout } = timers;
+const now = performance.now.bind(performance);
 
 /** Responses that have to end within a limit. All have the same, so the first one in is the first one late. */
 export class Deadlines {
@@ -22,7 +27,7 @@ export class Deadlines {
   }
 
   add(response: Outgoing): void {
-    this.#since.set(response, performance.now());
+    this.#since.set(response, now());
     if (this.#timer === null) this.#wait(this.#limit);
   }
 
@@ -40,9 +45,9 @@ export class Deadlines {
 
   #check(): void {
     this.#timer = null;
-    const now = performance.now();
+    const present = now();
     for (const [response, since] of this.#since) {
-      const left = since + this.#limit - now;
+      const left = since + this.#limit - present;
       if (left > 0) {
         this.#wait(Math.ceil(left));
         return;

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import timers from 'node:timers';
 import { batch } from './batch.js';
 import { fixDate } from './date.js';
 import {
@@ -21,12 +22,16 @@ import {
 import { complete } from './exchange.js';
 import { trailersOf } from './head.js';
 import { drainTicks } from './internals.js';
+import { lasting } from './lasting.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 import { collected, flush, flushAll, pending, sendDue, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
 import { type ServerSocket, systemError } from './socket.js';
+
+/** Whatever becomes of the global ones. */
+const { setImmediate } = timers;
 
 /** Bytes of pipelined responses that may wait for those behind them. */
 const MAX_COLLECTED = 64 * 1024;
@@ -41,10 +46,13 @@ export function startReactor(): void {
 
 /** With Node, what was written before the process ends, or ends itself, has left. */
 function leaveNothing(): void {
-  process.prependListener('exit', () => {
+  const leave = () => {
     flush();
     // What other listeners write leaves at once.
     setInTurn(false);
+  };
+  lasting(() => {
+    if (!process.listeners('exit').includes(leave)) process.prependListener('exit', leave);
   });
   const { abort, kill } = process;
   process.abort = () => {

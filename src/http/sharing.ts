@@ -2,6 +2,7 @@ import { errorMonitor } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type http from 'node:http';
 import { join as joinPath } from 'node:path';
+import timers from 'node:timers';
 import { meetingDirectory } from './control-protocol.js';
 import { native } from './native.js';
 import { offBecause } from './off.js';
@@ -12,6 +13,9 @@ import type { HttpServer } from './server.js';
  * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as ever, with a socket of its own or
  * with the one that the others share; who has which requests is the reactor's to know.
  */
+
+/** Whatever becomes of the global ones. */
+const { setImmediate, setTimeout } = timers;
 
 /** By server: what it has joined, until it listens. */
 const tickets = new WeakMap<http.Server, number>();

@@ -1,4 +1,5 @@
 import { appendFileSync, writeSync } from 'node:fs';
+import { lasting } from './lasting.js';
 import type { NativeServer } from './server.js';
 
 /** At the process's end, appends a line with what its servers counted to the file that this variable names. */
@@ -46,8 +47,12 @@ export function writeStatsAtExit(): void {
   if (!file || isToBeWritten) return;
   isToBeWritten = true;
   const append = () => appendStats(file);
-  process.on('exit', append);
+  let isWritten = false;
+  lasting(() => {
+    if (!isWritten && !process.listeners('exit').includes(append)) process.on('exit', append);
+  });
   onDeadlyTerminate(() => {
+    isWritten = true;
     process.off('exit', append);
     append();
   });
@@ -72,11 +77,16 @@ function onDeadlyTerminate(callback: () => void): void {
   const stepAside = () => {
     if (listeners() > 1) process.off('SIGTERM', onTerminate);
   };
-  comeBack('SIGTERM');
-  process.on('removeListener', comeBack);
-  process.on('newListener', (event) => {
+  const watch = (event: string | symbol) => {
     // The other one is added after this.
     if (event === 'SIGTERM') process.nextTick(stepAside);
+  };
+  lasting(() => {
+    comeBack('SIGTERM');
+    if (!process.listeners('removeListener' as never).includes(comeBack as never)) {
+      process.on('removeListener', comeBack);
+      process.on('newListener', watch);
+    }
   });
 }
 
