@@ -139,8 +139,47 @@ export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
 
 const CONNECT = 'CONNECT ';
 
+/** Node's parser, which tells what it made of the bytes that it reads off the handle. */
+interface Parser {
+  constructor: { kOnExecute?: number };
+  execute(this: Parser, bytes: Buffer): number | ParseError;
+  [callback: number]: (outcome: number | ParseError) => void;
+}
+
+type ParseError = Error & { bytesParsed: number };
+
 export function deliver(socket: net.Socket, parts: Buffer[]): void {
-  for (const bytes of parts) if (!socket.destroyed) socket.emit('data', bytes);
+  const { parser } = socket as { parser?: Parser | null };
+  let failure: ParseError | null = null;
+  if (parser) {
+    const { execute } = parser;
+    parser.execute = (bytes) => {
+      const outcome = execute.call(parser, bytes);
+      if (outcome instanceof Error) failure ??= outcome;
+      return outcome;
+    };
+  }
+  try {
+    for (const bytes of parts) if (!socket.destroyed) socket.emit('data', bytes);
+  } finally {
+    // Node keeps parsers for other connections.
+    if (parser) delete (parser as Partial<Parser>).execute;
+  }
+  if (failure) repeatPlace(socket as { parser?: Parser | null }, failure);
+}
+
+/**
+ * An error of the parser stays for all later bytes. Its place is a distance in the memory that Node reads into, which
+ * these parts were not in: it stays what it was, too.
+ */
+function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: ParseError): void {
+  const index = parser?.constructor.kOnExecute;
+  if (!parser || index === undefined) return;
+  const told = parser[index];
+  if (!told) return;
+  parser[index] = (outcome) => {
+    told(outcome instanceof Error ? Object.assign(outcome, { bytesParsed }) : outcome);
+  };
 }
 
 /**

@@ -152,9 +152,11 @@ impl Reactor {
     }
 
     /// Connections that still live after their first batch are watched from now on. One whose only request
-    /// is answered at once costs no registration.
+    /// is answered at once costs no registration. In the order in which they came: epoll tells of those that are
+    /// readable in the order of their registration, and so do their requests reach the application.
     pub(super) fn watch_fresh(&mut self) {
-        while let Some(id) = self.fresh.pop() {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for id in fresh.drain(..) {
             let Some(connection) = self.connections.get_mut(id) else { continue };
             if std::mem::take(&mut connection.fresh)
                 && let Channel::Plain(socket) = &mut connection.channel
@@ -167,17 +169,20 @@ impl Reactor {
                 self.unseen.push(id);
             }
         }
+        self.fresh = fresh;
     }
 
     /// The caller has seen what was told.
     pub(super) fn release_unseen(&mut self) {
-        while let Some(id) = self.unseen.pop() {
+        let mut unseen = std::mem::take(&mut self.unseen);
+        for id in unseen.drain(..) {
             if let Some(connection) = self.connections.get_mut(id)
                 && std::mem::take(&mut connection.unseen)
             {
                 self.again(id);
             }
         }
+        self.unseen = unseen;
     }
 
     pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
