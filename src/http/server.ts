@@ -599,9 +599,13 @@ export class NativeServer {
   ): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        // At once, as Node does, even if requests before it are unanswered.
-        if (this.#wantsUpgrade()) this.handOver(socket, { bytes, packet }, UPGRADE);
-        else native.stackProceed(socket.nativeId);
+        if (this.#choosesUpgrades() && socket.incoming.length > 0) {
+          // What the application does not choose is answered behind those before it.
+          socket.onAnswered = () => this.handOver(socket, { bytes, packet }, UPGRADE);
+        } else if (this.#wantsUpgrade()) {
+          // At once, as Node does, even if requests before it are unanswered.
+          this.handOver(socket, { bytes, packet }, UPGRADE);
+        } else native.stackProceed(socket.nativeId);
         break;
       case DOUBT_BODY:
         socket.foreign = new HostBody(this.server, socket, preludes.get(prelude) ?? '');
@@ -633,7 +637,13 @@ export class NativeServer {
   }
 
   #wantsUpgrade(): boolean {
-    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
+    return this.#choosesUpgrades() || this.server.listenerCount('upgrade') > 0;
+  }
+
+  /** Whether the application says which upgrades it wants; otherwise it wants all that it listens for. */
+  #choosesUpgrades(): boolean {
+    const { shouldUpgradeCallback } = this.server;
+    return shouldUpgradeCallback !== undefined && String(shouldUpgradeCallback) !== listenedFor;
   }
 
   // Node tells of an error at once, and of a request when those before it are answered.
@@ -684,6 +694,9 @@ export class NativeServer {
 
 /** Behind this, the host's parser takes nothing. */
 const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/** The source of what Node's own servers have for `shouldUpgradeCallback`. */
+const listenedFor = String((http.createServer() as HttpServer).shouldUpgradeCallback);
 
 /** What leads the host's parser to where the reactor's stands in a body, by length. */
 const preludes = new Map([
