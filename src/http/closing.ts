@@ -35,6 +35,6 @@ function callBack(action: (socket: ServerSocket) => void, socket: ServerSocket):
 }
 
 function close(socket: ServerSocket): void {
-  socket.closed = true;
+  socket.closeTold = true;
   socket.home.onClose(socket);
 }

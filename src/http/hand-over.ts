@@ -255,6 +255,6 @@ function misdirected(socket: OrdinarySocket): void {
 
 /** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'sent'],
+  ...['readableEnded', 'writableEnded', 'writableFinished', 'sent'],
   ...['timeout', '_paused', '_hadError', '_parent'],
 ];

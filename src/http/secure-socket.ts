@@ -157,7 +157,6 @@ export class Underlying extends ServerSocket {
     super(secure.nativeId, secure.home);
     this.#secure = secure;
     secure.once('close', (hadError: boolean) => {
-      this.closed = true;
       this.nativeId = -1;
       this.emit('close', hadError);
     });

@@ -85,7 +85,7 @@ export function becomeStream(
 
 /** What a native socket keeps in properties and a stream asks its state for. */
 const REPLACED = [
-  ...['closed', 'readableEnded', 'writableEnded', 'writableFinished', 'sent'],
+  ...['readableEnded', 'writableEnded', 'writableFinished', 'sent'],
   ...['timeout', '_paused', '_hadError', '_parent', 'nativeId'],
 ];
 
@@ -112,7 +112,7 @@ const own: ThisType<SecureStream> & Record<string, unknown> = {
     this.setTimeout(0);
     done(error);
     const close = () => this.emit('close', Boolean(error));
-    if (carrier.closed) process.nextTick(close);
+    if (carrier.closeTold) process.nextTick(close);
     else {
       carrier.once('close', close);
       carrier.destroy();

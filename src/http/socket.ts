@@ -113,7 +113,8 @@ export class ServerSocket {
   writableFinished = false;
   /** The peer's side has ended. */
   readableEnded = false;
-  closed = false;
+  /** 'close' was told. */
+  closeTold = false;
   _hadError = false;
   /** When it was destroyed, nothing was waiting to be sent. */
   allLeft = false;
@@ -166,6 +167,10 @@ export class ServerSocket {
 
   get destroyed() {
     return this.#destroyed;
+  }
+  /** As with Node's own sockets, before 'close' tells of it. */
+  get closed() {
+    return this.destroyed;
   }
   get writable() {
     return !this.#destroyed && !this.writableEnded;
@@ -596,7 +601,7 @@ export class ServerSocket {
 }
 
 Object.setPrototypeOf(ServerSocket.prototype, net.Socket.prototype);
-for (const name of ['removeListener', 'removeAllListeners', 'off', 'eventNames'] as const) {
+for (const name of ['removeListener', 'removeAllListeners', 'off'] as const) {
   Object.defineProperty(ServerSocket.prototype, name, {
     value: EventEmitter.prototype[name],
     writable: true,
@@ -605,6 +610,16 @@ for (const name of ['removeListener', 'removeAllListeners', 'off', 'eventNames']
 }
 Object.defineProperty(ServerSocket.prototype, 'addListener', {
   value: ServerSocket.prototype.on,
+  writable: true,
+  configurable: true,
+});
+
+Object.defineProperty(ServerSocket.prototype, 'eventNames', {
+  value: function eventNames(this: ServerSocket) {
+    // Node's own would trust the count, which comes with the listeners.
+    const events = this._events;
+    return Reflect.ownKeys(events).filter((event) => events[event] !== undefined);
+  },
   writable: true,
   configurable: true,
 });

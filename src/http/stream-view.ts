@@ -3,7 +3,8 @@ import type { ServerSocket } from './socket.js';
 /** What `stream.finished`, `OutgoingMessage.end` and others read off a stream's state. */
 class StreamView {
   errored: Error | null = null;
-  readonly emitClose = true;
+  /** As with Node's own sockets, which say by themselves that they are closed. */
+  readonly emitClose = false;
   readonly autoDestroy = true;
   readonly objectMode = false;
   readonly constructed = true;
