@@ -49,8 +49,9 @@ export function handOver(
     countRequests(home, ordinary);
     abortWithin(socket, ordinary, reason);
     if (unread.length === 0) return;
-    // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone.
-    if (carried.paused) ordinary.push(unread);
+    // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone, though a request
+    // before it may have paused the socket.
+    if (carried.paused && bytes === null) ordinary.push(unread);
     else if (later) process.nextTick(deliver, ordinary, [unread]);
     else {
       const parts = inPackets(unread, bytes?.packet);

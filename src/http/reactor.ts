@@ -190,10 +190,11 @@ function take(kind: number, id: number, at: number): void {
       socket.inContext(onEnd, socket, a, b);
       break;
     case EOF:
-      // With Node, the end comes in a turn after what came before it, so that who answers by `setImmediate` still can; with TLS
-      // in the same.
-      if (socket._httpMessage && !('encrypted' in socket)) setImmediate(takeEnd, socket, a);
-      else socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
+      // With Node, an end that has come with a request is told in the turn after it, so that who answers by `setImmediate`
+      // still can; with TLS in the same.
+      if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
+        setImmediate(takeEnd, socket, a);
+      } else socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
       break;
     case CLOSED:
     case DRAINED:

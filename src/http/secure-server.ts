@@ -372,8 +372,8 @@ export class SecureServer extends NativeServer {
       stream.server = this.server;
       countRequests(this, stream);
       abortWithin(socket, stream, reason);
-      if (bytes && carried.paused) stream.push(bytes.bytes);
-      else if (bytes) deliver(stream, inPackets(bytes.bytes, bytes.packet));
+      // The parser's alone, as where there is no TLS.
+      if (bytes) deliver(stream, inPackets(bytes.bytes, bytes.packet));
     });
   }
 

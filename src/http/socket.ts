@@ -561,7 +561,8 @@ export class ServerSocket {
   }
   _onTimeout() {
     // A timer that was set before the connection became Node's goes on as Node's.
-    if (this._onTimeout !== ServerSocket.prototype._onTimeout) this._onTimeout();
+    if (!(this instanceof ServerSocket))
+      (net.Socket.prototype as unknown as ServerSocket)._onTimeout.call(this);
     else if (this.home.isInactive(this)) this.tellTimeout();
   }
   /** Nothing has happened for as long as was waited for. */

@@ -7,6 +7,8 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createServer } from 'millrace/http';
 
+const LIMIT = { timeout: 20_000 };
+
 const get = (url) => `GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const REQUESTS = {
   'an answer': get('/late'),
@@ -17,7 +19,7 @@ const REQUESTS = {
 const CLIENTS = 50;
 
 for (const [what, bytes] of Object.entries(REQUESTS)) {
-  test(`${what} reaches a client that has ended its side`, { timeout: 20_000 }, async (t) => {
+  test(`${what} reaches a client that has ended its side`, LIMIT, async (t) => {
     const server = createServer((req, res) => {
       if (req.url === '/soon') res.end('soon');
       else setImmediate(() => res.end('late'));
@@ -31,3 +33,24 @@ for (const [what, bytes] of Object.entries(REQUESTS)) {
     }
   });
 }
+
+test('an end that comes alone is heard before what comes behind it', LIMIT, async (t) => {
+  const order = [];
+  const other = net.createServer((socket) => socket.once('data', () => order.push('bytes')));
+  const server = createServer((req) => {
+    req.socket.once('end', () => order.push('end'));
+    client.destroy();
+    writer.write('later');
+  });
+  for (const listening of [other, server]) {
+    t.after(() => listening.close());
+    await once(listening.listen(0, '127.0.0.1'), 'listening');
+  }
+  const writer = net.connect(other.address().port, '127.0.0.1');
+  t.after(() => writer.destroy());
+  const [peer] = await once(other, 'connection');
+  const client = net.connect(server.address().port, '127.0.0.1');
+  client.write(get('/'));
+  await once(peer, 'data');
+  assert.deepEqual(order, ['end', 'bytes']);
+});

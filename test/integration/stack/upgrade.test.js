@@ -87,6 +87,31 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
     });
   }
 
+  test(
+    `${kind}: an upgrade in the packet of a request that pauses the socket is heard`,
+    limits,
+    async () => {
+      const server = await listen((req) => req.socket.pause());
+      const text = await exchange(server, `${request('/')}${UPGRADE}`, SWITCHED);
+      assert.equal(text, SWITCHED);
+    },
+  );
+
+  test(`${kind}: a timeout of the application's own may call the one before`, limits, async () => {
+    let calls = 0;
+    const server = await listen((req, res) => {
+      const { socket } = req;
+      const { _onTimeout: before } = socket;
+      socket._onTimeout = () => {
+        calls++;
+        before.call(socket);
+      };
+      res.setTimeout(10, () => res.end('answered'));
+    });
+    assert.match(await exchange(server, request('/'), 'answered'), /^HTTP\/1\.1 200 OK\r\n/);
+    assert.ok(calls > 0);
+  });
+
   test(`${kind}: a handler may listen to its connection`, limits, async () => {
     const server = await listen((req, res) => {
       req.socket.on('data', () => {});
