@@ -795,6 +795,9 @@ export declare function stackRelease(connection: number): NativeReleased
 /** Removes a server that accepts no more and has no connections. */
 export declare function stackRemoveServer(server: number): void
 
+/** Prepares for handshakes, in the background. */
+export declare function stackSeedRandom(): void
+
 /** What handshakes with a server are answered with while JavaScript is busy; missing: they wait. */
 export declare function stackSetContext(server: number, context?: NativeSecureContext | undefined | null): void
 

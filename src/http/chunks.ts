@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import http, { type ServerResponse } from 'node:http';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
-import { uncorksWith } from './node-methods.js';
+import { writes } from './node-methods.js';
 import { appendBytes, appendLineEnd, appendText } from './output.js';
 import type { ServerSocket } from './socket.js';
 
@@ -11,8 +11,20 @@ import type { ServerSocket } from './socket.js';
 
 type Keyed = Record<symbol, unknown>;
 
-/** Whether Node joins the chunks of one turn: its `uncork` then owes a 'drain'. */
-export const joinsChunks = uncorksWith('kNeedDrain');
+/** Whether Node joins the chunks of one turn: its `write` then corks the response, not the socket alone. */
+export const joinsChunks = ((): boolean => {
+  if (!writes) return false;
+  const message = new http.OutgoingMessage() as unknown as Outgoing & Keyed;
+  const socket = {
+    ...{ writable: true, writableCorked: 0, writableLength: 0, writableHighWaterMark: 1 },
+    cork() {},
+    uncork() {},
+    write: () => true,
+  };
+  Object.assign(message, { socket, _header: 'sent', _hasBody: true, chunkedEncoding: true });
+  (message as unknown as http.OutgoingMessage).write('a');
+  return message[kCorked] === 1;
+})();
 
 /** What stands for "no callback" in a chunk of the short path. */
 const nothing = () => {};

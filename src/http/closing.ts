@@ -1,3 +1,4 @@
+import { callBack } from './contexts.js';
 import { closingHandle } from './handle.js';
 import { drainTicks } from './internals.js';
 import { native } from './native.js';
@@ -19,15 +20,14 @@ function closeAll(): void {
   const sockets = closing;
   closing = [];
   for (const socket of sockets) {
-    if (socket.isCutOff) callBack(endCutOff, socket);
-    callBack(close, socket);
+    if (socket.isCutOff) tell(endCutOff, socket);
+    tell(close, socket);
   }
 }
 
-/** As from a callback of Node's. */
-function callBack(action: (socket: ServerSocket) => void, socket: ServerSocket): void {
+function tell(action: (socket: ServerSocket) => void, socket: ServerSocket): void {
   try {
-    socket.nativeContext.runInAsyncScope(action, undefined, socket);
+    callBack(socket.nativeContext, action, socket);
     drainTicks();
   } catch (error) {
     native.stackFatal(error);

@@ -1,5 +1,26 @@
 import { AsyncResource } from 'node:async_hooks';
+import { native } from './native.js';
 import type { ServerSocket } from './socket.js';
+
+/**
+ * Calls an application from outside of JavaScript, in an asynchronous context. What is thrown is told while that context is
+ * there, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors.
+ */
+export function callBack<A extends unknown[]>(
+  context: AsyncResource,
+  action: (...args: A) => void,
+  ...args: A
+): void {
+  context.runInAsyncScope(guarded<A>, undefined, action, ...args);
+}
+
+function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
+  try {
+    action(...args);
+  } catch (error) {
+    native.stackFatal(error);
+  }
+}
 
 /** The asynchronous context of a connection's own events, as Node's handle of a connection has it. */
 export class ConnectionContext extends AsyncResource {

@@ -56,11 +56,6 @@ const readableRemoveAll = own(readable, 'removeAllListeners', 'updateReadableLis
 const readableRemove = own(readable, 'removeListener', 'updateReadableListening');
 const readableOn = own(readable, 'on', 'readableListening');
 
-/** Whether Node's own `uncork` has this word in its source. */
-export function uncorksWith(word: string): boolean {
-  return own(outgoing, 'uncork', word) !== replaced;
-}
-
 /** Whether `assignSocket` is Node's own, as it was found. */
 export const assigns = assignSocket !== replaced;
 /** Whether `end` and `write` are Node's own, as they were found. */

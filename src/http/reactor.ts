@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
 import { batch } from './batch.js';
+import { callBack } from './contexts.js';
 import { fixDate } from './date.js';
 import {
   ACCEPT_FAILED,
@@ -184,22 +185,22 @@ function take(kind: number, id: number, at: number): void {
       break;
     }
     case BODY:
-      socket.inContext(onBody, socket, a, b);
+      callBack(socket.requestsContext, onBody, socket, a, b);
       break;
     case END:
-      socket.inContext(onEnd, socket, a, b);
+      callBack(socket.requestsContext, onEnd, socket, a, b);
       break;
     case EOF:
       // With Node, an end that has come with a request is told in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
       if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
         setImmediate(takeEnd, socket, a);
-      } else socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
+      } else callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
     case CLOSED:
     case DRAINED:
     case IDLE:
-      socket.nativeContext.runInAsyncScope(takeState, undefined, socket, kind, a);
+      callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
     case UNSURE: {
       const doubt = events[at + 4] as number;
@@ -207,11 +208,19 @@ function take(kind: number, id: number, at: number): void {
       const first = Math.min(a, start);
       const all = Buffer.from(input.subarray(first, a + b));
       const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
-      socket.inContext(onUnsure, socket, bytes, packet, doubt, events[at + 5] as number);
+      callBack(
+        socket.requestsContext,
+        onUnsure,
+        socket,
+        bytes,
+        packet,
+        doubt,
+        events[at + 5] as number,
+      );
       break;
     }
     case RAW:
-      socket.inContext(onRaw, socket, Buffer.from(input.subarray(a, a + b)));
+      callBack(socket.requestsContext, onRaw, socket, Buffer.from(input.subarray(a, a + b)));
       break;
     case ANSWERED:
       socket.destroySoon();
@@ -223,7 +232,7 @@ function take(kind: number, id: number, at: number): void {
 
 function takeEnd(socket: ServerSocket, detail: number): void {
   if (sockets[socket.nativeId] !== socket) return;
-  socket.nativeContext.runInAsyncScope(takeState, undefined, socket, EOF, detail);
+  callBack(socket.nativeContext, takeState, socket, EOF, detail);
 }
 
 /** What has become of a connection. */

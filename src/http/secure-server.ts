@@ -80,6 +80,7 @@ export class SecureServer extends NativeServer {
   constructor(server: SecureHttpServer) {
     super(server);
     this.#protocols = protocolsOf(server.ALPNProtocols);
+    native.stackSeedRandom();
   }
 
   override configure(): void {

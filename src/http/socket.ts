@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { Writable } from 'node:stream';
 import { getSystemErrorMap } from 'node:util';
 import { closeLater } from './closing.js';
-import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
+import { ConnectionContext, callBack, HTTPServerAsyncResource } from './contexts.js';
 import { begin } from './exchange.js';
 import { type Handle, socketHandle } from './handle.js';
 import { type Incoming, kWritableFinished, type Outgoing } from './internals.js';
@@ -573,7 +573,13 @@ export class ServerSocket {
 
   /** A request, in the connection's own asynchronous context. */
   run(head: string, method: string, url: string, flags: number): void {
-    this.inContext(begin, this, head, method, url, flags);
+    callBack(this.requestsContext, begin, this, head, method, url, flags);
+  }
+
+  /** The asynchronous context of what Node's parser tells. */
+  get requestsContext(): HTTPServerAsyncResource {
+    this.#requests ??= new HTTPServerAsyncResource(this);
+    return this.#requests;
   }
 
   /** Runs `action` in the asynchronous context of the connection's requests, as Node's parser does with all it tells. */

@@ -40,6 +40,7 @@ pub use listener::Listener;
 pub use names::Address;
 pub use poll::{Poller, Wake};
 pub use stream::{Spare, Stream};
+pub use suites::seed_random;
 pub use timer::Timer;
 pub use timers::Timers;
 pub use transport::{Progress, Read, Transport};

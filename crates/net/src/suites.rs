@@ -4,6 +4,8 @@
 //! resumed handshake hashes. Here a key is hashed once.
 
 use std::marker::PhantomData;
+use std::sync::Once;
+use std::thread;
 
 use hmac::digest::OutputSizeUser as _;
 use hmac::{EagerHash, Hmac, KeyInit as _, Mac as _};
@@ -42,6 +44,16 @@ pub(crate) fn provider() -> CryptoProvider {
         }
     }
     provider
+}
+
+/// Seeds the process's random numbers on a thread of its own, once: a first handshake would wait for them for tens of
+/// milliseconds. Where there is no thread it does.
+pub fn seed_random() {
+    static SEEDED: Once = Once::new();
+    SEEDED.call_once(|| {
+        let seed = || drop(aws_lc_rs::default_provider().secure_random.fill(&mut [0; 32]));
+        drop(thread::Builder::new().name("seed".into()).spawn(seed));
+    });
 }
 
 /// HMAC whose keys keep what hashing them has come to.

@@ -68,6 +68,12 @@ pub struct NativeContextOptions {
     pub ticket_lifetime: u32,
 }
 
+/// Prepares for handshakes, in the background.
+#[napi]
+pub fn stack_seed_random() {
+    millrace_stack::seed_random();
+}
+
 /// A secure context, ready for use.
 #[napi]
 pub struct NativeSecureContext(SecureContext);

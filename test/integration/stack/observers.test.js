@@ -6,18 +6,36 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { REGISTER } from '../../fixtures/stack/pair.js';
 
-const OBSERVER = fileURLToPath(new URL('../../fixtures/stack/observer.js', import.meta.url));
+const file = (name) => fileURLToPath(new URL(`../../fixtures/stack/${name}`, import.meta.url));
 
 test('observers see the same, in the same contexts', { timeout: 60_000 }, async () => {
-  const [plain, stack] = await Promise.all([observed([]), observed(['--import', REGISTER])]);
-  assert.ok(stack.isNative);
+  const [plain, stack] = await onBoth('observer.js');
   assert.ok(plain.events.length > 10 && plain.channels.length > 5 && plain.entries.length > 5);
   for (const kind of ['events', 'channels', 'entries', 'kinds', 'addresses']) {
     assert.deepEqual(stack[kind], plain[kind], kind);
   }
 });
 
-async function observed(flags) {
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, OBSERVER]);
-  return JSON.parse(stdout);
+test('what is thrown is told in the context of its request, and to its domain', {
+  timeout: 60_000,
+}, async () => {
+  const [plain, stack] = await onBoth('thrown.js');
+  assert.equal(plain.ofNone.handler, 'handler');
+  assert.equal(plain.ofDomain.domain, 'caught');
+  assert.deepEqual(stack, { ...plain, isNative: true });
+});
+
+/** What a program prints, with Node's own server and with the stack. */
+async function onBoth(program) {
+  const outputs = await Promise.all(
+    [[], ['--import', REGISTER]].map(async (flags) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [...flags, file(program)]);
+      return JSON.parse(stdout);
+    }),
+  );
+  assert.deepEqual(
+    outputs.map(({ isNative }) => isNative),
+    [false, true],
+  );
+  return outputs;
 }
