@@ -12,7 +12,8 @@ const MINUTE_MS = 60_000;
  */
 export const KINDS = {
   unit: { atOnce: availableParallelism(), limitMs: 5 * MINUTE_MS },
-  integration: { atOnce: 2, limitMs: 5 * MINUTE_MS },
+  // They wait more than they compute.
+  integration: { atOnce: availableParallelism() + 1, limitMs: 5 * MINUTE_MS },
   timing: { atOnce: 1, limitMs: 10 * MINUTE_MS },
   slow: {
     ...{ atOnce: 1, limitMs: 60 * MINUTE_MS, isOptional: true },
