@@ -20,6 +20,10 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
+    EXIT.interrupted,
+    'interrupted, with --fail-on or --strict: what holds so far was not measured to its end',
+  ],
+  [
     EXIT.notMeasured,
     'client-bound (--strict), less than 95 % of the rate sent or completed, or no rate found for --slo',
   ],
@@ -30,7 +34,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
 /** The exit code of a run that has a result. */
 export function exitCode(
   result: LoadResult,
-  { strict, failedConditions }: { strict: boolean; failedConditions: number },
+  gate: { strict: boolean; conditions: number; failedConditions: number },
 ): number {
   const warned = (id: string) => result.warnings.some((warning) => warning.id === id);
   const { ok, sent, inFlightAtEnd } = result.requests;
@@ -38,8 +42,10 @@ export function exitCode(
   // Requests that are still under way when a short run ends have not failed.
   const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
   if (allFailed || warned('server-ended')) return EXIT.unreachable;
-  if (failedConditions > 0) return EXIT.failOn;
-  if ((strict && result.generator.clientBound) || warned('rate-not-reached')) {
+  if (gate.failedConditions > 0) return EXIT.failOn;
+  // A gate that saw a part of its run has not passed.
+  if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;
+  if ((gate.strict && result.generator.clientBound) || warned('rate-not-reached')) {
     return EXIT.notMeasured;
   }
   return EXIT.ok;

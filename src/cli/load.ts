@@ -56,7 +56,15 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
     });
     for (const line of failures) console.error(`millrace: ${line}`);
-    return exitCode(result, { strict, failedConditions: failures.length });
+    const code = exitCode(result, {
+      strict,
+      conditions: failOn.length,
+      failedConditions: failures.length,
+    });
+    if (code === EXIT.interrupted && result.requests.sent > 0) {
+      console.error(`millrace: ${UNJUDGED}`);
+    }
+    return code;
   } catch (error) {
     if (error !== abort.signal.reason) throw error;
     console.error('millrace: interrupted before a request was sent');
@@ -65,6 +73,9 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     listenNoLonger();
   }
 }
+
+const UNJUDGED =
+  'interrupted: what --fail-on and --strict ask for was not measured to its end (exit code 130)';
 
 async function runShown(options: Invocation['options'], progress: boolean): Promise<LoadResult> {
   const run = load(options);

@@ -20,6 +20,7 @@ export interface Condition {
   boundMs: number | null;
 }
 
+/** Names are read in any case. */
 const SYNTAX = /^(?:(latency|service|connect|tls)\.)?([a-z0-9_.-]+)\s*(<=|>=|<|>)\s*(\S+)$/i;
 const ACCEPTED =
   "accepted: 'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1', 'throughput>1000'";
@@ -47,7 +48,7 @@ const POINTS = [
 /** Reads a condition such as `p99<50ms`: what must hold, not what must not. */
 export function parseCondition(text: string, given: string): Condition {
   const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
-  const measure = measureOf(metric, distribution, bound, given);
+  const measure = measureOf(metric.toLowerCase(), distribution?.toLowerCase(), bound, given);
   if (!measure) throw usageError(`${given}: '${text}' is not a condition; ${ACCEPTED}`);
   const { quantile = null, boundMs = null } = measure;
   return {
@@ -80,10 +81,10 @@ function measureOf(
   bound: string,
   given: string,
 ): Measure | null {
-  const point = POINTS.find((point) => point === metric.toLowerCase().replace('.', '_'));
+  const point = POINTS.find((point) => point === metric.replace('.', '_'));
   if (point) {
     if (!hasDurationUnit(bound)) return null;
-    const key = DISTRIBUTIONS[(distribution?.toLowerCase() ?? 'latency') as 'latency'];
+    const key = DISTRIBUTIONS[(distribution ?? 'latency') as 'latency'];
     const ms = parseDuration(bound, given);
     const read = (result: LoadResult) => result[key][point];
     return { read, format: time, bound: ms, boundMs: ms, quantile: quantileOf(point) };

@@ -71,8 +71,12 @@ async function json(...args) {
   return { code, stderr, result };
 }
 
-async function requestFor(path) {
-  for await (const [request] of on(server, 'request')) if (request.url === path) return;
+async function requestFor(path, count = 1) {
+  let left = count;
+  for await (const [request] of on(server, 'request')) {
+    if (request.url === path) left -= 1;
+    if (left === 0) return;
+  }
 }
 
 const BAD_INPUT = [
@@ -395,6 +399,26 @@ test('Ctrl-C gives the report so far', async () => {
   const { ok, sent, inFlightAtEnd } = result.requests;
   // Requests that are still under way have not failed.
   assert.equal(code, ok > 0 || sent === inFlightAtEnd ? 0 : 3);
+});
+
+test('Ctrl-C with a condition or --strict: 99 where it has failed, else 130', async () => {
+  const interrupted = async (...flags) => {
+    const path = `gate-${flags.join('')}`.replace(/[^a-z0-9]/gi, '-');
+    const { child, ended } = start(...flags, '-d', '60s', '-c', '2', `${url}${path}`);
+    await Promise.race([requestFor(`/${path}`, 100), ended]);
+    child.kill('SIGINT');
+    return ended;
+  };
+  const [holds, failed, strict] = await Promise.all([
+    interrupted('--fail-on', 'ERRORS<1%'),
+    interrupted('--fail-on', 'Throughput>1G', '--fail-on', 'SERVICE.P50>=0ms'),
+    interrupted('--strict'),
+  ]);
+  assert.equal(holds.code, 130, holds.stderr);
+  assert.match(holds.stderr, /^millrace: interrupted: .* \(exit code 130\)\n$/);
+  assert.equal(failed.code, 99);
+  assert.match(failed.stderr, /^millrace: --fail-on 'Throughput>1G' failed: it is .*\n$/);
+  assert.equal(strict.code, 130);
 });
 
 test('Ctrl-C before a request was sent: one line, exit 130', async () => {

@@ -250,8 +250,8 @@ test('client-bound: the rule at its bounds', () => {
 });
 
 test('exit codes, in their order', () => {
-  const code = (change, strict = false, failedConditions = 0) =>
-    exitCode(resultWith(change), { strict, failedConditions });
+  const code = (change, strict = false, failedConditions = 0, conditions = failedConditions) =>
+    exitCode(resultWith(change), { strict, conditions, failedConditions });
   const clientBound = ({ generator }) => Object.assign(generator, { clientBound: true });
   const slow = ({ warnings }) => warnings.push({ id: 'rate-not-reached', message: '' });
   const failed = (result) => {
@@ -266,6 +266,9 @@ test('exit codes, in their order', () => {
   assert.equal(code(failed, false, 1), 3);
   const interrupted = (result) => Object.assign(result, { interrupted: true });
   assert.equal(code(interrupted), 0);
+  assert.equal(code(interrupted, true), 130, 'a gate that saw a part of its run');
+  assert.equal(code(interrupted, false, 0, 1), 130);
+  assert.equal(code(interrupted, true, 1), 99);
   const nothing = (result) => Object.assign(interrupted(result).requests, { sent: 0, ok: 0 });
   assert.equal(code(nothing), 130);
 });
