@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { type CapacityResult, type CapacityRun, capacity } from '../index.js';
 import {
@@ -10,7 +9,7 @@ import {
 import { EXIT } from './exit.js';
 import { addUrl } from './flags.js';
 import { onInterrupt } from './interrupt.js';
-import { checkWritable, textOptions } from './output.js';
+import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
 import { StepLine } from './progress.js';
 
@@ -77,10 +76,10 @@ async function report(
     const { capacityText } = await import('../report/capacity/text.js');
     console.log(capacityText(result, textOptions(notes)));
   }
-  if (output !== undefined) writeFileSync(output, asJson);
+  if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
   const { capacityPage } = await import('../report/capacity/html.js');
-  writeFileSync(html, capacityPage(result));
+  writeResult(html, capacityPage(result));
 }
 
 function exitCode({ sweep, search }: CapacityResult): number {

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { type Explanation, explain } from '../index.js';
 import { EXIT } from './exit.js';
@@ -10,7 +9,7 @@ import {
 } from './explain-flags.js';
 import { addUrl } from './flags.js';
 import { onInterrupt } from './interrupt.js';
-import { checkWritable, textOptions } from './output.js';
+import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
 import { StepLine } from './progress.js';
 
@@ -84,10 +83,10 @@ async function report(explanation: Explanation, invocation: ExplainInvocation): 
     const { explanationText } = await import('../report/explain/text.js');
     console.log(explanationText(explanation, textOptions(invocation.notes)));
   }
-  if (output !== undefined) writeFileSync(output, asJson);
+  if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
   const { explanationPage } = await import('../report/explain/html.js');
-  writeFileSync(html, explanationPage(explanation));
+  writeResult(html, explanationPage(explanation));
 }
 
 async function printCatalogue({ why }: ExplainInvocation): Promise<number> {

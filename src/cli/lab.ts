@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { type LabResult, lab, labStudies, type StudyName } from '../index.js';
 import { EXIT } from './exit.js';
 import { onInterrupt } from './interrupt.js';
 import { LAB_FLAGS, type LabInvocation, newLabInvocation } from './lab-flags.js';
-import { checkWritable, textOptions } from './output.js';
+import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
 import { StepLine } from './progress.js';
 
@@ -65,10 +64,10 @@ async function report(result: LabResult, { json, output, html }: LabInvocation):
     const { labText } = await import('../report/lab/text.js');
     console.log(labText(result, textOptions([])));
   }
-  if (output !== undefined) writeFileSync(output, asJson);
+  if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
   const { labPage } = await import('../report/lab/html.js');
-  writeFileSync(html, labPage(result));
+  writeResult(html, labPage(result));
 }
 
 function inMinutes(seconds: number): string {

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { usageError } from '../errors.js';
 import { type LoadResult, type LoadRun, load } from '../index.js';
@@ -6,7 +5,7 @@ import { EXIT, exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { type Invocation, newInvocation } from './invocation.js';
-import { checkWritable, textOptions } from './output.js';
+import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
 import { showProgress } from './progress.js';
 
@@ -99,7 +98,6 @@ async function stepBack(run: LoadRun): Promise<void> {
   }
 }
 
-// What is printed first cannot be lost by a file that cannot be written.
 async function report(result: LoadResult, invocation: Invocation): Promise<void> {
   const { json, output, html } = invocation;
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
@@ -108,10 +106,10 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
     console.log(
       [await asText(result, invocation), ...(await why(result, invocation))].join('\n\n'),
     );
-  if (output !== undefined) writeFileSync(output, asJson);
+  if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
   const { htmlReport } = await import('../report/html.js');
-  writeFileSync(html, htmlReport(result));
+  writeResult(html, htmlReport(result));
 }
 
 /** The short form of an explanation, where a server was started: it is at hand for the long one. */

@@ -1,17 +1,23 @@
 import { MillraceError, usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
 import { EXIT, exitCodeOf } from './exit.js';
+import { lostOutput, watchOutput } from './output.js';
 
 /** Runs a command line; resolves with its exit code. */
 export async function main(args: string[]): Promise<number> {
-  // A reader that went away, as in `millrace ... | head`, is no error.
-  process.stdout.on('error', () => {});
-  try {
-    return await dispatch(args);
-  } catch (error) {
-    console.error(error instanceof MillraceError ? `millrace: ${error.message}` : error);
+  watchOutput();
+  const code = await dispatch(args).catch((error: unknown) => {
+    console.error(isForeseen(error) ? `millrace: ${error.message}` : error);
     return exitCodeOf(error);
-  }
+  });
+  const lost = await lostOutput();
+  for (const line of lost) console.error(`millrace: ${line}`);
+  return code === EXIT.ok && lost.length > 0 ? EXIT.failure : code;
+}
+
+/** What input or environment can cause: its message says all. Of anything else the stack is needed. */
+function isForeseen(error: unknown): error is Error {
+  return error instanceof MillraceError || (error instanceof Error && 'syscall' in error);
 }
 
 async function dispatch(args: string[]): Promise<number> {

@@ -1,4 +1,4 @@
-import { accessSync, constants as files, statSync } from 'node:fs';
+import { accessSync, constants as files, fstatSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../load/file.js';
@@ -11,14 +11,69 @@ export function textOptions(notes: string[]): TextOptions {
   return { color, width: columns, notes };
 }
 
+/** What could not be written, a line each. */
+const lost: string[] = [];
+
+/** From now on output that is lost is noticed. A reader that went away, as in `millrace ... | head`, is no error. */
+export function watchOutput(): void {
+  process.stdout.on('error', (error) => lose('standard output', error));
+  // Where it should be told there is nothing left to tell it on.
+  process.stderr.on('error', () => {});
+}
+
+/** What could not be written, when all output has been handed over. */
+export async function lostOutput(): Promise<readonly string[]> {
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  return lost;
+}
+
+function lose(what: string, error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+  lost.push(`${what} cannot be written: ${fileErrorReason(error)}`);
+}
+
+/** Writes a result where the user wants it. What fails is among `lostOutput`: the rest is still written. */
+export function writeResult(path: string, text: string): void {
+  const stream = streamOf(path);
+  if (stream !== null) {
+    stream.write(text);
+    return;
+  }
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    lose(`'${path}'`, error);
+  }
+}
+
 /** Refuses a file that cannot be written before the run, not after it. */
 export function checkWritable(path: string): void {
+  if (streamOf(path) !== null) return;
   try {
+    if (path === '') throw usageError("'' cannot be written: no file is named");
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) throw usageError(`'${path}' cannot be written: it is a directory`);
     accessSync(found ? path : dirname(path), files.W_OK);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);
+  }
+}
+
+/** The stream that a path stands for. To open a file anew that has been printed to would truncate it. */
+function streamOf(path: string): NodeJS.WriteStream | null {
+  if (path === '-') return process.stdout;
+  const [, name] = /^(?:\/dev\/(?:fd\/)?|\/proc\/self\/fd\/)(stdout|stderr|1|2)$/.exec(path) ?? [];
+  if (name === 'stdout' || name === '1' || isOpenAs(1, path)) return process.stdout;
+  if (name === 'stderr' || name === '2' || isOpenAs(2, path)) return process.stderr;
+  return null;
+}
+
+function isOpenAs(descriptor: number, path: string): boolean {
+  try {
+    const [open, named] = [fstatSync(descriptor), statSync(path)];
+    return open.isFile() && open.dev === named.dev && open.ino === named.ino;
+  } catch {
+    return false;
   }
 }

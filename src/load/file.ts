@@ -30,5 +30,6 @@ export function readInput(path: string, what: string): Buffer {
 /** Why a file cannot be used, without what the message of Node repeats. */
 export function fileErrorReason(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  return REASONS[code] ?? message;
+  // As in `ENOSPC: no space left on device, write`.
+  return REASONS[code] ?? /^[A-Z\d]+: ([^,]+), \w+/.exec(message)?.[1] ?? message;
 }
