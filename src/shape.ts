@@ -67,12 +67,14 @@ export function isObject(value: unknown): value is object {
 
 /** A value of any type in one line, as a message shows it. */
 export function shown(value: unknown): string {
-  return inspect(value, {
+  // That of an error has its stack.
+  const text = inspect(value instanceof Error ? String(value) : value, {
     depth: 0,
     breakLength: Infinity,
     maxStringLength: 60,
     maxArrayLength: 3,
   });
+  return text.replace(/\s*\n\s*/g, ' ');
 }
 
 function checkFields<Fields>(

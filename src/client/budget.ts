@@ -1,6 +1,6 @@
 import { now } from '../deadlines/clock.js';
 
-/** Saved for later, at most. */
+/** Saved for later, at most; more where more may be in one second. */
 const MOST = 10;
 
 /**
@@ -10,13 +10,16 @@ const MOST = 10;
 export class RetryBudget {
   readonly #share: number;
   readonly #floor: number;
+  readonly #most: number;
   #saved: number;
   #since = now();
 
   constructor(share: number, floor: number) {
     this.#share = share;
-    this.#floor = floor;
-    this.#saved = Math.min(floor, MOST);
+    // A product with infinity may be no number.
+    this.#floor = Math.min(floor, Number.MAX_SAFE_INTEGER);
+    this.#most = Math.max(MOST, this.#floor);
+    this.#saved = this.#floor;
   }
 
   /** A call is made. */
@@ -35,6 +38,6 @@ export class RetryBudget {
   }
 
   #save(tries: number): void {
-    this.#saved = Math.min(MOST, this.#saved + tries);
+    this.#saved = Math.min(this.#most, this.#saved + tries);
   }
 }

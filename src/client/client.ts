@@ -1,16 +1,12 @@
+import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
 import { clearTimeout, LONGEST_TIMER, setTimeout } from '../deadlines/clock.js';
 import { EXEMPT, exempted } from '../deadlines/exempt.js';
+import { discard } from './body.js';
 import { RetryBudget } from './budget.js';
+import { type Call, callOf } from './call.js';
 import { Exchange } from './exchange.js';
-import {
-  checkRequest,
-  type Limits,
-  limitsOfCall,
-  type RequestOptions,
-  type Settings,
-  targetOf,
-} from './options.js';
+import { checkRequest, type RequestOptions, type Settings, targetOf } from './options.js';
 import { OriginPool, type PoolCounts } from './origin-pool.js';
 import { type Answer, ClientResponse } from './response.js';
 import {
@@ -85,20 +81,23 @@ export class Client {
   /** Calls a path of the client's origin, or a URL. */
   async request(target: string | URL, options: RequestOptions = {}): Promise<ClientResponse> {
     checkRequest(options);
-    const url = targetOf(target, this.#settings.origin);
-    const limits = limitsOfCall(options, this.#settings);
+    const call = callOf(targetOf(target, this.#settings.origin), options, this.#settings);
     if (this.#closed !== null) throw await closedError(this.#closed);
     this.#counts.calls++;
     this.#counts.inFlight++;
-    const exchange = new Exchange(url.hostname, limits.total, options.signal, (error, ended) =>
-      this.#ended(error, ended),
+    const exchange = new Exchange(
+      call.url.hostname,
+      call.limits.total,
+      options.signal ?? undefined,
+      (error, ended) => this.#ended(error, ended),
     );
     if (!exchange.isOver) this.#exchanges.add(exchange);
     this.#budget.earn();
     try {
-      return await this.#answer(exchange, url, options, limits);
+      return await this.#answer(exchange, call);
     } catch (error) {
       exchange.end(error);
+      discard(options.body);
       throw error;
     }
   }
@@ -137,19 +136,14 @@ export class Client {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  async #answer(
-    exchange: Exchange,
-    url: URL,
-    options: RequestOptions,
-    limits: Limits,
-  ): Promise<ClientResponse> {
+  async #answer(exchange: Exchange, call: Call): Promise<ClientResponse> {
     for (let earlier = 0; ; earlier++) {
-      const tried = await this.#try(exchange, url, options, limits);
-      const pause = this.#pauseBefore(tried, earlier, options, exchange);
+      const tried = await this.#try(exchange, call);
+      const pause = this.#pauseBefore(tried, earlier, call, exchange);
       if (pause === null) {
         if (tried.response === null) throw tried.error;
         const { response } = tried;
-        exchange.answeredBy(response.body, isEmpty(response, options));
+        exchange.answeredBy(response.body, isEmpty(response, call));
         // From now on it ends with its connection, or its body.
         this.#exchanges.delete(exchange);
         return new ClientResponse(response, earlier + 1);
@@ -160,17 +154,17 @@ export class Client {
     }
   }
 
-  async #try(exchange: Exchange, url: URL, options: RequestOptions, limits: Limits): Promise<Try> {
-    const { method = 'GET', headers = {}, body = null } = options;
+  async #try(exchange: Exchange, call: Call): Promise<Try> {
+    const { url, method, headers, body, limits } = call;
     const { pipelining } = this.#settings;
-    const isShared = isPipelined(options);
+    const isShared = isPipelined(call);
     try {
       const undici = await exchange.unlessAborted(this.#load());
       const request = {
         path: url.pathname + url.search,
         method: method as Dispatcher.HttpMethod,
         headers,
-        body,
+        body: body.open() as Readable | null,
         headersTimeout: limits.firstByte,
         bodyTimeout: limits.silence,
         opaque: EXEMPT,
@@ -189,13 +183,13 @@ export class Client {
   #pauseBefore(
     { response, error }: Try,
     earlier: number,
-    options: RequestOptions,
+    call: Call,
     exchange: Exchange,
   ): number | null {
     const { retries } = this.#settings;
     const failed = response === null ? isPassing(error) : isPassingStatus(response.statusCode);
     if (!failed || exchange.isOver || this.#closed !== null) return null;
-    if (earlier >= retries.most || !isRepeatable(options)) return null;
+    if (earlier >= retries.most || !isRepeatable(call)) return null;
     const asked = askedWait(response?.headers['retry-after']);
     const pause = Math.max(asked, backoff(retries.backoff, earlier));
     if (pause >= exchange.left || pause > LONGEST_TIMER) return null;
@@ -269,9 +263,9 @@ async function closedError(how: 'closed' | 'destroyed'): Promise<Error> {
 }
 
 /** There is nothing to be read. */
-function isEmpty({ statusCode, headers }: Answer, { method }: RequestOptions) {
+function isEmpty({ statusCode, headers }: Answer, { method }: Call) {
   return (
-    method?.toUpperCase() === 'HEAD' ||
+    method === 'HEAD' ||
     statusCode === 204 ||
     statusCode === 304 ||
     headers['content-length'] === '0'

@@ -11,6 +11,8 @@ export function createClient(options: ClientOptions = {}): Client {
   return new Client(settingsOf(options));
 }
 
+export type { GivenBody } from './body.js';
 export type { Client, ClientStats } from './client.js';
+export type { GivenHeaders } from './headers.js';
 export type { ClientLimits, ClientOptions, RequestOptions, RetryOptions } from './options.js';
 export type { ClientResponse } from './response.js';

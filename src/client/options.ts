@@ -1,8 +1,9 @@
-import type { Readable } from 'node:stream';
 import { completed } from '../deadlines/limits.js';
 import { usageError } from '../errors.js';
-import { checkOptions, count, duration, type Shapes, shape, shown, text } from '../shape.js';
+import { checkOptions, count, duration, objectOf, type Shapes, shape, shown } from '../shape.js';
 import { parseCount, parseDuration } from '../units.js';
+import { bodyShape, type GivenBody } from './body.js';
+import { type GivenHeaders, headersShape } from './headers.js';
 
 /** How long a call may take: milliseconds, or text such as `3s`. 0: no limit. */
 export interface ClientLimits {
@@ -46,12 +47,12 @@ export interface ClientOptions {
 export interface RequestOptions {
   /** Default GET. */
   method?: string;
-  /** By name. */
-  headers?: Record<string, string | string[]>;
-  /** A call with a stream is not tried again. */
-  body?: string | Uint8Array | Readable | null;
+  /** By name, or pairs of name and value. */
+  headers?: GivenHeaders;
+  /** What `fetch` takes, and streams of Node.js. A call with a stream is not tried again. */
+  body?: GivenBody;
   /** Ends the call. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | null;
   /** In place of the client's. */
   limits?: Omit<ClientLimits, 'connect'>;
 }
@@ -77,35 +78,38 @@ const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
   silence: duration,
   total: duration,
 };
-const object = shape('an object', (value) => typeof value === 'object' && value !== null);
 const atLeastZero = shape(
   'a number, 0 or more',
   (value) => typeof value === 'number' && value >= 0,
 );
+const retries = objectOf<Required<RetryOptions>>(
+  'an object, or false',
+  { share: atLeastZero, floor: atLeastZero, most: atLeastZero, backoff: duration },
+  [],
+);
 
 const shapes: Shapes<Required<ClientOptions>> = {
   origin: shape('a URL', (value) => typeof value === 'string' || value instanceof URL),
-  limits: object,
+  limits: objectOf('an object', { connect: duration, ...callLimits }, []),
   connections: count,
   pipelining: count,
-  retries: shape('an object, or false', (value) => value === false || typeof value === 'object'),
+  retries: (value, name) => value === false || retries(value, name),
 };
 
 const requestShapes: Shapes<Required<RequestOptions>> = {
-  method: text,
-  headers: object,
-  body: () => {},
-  signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
-  limits: object,
+  method: shape('a method, such as GET', isToken),
+  headers: headersShape,
+  body: bodyShape,
+  signal: shape('an AbortSignal', (value) => value === null || value instanceof AbortSignal),
+  limits: objectOf('an object', callLimits, []),
 };
 
 /** Reads what `createClient` is given. */
 export function settingsOf(options: ClientOptions): Settings {
   checkOptions(options, shapes);
   const { origin, limits = {}, connections = 100, pipelining = 1, retries = {} } = options;
-  checkOptions(limits, { connect: duration, ...callLimits });
   return {
-    origin: origin === undefined ? null : httpUrl(origin, 'origin').origin,
+    origin: origin === undefined ? null : originOf(origin),
     limits: limitsOf(limits),
     givenLimits: limits,
     connections: parseCount(connections, 'connections', { min: 1, max: 100_000 }),
@@ -115,21 +119,15 @@ export function settingsOf(options: ClientOptions): Settings {
 }
 
 function retriesOf(options: RetryOptions): Settings['retries'] {
-  checkOptions(options, {
-    share: atLeastZero,
-    floor: atLeastZero,
-    most: atLeastZero,
-    backoff: duration,
-  });
   const { share = 0.1, floor = 1, most = 2, backoff = 100 } = options;
-  return { share, floor, most, backoff: parseDuration(backoff, 'backoff') };
+  return { share, floor, most, backoff: parseDuration(backoff, 'retries.backoff') };
 }
 
-/** The limits given, and for the others the defaults, or those of the client. */
-function limitsOf(given: ClientLimits): Limits {
+/** The limits given, the first that is; for the others the defaults. */
+function limitsOf(...given: ClientLimits[]): Limits {
   const ms: Partial<Limits> = {};
   for (const name of ['connect', 'firstByte', 'silence', 'total'] as const) {
-    const value = given[name];
+    const value = given.find((limits) => limits[name] !== undefined)?.[name];
     if (value !== undefined) ms[name] = parseDuration(value, `limits.${name}`);
   }
   const { connect, firstByte, silence, total } = completed(ms);
@@ -138,13 +136,12 @@ function limitsOf(given: ClientLimits): Limits {
 
 /** The limits of one call. */
 export function limitsOfCall({ limits }: RequestOptions, ofClient: Settings): Limits {
-  if (limits === undefined) return ofClient.limits;
-  checkOptions(limits, callLimits);
-  return limitsOf({ ...ofClient.givenLimits, ...limits });
+  return limits === undefined ? ofClient.limits : limitsOf(limits, ofClient.givenLimits);
 }
 
 /** Where a call goes to. */
 export function targetOf(target: string | URL, origin: string | null): URL {
+  checkTarget(target, 'url');
   if (origin === null) return httpUrl(target, 'url');
   if (!URL.canParse(String(target), origin))
     throw usageError(`url: ${shown(target)} given; accepted: a path or a URL`);
@@ -154,6 +151,7 @@ export function targetOf(target: string | URL, origin: string | null): URL {
       `url: ${shown(String(target))} given; accepted: what is at ${origin}, the client's origin`,
     );
   }
+  refuseCredentials(url, 'url');
   return url;
 }
 
@@ -161,10 +159,39 @@ export function checkRequest(options: RequestOptions): void {
   checkOptions(options, requestShapes);
 }
 
+const checkTarget = shape(
+  'a path or a URL',
+  (value) => typeof value === 'string' || value instanceof URL,
+);
+
+function originOf(given: string | URL): string {
+  const url = httpUrl(given, 'origin');
+  if (url.pathname === '/' && url.search === '' && url.hash === '') return url.origin;
+  throw usageError(
+    `origin: ${shown(String(given))} given; accepted: a URL without a path, such as ${url.origin}`,
+  );
+}
+
 function httpUrl(given: string | URL, name: string): URL {
   const url = URL.canParse(String(given)) ? new URL(given) : null;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') {
+    refuseCredentials(url, name);
+    return url;
+  }
   throw usageError(
     `${name}: ${shown(String(given))} given; accepted: a URL with http:// or https://`,
   );
+}
+
+/** They would not be sent, as `fetch` does not send them either; the message does not tell them. */
+function refuseCredentials({ username, password, host }: URL, name: string): void {
+  if (username === '' && password === '') return;
+  throw usageError(
+    `${name}: a URL of ${host} with a user or password given; accepted: a URL without them, and the header Authorization`,
+  );
+}
+
+/** A token (RFC 9110, 5.6.2). */
+function isToken(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value);
 }

@@ -1,4 +1,4 @@
-import type { RequestOptions } from './options.js';
+import type { Call } from './call.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 const STATUSES = new Set([502, 503, 504]);
@@ -9,17 +9,16 @@ const CODES = new Set([
 ]);
 
 /** Whether a call may be made twice: it changes nothing more then, and its body can be sent again. */
-export function isRepeatable({ method = 'GET', body }: RequestOptions): boolean {
-  const isWhole = body == null || typeof body === 'string' || body instanceof Uint8Array;
-  return isWhole && IDEMPOTENT.has(method.toUpperCase());
+export function isRepeatable({ method, body }: Call): boolean {
+  return body.isWhole && IDEMPOTENT.has(method);
 }
 
 /**
  * Whether a call may share its connection. Calls that do share its fate: where one is given up the connection ends, and
  * undici sends again what was before it.
  */
-export function isPipelined({ method = 'GET', body }: RequestOptions): boolean {
-  return body == null && method.toUpperCase() === 'GET';
+export function isPipelined({ method, body }: Call): boolean {
+  return body.isNone && method === 'GET';
 }
 
 /** A failure that another try may not meet. */

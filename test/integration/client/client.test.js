@@ -449,8 +449,8 @@ describe('the client', { concurrency: 4 }, () => {
     );
     wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
     wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
-    wrong({ limits: { tls: 1 } }, /^unknown option 'tls'/);
-    wrong({ retries: { share: -1 } }, 'share: -1 given; accepted: a number, 0 or more');
+    wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
+    wrong({ retries: { share: -1 } }, 'retries.share: -1 given; accepted: a number, 0 or more');
     const made = client(t, { origin: 'http://a.test' });
     await assert.rejects(
       made.request('http://b.test/'),

@@ -1,0 +1,176 @@
+// What a call of the client sends: bodies as `fetch` takes them, and their type.
+import assert from 'node:assert/strict';
+import { openAsBlob } from 'node:fs';
+import { PassThrough, Readable } from 'node:stream';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createClient } from 'millrace/client';
+import { mute, web } from '../../fixtures/deadlines/peers.js';
+
+const limits = { timeout: 30_000 };
+const url = ({ port }) => `http://127.0.0.1:${port}/`;
+
+/** Answers what came, a 503 for each first try of `/again`. */
+async function echo(t) {
+  let asked = 0;
+  return web(t, async (request, response) => {
+    const bytes = Buffer.concat(await request.toArray());
+    if (request.url === '/again' && asked++ % 2 === 0) {
+      response.writeHead(503).end();
+      return;
+    }
+    const { headers, method } = request;
+    const form =
+      headers['content-type']?.startsWith('multipart/') && (await entries(headers, bytes));
+    const type = form ? 'multipart/form-data' : headers['content-type'];
+    const length = headers['content-length'];
+    response.end(JSON.stringify({ method, type, length, body: form || bytes.toString('latin1') }));
+  });
+}
+
+/** As another implementation reads it. */
+async function entries(headers, bytes) {
+  const form = await new Response(bytes, {
+    headers: { 'content-type': headers['content-type'] },
+  }).formData();
+  const read = [];
+  for (const [name, value] of form) {
+    const { type } = value;
+    read.push([name, typeof value === 'string' ? value : [value.name, type, await value.text()]]);
+  }
+  return read;
+}
+
+function form() {
+  const made = new FormData();
+  made.append('text', 'one "two" €');
+  made.append('quoted"name', 'x');
+  made.append('file', new File(['content'], 'a "b".txt', { type: 'text/plain' }));
+  made.append('file', new Blob(['bare']));
+  return made;
+}
+
+const entriesOfForm = [
+  ['text', 'one "two" €'],
+  ['quoted"name', 'x'],
+  ['file', ['a "b".txt', 'text/plain', 'content']],
+  ['file', ['blob', 'application/octet-stream', 'bare']],
+];
+const plain = 'text/plain;charset=UTF-8';
+const urlencoded = 'application/x-www-form-urlencoded;charset=UTF-8';
+const file = fileURLToPath(import.meta.url);
+
+/** Each with its type and content; those that can be sent again. */
+const whole = {
+  text: [() => 'text', plain, 'text'],
+  'no text': [() => '', plain, ''],
+  URLSearchParams: [() => new URLSearchParams({ a: 'b c', d: '&' }), urlencoded, 'a=b+c&d=%26'],
+  FormData: [form, 'multipart/form-data', entriesOfForm],
+  'FormData without an entry': [() => new FormData(), 'multipart/form-data', []],
+  Blob: [() => new Blob(['a', 'b'], { type: 'text/csv' }), 'text/csv', 'ab'],
+  'Blob without a type': [() => new Blob(['ab']), undefined, 'ab'],
+  'Blob without content': [() => new Blob([]), undefined, ''],
+  File: [() => new File(['ab'], 'name', { type: 'image/png' }), 'image/png', 'ab'],
+  Buffer: [() => Buffer.from('xaby').subarray(1, 3), undefined, 'ab'],
+  ArrayBuffer: [() => new Uint8Array([97, 98]).buffer, undefined, 'ab'],
+  'typed array': [() => new Uint16Array([0, 0x6261, 0]).subarray(1, 2), undefined, 'ab'],
+  DataView: [() => new DataView(new Uint8Array([0, 97, 98]).buffer, 1), undefined, 'ab'],
+};
+const streams = {
+  Readable: () => Readable.from(['a', Buffer.from('b')]),
+  PassThrough: () => new PassThrough().end('ab'),
+  ReadableStream: () => new Blob(['ab']).stream(),
+  'ReadableStream of text': () => ReadableStream.from(['a', 'b']),
+  generator: async function* parts() {
+    yield 'a';
+    yield Buffer.from('b');
+  },
+};
+
+describe('bodies of the client', () => {
+  test('what can be sent again is, as often as it takes', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({
+      origin: url(peer),
+      limits: { total: '20s' },
+      retries: { floor: 100, backoff: 0 },
+    });
+    t.after(() => client.destroy());
+    for (const [name, [make, type, body]] of Object.entries(whole)) {
+      const response = await client.request('/again', { method: 'put', body: make() });
+      assert.equal(response.tries, 2, name);
+      const came = await response.json();
+      assert.deepEqual(
+        { ...came, length: 0 },
+        { method: 'PUT', ...(type && { type }), length: 0, body },
+        name,
+      );
+      assert.match(came.length, /^\d+$/, `${name}: its length is known`);
+    }
+  });
+
+  test('a stream is sent once', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({ origin: url(peer), retries: { floor: 100, backoff: 0 } });
+    t.after(() => client.destroy());
+    for (const [name, make] of Object.entries(streams)) {
+      const response = await client.request('/', { method: 'PUT', body: make() });
+      const { method, type, body } = await response.json();
+      assert.deepEqual([method, type, body], ['PUT', undefined, 'ab'], name);
+      const failed = await client.request('/again', { method: 'PUT', body: make() });
+      assert.deepEqual([failed.status, failed.tries], [503, 1], name);
+      await (await client.request('/again')).dump();
+    }
+  });
+
+  test('a blob of a file is read as it is sent', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({ origin: url(peer) });
+    t.after(() => client.destroy());
+    const blob = await openAsBlob(file);
+    const came = await (await client.request('/', { method: 'POST', body: blob })).json();
+    assert.equal(came.length, String(blob.size));
+    assert.equal(came.body, Buffer.from(await blob.arrayBuffer()).toString('latin1'));
+  });
+
+  test('the type that the call names goes before', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({ origin: url(peer) });
+    t.after(() => client.destroy());
+    const type = 'application/json';
+    for (const headers of [
+      { 'Content-Type': type },
+      new Headers({ 'content-type': type }),
+      [['Content-type', type]],
+      new Map([['CONTENT-TYPE', type]]),
+    ]) {
+      const options = { method: 'POST', headers, body: '{}' };
+      const came = await (await client.request('/', options)).json();
+      assert.equal(came.type, type);
+    }
+  });
+
+  test('a stream that is never sent is given up with its call', limits, async (t) => {
+    const peer = await mute(t);
+    const client = createClient({
+      origin: url(peer),
+      connections: 1,
+      limits: { total: 300 },
+      retries: false,
+    });
+    t.after(() => client.destroy());
+    const first = client.request('/');
+    const readable = new PassThrough();
+    let isCancelled = false;
+    const stream = new ReadableStream({
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const waiting = [readable, stream].map((body) => client.request('/', { method: 'PUT', body }));
+    for (const { reason } of await Promise.allSettled([first, ...waiting])) {
+      assert.equal(reason.limit, 'total');
+    }
+    assert.deepEqual([readable.destroyed, isCancelled], [true, true]);
+  });
+});

@@ -1,0 +1,180 @@
+// What the client takes as options: undefined is "not given", and what cannot be used is one line that names it.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createClient } from 'millrace/client';
+import { web } from '../../fixtures/deadlines/peers.js';
+
+const limits = { timeout: 30_000 };
+const origin = 'http://127.0.0.1:1';
+const url = ({ port }) => `http://127.0.0.1:${port}/`;
+
+const duration = "milliseconds, or text such as '10s'";
+const noDuration = /is not a duration; accepted: 500ms, 10s, 1m30s, 2h, or digits for seconds$/;
+const number = 'a number, 0 or more';
+const times = [
+  [null, duration],
+  [{}, duration],
+  [Number.NaN, noDuration],
+  [-1, noDuration],
+  ['soon', noDuration],
+];
+const numbers = [null, '1', Number.NaN, -1].map((value) => [value, number]);
+const counts = [
+  [null, "a number, or text such as '10k'"],
+  ...[0, -1, 1.5, Number.NaN, 'many'].map((value) => [value, /; accepted: a whole number from 1 /]),
+];
+const objects = [null, 1, 'text', [], true].map((value) => [value, 'an object']);
+
+/** By option: values that are refused, and what is said to be accepted. */
+const ofClient = {
+  origin: [
+    [null, 'a URL'],
+    [1, 'a URL'],
+    ['a.test', 'a URL with http:// or https://'],
+    ['ftp://a.test', 'a URL with http:// or https://'],
+    ['http://a.test/v1', 'a URL without a path, such as http://a.test'],
+    ['http://a.test/?q', 'a URL without a path, such as http://a.test'],
+    [
+      'http://me:secret@a.test',
+      /^origin: a URL of a.test with a user or password given; accepted: a URL without them, /,
+    ],
+  ],
+  limits: objects,
+  'limits.connect': times,
+  'limits.firstByte': times,
+  'limits.silence': times,
+  'limits.total': times,
+  connections: counts,
+  pipelining: counts,
+  retries: [null, true, 3, []].map((value) => [value, 'an object, or false']),
+  'retries.share': numbers,
+  'retries.floor': numbers,
+  'retries.most': numbers,
+  'retries.backoff': times,
+};
+const bodies =
+  'text, bytes, URLSearchParams, FormData, a Blob or a stream; JSON.stringify makes text of other values';
+const ofCall = {
+  method: [null, 1, '', 'GET /'].map((value) => [value, 'a method, such as GET']),
+  headers: [null, 'a: b', ['a', 'b']].map((value) => [
+    value,
+    'an object, Headers, or pairs of name and value',
+  ]),
+  body: [1, true, {}, ['a'], new Map(), () => {}, new Error('a\nb')].map((value) => [
+    value,
+    bodies,
+  ]),
+  signal: [{}, new AbortController(), 5000].map((value) => [value, 'an AbortSignal']),
+  limits: objects,
+  'limits.firstByte': times,
+  'limits.silence': times,
+  'limits.total': times,
+};
+
+/** `{ a: { b: value } }` of `a.b`. */
+function nested(name, value) {
+  const [first, second] = name.split('.');
+  return { [first]: second === undefined ? value : { [second]: value } };
+}
+
+function assertRefused(error, name, accepted, what) {
+  assert.equal(error?.code, 'ERR_MILLRACE_USAGE', `${what}: ${error}`);
+  const { message } = error;
+  assert.doesNotMatch(message, /\n|secret/, what);
+  assert.ok(message.startsWith(`${name}: `), `${what}: ${message}`);
+  if (accepted instanceof RegExp) assert.match(message, accepted, what);
+  else assert.ok(message.endsWith(` given; accepted: ${accepted}`), `${what}: ${message}`);
+}
+
+describe("the client's options", () => {
+  for (const [name, refused] of Object.entries(ofClient)) {
+    test(name, () => {
+      createClient(nested(name, undefined));
+      for (const [value, accepted] of refused) {
+        let error;
+        try {
+          createClient(nested(name, value));
+        } catch (thrown) {
+          error = thrown;
+        }
+        assertRefused(error, name, accepted, `${name}: ${String(value)}`);
+      }
+    });
+  }
+
+  for (const [name, refused] of Object.entries(ofCall)) {
+    test(`${name} of a call`, limits, async (t) => {
+      const peer = await web(t, (_request, response) => response.end('here'));
+      const client = createClient({ origin: url(peer) });
+      t.after(() => client.destroy());
+      const { status, tries } = await client.request('/', nested(name, undefined));
+      assert.deepEqual([status, tries], [200, 1]);
+      for (const [value, accepted] of refused) {
+        const error = await client.request('/', nested(name, value)).catch((reason) => reason);
+        assertRefused(error, name, accepted, `${name}: ${String(value)}`);
+      }
+      assert.equal(client.stats().calls, 1);
+    });
+  }
+
+  test('options themselves, and where a call goes to', async () => {
+    for (const options of [null, 'http://a.test', 1, []]) {
+      assert.throws(
+        () => createClient(options),
+        ({ message }) => /^options: .+ given; accepted: an object$/.test(message),
+      );
+    }
+    const client = createClient({ origin });
+    await assert.rejects(client.request('/', null), {
+      message: 'options: null given; accepted: an object',
+    });
+    for (const target of [undefined, null, 1, {}, Symbol('a')]) {
+      const error = await client.request(target).catch((reason) => reason);
+      assertRefused(error, 'url', 'a path or a URL', String(target));
+    }
+    for (const one of [client, createClient()]) {
+      const error = await one.request('http://me:secret@127.0.0.1:1/').catch((reason) => reason);
+      assertRefused(error, 'url', /Authorization$/, 'credentials');
+    }
+  });
+
+  test('a limit of a call that is undefined stays as the client has it', limits, async (t) => {
+    const peer = await web(t, (_request, response) => {
+      setTimeout(() => response.end('late'), 400);
+    });
+    const client = createClient({ origin: url(peer), limits: { total: 150 }, retries: false });
+    t.after(() => client.destroy());
+    for (const ofCall of [
+      {},
+      { total: undefined },
+      { total: undefined, firstByte: undefined, silence: undefined },
+    ]) {
+      await assert.rejects(client.request('/', { limits: ofCall }), { limit: 'total' });
+    }
+    const response = await client.request('/', { limits: { silence: undefined, total: '20s' } });
+    assert.equal(await response.text(), 'late');
+  });
+
+  test('retries.floor: so many in the same second, be they above ten', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.writeHead(503).end());
+    for (const [floor, retried] of [
+      [0, 0],
+      [3, 3],
+      [40, 40],
+      [Number.POSITIVE_INFINITY, 50],
+    ]) {
+      const client = createClient({
+        origin: url(peer),
+        limits: { total: '20s' },
+        // Those of the seconds that a busy machine may need come on top.
+        retries: { share: 0, floor, most: 1, backoff: 0 },
+      });
+      t.after(() => client.destroy());
+      const since = performance.now();
+      await Promise.all(Array.from({ length: 50 }, async () => (await client.request('/')).dump()));
+      const earned = (floor * (performance.now() - since)) / 1000;
+      const { retries } = client.stats();
+      assert.ok(retries >= retried && retries <= retried + earned, `${floor}: ${retries}`);
+    }
+  });
+});
