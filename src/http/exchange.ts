@@ -20,6 +20,7 @@ import {
   kWritableFinished,
   type Outgoing,
 } from './internals.js';
+import { native } from './native.js';
 import { attachesAsNode, endsAsNode, isObserved, takesFieldsAsNode } from './node-methods.js';
 import { collected, report } from './output.js';
 import { unpipeFinished } from './pipe.js';
@@ -29,14 +30,35 @@ import { NONE, type ServerSocket } from './socket.js';
 const started = diagnostics.channel('http.server.request.start');
 const finished = diagnostics.channel('http.server.response.finish');
 
-/** One request and its response: what Node does between the parser and the application. */
-export function begin(
+/**
+ * A request has come. What is thrown is told in its context. V8 inlines only so much into one function: what `begin` does not
+ * need of the classes' constructors has its place here.
+ */
+export function receive(
   socket: ServerSocket,
   head: string,
   method: string,
   url: string,
   flags: number,
 ): void {
+  const { home } = socket;
+  if (home.isOutdated()) home.configure();
+  try {
+    const request = begin(socket, head, method, url, flags);
+    if ((flags & FLAG_BODY) === 0) complete(request);
+  } catch (error) {
+    native.stackFatal(error);
+  }
+}
+
+/** One request and its response: what Node does between the parser and the application. */
+function begin(
+  socket: ServerSocket,
+  head: string,
+  method: string,
+  url: string,
+  flags: number,
+): Incoming {
   const { home } = socket;
   const { server, messages } = home;
   messages.fit(server._events.request);
@@ -62,7 +84,6 @@ export function begin(
   else if (home.optimizeEmpty && !('content-length' in request.headers)) closeReadable(request);
 
   const response = new messages.Response(request, home.responseOptions);
-  if (home.isOutdated()) home.configure();
   response._keepAliveTimeout = server.keepAliveTimeout;
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
   response.shouldKeepAlive = keepAlive;
@@ -86,7 +107,7 @@ export function begin(
   } else {
     answer(home, socket, request, response, flags);
   }
-  if ((flags & FLAG_BODY) === 0) complete(request);
+  return request;
 }
 
 /** RFC 9211: the cache has forwarded the request. */

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { getSystemErrorMap } from 'node:util';
 import { closeLater } from './closing.js';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
-import { begin } from './exchange.js';
+import { receive } from './exchange.js';
 import { type Handle, socketHandle } from './handle.js';
 import { type Incoming, kWritableFinished, type Outgoing } from './internals.js';
 import { native } from './native.js';
@@ -573,7 +573,7 @@ export class ServerSocket {
 
   /** A request, in the connection's own asynchronous context. */
   run(head: string, method: string, url: string, flags: number): void {
-    this.requestsContext.runInAsyncScope(beginGuarded, undefined, this, head, method, url, flags);
+    this.requestsContext.runInAsyncScope(receive, undefined, this, head, method, url, flags);
   }
 
   /** The asynchronous context of what Node's parser tells. */
@@ -604,21 +604,6 @@ export class ServerSocket {
       return this.prependListener(event, listener);
     }
     return EventEmitter.prototype.prependListener.call(this, event, listener) as this;
-  }
-}
-
-/** As `callBack` does it, without arrays of arguments. */
-function beginGuarded(
-  socket: ServerSocket,
-  head: string,
-  method: string,
-  url: string,
-  flags: number,
-): void {
-  try {
-    begin(socket, head, method, url, flags);
-  } catch (error) {
-    native.stackFatal(error);
   }
 }
 
