@@ -2,7 +2,7 @@ import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
-import { planOf } from '../load/plan.js';
+import { planOf, trialOf } from '../load/plan.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command.js';
 
@@ -55,7 +55,7 @@ export class Target {
     const { startCommand } = await import('../process/command.js');
     const server = await startCommand(command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
-      ...(!draft.toCommand && origin && { port: origin.port }),
+      ...(draft.toCommand ? { trial: trialOf(draft) } : origin && { port: origin.port }),
       ...(signal && { signal }),
     });
     this.#server = server;
@@ -70,8 +70,7 @@ export class Target {
   }
 
   // Beside targets the URL is where those go that begin with `/`.
-  #urls({ host, port }: ServerProcess): string[] {
-    const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  #urls({ origin }: ServerProcess): string[] {
     const { url, targets, targetsFile } = this.#options;
     if (targets || targetsFile !== undefined) return [origin];
     return [url ?? '/'].flat().map((url) => (url.startsWith('/') ? `${origin}${url}` : url));

@@ -1,6 +1,6 @@
 import { MillraceError, usageError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
-import { type Plan, planOf } from '../load/plan.js';
+import { type Plan, planOf, trialOf } from '../load/plan.js';
 import { knownServer } from '../load/server.js';
 import { packageVersion } from '../load/version.js';
 import { checkPid } from '../process/check-pid.js';
@@ -50,7 +50,7 @@ export async function run(
   const hub = command || attach ? await openProbeHub() : null;
   const ports = draft.toCommand ? [] : draft.native.origins.map(({ port }) => port);
   let notAttached: string[] = [];
-  const subject = new Subject(load, command ?? null, hub, signal, ports);
+  const subject = new Subject(load, command ?? null, hub, signal, ports, trialOf(draft));
   try {
     onStep(command ? 'starting the server' : 'looking at the server');
     if (command) await subject.start();

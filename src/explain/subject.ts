@@ -4,6 +4,7 @@ import { DEFAULTS } from '../load/defaults.js';
 import type { LoadOptions } from '../load/options.js';
 import { runLoad } from '../load/run.js';
 import type { MovedPorts } from '../probe/moved-ports.cjs';
+import type { TrialRequest } from '../process/answer.js';
 import { type ServerProcess, startCommand } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { freePort } from '../process/free-port.js';
@@ -37,6 +38,8 @@ export class Subject {
   answered = 0;
   readonly #given: LoadOptions;
   readonly #port: number | null;
+  /** By what the command's ports are tried, where no URL names one. */
+  readonly #trial: TrialRequest | null;
   /** Those that the load's URLs name; `null`: whatever serves is under study. */
   #ports: number[] | null;
   #options: LoadOptions;
@@ -59,6 +62,7 @@ export class Subject {
   /**
    * @param options the load, without the command, whose server is started by `start`
    * @param ports those that the load's URLs name, if they do; where the command's server is to be waited for is the first
+   * @param trial by what the command's ports are tried, where they name none
    */
   constructor(
     options: LoadOptions,
@@ -66,7 +70,9 @@ export class Subject {
     hub: ProbeHub | null,
     signal: AbortSignal,
     ports: number[] = [],
+    trial: TrialRequest | null = null,
   ) {
+    this.#trial = trial;
     this.#ports = ports;
     this.#port = command ? (ports[0] ?? null) : null;
     this.#given = options;
@@ -115,25 +121,24 @@ export class Subject {
     const server = await startCommand(this.#command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       ...(port !== null && { port }),
+      ...(port === null && this.#trial && { trial: this.#trial }),
       signal: this.#signal,
-      env: this.#environment(environment),
+      env: (own) => this.#environment(own, environment),
     });
     this.startMs = performance.now() - begun;
     this.#server = server;
     server.exited.then((how) => {
       if (this.#server === server) this.ended = how;
     });
-    const host = server.host.includes(':') ? `[${server.host}]` : server.host;
-    this.#origin = `http://${host}:${server.port}`;
+    if (port === null) this.#origin = server.origin;
     this.#aim();
     this.watch(server.pid, { host: server.host, port: server.port });
   }
 
-  #environment(added: Record<string, string>): NodeJS.ProcessEnv {
+  #environment(own: NodeJS.ProcessEnv, added: Record<string, string>): NodeJS.ProcessEnv {
     const { NODE_OPTIONS: options, ...others } = added;
-    const before = process.env.NODE_OPTIONS;
-    const joined = [before, options].filter(Boolean).join(' ');
-    const base = { ...process.env, ...others, ...(joined && { NODE_OPTIONS: joined }) };
+    const joined = [own.NODE_OPTIONS, options].filter(Boolean).join(' ');
+    const base = { ...own, ...others, ...(joined && { NODE_OPTIONS: joined }) };
     return this.hub?.environment(base) ?? base;
   }
 
@@ -191,7 +196,7 @@ export class Subject {
     const second = await startCommand(this.#command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       signal: this.#signal,
-      env: this.#environment({ MILLRACE_PROBE_MOVED: JSON.stringify(moved) }),
+      env: (own) => this.#environment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(moved) }),
     });
     this.#second = second;
     this.#beside = { host: second.host, port: await this.#portOfSecond(second, port) };

@@ -64,7 +64,7 @@ export async function withService<T>(
   const server = await startCommand(commandOf(setting), {
     timeoutMs: START_MS,
     signal,
-    env: { ...process.env, ...setting.env },
+    env: (own) => ({ ...own, ...setting.env }),
     ...(setting.onLine && { onOutput: linesTo(setting.onLine) }),
   });
   const scheme = setting.env?.TLS === '1' ? 'https' : 'http';

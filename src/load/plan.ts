@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import type { NativePlan } from '../native.js';
+import type { TrialRequest } from '../process/answer.js';
 import { parseDuration } from '../units.js';
 import { readConcurrency } from './concurrency.js';
 import { DEFAULTS } from './defaults.js';
@@ -83,6 +84,15 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       command: options.command ?? null,
     },
     toCommand: mix.toCommand,
+  };
+}
+
+/** The request by which the ports of a command are tried: the first, without what only the load is to send. */
+export function trialOf({ native }: Plan): TrialRequest {
+  const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
+  return {
+    method: method === 'GET' ? 'GET' : 'HEAD',
+    target: target.includes('{{') ? '/' : target,
   };
 }
 

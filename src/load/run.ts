@@ -1,11 +1,10 @@
 import { usageError } from '../errors.js';
-import type { ServerProcess } from '../process/command.js';
 import type { Endpoint } from '../process/endpoint.js';
 import { checkOptions } from '../shape.js';
 import { DEFAULTS } from './defaults.js';
 import { type Measured, measure } from './measure.js';
 import type { LoadOptions } from './options.js';
-import { type Plan, planOf } from './plan.js';
+import { type Plan, planOf, trialOf } from './plan.js';
 import { LOAD_OPTIONS } from './shapes.js';
 import { Snapshots } from './snapshots.js';
 
@@ -40,11 +39,11 @@ export async function runLoad(options: LoadOptions, settings: RunSettings = {}):
   const { startCommand } = await import('../process/command.js');
   const server = await startCommand(command, {
     timeoutMs: DEFAULTS.commandTimeoutMs,
-    ...(!draft.toCommand && { port: portOf(draft) }),
+    ...(draft.toCommand ? { trial: trialOf(draft) } : { port: portOf(draft) }),
     ...(signal && { signal }),
   });
   try {
-    const plan = draft.toCommand ? await planFor(urlOf(server)) : draft;
+    const plan = draft.toCommand ? await planFor(server.origin) : draft;
     return await measure({ options, plan, command: server, snapshots });
   } finally {
     await server.stop();
@@ -76,8 +75,4 @@ function portOf({ native }: Plan): number {
   throw usageError(
     'a command and a Unix socket given; accepted: a command that listens on a TCP port',
   );
-}
-
-function urlOf({ host, port }: ServerProcess): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../errors.js';
-import { type Endpoint, endpointFinder, type Finder, servedBy } from './endpoint.js';
+import type { TrialRequest } from './answer.js';
+import { type Endpoint, endpointFinder, type Finder, type Found, servedBy } from './endpoint.js';
 import { listeningSockets } from './listening.js';
 import { signalGroup, stopGroup } from './process-group.js';
 import { type SpawnedCommand, spawnCommand } from './spawn.js';
@@ -9,19 +10,23 @@ import { type SpawnedCommand, spawnCommand } from './spawn.js';
 export interface CommandOptions {
   /** The port to wait for; without it the TCP port that the command's process serves on, or else one that it has started; the lowest. */
   port?: number;
+  /** Where no port is given: what is asked of each port; one that does not answer it is only taken where no other does. */
+  trial?: TrialRequest;
   /** The most time until the port is open. */
   timeoutMs: number;
   /** Gives up waiting: the server is stopped, and the promise rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Receives what the server writes to stdout and stderr. */
   onOutput?: (chunk: Buffer) => void;
-  /** Its environment; this process's own if absent. */
-  env?: NodeJS.ProcessEnv;
+  /** Makes its environment of this process's own and what is assigned before the command; the same if absent. */
+  env?: (own: NodeJS.ProcessEnv) => NodeJS.ProcessEnv;
 }
 
 /** A server that was started and listens; `host` is the address under which this machine reaches it. */
 export interface ServerProcess extends Endpoint {
   pid: number;
+  /** Its URL without a path. */
+  origin: string;
   /** The other ports that it serves on by now. */
   otherPorts(): Promise<number[]>;
   /** Resolves when the command has ended, with how, as in `ended with exit code 1: Error: no database`. */
@@ -31,7 +36,7 @@ export interface ServerProcess extends Endpoint {
 }
 
 /**
- * Starts a server, without a shell and in a process group of its own, and waits until it listens. The group does not
+ * Starts a server in a process group of its own, and waits until it listens. The group does not
  * get the terminal's Ctrl-C. It is killed when this process exits, but not when this process is killed by a signal.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND`: it cannot be started, ends early, or does not listen in time;
@@ -46,7 +51,7 @@ export async function startCommand(
   options: CommandOptions,
 ): Promise<ServerProcess> {
   options.signal?.throwIfAborted();
-  const find = await endpointFinder(options.port);
+  const find = await endpointFinder(options.port, options.trial);
   const spawned = await spawnCommand(command, options);
   const { pid } = spawned;
 
@@ -57,22 +62,28 @@ export async function startCommand(
   const stop = async () => {
     await stopGroup(pid);
     await spawned.ended;
-    spawned.closeOutput();
+    spawned.close();
     process.off('exit', killOnExit);
   };
   try {
-    const endpoint = await waitForEndpoint(command, spawned, find, options);
+    const { tls, ...endpoint } = await waitForEndpoint(command, spawned, find, options);
     const exited = spawned.ended.then((how) => withLine(how, spawned.lastLine()));
     const otherPorts = async () => {
       const ports = new Set((await servedBy(pid)).map(({ port }) => port));
       ports.delete(endpoint.port);
       return [...ports];
     };
-    return { pid, ...endpoint, otherPorts, exited, stop };
+    return { pid, ...endpoint, origin: originOf(endpoint, tls), otherPorts, exited, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** A certificate for this machine is for its name. */
+function originOf({ host, port }: Endpoint, tls: boolean): string {
+  if (tls) return `https://localhost:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Looks until the server listens, has ended, or the time is over. */
@@ -81,7 +92,7 @@ async function waitForEndpoint(
   { pid, ended, lastLine }: SpawnedCommand,
   find: Finder,
   { port, timeoutMs, signal }: CommandOptions,
-): Promise<Endpoint> {
+): Promise<Found> {
   const name = `\`${command.join(' ')}\``;
   const wanted = port === undefined ? 'on any port' : `on port ${port}`;
   const fail = (what: string) =>

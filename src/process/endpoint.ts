@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { usageError } from '../errors.js';
+import { accepts, answerOf, type TrialRequest } from './answer.js';
+import { Candidates, SETTLE_MS } from './candidates.js';
 import { isInspector, mayInspect } from './inspector.js';
 import { type Listener, readListeners } from './listeners.js';
 import { listeningSockets, type OwnListener } from './listening.js';
@@ -12,8 +14,13 @@ export interface Endpoint {
   port: number;
 }
 
+/** Where a server was found, and whether it speaks TLS there, as far as it was asked. */
+export interface Found extends Endpoint {
+  tls: boolean;
+}
+
 /** Looks once for where the server with this pid listens. `isLast`: what is not settled yet has to do. */
-export type Finder = (pid: number, isLast: boolean) => Promise<Endpoint | null>;
+export type Finder = (pid: number, isLast: boolean) => Promise<Found | null>;
 
 /**
  * Prepares, before a server is started, to find where it listens: the result looks once, for the server with that pid.
@@ -21,32 +28,44 @@ export type Finder = (pid: number, isLast: boolean) => Promise<Endpoint | null>;
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE`: the port is not given and cannot be found here, or it is taken.
  */
-export async function endpointFinder(port: number | undefined): Promise<Finder> {
-  if (hasProcfs) return finderByTables(port);
+export async function endpointFinder(
+  port: number | undefined,
+  trial?: TrialRequest,
+): Promise<Finder> {
+  if (hasProcfs) return port === undefined ? settledFinder(trial) : finderByTables(port);
   if (port === undefined) {
     throw usageError(`a server's port cannot be found on ${process.platform}: give a URL with it`);
   }
   if ((await tryPort(port)) !== null) throw usageError(`port ${port} is already in use`);
-  return () => tryPort(port);
+  return async () => {
+    const found = await tryPort(port);
+    return found && { ...found, tls: false };
+  };
 }
 
-function finderByTables(port: number | undefined): Finder {
-  if (port === undefined) return settledFinder();
+function finderByTables(port: number): Finder {
   const onPort = (listener: Listener) => listener.port === port;
   const takenBefore = readListeners().some(onPort);
   return async (pid) => {
     const own = listeningSockets(pid).find(onPort);
     // A container's port is held by a process that does not descend from the command.
     const found = own ?? (takenBefore ? undefined : readListeners().find(onPort));
-    return found === undefined ? null : toEndpoint(found);
+    if (found === undefined) return null;
+    // One that starts may close the port once more.
+    const endpoint = toEndpoint(found);
+    return (await accepts(endpoint)) ? { ...endpoint, tls: false } : null;
   };
 }
 
-/** How long a process that has started another which listens has to do so itself. */
-const SETTLE_MS = 300;
-
 /** What a server starts, as a service that it calls, may listen before it does. */
-function settledFinder(): Finder {
+function settledFinder(trial: TrialRequest | undefined): Finder {
+  if (trial) {
+    const candidates = new Candidates((listener) => answerOf(toEndpoint(listener), trial));
+    return async (pid, isLast) => {
+      const found = candidates.choose(await served(pid), isLast);
+      return found && { ...toEndpoint(found.listener), tls: found.answer === 'tls' };
+    };
+  }
   let found: OwnListener | undefined;
   let since = 0;
   return async (pid, isLast) => {
@@ -55,7 +74,7 @@ function settledFinder(): Finder {
     found = first;
     if (first === undefined) return null;
     const isSettled = first.depth === 0 || performance.now() - since >= SETTLE_MS;
-    return isSettled || isLast ? toEndpoint(first) : null;
+    return isSettled || isLast ? { ...toEndpoint(first), tls: false } : null;
   };
 }
 

@@ -1,10 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { MillraceError } from '../errors.js';
 import type { CommandOptions } from './command.js';
+import { cannotStart, readCommandLine } from './command-line.js';
 
 /** A command that was started; it may have ended since. */
 export interface SpawnedCommand {
@@ -13,12 +13,13 @@ export interface SpawnedCommand {
   ended: Promise<string>;
   /** The telling line at the end of its output; empty if it wrote none. */
   lastLine(): string;
-  /** Reads no more: a process that left the group may keep the pipes open, and with them this process. */
-  closeOutput(): void;
+  /** Closes its pipes: a process that left the group may keep them open, and with them this process. */
+  close(): void;
 }
 
 /**
- * Starts a command in a process group of its own, without a shell, and reads what it writes.
+ * Starts a command in a process group of its own, and reads what it writes. Its standard input stays open and empty as
+ * long as this process lives: there are servers that end with it.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
  */
@@ -26,15 +27,19 @@ export async function spawnCommand(
   command: string[],
   { onOutput, env }: Pick<CommandOptions, 'onOutput' | 'env'>,
 ): Promise<SpawnedCommand> {
-  const [program = '', ...args] = command;
+  const line = readCommandLine(command);
+  const [program = '', ...args] = line.words;
+  const own = { ...process.env, ...line.assigned };
   let output = '';
-  let child: ChildProcessByStdio<null, Readable, Readable>;
+  let child: ChildProcessByStdio<Writable, Readable, Readable>;
   try {
     child = spawn(program, args, {
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...(env && { env }),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: env?.(own) ?? own,
     });
+    // A server may close it.
+    child.stdin.on('error', () => {});
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-KEPT_OUTPUT);
@@ -43,13 +48,14 @@ export async function spawnCommand(
     }
     await once(child, 'spawn');
   } catch (error) {
-    throw cannotStart(program, error);
+    throw cannotStart(line, error);
   }
   return {
     pid: child.pid as number,
     ended: describeEnd(child),
     lastLine: () => tellingLine(output),
-    closeOutput() {
+    close() {
+      child.stdin.destroy();
       child.stdout.destroy();
       child.stderr.destroy();
     },
@@ -58,19 +64,9 @@ export async function spawnCommand(
 
 const KEPT_OUTPUT = 2048;
 
-function cannotStart(program: string, cause: unknown): MillraceError {
-  const code = (cause as NodeJS.ErrnoException).code;
-  const reasons: Record<string, string> = {
-    ENOENT: 'no such program',
-    EACCES: 'it is not executable',
-    ERR_INVALID_ARG_VALUE: 'no program is named',
-  };
-  const reason = reasons[code ?? ''] ?? (cause as Error).message;
-  const message = `cannot start \`${program}\`: ${reason}`;
-  return new MillraceError('ERR_MILLRACE_COMMAND', message, { cause });
-}
-
-async function describeEnd(child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
+async function describeEnd(
+  child: ChildProcessByStdio<Writable, Readable, Readable>,
+): Promise<string> {
   const closed = once(child, 'close');
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   // The last output is still in the pipes, which a process that it left behind may keep open for ever.

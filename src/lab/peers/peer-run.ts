@@ -66,7 +66,7 @@ export async function runPeer(
   } finally {
     guard.off();
     await stop();
-    spawned.closeOutput();
+    spawned.close();
     process.off('exit', killOnExit);
   }
 }

@@ -1,0 +1,197 @@
+// Commands as people type them, and the servers that they start: which port is taken, and what is said of those that do not start.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { get as getSecurely } from 'node:https';
+import { createServer as createNetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, afterEach, describe, test } from 'node:test';
+import { selfSignedCertificate } from '../../../dist/native.js';
+import { startCommand } from '../../../dist/process/command.js';
+import { readCommandLine } from '../../../dist/process/command-line.js';
+
+const noProcfs = process.platform !== 'linux' && 'needs /proc';
+const node = process.execPath;
+const folder = mkdtempSync(join(tmpdir(), 'millrace-commands-'));
+const cleanups = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** Starts a command, whose ports are tried by `GET /`; it is stopped after the test. */
+async function start(...command) {
+  const server = await startCommand(command, {
+    timeoutMs: 20_000,
+    trial: { method: 'GET', target: '/' },
+  });
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+/** Starts a program of Node. */
+const program = (text) => start(node, '-e', text);
+
+function fetched(url) {
+  return new Promise((resolve, reject) => {
+    const request = url.startsWith('https:') ? getSecurely : get;
+    request(url, { rejectUnauthorized: false, agent: false }, (response) => {
+      resolve(text(response));
+    }).on('error', reject);
+  });
+}
+
+const ECHO = `require('http').createServer((q, r) => r.end(process.env.GREETING || 'hello')).listen(0, '127.0.0.1');`;
+
+describe('a command line', () => {
+  for (const [given, words, assigned] of [
+    [['node', 'server.js'], ['node', 'server.js'], {}],
+    [['PORT=1', 'node', 'a=b'], ['node', 'a=b'], { PORT: '1' }],
+    [['A=1', 'B=x y', 'node'], ['node'], { A: '1', B: 'x y' }],
+    [['node server.js'], ['/bin/sh', '-c', 'node server.js'], {}],
+    [['PORT=1 node server.js'], ['/bin/sh', '-c', 'PORT=1 node server.js'], {}],
+    [['A=1', 'cd app && npm start'], ['/bin/sh', '-c', 'cd app && npm start'], { A: '1' }],
+    [['./my=server', 'x'], ['./my=server', 'x'], {}],
+  ]) {
+    test(`is read: ${JSON.stringify(given)}`, { skip: process.platform === 'win32' }, () => {
+      assert.deepEqual(readCommandLine(given), { words, assigned });
+    });
+  }
+
+  test('of assignments alone names no program', () => {
+    assert.throws(() => readCommandLine(['PORT=1']), {
+      code: 'ERR_MILLRACE_COMMAND',
+      message: 'cannot start `PORT=1`: no program is named; accepted: -- PORT=1 node server.js',
+    });
+  });
+
+  test('in quotes is no text for the shell where there is such a file', () => {
+    const path = join(folder, 'my server');
+    writeFileSync(path, '');
+    assert.deepEqual(readCommandLine([path]).words, [path]);
+  });
+});
+
+describe('what cannot be started is told with what to type', { skip: noProcfs }, () => {
+  const script = join(folder, 'server.js');
+  writeFileSync(script, '');
+  mkdirSync(join(folder, 'app'));
+  for (const [command, message] of [
+    [['no-such-program'], /^cannot start `no-such-program`: no such program$/],
+    [['server.js', '-p'], /: no such program; accepted: -- node server\.js -p$/],
+    [[script], /: it is not executable; accepted: -- node \/.*server\.js$/],
+    [['server.ts'], /: no such program; accepted: -- npx tsx server\.ts$/],
+    [[join(folder, 'app')], /: it is a directory; accepted: -- node \/.*app$/],
+    [['.'], /: it is a directory; accepted: -- node \.$/],
+    [['http://localhost:3000'], /; a URL stands before --: http:\/\/localhost:3000 -- COMMAND$/],
+    [
+      ['ulimit', '-n', '10'],
+      /; it is a word of the shell: -- sh -c 'ulimit -n 10 && node server\.js'$/,
+    ],
+    // This package's own.
+    [['check'], /: no such program; accepted: -- npm run check$/],
+    [['biome', 'x'], /: no such program; accepted: -- npx biome x$/],
+  ]) {
+    test(`\`${command.join(' ')}\``, async () => {
+      await assert.rejects(start(...command), { code: 'ERR_MILLRACE_COMMAND', message });
+    });
+  }
+});
+
+describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
+  test('gets what is assigned before it', async () => {
+    const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
+    assert.equal(await fetched(origin), 'from outside');
+  });
+
+  test('may be started by the shell', async () => {
+    const { origin } = await start(`true && GREETING=shell '${node}' -e "${ECHO}"`);
+    assert.equal(await fetched(origin), 'shell');
+  });
+
+  test('may live as long as its standard input, and is stopped all the same', async () => {
+    const server = await program(`
+      process.stdin.resume().on('end', () => process.exit(7));
+      setTimeout(() => { ${ECHO} }, 100);
+      process.on('SIGTERM', () => process.exit(0));`);
+    assert.equal(await fetched(server.origin), 'hello');
+    await server.stop();
+    assert.equal(await server.exited, 'ended with exit code 0');
+  });
+
+  test('may close its standard input', async () => {
+    const { origin } = await program(`process.stdin.destroy(); ${ECHO}`);
+    assert.equal(await fetched(origin), 'hello');
+  });
+
+  for (const [what, first] of [
+    ['speaks no HTTP', `require('net').createServer((s) => s.write('* OK ready\\r\\n'))`],
+    ['closes its connections', `require('net').createServer((s) => s.destroy())`],
+    ['says nothing', `require('net').createServer(() => {})`],
+    [
+      'serves metrics only',
+      `require('http').createServer((q, r) => { r.statusCode = q.url === '/metrics' ? 200 : 404; r.end(); })`,
+    ],
+  ]) {
+    test(`is taken at its second port where the first ${what}`, async () => {
+      const server = await program(
+        `${first}.listen(0, '127.0.0.1', () => setTimeout(() => { ${ECHO} }, 100));`,
+      );
+      assert.equal(await fetched(server.origin), 'hello');
+      assert.equal((await server.otherPorts()).length, 1);
+    });
+  }
+
+  test('is taken where nothing answers as wanted, too', async () => {
+    const server = await program(
+      `require('http').createServer((q, r) => { r.statusCode = 404; r.end('nothing here'); }).listen(0, '127.0.0.1')`,
+    );
+    assert.equal(await fetched(server.origin), 'nothing here');
+  });
+
+  test('is waited for where it closes its port once more', async () => {
+    const { origin } = await program(`
+      const { createServer } = require('net');
+      const early = createServer((s) => { s.destroy(); early.close(() => setTimeout(again, 100)); });
+      early.listen(0, '127.0.0.1', () => { port = early.address().port; });
+      let port;
+      const again = () => require('http').createServer((q, r) => r.end('again')).listen(port, '127.0.0.1');`);
+    assert.equal(await fetched(origin), 'again');
+  });
+
+  test('is waited for at a given port until it takes connections', async () => {
+    const taken = createNetServer().listen(0, '127.0.0.1');
+    await new Promise((listening) => taken.once('listening', listening));
+    const { port } = taken.address();
+    await new Promise((closed) => taken.close(closed));
+    const command = [
+      node,
+      '-e',
+      `setTimeout(() => require('http').createServer((q, r) => r.end()).listen(${port}, '127.0.0.1'), 50)`,
+    ];
+    const server = await startCommand(command, { port, timeoutMs: 20_000 });
+    cleanups.push(() => server.stop());
+    assert.equal(server.port, port);
+  });
+
+  test('that speaks TLS is reached by it', async () => {
+    const { cert, key } = await selfSignedCertificate(['localhost']);
+    const { origin } = await program(
+      `require('https').createServer(${JSON.stringify({ cert, key })}, (q, r) => r.end('secure')).listen(0, '127.0.0.1')`,
+    );
+    assert.match(origin, /^https:\/\/localhost:\d+$/);
+    assert.equal(await fetched(origin), 'secure');
+  });
+
+  test('is asked once, and may answer slowly', async () => {
+    const { origin } = await program(`
+      let asked = 0;
+      require('http').createServer((q, r) => {
+        const number = String(++asked);
+        setTimeout(() => r.end(number), number === '1' ? 400 : 0);
+      }).listen(0, '127.0.0.1')`);
+    assert.equal(await fetched(origin), '2');
+  });
+});
