@@ -13,6 +13,8 @@ export type Stage =
   | 'application'
   | 'first byte'
   | 'body'
+  /** A stream of records: it may last as long as it likes, as long as something comes. */
+  | 'records'
   /** A stream of events: it may be silent, and last, as long as it likes. */
   | 'unbound'
   | 'ended';
@@ -137,6 +139,7 @@ export abstract class Call extends Watched {
       this.due = Number.POSITIVE_INFINITY;
       return;
     }
+    if (stage === 'records') this.course.isUnbound = true;
     this.course.keep(stage === 'application', this.progress(), at);
     this.compare(this.course, stage, at);
   }
@@ -144,11 +147,11 @@ export abstract class Call extends Watched {
   private compare(course: Course, stage: Stage, at: number): void {
     const { host } = this;
     const own = this.own();
-    const total = totalLimit(host, own);
+    const total = stage === 'records' ? 0 : totalLimit(host, own);
     const patience = patienceFor(stage, host, own);
     const totalEnd = endOf(this.begun + course.held, total);
     const patienceEnd = endOf(course.since, patience);
-    const patienceName = stage === 'body' ? 'silence' : 'firstByte';
+    const patienceName = hasBegun(stage) ? 'silence' : 'firstByte';
     if (at >= totalEnd) this.reach(course, ['total', total], stage, at);
     else if (at >= patienceEnd) this.reach(course, [patienceName, patience], stage, at);
     else this.due = Math.min(at + host.interval, totalEnd, patienceEnd);
@@ -185,8 +188,12 @@ function totalLimit({ limits }: Host, { firstByte, silence, total }: OwnLimits):
 function patienceFor(stage: Stage, { limits }: Host, own: OwnLimits): number {
   if (own.total) return 0;
   if (stage === 'first byte') return own.firstByte === undefined ? limits.firstByte : 0;
-  if (stage === 'body') return own.silence === undefined ? limits.silence : 0;
+  if (hasBegun(stage)) return own.silence === undefined ? limits.silence : 0;
   return 0;
+}
+
+function hasBegun(stage: Stage): boolean {
+  return stage === 'body' || stage === 'records';
 }
 
 function endOf(since: number, limit: number): number {

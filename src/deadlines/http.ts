@@ -8,6 +8,7 @@ import { giveUp } from './give-up.js';
 import type { Host, Hosts } from './hosts.js';
 import { replace } from './replace.js';
 import { type Made, offerTimedSignals, takeTimedSignal } from './signals.js';
+import { type Lasting, lastingOf, Pieces } from './streams.js';
 import { moved, unsent } from './transfer.js';
 
 /** What Node keeps on a request and does not declare. */
@@ -77,6 +78,8 @@ class HttpCall extends Call implements Made {
   private readonly request: Request;
   private hasOwnTotal: boolean;
   private hasContinued = false;
+  /** Of the body, where only they can tell what it is. */
+  private pieces: Pieces | null = null;
   /** Errors are the caller's: they are emitted in its asynchronous context. */
   private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
 
@@ -114,9 +117,19 @@ class HttpCall extends Call implements Made {
   private stageOf(response: IncomingMessage): Stage {
     if (response.complete && response.readableEnded) return 'ended';
     if (response.destroyed) return 'ended';
-    if (/^text\/event-stream/i.test(response.headers['content-type'] ?? '')) return 'unbound';
+    const lasting = this.lastingOf(response);
+    if (lasting === 'unbound') return 'unbound';
     // All is here; who has not read it holds nobody up but itself.
-    return response.complete || !isRead(response) ? 'application' : 'body';
+    if (response.complete || !isRead(response)) return 'application';
+    return lasting ?? 'body';
+  }
+
+  private lastingOf(response: IncomingMessage): Lasting {
+    const { 'content-type': type, 'content-length': length } = response.headers;
+    const lasting = lastingOf({ type, length, path: this.request.path });
+    if (lasting !== null || length !== undefined) return lasting;
+    this.pieces ??= piecesOf(response);
+    return this.pieces.areLines ? 'records' : null;
   }
 
   protected progress(): number {
@@ -142,6 +155,17 @@ class HttpCall extends Call implements Made {
       else giveUp(request, error);
     });
   }
+}
+
+/** What comes of a body from now on; nothing but its parser calls `push`. */
+function piecesOf(response: IncomingMessage): Pieces {
+  const pieces = new Pieces();
+  const { push } = response;
+  response.push = function pushed(this: IncomingMessage, ...args) {
+    pieces.take(args[0]);
+    return Reflect.apply(push, this, args);
+  };
+  return pieces;
 }
 
 /** As if the connection had failed: the request tells of it, then the response. */

@@ -8,7 +8,3 @@ export function fieldOf(fields: Fields, name: string): string | undefined {
   }
   return undefined;
 }
-
-export function isEventStream(fields: Fields): boolean {
-  return /^text\/event-stream/i.test(fieldOf(fields, 'content-type') ?? '');
-}

@@ -11,9 +11,11 @@ export interface Request {
   aborted: boolean;
   /** There once it is on a connection. */
   abort?: ((error: Error) => void) | null;
+  onData?(piece: unknown): unknown;
   onError?(error: Error): void;
   /** From version 8 on. */
   onResponseError?(error: Error): void;
+  onResponseData?(piece: unknown): unknown;
 }
 
 /** Name and value in turn, or an object (HTTP/2). */

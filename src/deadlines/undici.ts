@@ -7,10 +7,11 @@ import { EXEMPT } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
 import { pathOf } from './paths.js';
 import { takeTimedSignal } from './signals.js';
+import { type Lasting, lastingOf, Pieces } from './streams.js';
 import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
 import { findConnections, rememberConnection } from './undici-connections.js';
-import { isEventStream } from './undici-fields.js';
+import { fieldOf } from './undici-fields.js';
 import { handlerOf, rememberHandlers } from './undici-handlers.js';
 import { internal } from './undici-internals.js';
 import { addRedirect, takeRedirect } from './undici-redirects.js';
@@ -106,6 +107,8 @@ class UndiciCall extends Call implements Follower {
   declare private fields: Fields | null;
   /** Of HTTP/2: its connection has others. */
   declare private isStream: boolean;
+  /** Of the body, where only they can tell what it is. */
+  declare private pieces: Pieces | null;
 
   constructor(host: Host, request: Request, hasOwnTotal: boolean) {
     super(host);
@@ -114,6 +117,7 @@ class UndiciCall extends Call implements Follower {
     this.socket = null;
     this.fields = null;
     this.isStream = false;
+    this.pieces = null;
   }
 
   protected get by() {
@@ -150,12 +154,25 @@ class UndiciCall extends Call implements Follower {
     if (request.completed || request.aborted) return 'ended';
     this.findConnection();
     const { socket } = this;
-    if (fields !== null && isEventStream(fields)) return 'unbound';
+    const lasting = this.lasting();
+    if (lasting === 'unbound') return 'unbound';
     if (socket === null && !request.abort) return 'waiting';
     if (fields === null) {
       return socket && isWaitedFor(socket) ? 'application' : 'first byte';
     }
-    return isUnread(request) || (socket && isPaused(socket, request)) ? 'application' : 'body';
+    if (isUnread(request) || (socket && isPaused(socket, request))) return 'application';
+    return lasting ?? 'body';
+  }
+
+  private lasting(): Lasting {
+    const { fields, request } = this;
+    if (fields === null) return null;
+    const type = fieldOf(fields, 'content-type');
+    const length = fieldOf(fields, 'content-length');
+    const lasting = lastingOf({ type, length, path: request.path });
+    if (lasting !== null || length !== undefined) return lasting;
+    this.pieces ??= piecesOf(request);
+    return this.pieces.areLines ? 'records' : null;
   }
 
   /** `NaN` where it cannot be seen, which is never the same: then only the total counts. */
@@ -193,6 +210,20 @@ class UndiciCall extends Call implements Follower {
     // That ends a stream of HTTP/2 alone, and the calls to come would find the same dead connection.
     if (isSilent && this.isStream && socket && streamsOn(socket) === 0) socket.destroy(SILENT);
   }
+}
+
+/** What comes of a body from now on. */
+function piecesOf(request: Request): Pieces {
+  const pieces = new Pieces();
+  const name = request.onResponseData ? 'onResponseData' : 'onData';
+  const onData = request[name];
+  if (onData !== undefined) {
+    request[name] = function heard(this: Request, piece) {
+      pieces.take(piece);
+      return Reflect.apply(onData, this, [piece]);
+    };
+  }
+  return pieces;
 }
 
 function tellConnection(request: object, socket: Socket): void {
