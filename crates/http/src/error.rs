@@ -16,6 +16,8 @@ pub enum Error {
     TooLarge,
     /// The request's method, target or a field holds a byte that would break its framing.
     Request,
+    /// Transfer-Encoding and Content-Length in one message: two ways to find its end.
+    Framing,
     /// The status line is not `HTTP/1.x NNN reason`.
     StatusLine,
     /// The stream ended in the middle of a message.
@@ -35,6 +37,7 @@ impl Error {
             Self::Field => "invalid field line",
             Self::TooLarge => "head, trailer or chunk extension too large",
             Self::Request => "a request cannot hold this byte",
+            Self::Framing => "both Transfer-Encoding and Content-Length",
             Self::StatusLine => "invalid status line",
             Self::UnexpectedEnd => "closed in the middle of a response",
             Self::Version => "not HTTP/1.0 or HTTP/1.1",

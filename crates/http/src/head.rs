@@ -26,6 +26,8 @@ pub struct ResponseHead {
     pub framing: Framing,
     /// The connection may carry another response after this one.
     pub persistent: bool,
+    /// Content-Length is given beside Transfer-Encoding, which overrides it.
+    pub contradictory: bool,
 }
 
 impl ResponseHead {
@@ -55,6 +57,7 @@ impl ResponseHead {
             status,
             framing: fields.framing(),
             persistent: fields.persistent(http11),
+            contradictory: fields.transfer_encoding && fields.content_length.is_some(),
         }))
     }
 }

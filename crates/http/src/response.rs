@@ -98,7 +98,11 @@ impl ResponseDecoder {
     ) -> Result<Decoded, Error> {
         let mut consumed = 0;
         while self.body.is_none() {
+            consumed += self.blank_lines(&input[consumed..]);
             let rest = &input[consumed..];
+            if rest == b"\r" {
+                return Ok(Decoded::More { consumed });
+            }
             let response = match known.recall(rest) {
                 Some(response) => {
                     (self.scanned, self.status_line) = (0, false);
@@ -112,6 +116,10 @@ impl ResponseDecoder {
             consumed += response.length;
             let interim = (100..200).contains(&response.status) && response.status != 101;
             if !interim {
+                if response.contradictory {
+                    // It may be two responses in one (RFC 9112, section 6.3, item 3).
+                    return Err(Error::Framing);
+                }
                 self.body = Some(Body::of(&response, head));
             }
         }
@@ -128,6 +136,19 @@ impl ResponseDecoder {
             None if pending == 0 => Ok(None),
             _ => Err(Error::UnexpectedEnd),
         }
+    }
+
+    /// Bytes of the empty lines before a status line. Some servers send one more line end than a body's length says;
+    /// clients pass it over, as servers do before a request line (RFC 9112, section 2.2).
+    fn blank_lines(&self, input: &[u8]) -> usize {
+        if self.scanned > 0 {
+            return 0;
+        }
+        let mut rest = input;
+        while let [b'\n', after @ ..] | [b'\r', b'\n', after @ ..] = rest {
+            rest = after;
+        }
+        input.len() - rest.len()
     }
 
     fn parse_head(&mut self, input: &[u8]) -> Result<Option<ResponseHead>, Error> {

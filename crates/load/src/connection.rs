@@ -12,10 +12,11 @@
 use std::collections::VecDeque;
 use std::io;
 
-use millrace_http::{Decoded, KnownHead, ResponseDecoder};
+use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
+use crate::protocol;
 use crate::recorder::{InFlight, Loss, Recorder};
 use crate::rendered::Rendered;
 
@@ -45,6 +46,9 @@ struct Partial {
     /// An empty line has been sent because of it.
     nudged: bool,
 }
+
+/// Bytes at the beginning of the outbox that are kept although they have gone out: to drop fewer costs more than they do.
+const LEAST_DROPPED: usize = 64 * 1024;
 
 /// What [`Connection::nudge`] sends.
 const EMPTY_LINE: &[u8] = b"\r\n";
@@ -283,8 +287,19 @@ impl<T: Transport> Connection<T> {
         if self.flushed == self.outbox.len() {
             // A large body's memory is not kept by an idle connection.
             (self.outbox, self.flushed) = (Vec::new(), 0);
+        } else if self.flushed > LEAST_DROPPED && self.flushed > self.outbox.len() / 2 {
+            self.drop_flushed();
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Gives up what has gone out of the outbox: behind a server that is always a little late it is never empty.
+    fn drop_flushed(&mut self) {
+        self.outbox.drain(..self.flushed);
+        for held in &mut self.held {
+            held.start -= self.flushed;
+        }
+        self.flushed = 0;
     }
 
     /// The connection has ended: requests that are held are due again, before all others. Returns how many
@@ -330,8 +345,9 @@ impl<T: Transport> Connection<T> {
         let mut at = 0;
         while at < bytes.len() {
             let Some(request) = self.in_flight.front() else {
-                let why = "bytes that answer no request".to_owned();
-                fed.end = Some(End::Failed(ErrorKind::Protocol, why));
+                let (consumed, end) = unasked(&bytes[at..]);
+                at += consumed;
+                fed.end = end;
                 break;
             };
             match self.decoder.decode_with(
@@ -354,7 +370,10 @@ impl<T: Transport> Connection<T> {
                     }
                 }
                 Err(error) => {
-                    fed.end = Some(End::Failed(ErrorKind::Protocol, error.to_string()));
+                    let other = matches!(error, Error::StatusLine | Error::Version);
+                    let other = other.then(|| protocol::spoken(&bytes[at..])).flatten();
+                    let why = other.unwrap_or_else(|| error.description()).to_owned();
+                    fed.end = Some(End::Failed(ErrorKind::Protocol, why));
                     break;
                 }
             }
@@ -418,6 +437,20 @@ impl<T: Transport> Connection<T> {
         }
         count
     }
+}
+
+/// What bytes are that come while no request is in flight: how many are done with, and whether they end the connection.
+fn unasked(bytes: &[u8]) -> (usize, Option<End>) {
+    // A line end too many after the last response.
+    if bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+        return (bytes.len(), None);
+    }
+    // How some servers say that a connection was idle for too long (RFC 9110, section 15.5.9).
+    if bytes.starts_with(b"HTTP/1.1 408") || bytes.starts_with(b"HTTP/1.0 408") {
+        return (0, Some(End::Eof));
+    }
+    let why = protocol::spoken(bytes).unwrap_or("bytes that answer no request");
+    (0, Some(End::Failed(ErrorKind::Protocol, why.to_owned())))
 }
 
 /// Writes until everything is out, the transport takes no more for now, or it fails.

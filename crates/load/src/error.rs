@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use millrace_net::tls::is_tls_error;
+use millrace_net::tls::{self, is_tls_error};
 
 /// Kinds of transport errors; their names are part of the public result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +62,17 @@ impl ErrorKind {
         }
     }
 
-    /// The kind of an error that a socket or TLS session reports.
+    /// The kind of an error of a connection that was established. One whose bytes the server acknowledges no more has not
+    /// failed to connect: it is given up by the system.
+    #[must_use]
+    pub fn of_established(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::Reset,
+            _ => Self::of(error),
+        }
+    }
+
+    /// The kind of an error that a connect, a socket or TLS session reports.
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         /// `EMFILE` and `ENFILE`, which have no `io::ErrorKind` of their own.
@@ -89,9 +99,15 @@ impl ErrorKind {
 
 /// An error of a socket in words for a reader.
 pub(crate) fn describe(error: &io::Error) -> String {
+    if let Some(words) = tls::describe(error) {
+        return words;
+    }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        io::ErrorKind::ConnectionReset => "connection reset by the server".to_owned(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            "connection reset by the server".to_owned()
+        }
+        io::ErrorKind::TimedOut => "connection timed out".to_owned(),
         io::ErrorKind::WouldBlock => "the listen queue is full".to_owned(),
         io::ErrorKind::AddrNotAvailable => {
             "no local port is left: those of closed connections wait in TIME-WAIT".to_owned()

@@ -25,6 +25,7 @@ mod mix;
 pub mod outcome;
 pub mod plan;
 mod pool;
+mod protocol;
 mod recorder;
 pub mod rendered;
 pub mod schedule;
@@ -50,8 +51,19 @@ pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
 pub use series::Window;
 
-/// A run that can be stopped from another thread.
+/// Ends a run early.
 #[derive(Clone, Debug)]
+pub struct Stopper(Arc<Gate>);
+
+impl Stopper {
+    /// Ends the run; it gives the outcome so far.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+/// A run. It is carried out once.
+#[derive(Debug)]
 pub struct Run {
     plan: Arc<Plan>,
     gate: Arc<Gate>,
@@ -65,14 +77,15 @@ impl Run {
         Self { plan: Arc::new(plan), gate }
     }
 
-    /// Ends the run early; it gives the outcome so far.
-    pub fn stop(&self) {
-        self.gate.stop();
+    /// What ends the run early, from any thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.gate))
     }
 
     /// Carries the run out on threads of its own, and returns when it is over. `observer` is called with
     /// a snapshot for each window. Blocks, also to resolve names, and lowers the calling thread's priority.
-    pub fn run(&self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
+    pub fn run(self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
         let plan = &self.plan;
         let shared = Arc::new(Shared::new(Arc::clone(plan))?);
         let clock = Monotonic::new();

@@ -6,7 +6,7 @@ use millrace_http::RequestHead;
 
 use crate::RunError;
 use crate::plan::{Request, Table};
-use crate::template::{Place, Template, Values};
+use crate::template::{Place, Template, Values, is_text};
 
 /// Bytes of copies that are kept of one request; longer batches are put together when they are sent.
 const MAX_COPIES: usize = 64 * 1024;
@@ -42,8 +42,12 @@ impl Rendered {
             Some(tables) => Template::parse(text, tables, place),
             None => Template::literal(text, place),
         };
-        let head = head_of(request, close, parse)?;
-        let body = request.body.as_deref().map(|body| parse(body, Place::Body)).transpose()?;
+        let head = head_of(request, close, &parse)?;
+        let parse_body = |body: &[u8]| match is_text(body) {
+            true => parse(body, Place::Body),
+            false => Template::literal(body, Place::Body),
+        };
+        let body = request.body.as_deref().map(parse_body).transpose()?;
         let mut rendered = Self {
             origin: request.origin,
             head: request.method == "HEAD",

@@ -112,9 +112,20 @@ impl Template {
     }
 }
 
-/// The files that `text` refers to as tables; an error for a placeholder that is not known.
+/// Whether a body is text, so that it may hold placeholders: UTF-8 without NUL. In other bytes, such as those of an
+/// image, two braces mean nothing.
+#[must_use]
+pub fn is_text(body: &[u8]) -> bool {
+    !body.contains(&0) && std::str::from_utf8(body).is_ok()
+}
+
+/// The files that `text` refers to as tables; an error for a placeholder that is not known. A body that is no text
+/// refers to none.
 pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
     let mut names = Vec::new();
+    if !is_text(text) {
+        return Ok(names);
+    }
     let mut rest = text;
     while let Some((_, name, after)) = next_placeholder(rest) {
         match split_csv(name) {
@@ -137,6 +148,17 @@ fn next_placeholder(text: &[u8]) -> Option<(&[u8], &str, &[u8])> {
     Some((&text[..start], name.trim(), &text[end + 2..]))
 }
 
+/// A name as a message may quote it: between braces may stand a whole page.
+fn in_a_line(name: &str) -> String {
+    /// Longer than any placeholder but those with the name of a file.
+    const MOST: usize = 60;
+    let line = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST {
+        return line;
+    }
+    line.chars().take(MOST).chain("...".chars()).collect()
+}
+
 /// `csv:FILE:COLUMN` to (FILE, COLUMN).
 fn split_csv(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("csv:")?.rsplit_once(':')
@@ -145,6 +167,7 @@ fn split_csv(name: &str) -> Option<(&str, &str)> {
 impl Part {
     fn parse(name: &str, tables: &[Table], place: Place) -> Result<Self, RunError> {
         let unknown = || {
+            let name = in_a_line(name);
             RunError::Usage(format!(
                 "unknown placeholder {{{{{name}}}}}: known are {{{{seq}}}}, {{{{random:FROM-TO}}}}, \
                  {{{{uuid}}}}, {{{{csv:FILE:COLUMN}}}}; --no-placeholders sends text as it is"

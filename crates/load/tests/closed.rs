@@ -193,7 +193,7 @@ fn a_number_of_requests_does_not_count_the_warm_up() {
 fn a_run_can_be_stopped_and_gives_the_outcome_so_far() {
     let peer = Peer::prompt();
     let run = Run::new(Plan { duration: Some(Duration::from_secs(60)), ..peer.plan() });
-    let stop = run.clone();
+    let stop = run.stopper();
     let seen = AtomicBool::new(false);
     let outcome = run
         .run(&mut |snapshot| {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// Where a connection goes.
@@ -31,13 +31,27 @@ impl fmt::Display for Address {
     }
 }
 
-/// All addresses of a host name or address literal, by the system's resolver, each one once.
+/// All addresses of a host name or address literal, by the system's resolver, each one once. Names of this host that
+/// the system does not know have its own addresses.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<Address>> {
     let mut addresses: Vec<Address> = Vec::new();
-    for address in (host, port).to_socket_addrs()?.map(Address::Inet) {
+    let found: Vec<SocketAddr> = match (host, port).to_socket_addrs() {
+        Ok(found) => found.collect(),
+        Err(_) if is_localhost(host) => {
+            vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
+        }
+        Err(error) => return Err(error),
+    };
+    for address in found.into_iter().map(Address::Inet) {
         if !addresses.contains(&address) {
             addresses.push(address);
         }
     }
     Ok(addresses)
+}
+
+/// `localhost` and all names under it are this host (RFC 6761, section 6.3).
+fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"))
 }

@@ -10,12 +10,16 @@ use rustls::client::{
     WebPkiServerVerifier, verify_server_name,
 };
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, ServerName, SignatureVerificationAlgorithm, UnixTime,
+};
 use rustls::server::ParsedCertificate;
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind,
-    NamedGroup, OtherError, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
+    HandshakeKind, InvalidMessage, NamedGroup, OtherError, PeerIncompatible, RootCertStore,
+    SignatureScheme,
 };
 
 use crate::stream::Socket;
@@ -217,6 +221,94 @@ fn is_authority(error: &rustls::Error) -> bool {
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
+impl AnyCertificate {
+    /// Checks a signature by nothing but the key of a certificate that is otherwise refused as a whole, such as one of X.509
+    /// version 1. An RSA key below the 2048 bits that signatures are checked with is taken at its word.
+    fn verify_bare(
+        &self,
+        error: rustls::Error,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let Some(key) = subject_key(certificate) else { return Err(error) };
+        if is_short_rsa(key) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        let key = SubjectPublicKeyInfoDer::from(key);
+        let Ok(key) = webpki::RawPublicKeyEntity::try_from(&key) else { return Err(error) };
+        let algorithms = self.0.signature_verification_algorithms.mapping;
+        let of_scheme = algorithms.iter().filter(|(scheme, _)| *scheme == signature.scheme);
+        let mut of_scheme = of_scheme.flat_map(|(_, algorithms)| *algorithms);
+        let fits = |algorithm: &&dyn SignatureVerificationAlgorithm| {
+            key.verify_signature(*algorithm, message, signature.signature()).is_ok()
+        };
+        if of_scheme.any(fits) { Ok(HandshakeSignatureValid::assertion()) } else { Err(error) }
+    }
+}
+
+/// The SubjectPublicKeyInfo of a certificate of any version (RFC 5280, section 4.1).
+fn subject_key<'a>(certificate: &'a CertificateDer<'_>) -> Option<&'a [u8]> {
+    let (outer, _) = der::value(certificate, der::SEQUENCE)?;
+    let (mut rest, _) = der::value(outer, der::SEQUENCE)?;
+    if rest.first() == Some(&der::VERSION) {
+        rest = der::skip(rest)?;
+    }
+    // Serial number, signature, issuer, validity, subject.
+    for _ in 0..5 {
+        rest = der::skip(rest)?;
+    }
+    let after = der::skip(rest)?;
+    Some(&rest[..rest.len() - after.len()])
+}
+
+/// The key is one of RSA whose modulus has fewer than 2048 bits.
+fn is_short_rsa(key: &[u8]) -> bool {
+    /// rsaEncryption, 1.2.840.113549.1.1.1.
+    const RSA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
+    let modulus = || {
+        let (inner, _) = der::value(key, der::SEQUENCE)?;
+        let (algorithm, rest) = der::value(inner, der::SEQUENCE)?;
+        let (bits, _) = der::value(rest, der::BIT_STRING).filter(|_| algorithm.starts_with(RSA))?;
+        let (numbers, _) = der::value(bits.strip_prefix(&[0])?, der::SEQUENCE)?;
+        let (modulus, _) = der::value(numbers, der::INTEGER)?;
+        Some(modulus.strip_prefix(&[0]).unwrap_or(modulus).len())
+    };
+    modulus().is_some_and(|bytes| bytes < 2048 / 8)
+}
+
+/// As much of DER as finds its way through a certificate.
+mod der {
+    pub(super) const INTEGER: u8 = 2;
+    pub(super) const BIT_STRING: u8 = 3;
+    pub(super) const SEQUENCE: u8 = 0x30;
+    /// The explicit tag 0, which a certificate of version 1 does not have.
+    pub(super) const VERSION: u8 = 0xa0;
+
+    /// What an element of this type holds, and what follows it.
+    pub(super) fn value(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+        if bytes.first() == Some(&tag) { split(bytes) } else { None }
+    }
+
+    /// What follows the first element.
+    pub(super) fn skip(bytes: &[u8]) -> Option<&[u8]> {
+        split(bytes).map(|(_, after)| after)
+    }
+
+    fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let [_, first, rest @ ..] = bytes else { return None };
+        let (length, rest) = match *first {
+            short @ 0..=0x7f => (usize::from(short), rest),
+            long @ 0x81..=0x83 => {
+                let (digits, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
+                (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
+            }
+            _ => return None,
+        };
+        rest.split_at_checked(length)
+    }
+}
+
 impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
@@ -237,6 +329,7 @@ impl ServerCertVerifier for AnyCertificate {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signature, algorithms)
+            .or_else(|error| self.verify_bare(error, message, certificate, signature))
     }
 
     fn verify_tls13_signature(
@@ -247,6 +340,7 @@ impl ServerCertVerifier for AnyCertificate {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signature, algorithms)
+            .or_else(|error| self.verify_bare(error, message, certificate, signature))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -401,8 +495,9 @@ impl TlsStream {
         let handshaking = self.session.is_handshaking();
         let result = self.session.process_new_packets();
         if self.session.wants_write() && (result.is_err() || !handshaking) {
-            // An alert, or a key update; if it cannot go out now it goes with the next bytes.
-            self.flush()?;
+            // An alert, or a key update; if it cannot go out now it goes with the next bytes. Where nothing can go out any
+            // more, what the peer said before is still to be read: why it refuses a body, for one.
+            let _ = self.flush();
         }
         self.pending = result.map_err(tls_error)?.plaintext_bytes_to_read();
         Ok(())
@@ -432,6 +527,39 @@ impl io::Write for Plain<'_> {
 
 fn tls_error(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// An error of a handshake in words for a reader; `None` where the TLS layer's own words do.
+#[must_use]
+pub fn describe(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match error {
+        rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
+            "the server does not speak HTTP/1.1 over TLS, only another protocol such as HTTP/2 (ALPN)".to_owned()
+        }
+        rustls::Error::InvalidMessage(
+            InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
+        ) => "the server does not speak TLS: use http://".to_owned(),
+        rustls::Error::AlertReceived(AlertDescription::ProtocolVersion)
+        | rustls::Error::PeerIncompatible(PeerIncompatible::Tls12NotOffered) => {
+            "the server speaks none of TLS 1.2 and TLS 1.3".to_owned()
+        }
+        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            "the server asks for a client certificate: --cert and --key".to_owned()
+        }
+        rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => {
+            match inner.downcast_ref()? {
+                webpki::Error::UnsupportedCertVersion => {
+                    "the certificate is of X.509 version 1, which cannot be verified".to_owned()
+                }
+                webpki::Error::CaUsedAsEndEntity => {
+                    "the server's certificate is one of an authority".to_owned()
+                }
+                other => format!("the certificate cannot be verified: {other:?}"),
+            }
+        }
+        _ => return None,
+    })
 }
 
 /// The error is the TLS layer's, not the socket's.

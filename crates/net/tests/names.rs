@@ -28,6 +28,14 @@ fn localhost_has_loopback_addresses_each_once() {
 }
 
 #[test]
+fn names_under_localhost_are_this_host() {
+    for name in ["app.localhost", "a.b.LOCALHOST", "app.localhost.", "localhost."] {
+        let addresses = names::resolve(name, 80).unwrap();
+        assert!(!addresses.is_empty() && addresses.iter().all(Address::is_loopback), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_a_name_is_an_error() {
     assert!(names::resolve("local\0host", 80).is_err());
 }

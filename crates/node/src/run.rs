@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use millrace_load::plan::Plan;
-use millrace_load::{Outcome, Run, RunError, Snapshot};
+use millrace_load::{Outcome, Run, RunError, Snapshot, Stopper};
 use napi::bindgen_prelude::{Function, JsObjectValue, Object};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Error, JsDeferred, JsValue, Result};
@@ -26,7 +26,7 @@ enum End {
 /// A run of the load engine, on threads of its own.
 #[napi]
 pub struct NativeRun {
-    run: Run,
+    stopper: Stopper,
     end: Arc<Mutex<End>>,
     warmup: std::time::Duration,
 }
@@ -41,7 +41,7 @@ impl NativeRun {
         let run = Run::new(plan);
         let snapshots = on_snapshot.build_threadsafe_function().build()?;
         let end = Arc::new(Mutex::new(End::Pending));
-        let (thread_run, thread_end) = (run.clone(), Arc::clone(&end));
+        let (stopper, thread_end) = (run.stopper(), Arc::clone(&end));
         thread::Builder::new()
             .name("millrace-load".into())
             .spawn(move || {
@@ -49,7 +49,7 @@ impl NativeRun {
                     snapshots.call(snapshot.into(), ThreadsafeFunctionCallMode::NonBlocking);
                 };
                 // Whoever waits for the outcome is not to wait for ever.
-                let run = AssertUnwindSafe(|| thread_run.run(&mut observer));
+                let run = AssertUnwindSafe(|| run.run(&mut observer));
                 let finished = catch_unwind(run)
                     .unwrap_or_else(|_| Err(RunError::Accounting("the engine panicked".into())));
                 let mut end = thread_end.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl NativeRun {
                 }
             })
             .map_err(|error| Error::from_reason(error.to_string()))?;
-        Ok(Self { run, end, warmup })
+        Ok(Self { stopper, end, warmup })
     }
 
     /// The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s.
@@ -80,7 +80,7 @@ impl NativeRun {
     /// Ends the run early; `finished` then gives the outcome so far.
     #[napi]
     pub fn stop(&self) {
-        self.run.stop();
+        self.stopper.stop();
     }
 }
 

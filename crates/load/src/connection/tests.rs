@@ -531,7 +531,7 @@ fn a_response_that_says_close_ends_the_connection_for_those_behind_it() {
 #[test]
 fn bytes_that_answer_no_request_are_an_error() {
     let mut scene = Scene::new();
-    let fed = scene.feed(b"HTTP/1.1 408 \r\n\r\n", 1);
+    let fed = scene.feed(b"HTTP/1.1 503 \r\n\r\n", 1);
     assert!(matches!(fed.end, Some(End::Failed(ErrorKind::Protocol, _))), "{fed:?}");
     let mut scene = Scene::new();
     scene.send(&[GET], b"1", 0).unwrap();
@@ -745,4 +745,73 @@ fn a_nudge_that_fails_leaves_the_end_to_be_read() {
     scene.nudge();
     assert_eq!(scene.completes(b"hi", 2), 1);
     assert!(scene.connection.is_open());
+}
+
+#[test]
+fn what_has_gone_out_is_not_kept_behind_a_server_that_is_always_a_little_late() {
+    let mut scene = Scene::new();
+    let request = vec![b'x'; 50_000];
+    // The first half of each goes out with the second half of the one before.
+    scene.script().writes = [Ok(25_000), blocked()].into();
+    scene.send(&[GET], &request, 0).unwrap();
+    for round in 1..200 {
+        scene.send(&[GET], &request, round).unwrap();
+        scene.script().writes = [Ok(50_000), blocked()].into();
+        scene.flush_at(round).unwrap();
+        assert_eq!(scene.places(), (round as usize + 1, 0, 0));
+    }
+    assert_eq!(scene.connection.outbox.len() - scene.connection.flushed, 25_000);
+    assert!(scene.connection.outbox.len() < 300_000, "{}", scene.connection.outbox.len());
+    scene.flush();
+    assert_eq!(scene.script().written.len(), 200 * 50_000);
+}
+
+#[test]
+fn requests_that_are_held_keep_their_place_when_the_outbox_is_shortened() {
+    let mut scene = Scene::new();
+    scene.script().writes = [Ok(1), blocked()].into();
+    scene.send(&[GET, GET], &[b'x'; 100_000], 0).unwrap();
+    scene.send(&[GET], &[b'y'; 1000], 0).unwrap();
+    // The first two and all but the last byte before the third.
+    scene.script().writes = [Ok(99_998), blocked(), Ok(1), blocked()].into();
+    scene.flush();
+    assert_eq!(scene.places(), (2, 1, 0));
+    scene.flush();
+    assert_eq!(scene.places(), (2, 1, 0), "not a byte of the third is out");
+    scene.script().writes = [Ok(1), blocked()].into();
+    scene.flush();
+    assert_eq!(scene.places(), (3, 0, 0));
+}
+
+#[test]
+fn what_comes_while_nothing_is_in_flight() {
+    let ended = |bytes: &[u8]| {
+        let mut scene = Scene::new();
+        scene.feed(bytes, 0).end
+    };
+    assert!(ended(b"\r\n").is_none(), "a line end too many");
+    let timed_out = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+    assert!(matches!(ended(timed_out), Some(End::Eof)), "the server has closed an idle connection");
+    for (bytes, wanted) in [
+        (&b"HTTP/1.1 200 OK\r\n\r\n"[..], "bytes that answer no request"),
+        (b"SSH-2.0-x\r\n", "the server speaks SSH, not HTTP: see the port"),
+    ] {
+        let Some(End::Failed(ErrorKind::Protocol, why)) = ended(bytes) else { panic!("{wanted}") };
+        assert_eq!(why, wanted);
+    }
+}
+
+#[test]
+fn a_response_in_another_protocol_names_it() {
+    for (bytes, wanted) in [
+        (&b"\x15\x03\x03\0\x02\x02\x46"[..], "the server speaks TLS: use https://"),
+        (b"hello", "invalid status line"),
+        (b"HTTP/3 200 OK\r\n\r\n", "not HTTP/1.0 or HTTP/1.1"),
+    ] {
+        let mut scene = Scene::new();
+        scene.send(&[GET], b"1", 0).unwrap();
+        let end = scene.feed(bytes, 1).end;
+        let Some(End::Failed(ErrorKind::Protocol, why)) = end else { panic!("{end:?}") };
+        assert_eq!(why, wanted);
+    }
 }

@@ -5,6 +5,7 @@ use std::io;
 use millrace_net::{Clock, Nanos};
 use mio::event::Event;
 
+use super::slot::Side;
 use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::connection::{End, Receiving};
@@ -14,12 +15,12 @@ use crate::server::Keeping;
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
-        let index = event.token().0;
+        let (index, side) = Side::of(event.token());
         let Some(slot) = self.slots.get_mut(index) else { return };
-        if slot.connection.is_closed() {
-            if event.is_read_closed() && self.servers[slot.origin].keeping() == Keeping::UntilClosed
-            {
-                slot.ended = None;
+        if slot.connection.is_closed() || slot.side != side {
+            let until_closed = self.servers[slot.origin].keeping() == Keeping::UntilClosed;
+            if event.is_read_closed() && until_closed {
+                slot.ended.take_if(|kept| kept.side == side);
             }
             return;
         }
@@ -30,12 +31,7 @@ impl Engine {
         } else if event.is_writable()
             && let Err(error) = slot.connection.flush(&self.clock, &mut self.recorder)
         {
-            // A server that refuses a body answers before it closes (RFC 9112, section 9.5).
-            self.peer_closed = event.is_read_closed();
-            if !self.read(index) {
-                self.broken(index, &error, self.clock.now());
-            }
-            return;
+            return self.write_failed(index, &error);
         }
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             self.peer_closed = event.is_read_closed();
@@ -107,9 +103,18 @@ impl Engine {
         false
     }
 
+    /// Nothing can be sent any more. A server that refuses a body answers before it closes (RFC 9112, section 9.5): what it
+    /// has said is read first, to its end.
+    pub(super) fn write_failed(&mut self, index: usize, error: &io::Error) {
+        self.peer_closed = true;
+        if !self.read(index) {
+            self.broken(index, error, self.clock.now());
+        }
+    }
+
     pub(super) fn broken(&mut self, index: usize, error: &io::Error, now: Nanos) {
         let idle = self.slots[index].connection.in_flight() == 0;
-        let end = match ErrorKind::of(error) {
+        let end = match ErrorKind::of_established(error) {
             ErrorKind::ClosedEarly | ErrorKind::Reset if idle => End::Eof,
             kind => End::Failed(kind, describe(error)),
         };

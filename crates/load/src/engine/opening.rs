@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use millrace_net::{Clock, Nanos};
-use mio::Token;
 
 use super::timers::{Limit, Timer};
 use super::{Demand, Engine};
@@ -18,10 +17,10 @@ impl Engine {
     pub(super) fn open(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let spare = slot.take_spare();
+        let token = slot.side.token(index);
         // What ended the socket's last connection is no part of this one.
         let now = self.clock.now();
-        let (address, stream) =
-            self.servers[slot.origin].connect(spare, &self.registry, Token(index));
+        let (address, stream) = self.servers[slot.origin].connect(spare, &self.registry, token);
         slot.address = address;
         slot.fruitful = false;
         match stream {
@@ -46,7 +45,7 @@ impl Engine {
                 // Where no request followed at once.
                 let connection = &mut self.slots[index].connection;
                 if let Err(error) = connection.flush(&self.clock, &mut self.recorder) {
-                    self.broken(index, &error, now);
+                    self.write_failed(index, &error);
                 }
                 true
             }

@@ -72,7 +72,7 @@ impl Engine {
                 // The numbers of those that did not go out are used again.
                 let sent = count - slot.connection.held();
                 self.sequence.0 = first + sent as u64 * self.sequence.1;
-                self.broken(index, &error, now);
+                self.write_failed(index, &error);
             }
         }
     }

@@ -1,10 +1,45 @@
 //! Places for connections.
 
 use millrace_net::{Spare, Stream};
+use mio::Token;
 
 use crate::connection::Connection;
 use crate::plan::{Plan, Request};
 use crate::server::Keeping;
+
+/// Which of a slot's two sockets an event is of: the present connection's, or the one of an ended connection that is
+/// kept beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Side {
+    #[default]
+    Even,
+    Odd,
+}
+
+impl Side {
+    pub(super) fn token(self, index: usize) -> Token {
+        Token(2 * index + usize::from(self == Self::Odd))
+    }
+
+    /// The slot's index, and the side.
+    pub(super) fn of(Token(token): Token) -> (usize, Self) {
+        (token / 2, if token % 2 == 0 { Self::Even } else { Self::Odd })
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Even => Self::Odd,
+            Self::Odd => Self::Even,
+        }
+    }
+}
+
+/// The socket of a connection that has ended.
+#[derive(Debug)]
+pub(super) struct Kept {
+    stream: Stream,
+    pub(super) side: Side,
+}
 
 /// A place for one connection after the other.
 #[derive(Debug)]
@@ -28,9 +63,12 @@ pub(super) struct Slot {
     pub(super) stalled: usize,
     /// The last connection that has ended, if the server had not closed it yet: it is to do so first, so
     /// that this side's ports do not wait in TIME-WAIT.
-    pub(super) ended: Option<Stream>,
+    pub(super) ended: Option<Kept>,
     /// One that the server has closed, or has had time to: the next connection may use its socket.
-    pub(super) spare: Option<Stream>,
+    pub(super) spare: Option<Kept>,
+    /// Of the present connection, or the last one. That of `ended` is the other one while a connection is present, and that
+    /// of `spare` is not that of `ended`.
+    pub(super) side: Side,
 }
 
 /// The slots of one worker: each server has at least one, the others are spread by the weights of the
@@ -71,6 +109,7 @@ impl Slot {
             stalled: 0,
             ended: None,
             spare: None,
+            side: Side::default(),
         }
     }
 
@@ -86,23 +125,31 @@ impl Slot {
 
     /// A connection has ended by agreement. Its socket is kept as far as that serves a purpose.
     pub(super) fn retire(&mut self, stream: Option<Stream>, keeping: Keeping, peer_closed: bool) {
+        let side = self.side;
+        let kept = stream.map(|stream| Kept { stream, side });
         match keeping {
-            Keeping::ForReuse if peer_closed => (self.spare, self.ended) = (stream, None),
-            Keeping::ForReuse => self.spare = std::mem::replace(&mut self.ended, stream),
-            Keeping::UntilClosed => self.ended = stream.filter(|_| !peer_closed),
+            Keeping::ForReuse if peer_closed => (self.spare, self.ended) = (kept, None),
+            Keeping::ForReuse => self.spare = std::mem::replace(&mut self.ended, kept),
+            Keeping::UntilClosed => self.ended = kept.filter(|_| !peer_closed),
             Keeping::Not => {}
         }
     }
 
-    /// A socket for the next connection.
+    /// A socket for the next connection, if one is left; the side is that of the next connection in any case.
     pub(super) fn take_spare(&mut self) -> Option<Spare> {
-        match self.spare.take()?.into_spare() {
-            Ok(spare) => Some(spare),
-            Err(open) => {
-                self.ended.get_or_insert(open);
-                None
+        if let Some(Kept { stream, side }) = self.spare.take() {
+            match stream.into_spare() {
+                Ok(spare) => {
+                    self.side = side;
+                    return Some(spare);
+                }
+                Err(stream) => drop(self.ended.get_or_insert(Kept { stream, side })),
             }
         }
+        if let Some(ended) = &self.ended {
+            self.side = ended.side.other();
+        }
+        None
     }
 
     /// No connection follows for now: one socket is enough to be kept, and the last one has time.

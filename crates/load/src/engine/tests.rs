@@ -292,3 +292,56 @@ fn a_response_in_parts_is_nudged_if_the_plan_says_so() {
         assert_eq!(next, wanted.as_bytes());
     }
 }
+
+#[test]
+fn the_end_of_a_socket_that_is_kept_is_not_the_present_connection_s() {
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections, plan.close) = (1, 1, true);
+    });
+    let mut first = scene.peers.remove(0);
+    scene.start();
+    answer(&mut first, OK);
+    let mut second = scene.accept();
+    assert!(!scene.engine.peer_closed);
+    drop(first);
+    // Its end is told before, or together with, what follows it.
+    answer(&mut second, OK);
+    scene.turn_until(|engine| engine.recorder.under_way() == 1 && engine.slots[0].ended.is_some());
+    assert!(!scene.engine.peer_closed, "the second one is open");
+    let mut third = scene.accept();
+    answer(&mut third, OK);
+    scene.accept();
+    assert_eq!(scene.tally().counts.ok, 3);
+}
+
+#[test]
+fn a_connection_that_times_out_in_mid_run_is_a_reset() {
+    let mut scene = Scene::new(|plan| (plan.connections, plan.initial_connections) = (1, 1));
+    scene.start();
+    let now = scene.now();
+    scene.engine.broken(0, &io::ErrorKind::TimedOut.into(), now);
+    let tally = scene.tally();
+    assert_eq!(tally.counts.transport_errors, 1);
+    let errors: Vec<_> = tally.counts.errors().filter(|(_, count, _)| *count > 0).collect();
+    assert_eq!(errors, [(crate::ErrorKind::Reset, 1, Some("connection timed out"))]);
+}
+
+#[test]
+fn a_response_is_read_before_a_failed_first_write_gives_the_connection_up() {
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections) = (1, 1);
+        (plan.pipelining, plan.max_requests) = (2, Some(2));
+    });
+    let mut peer = scene.peers.remove(0);
+    scene.begin();
+    // Not all that was sent is read, and the response comes before the reset.
+    let now = scene.now();
+    scene.engine.add_due(0, 1, now);
+    scene.engine.pump(0, now);
+    peer.write_all(b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n").unwrap();
+    drop(peer);
+    scene.engine.add_due(0, 1, now);
+    scene.engine.pump(0, now);
+    let counts = scene.tally().counts;
+    assert_eq!((counts.status_errors, counts.transport_errors), (1, 0));
+}
