@@ -1,13 +1,15 @@
 // The flags of `millrace explain`: those of the load that apply, and its own.
+import { LEAST_BUDGET_MS } from '../explain/options.js';
 import { parseCount, parseDuration } from '../units.js';
 import type { Flag } from './flag.js';
-import { LOAD_FLAGS, REFUSALS, refusalsOf } from './flags.js';
+import { isBody, LOAD_FLAGS, REFUSALS, refusalsOf } from './flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import type { Refusals } from './parse.js';
 
 /** What a command line of `millrace explain` asks for. */
 export interface ExplainInvocation extends Invocation {
   budgetMs?: number;
+  warmupMs?: number;
   pid?: number;
   attach: boolean;
   allowMoreLoad: boolean;
@@ -24,15 +26,16 @@ export function newExplainInvocation(): ExplainInvocation {
 
 /** Flags of the load that explain chooses by itself or has no use for, and what to do instead. */
 const NOT_TAKEN: Refusals = {
-  duration: 'explain runs many short loads; the time for all is --budget 60s',
   requests: 'explain runs many short loads; the time for all is --budget 60s',
-  warmup: 'explain warms up by itself',
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',
   latency: 'the report of a load shows it',
 };
 
-const TAKEN = LOAD_FLAGS.filter(({ name }) => !(name in NOT_TAKEN) && name !== 'pid');
+/** Flags of the load that mean another thing here. */
+const OWN_MEANING = ['pid', 'duration', 'warmup'];
+
+const TAKEN = LOAD_FLAGS.filter(({ name }) => !(name in NOT_TAKEN) && !OWN_MEANING.includes(name));
 
 export const EXPLAIN_REFUSALS: Refusals = { ...REFUSALS, ...refusalsOf(NOT_TAKEN) };
 
@@ -50,6 +53,41 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
     details: 'At least 15 s. What was not tried for want of time is said.',
     set(invocation, value, given) {
       invocation.budgetMs = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'duration',
+    short: 'd',
+    aliases: ['z'],
+    value: 'TIME',
+    group: EXPLAIN,
+    help: 'the same as --budget; 15s if it is less',
+    details: 'It is the time of a load elsewhere; the report says how it was understood.',
+    set(invocation, value, given) {
+      const { options, notes } = invocation;
+      if (isBody(value)) {
+        options.body = value;
+        notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 60s`);
+        return;
+      }
+      invocation.budgetMs = Math.max(parseDuration(value, given), LEAST_BUDGET_MS);
+      notes.push(
+        `${given} ${value} is taken as --budget ${invocation.budgetMs / 1000}s, the time for everything; at least 15s`,
+      );
+    },
+  },
+  {
+    name: 'warmup',
+    value: 'TIME',
+    group: EXPLAIN,
+    fallback: 'as long as the server seems to need, 1.5 to 5 s',
+    help: 'load the server so long before it is measured',
+    details: 'It is part of --budget, and takes half of it at most.',
+    set(invocation, value, given) {
+      invocation.warmupMs = parseDuration(value, given);
+      invocation.notes.push(
+        `${given} ${value} is part of --budget: the load runs so long before it is measured`,
+      );
     },
   },
   {

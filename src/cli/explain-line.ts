@@ -17,9 +17,15 @@ export function explainLine(args: string[]): string | null {
   return ['npx millrace explain', ...all.map(shellWord)].join(' ');
 }
 
+/** Times of a load are none that explain needs to be given. */
+const CHOSEN = ['duration', 'warmup'];
+
 /** What is set is written down as it was given, if it belongs to the load and `explain` takes it. */
 const RECORDING: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
-  const isTaken = flag.group !== RESULT && EXPLAIN_FLAGS.some(({ name }) => name === flag.name);
+  const isTaken =
+    flag.group !== RESULT &&
+    !CHOSEN.includes(flag.name) &&
+    EXPLAIN_FLAGS.some(({ name }) => name === flag.name);
   return {
     ...flag,
     set(words, value, given) {

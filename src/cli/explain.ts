@@ -45,7 +45,7 @@ function readInvocation(args: string[]): ExplainInvocation {
 }
 
 async function explainAndReport(invocation: ExplainInvocation): Promise<number> {
-  const { options, pid, budgetMs, attach, allowMoreLoad } = invocation;
+  const { options, pid, budgetMs, warmupMs, attach, allowMoreLoad } = invocation;
   const { pid: _, ...load } = options;
   const abort = new AbortController();
   const listenNoLonger = onInterrupt(() => abort.abort());
@@ -55,6 +55,7 @@ async function explainAndReport(invocation: ExplainInvocation): Promise<number> 
       ...load,
       ...(pid !== undefined && { pid }),
       ...(budgetMs !== undefined && { budget: budgetMs }),
+      ...(warmupMs !== undefined && { warmup: warmupMs }),
       attach,
       allowMoreLoad,
       signal: abort.signal,

@@ -123,7 +123,8 @@ async function debuggerUrl(port: number): Promise<string | null> {
     const asked = get({ host: '127.0.0.1', port, path: '/json/list', agent: false, signal });
     const [response] = await once(asked, 'response');
     const [target] = (await json(response)) as { webSocketDebuggerUrl?: string }[];
-    return target?.webSocketDebuggerUrl ?? null;
+    const url: unknown = target?.webSocketDebuggerUrl;
+    return typeof url === 'string' && /^ws:/.test(url) ? url : null;
   } catch {
     return null;
   }

@@ -11,6 +11,8 @@ const PING = 9;
 const PONG = 10;
 const FINAL = 0x80;
 const MASKED = 0x80;
+/** Of a message that has not ended: the profile of a busy minute is a tenth of it. */
+const MOST_BYTES = 256 * 1024 * 1024;
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -84,7 +86,10 @@ export class CdpClient {
   call(method: string, params: Record<string, unknown>): Promise<unknown> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) reject(new Error('the debugger has closed the connection'));
+      if (this.#socket.destroyed || this.#socket.writableEnded) {
+        reject(new Error('the debugger has closed the connection'));
+        return;
+      }
       this.#waiting.set(id, { resolve, reject });
       this.#send(TEXT, Buffer.from(JSON.stringify({ id, method, params })));
     });
@@ -112,11 +117,14 @@ export class CdpClient {
   }
 
   #take(bytes: Buffer): void {
+    if (this.#socket.destroyed) return;
     this.#received = Buffer.concat([this.#received, bytes]);
     for (let frame = frameOf(this.#received); frame; frame = frameOf(this.#received)) {
       this.#received = this.#received.subarray(frame.length);
       this.#onFrame(frame);
     }
+    const held = this.#message.reduce((sum, { length }) => sum + length, this.#received.length);
+    if (held > MOST_BYTES) this.#socket.destroy();
   }
 
   #onFrame({ final, opcode, payload }: Frame): void {
@@ -128,14 +136,27 @@ export class CdpClient {
     if (!final) return;
     const text = Buffer.concat(this.#message).toString();
     this.#message = [];
-    this.#answer(JSON.parse(text));
+    const answer = answerIn(text);
+    if (answer) this.#answer(answer);
+    // It speaks WebSocket and is no debugger: nothing that it says next would be an answer.
+    else this.#socket.destroy();
   }
 
   #answer({ id = 0, result, error }: Answer): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (error) waiting?.reject(new Error(error.message));
-    else waiting?.resolve(result);
+    else waiting?.resolve(result ?? {});
+  }
+}
+
+/** A message of the protocol; `null` if it is none. */
+function answerIn(text: string): Answer | null {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return typeof answer === 'object' ? (answer as Answer | null) : null;
+  } catch {
+    return null;
   }
 }
 

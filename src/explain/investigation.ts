@@ -44,6 +44,8 @@ export interface InvestigationOptions {
   sampled: Sampled;
   /** When to be done, on the clock of `performance.now()`. */
   untilMs: number;
+  /** How long the load runs at least before it is measured. */
+  warmupMs: number;
   /** Ends it early. */
   signal: AbortSignal;
   /** Told what is being done. */

@@ -1,5 +1,8 @@
 import type { Duration, LoadOptions } from '../load/options.js';
 
+/** The least time that tells something. */
+export const LEAST_BUDGET_MS = 15_000;
+
 /** What `explain()` takes: the load as `load()` takes it, and how to look. */
 export interface ExplainOptions
   extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup'> {
@@ -7,6 +10,8 @@ export interface ExplainOptions
   pid?: number;
   /** Time for everything, the start of the server included. Default 60 s. */
   budget?: Duration;
+  /** How long the load runs at least before it is measured. Default: as long as the server seems to need, 1.5 to 5 s. */
+  warmup?: Duration;
   /**
    * Puts the probe into a server that already runs, through its debugger: SIGUSR1 opens it on 127.0.0.1, and it is
    * closed again. Default `false`. A server that is started by `command` always has the probe.

@@ -11,17 +11,17 @@ import { parseDuration } from '../units.js';
 import { attachProbes } from './attach.js';
 import { heldAgainstBare } from './bare-server.js';
 import { conclude } from './conclusion.js';
-import { type Inventory, inventory } from './inventory.js';
+import { inventory } from './inventory.js';
 import { investigate } from './investigation.js';
-import type { ExplainOptions } from './options.js';
+import { type ExplainOptions, LEAST_BUDGET_MS } from './options.js';
 import { openProbeHub, type ProbeHub } from './probe.js';
 import type { ExplainProgress, Explanation } from './result.js';
 import { sampleOf, speaksTls } from './sample.js';
 import { EXPLAIN_OPTIONS } from './shapes.js';
 import { Subject } from './subject.js';
+import { unseenInside } from './unseen-inside.js';
 
 const DEFAULT_BUDGET_MS = 60_000;
-const LEAST_BUDGET_MS = 15_000;
 
 /** Carries an explanation out; rejects as `explain()` does. */
 export async function run(
@@ -31,8 +31,17 @@ export async function run(
   checkOptions(options, EXPLAIN_OPTIONS);
   const begun = performance.now();
   const startedAt = new Date();
-  const { command, attach = false, allowMoreLoad = false, budget, pid, ...load } = options;
+  const {
+    command,
+    attach = false,
+    allowMoreLoad = false,
+    budget,
+    warmup = 0,
+    pid,
+    ...load
+  } = options;
   const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
+  const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < LEAST_BUDGET_MS) {
     throw usageError(
       `budget: ${budgetMs / 1000} s given; accepted: ${LEAST_BUDGET_MS / 1000} s or more`,
@@ -77,10 +86,11 @@ export async function run(
       sampled,
       signal,
       untilMs,
+      warmupMs,
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
-    const notSeen = unseen(facts, hub !== null, probe(), command !== undefined);
+    const notSeen = [...facts.cannotSee, ...unseenInside(facts.isNode, subject, probe())];
     const serverEnded = subject.ended;
     const found = await heldAgainstBare(investigated, subject, { untilMs, signal, onStep });
     return {
@@ -135,25 +145,4 @@ async function attachTo(
     );
   }
   return attachProbes(subject.pid, subject.endpoint, hub, signal);
-}
-
-/** What cannot be seen, and what would show it. */
-function unseen(facts: Inventory, wanted: boolean, probe: boolean, started: boolean): string[] {
-  const lines = [...facts.cannotSee];
-  if (facts.isNode === false && !wanted) {
-    lines.push('inside the server: it is not Node.js, only its threads are seen');
-    return lines;
-  }
-  if (!wanted) {
-    lines.push(
-      'inside the server: let millrace start it (millrace explain -- COMMAND), or permit --attach',
-    );
-  } else if (!probe) {
-    lines.push(
-      started
-        ? 'inside the server: the probe saw no request of node:http or node:https'
-        : 'inside the server: the probe did not answer',
-    );
-  }
-  return lines;
 }

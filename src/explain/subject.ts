@@ -28,10 +28,14 @@ const SERVED_PATIENCE_MS = 500;
 /** Between the first port that a second process opens and the one that is wanted. */
 const SECOND_PATIENCE_MS = 2000;
 const LOOK_MS = 50;
+/** What Node says where its permission model does not let the probe be read. */
+const FORBIDDEN = /Access to this API has been restricted/;
 
 /** The server under study, and how it is loaded and looked at. */
 export class Subject {
   readonly hub: ProbeHub | null;
+  /** Whether the command may not read the probe, and runs without it. */
+  isForbidden = false;
   /** How long the server took to start, the last time. */
   startMs = 0;
   /** Responses that the server has sent in all blocks since it was started. */
@@ -117,29 +121,43 @@ export class Subject {
     if (!this.#command) return;
     this.ended = null;
     const begun = performance.now();
-    const port = this.#port;
-    const server = await startCommand(this.#command, {
-      timeoutMs: DEFAULTS.commandTimeoutMs,
-      ...(port !== null && { port }),
-      ...(port === null && this.#trial && { trial: this.#trial }),
-      signal: this.#signal,
-      env: (own) => this.#environment(own, environment),
-    });
+    const server = await this.#startServer(this.#command, environment);
     this.startMs = performance.now() - begun;
     this.#server = server;
     server.exited.then((how) => {
       if (this.#server === server) this.ended = how;
     });
-    if (port === null) this.#origin = server.origin;
+    if (this.#port === null) this.#origin = server.origin;
     this.#aim();
     this.watch(server.pid, { host: server.host, port: server.port });
+  }
+
+  async #startServer(
+    command: string[],
+    environment: Record<string, string>,
+  ): Promise<ServerProcess> {
+    const where =
+      this.#port === null ? this.#trial && { trial: this.#trial } : { port: this.#port };
+    try {
+      return await startCommand(command, {
+        timeoutMs: DEFAULTS.commandTimeoutMs,
+        ...where,
+        signal: this.#signal,
+        env: (own) => this.#environment(own, environment),
+      });
+    } catch (error) {
+      const isForbidden = FORBIDDEN.test((error as Error).message);
+      if (!this.hub || this.isForbidden || !isForbidden) throw error;
+      this.isForbidden = true;
+      return this.#startServer(command, environment);
+    }
   }
 
   #environment(own: NodeJS.ProcessEnv, added: Record<string, string>): NodeJS.ProcessEnv {
     const { NODE_OPTIONS: options, ...others } = added;
     const joined = [own.NODE_OPTIONS, options].filter(Boolean).join(' ');
     const base = { ...own, ...others, ...(joined && { NODE_OPTIONS: joined }) };
-    return this.hub?.environment(base) ?? base;
+    return this.isForbidden || !this.hub ? base : this.hub.environment(base);
   }
 
   /** Looks at this process from now on. */

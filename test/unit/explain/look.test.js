@@ -36,8 +36,11 @@ class Simulated {
     this.#connections = connections;
   }
 
+  lengths = [];
+
   async block({ settleMs, measureMs }, { alone = false } = {}) {
     const seconds = (settleMs + measureMs) / 1000;
+    this.lengths.push(settleMs + measureMs);
     const before = this.queued;
     const isOpen = !alone && this.#connections === null;
     this.blocks.push({ alone, isOpen, queuedBefore: before });
@@ -61,11 +64,11 @@ class Simulated {
   }
 }
 
-async function looked(rate, { moreLoad = true, outside = null } = {}) {
+async function looked(rate, { moreLoad = true, outside = null, warmupMs = 0 } = {}) {
   const subject = new Simulated(rate);
   subject.outside = outside;
   const untilMs = performance.now() + 60_000;
-  const options = { setting: () => ({ moreLoad }), untilMs, onStep() {} };
+  const options = { setting: () => ({ moreLoad }), untilMs, warmupMs, onStep() {} };
   return { subject, ...(await look(subject, SAMPLED, options)) };
 }
 
@@ -83,6 +86,13 @@ test('in place of one that is not, a closed load, when its queue is over', async
   assert.deepEqual(last, { alone: false, isOpen: false, queuedBefore: 0 });
   const waits = subject.blocks.filter(({ alone, queuedBefore }) => alone && queuedBefore > 0);
   assert.ok(waits.length > 1, JSON.stringify(subject.blocks));
+});
+
+test('a warm-up that is asked for comes before the measurement, and takes half of the time at most', async () => {
+  const { subject } = await looked(100, { warmupMs: 7777 });
+  assert.ok(subject.lengths.includes(7777), `${subject.lengths}`);
+  const { subject: other } = await looked(100, { warmupMs: 600_000 });
+  assert.ok(Math.max(...other.lengths) <= 30_000, `${other.lengths}`);
 });
 
 test('where no other load is allowed, the rate stays', async () => {

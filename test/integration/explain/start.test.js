@@ -1,0 +1,123 @@
+// How explain starts a server: where its probes meet, what it is told by its environment, and what keeps the probe out.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import { openProbeHub } from '../../../dist/explain/probe.js';
+import { Subject } from '../../../dist/explain/subject.js';
+import { unseenInside } from '../../../dist/explain/unseen-inside.js';
+
+const noProcfs = process.platform !== 'linux' && 'needs /proc';
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-start-')));
+const { TMPDIR } = process.env;
+const cleanups = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  if (TMPDIR === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = TMPDIR;
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const script = join(folder, 'server.cjs');
+writeFileSync(
+  script,
+  `require('http').createServer((q, r) => r.end(process.env.GREETING)).listen(0, '127.0.0.1');`,
+);
+
+/** A server under study that was started by a command, with a probe where it can be; its load is `options`. */
+async function started(command, { options = {}, ports = [] } = {}) {
+  const hub = await openProbeHub();
+  cleanups.push(() => hub.close());
+  const { signal } = new AbortController();
+  const trial = { method: 'GET', target: '/' };
+  const subject = new Subject(options, command, hub, signal, ports, trial);
+  cleanups.push(() => subject.close());
+  await subject.start();
+  return subject;
+}
+
+async function answerOf(subject) {
+  const response = await fetch(subject.options.url[0]);
+  return response.text();
+}
+
+describe('the socket of the probe', { skip: noProcfs }, () => {
+  const long = join(folder, 'a-folder-of-a-job'.repeat(6));
+  mkdirSync(long);
+  for (const [what, path] of [
+    ['does not exist', join(folder, 'missing')],
+    ['is too long', long],
+    ['is a file', script],
+    ['cannot be written to', '/proc'],
+  ]) {
+    test(`is elsewhere where TMPDIR ${what}`, async () => {
+      process.env.TMPDIR = path;
+      const hub = await openProbeHub();
+      cleanups.push(() => hub.close());
+      assert.ok(!hub.path.startsWith(path), hub.path);
+      assert.ok(Buffer.byteLength(hub.path) <= 103, hub.path);
+    });
+  }
+});
+
+describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () => {
+  test('gets what is assigned before it, NODE_OPTIONS and the probe among it', async () => {
+    const assigned = ['GREETING=from outside', 'NODE_OPTIONS=--max-old-space-size=222'];
+    const subject = await started([...assigned, process.execPath, script]);
+    assert.equal(await answerOf(subject), 'from outside');
+    assert.equal(await subject.hub.served(10_000), true);
+  });
+
+  test('is told apart where it sets NODE_OPTIONS anew', async () => {
+    const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
+    const subject = await started([command]);
+    const [line] = unseenInside(true, subject, false);
+    assert.match(line, /^inside the server: its NODE_OPTIONS are set anew.*--attach$/);
+  });
+
+  test('that keeps NODE_OPTIONS is not accused of it', async () => {
+    const subject = await started([process.execPath, script]);
+    assert.deepEqual(unseenInside(true, subject, false), [
+      'inside the server: the probe saw no request of node:http or node:https',
+    ]);
+    assert.deepEqual(unseenInside(true, subject, true), []);
+  });
+
+  test('whose permission model keeps the probe out is started without', async () => {
+    const flag =
+      Number(process.versions.node.split('.')[0]) < 22 ? 'experimental-permission' : 'permission';
+    const allowed = [
+      `--allow-fs-read=${folder}/*`,
+      ...(process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : []),
+    ];
+    const subject = await started([process.execPath, `--${flag}`, ...allowed, script]);
+    assert.equal(await answerOf(subject), '');
+    const [line] = unseenInside(true, subject, false);
+    assert.match(
+      line,
+      /Node's permission model keeps the probe out; add --allow-fs-read=.*probe\/\*$/,
+    );
+    await subject.restart();
+    assert.equal(await answerOf(subject), '');
+  });
+
+  test('is loaded by targets that name their host', async () => {
+    const free = await new Promise((resolve) => {
+      const taken = createServer().listen(0, '127.0.0.1', () => {
+        const { port } = taken.address();
+        taken.close(() => resolve(port));
+      });
+    });
+    const targets = [{ url: `http://127.0.0.1:${free}/a` }];
+    const listens = `require('http').createServer((q, r) => r.end()).listen(${free}, '127.0.0.1')`;
+    const subject = await started([process.execPath, '-e', listens], {
+      options: { targets },
+      ports: [free],
+    });
+    const { load } = await subject.block({ settleMs: 0, measureMs: 200 });
+    assert.ok(load.requests.ok > 0);
+    assert.equal(load.plan.targets[0].url, targets[0].url);
+  });
+});
