@@ -7,7 +7,7 @@ import { DeadlineError, type DeadlineFacts, type WaitingFor } from './errors.js'
 import { giveUp } from './give-up.js';
 import type { Host, Hosts } from './hosts.js';
 import { replace } from './replace.js';
-import { type Made, offerTimedSignals, takeTimedSignal } from './signals.js';
+import { type Made, OWN_TIME, offerSignals, takePatience } from './signals.js';
 import { type Lasting, lastingOf, Pieces } from './streams.js';
 import { moved, unsent } from './transfer.js';
 
@@ -37,14 +37,14 @@ export function limitHttp(hosts: Hosts): void {
       if (!(made instanceof ClientRequest)) return made;
       const { host, socketPath } = made;
       const name = socketPath ? `unix:${socketPath}` : host;
-      const hasOwnTotal = takeTimedSignal() || isNextHop(args[0]);
-      if (hasOwnTotal) limitedBySignal.set(Object(args[0]), made);
-      const call = new HttpCall(hosts.named(name), made, hasOwnTotal);
+      const patience = takePatience() || patienceOfHop(args[0]);
+      const call = new HttpCall(hosts.named(name), made, patience);
+      if (patience > 0) limitedBySignal.set(Object(args[0]), call);
       made[kCall] = call;
       made.on('close', onClose);
       if (call.isBeingMade) {
         if (made.hasHeader('expect')) made.once('continue', onContinue);
-        if (!hasOwnTotal) offerTimedSignals(call);
+        if (patience === 0) offerSignals(call);
       }
       return made;
     } as typeof http.request;
@@ -58,11 +58,11 @@ export function limitHttp(hosts: Hosts): void {
  * By their options: follow-redirects, which axios uses, gives the same ones to all requests of a call, and is written
  * on them. The signal is listened to once.
  */
-const limitedBySignal = new WeakMap<object, Request>();
+const limitedBySignal = new WeakMap<object, HttpCall>();
 
-function isNextHop(options: unknown): boolean {
-  if (typeof options !== 'object' || options === null) return false;
-  return limitedBySignal.get(options)?._redirectable !== undefined;
+function patienceOfHop(options: unknown): number {
+  if (typeof options !== 'object' || options === null) return 0;
+  return limitedBySignal.get(options)?.patienceOfNextHop ?? 0;
 }
 
 function onClose(this: Request): void {
@@ -76,25 +76,30 @@ function onContinue(this: Request): void {
 class HttpCall extends Call implements Made {
   protected readonly by = 'http';
   private readonly request: Request;
-  private hasOwnTotal: boolean;
+  /** How long the application waits by itself, as its signal tells. */
+  private patience: number;
   private hasContinued = false;
   /** Of the body, where only they can tell what it is. */
   private pieces: Pieces | null = null;
   /** Errors are the caller's: they are emitted in its asynchronous context. */
   private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
 
-  constructor(host: Host, request: Request, hasOwnTotal: boolean) {
+  constructor(host: Host, request: Request, patience: number) {
     super(host);
     this.request = request;
-    this.hasOwnTotal = hasOwnTotal;
+    this.patience = patience;
   }
 
   get isBeingMade(): boolean {
     return !this.request.writableEnded;
   }
 
-  hearTimedSignal(): void {
-    this.hasOwnTotal = true;
+  get patienceOfNextHop(): number {
+    return this.request._redirectable === undefined ? 0 : this.patience;
+  }
+
+  hearPatience(ms: number): void {
+    this.patience = ms;
   }
 
   /** From now on the rest of the request is the application's to write. */
@@ -138,9 +143,12 @@ class HttpCall extends Call implements Made {
   }
 
   protected own(): OwnLimits {
-    if (this.hasOwnTotal) return { total: true };
-    const timeout = ownTimeoutOf(this.request);
-    return timeout === undefined ? {} : { firstByte: timeout, silence: timeout };
+    const { patience } = this;
+    if (patience === OWN_TIME) return { total: true };
+    const timeout = ownTimeoutOf(this.request) ?? (patience || undefined);
+    if (timeout === undefined) return {};
+    const ms = Math.max(timeout, patience);
+    return { firstByte: ms, silence: ms };
   }
 
   protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {

@@ -6,7 +6,7 @@ import { type DeadlineFacts, undiciError, type WaitingFor } from './errors.js';
 import { EXEMPT } from './exempt.js';
 import type { Host, Hosts } from './hosts.js';
 import { pathOf } from './paths.js';
-import { takeTimedSignal } from './signals.js';
+import { isSignalHeard, OWN_TIME, takePatience } from './signals.js';
 import { type Lasting, lastingOf, Pieces } from './streams.js';
 import { moved, unsent } from './transfer.js';
 import { queuedAt, rememberClient } from './undici-clients.js';
@@ -39,8 +39,9 @@ export function limitUndici(hosts: Hosts): void {
   rememberHandlers();
   const origins = new Origins(hosts);
   on('undici:request:create', ({ request }) => {
-    const hasOwnTotal = takeTimedSignal() || takeRedirect(request);
-    follow(request, new UndiciCall(origins.host(request.origin), request, hasOwnTotal));
+    const heard = isSignalHeard() ? takePatience(isOfFetch(request)) : 0;
+    const patience = heard || takeRedirect(request);
+    follow(request, new UndiciCall(origins.host(request.origin), request, patience));
   });
   on('undici:client:connected', ({ socket }) => {
     if (socket === undefined) return;
@@ -100,7 +101,8 @@ class Origins {
 }
 
 class UndiciCall extends Call implements Follower {
-  declare private readonly hasOwnTotal: boolean;
+  /** How long the application waits by itself, as its signal tells. */
+  declare private readonly patience: number;
   declare private readonly request: Request;
   declare private socket: Socket | null;
   /** Of the response. */
@@ -110,10 +112,10 @@ class UndiciCall extends Call implements Follower {
   /** Of the body, where only they can tell what it is. */
   declare private pieces: Pieces | null;
 
-  constructor(host: Host, request: Request, hasOwnTotal: boolean) {
+  constructor(host: Host, request: Request, patience: number) {
     super(host);
     this.request = request;
-    this.hasOwnTotal = hasOwnTotal;
+    this.patience = patience;
     this.socket = null;
     this.fields = null;
     this.isStream = false;
@@ -139,7 +141,7 @@ class UndiciCall extends Call implements Follower {
 
   answered(status: number, fields: Fields): void {
     if (status >= 200) this.fields = fields;
-    if (this.hasOwnTotal) addRedirect(this.request, status, fields);
+    if (this.patience > 0) addRedirect(this.request, status, fields, this.patience);
   }
 
   /** It may be on a connection that nobody has told it of. One that was open before this module cannot be found: the next calls are told theirs. */
@@ -186,14 +188,14 @@ class UndiciCall extends Call implements Follower {
   }
 
   protected own(): OwnLimits {
-    const { request, socket } = this;
-    if (this.hasOwnTotal || isExemptRequest(request)) return { total: true };
+    const { request, socket, patience } = this;
+    if (patience === OWN_TIME || isExemptRequest(request)) return { total: true };
     const client = socket === null ? queuedAt(request) : internal(socket, 'client');
     const own: OwnLimits = {};
     const firstByte = request.headersTimeout ?? clientLimit(client, 'headers timeout');
     const silence = request.bodyTimeout ?? clientLimit(client, 'body timeout');
-    if (firstByte !== undefined) own.firstByte = firstByte;
-    if (silence !== undefined) own.silence = silence;
+    if (firstByte !== undefined || patience > 0) own.firstByte = longer(firstByte, patience);
+    if (silence !== undefined || patience > 0) own.silence = longer(silence, patience);
     return own;
   }
 
@@ -265,6 +267,17 @@ function isExemptRequest(request: Request): boolean {
 const SILENT = Object.assign(new Error('nothing has come over the connection'), {
   code: 'UND_ERR_INFO',
 });
+
+/** Of a limit that is set, where 0 is none, and how long the application waits by itself. */
+function longer(limit: number | undefined, patience: number): number {
+  return limit === 0 ? 0 : Math.max(limit ?? 0, patience);
+}
+
+/** `fetch` makes a handler for each call; all others have a class. */
+function isOfFetch(request: Request): boolean {
+  const handler = handlerOf(request);
+  return Object.hasOwn(handler, 'onHeaders') || Object.hasOwn(handler, 'onResponseStart');
+}
 
 /** A limit of a client or pool that differs from undici's own. */
 function clientLimit(client: unknown, name: string): number | undefined {

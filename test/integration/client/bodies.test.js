@@ -155,11 +155,10 @@ describe('bodies of the client', () => {
     const client = createClient({
       origin: url(peer),
       connections: 1,
-      limits: { total: 300 },
+      limits: { total: 100 },
       retries: false,
     });
-    t.after(() => client.destroy());
-    const first = client.request('/');
+    const first = client.request('/', { limits: { total: '20s' } });
     const readable = new PassThrough();
     let isCancelled = false;
     const stream = new ReadableStream({
@@ -168,9 +167,12 @@ describe('bodies of the client', () => {
       },
     });
     const waiting = [readable, stream].map((body) => client.request('/', { method: 'PUT', body }));
-    for (const { reason } of await Promise.allSettled([first, ...waiting])) {
+    for (const { reason } of await Promise.allSettled(waiting)) {
       assert.equal(reason.limit, 'total');
     }
     assert.deepEqual([readable.destroyed, isCancelled], [true, true]);
+    const ended = assert.rejects(first, { message: 'enough' });
+    await client.destroy(new Error('enough'));
+    await ended;
   });
 });

@@ -45,7 +45,7 @@ const hanging = {
   'ends of lines alone': { pieces: ['\n'], ms: 100, limit: 'total' },
   'a text with a line end now and then': { pieces: [...'abcdefg', 'h\n'], ms: 50, limit: 'total' },
   'one line': { type: 'application/json', pieces: [line], count: 1, ...stopping, limit: 'total' },
-  'lines that stop': { pieces: [line], count: 3, ms: 200, ends: false, limit: 'silence' },
+  'lines that stop': { pieces: [line], count: 8, ms: 100, ends: false, limit: 'silence' },
   'records that stop': {
     ...{ type: 'application/x-ndjson', pieces: [line], count: 1, ...stopping },
     limit: 'silence',
