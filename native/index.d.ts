@@ -342,6 +342,8 @@ export interface NativeNotSent {
 export interface NativeOrigin {
   /** Name or address literal, without brackets; ignored with `unixPath`. */
   host: string
+  /** More of them for the same server, tried in turn. */
+  otherHosts?: Array<string>
   /** TCP port. */
   port: number
   /** Path of a Unix socket. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { parseCondition } from '../load/condition.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
-import { splitHeader } from '../load/header.js';
+import { readHeaderFile, splitHeader } from '../load/header.js';
 import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../units.js';
 import { type Flag, namesOf } from './flag.js';
 import type { Invocation } from './invocation.js';
@@ -204,16 +204,21 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     name: 'header',
     short: 'H',
     aliases: ['headers'],
-    value: "'NAME: VALUE'",
+    value: "'NAME: VALUE'|@FILE",
     repeatable: true,
     group: REQUESTS,
     common: true,
-    help: 'a header; repeatable',
+    help: 'a header, or a file with one a line; repeatable',
     details:
       "Wins over millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length comes from the body. Values may hold placeholders.",
     set({ options }, value, given) {
-      const header = splitHeader(value, given);
-      options.headers = [...((options.headers as [string, string][] | undefined) ?? []), header];
+      const headers = value.startsWith('@')
+        ? readHeaderFile(value.slice(1))
+        : [splitHeader(value, given)];
+      options.headers = [
+        ...((options.headers as [string, string][] | undefined) ?? []),
+        ...headers,
+      ];
     },
   },
   {
@@ -316,9 +321,10 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
   },
   {
     name: 'ca',
+    aliases: ['cacert'],
     value: 'FILE',
     group: CONNECTIONS,
-    help: "trust these authorities instead of the system's (PEM)",
+    help: "trust these authorities instead of the system's (PEM, DER)",
     set({ options }, value) {
       options.ca = value;
     },
@@ -327,7 +333,8 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     name: 'cert',
     value: 'FILE',
     group: CONNECTIONS,
-    help: 'client certificate (PEM); needs --key',
+    help: 'client certificate (PEM, DER, PKCS #12)',
+    details: 'With --key, unless the file holds the key, too.',
     set({ options }, value) {
       options.cert = value;
     },
@@ -336,9 +343,20 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     name: 'key',
     value: 'FILE',
     group: CONNECTIONS,
-    help: "the client certificate's key (PEM)",
+    help: "the client certificate's key (PEM, DER)",
     set({ options }, value) {
       options.key = value;
+    },
+  },
+  {
+    name: 'passphrase',
+    aliases: ['pass'],
+    value: 'TEXT',
+    group: CONNECTIONS,
+    help: "of the key's file, if it is encrypted",
+    details: 'At a terminal it is asked for.',
+    set({ options }, value) {
+      options.passphrase = value;
     },
   },
   {
@@ -351,9 +369,32 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     },
   },
   {
+    name: 'resolve',
+    value: 'HOST:PORT:ADDRESS',
+    repeatable: true,
+    group: CONNECTIONS,
+    help: 'the addresses of a host, as in curl',
+    details:
+      'Several addresses have a comma between them and are used in turn. * is every host. Host header and server name stay those of the URL.',
+    set({ options }, value) {
+      options.resolve = [...(options.resolve ?? []), value];
+    },
+  },
+  {
+    name: 'connect-to',
+    value: 'HOST1:PORT1:HOST2:PORT2',
+    repeatable: true,
+    group: CONNECTIONS,
+    help: 'connect to another host and port, as in curl',
+    details: 'HOST1 and PORT1 may be empty, which fits all; HOST2 and PORT2, which keeps them.',
+    set({ options }, value) {
+      options.connectTo = [...(options.connectTo ?? []), value];
+    },
+  },
+  {
     name: 'socketPath',
     short: 'S',
-    aliases: ['socket-path'],
+    aliases: ['socket-path', 'unix-socket'],
     value: 'PATH',
     group: CONNECTIONS,
     help: "connect to this Unix socket instead of the URL's host",

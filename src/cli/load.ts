@@ -7,11 +7,13 @@ import { onInterrupt } from './interrupt.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
+import { askPassphrase } from './passphrase.js';
 import { showProgress } from './progress.js';
 
 /** Loads what the command line names, or the demo, and reports. */
 export async function loadCommand(args: string[]): Promise<number> {
   const invocation = readInvocation(args);
+  await askPassphrase(invocation.options);
   // The report shows the notes, JSON has no place for them.
   if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
   const { url, targets, targetsFile, command, socketPath } = invocation.options;

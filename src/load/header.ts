@@ -2,6 +2,7 @@ import { usageError } from '../errors.js';
 import type { NativeHeader } from '../native.js';
 import { shown } from '../shape.js';
 import type { LoadOptions } from './options.js';
+import { linesOf, readText } from './text.js';
 import type { Location } from './url.js';
 import { packageVersion } from './version.js';
 
@@ -28,6 +29,13 @@ export function splitHeader(line: string, where: string): [name: string, value: 
   const colon = line.indexOf(':');
   if (colon < 0) throw usageError(`${where}: '${line}' has no colon; accepted: 'Name: value'`);
   return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}
+
+/** Reads a file with a header a line; blank lines and those that begin with `#` are passed over. */
+export function readHeaderFile(path: string): [name: string, value: string][] {
+  return linesOf(readText(path, 'header file')).flatMap((line, index) =>
+    /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
+  );
 }
 
 /** Completes a request's own headers with the run's and the defaults; the nearer to the request wins. */

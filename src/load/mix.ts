@@ -1,6 +1,7 @@
 import { usageError } from '../errors.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../native.js';
 import { bodyBytes, sharedBody } from './body.js';
+import { Redirections } from './connect-to.js';
 import { completeHeaders, frameHeaders, readHeaders } from './header.js';
 import type { LoadOptions } from './options.js';
 import type { PlanSummary } from './result.js';
@@ -28,7 +29,7 @@ export function readMix(options: LoadOptions, command: Location | null): Mix {
     body: sharedBody(options),
     method: options.method,
   };
-  const origins = new Origins(options.sni);
+  const origins = new Origins(options);
   const toCommand = command !== null && base === command && targets.some(isRelative);
   const mix: Mix = {
     origins: origins.list,
@@ -51,6 +52,7 @@ export function readMix(options: LoadOptions, command: Location | null): Mix {
       bodyBytes: request.body?.length ?? 0,
     });
   }
+  origins.redirections.checkUsed();
   if (closing > 0 && closing < targets.length) {
     throw usageError(
       `Connection: close in ${closing} of ${targets.length} targets; accepted: in all of them or in none`,
@@ -155,9 +157,11 @@ class Origins {
   readonly list: NativeOrigin[] = [];
   readonly #indexes = new Map<string, number>();
   readonly #sni: string | undefined;
+  readonly redirections: Redirections;
 
-  constructor(sni: string | undefined) {
-    this.#sni = sni;
+  constructor(options: LoadOptions) {
+    this.#sni = options.sni;
+    this.redirections = new Redirections(options);
   }
 
   indexOf({ tls, host, port, unixPath }: Location): number {
@@ -166,8 +170,20 @@ class Origins {
     if (known !== undefined) return known;
     const origin: NativeOrigin = { host, port, tls };
     if (unixPath !== undefined) origin.unixPath = unixPath;
-    if (this.#sni !== undefined) origin.serverName = this.#sni;
+    else Object.assign(origin, this.#redirected(host, port));
+    // Neither a zone nor the dot of the root is part of the name (RFC 6066, section 3).
+    if (tls) origin.serverName = this.#sni ?? host.replace(/%.*$|\.$/, '');
     this.#indexes.set(key, this.list.length);
     return this.list.push(origin) - 1;
+  }
+
+  #redirected(host: string, port: number): Pick<NativeOrigin, 'host' | 'otherHosts' | 'port'> {
+    const destination = this.redirections.destinationOf(host, port);
+    const [first, ...otherHosts] = destination.hosts;
+    return {
+      host: first,
+      port: destination.port,
+      ...(otherHosts.length > 0 && { otherHosts }),
+    };
   }
 }

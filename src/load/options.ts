@@ -26,6 +26,10 @@ export interface LoadOptions {
   targets?: Target[];
   /** A file of targets in vegeta's text or JSON form. */
   targetsFile?: string;
+  /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several with a comma between them; `*` is every host. */
+  resolve?: string[];
+  /** Other hosts to connect to: `'HOST1:PORT1:HOST2:PORT2'`; what is left empty fits, or stays. */
+  connectTo?: string[];
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
   /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or with one that begins with `/`, the port it listens on is found, debuggers apart. */
@@ -70,11 +74,13 @@ export interface LoadOptions {
   tls?: 'keep-alive' | 'resume' | 'full';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
-  /** Certificate authorities (PEM file) to trust instead of the system's. */
+  /** Certificate authorities (PEM or DER file) to trust instead of the system's. */
   ca?: string;
-  /** Client certificate and its key (PEM files). */
+  /** Client certificate and its key: files in PEM or DER, or one of PKCS #12 or PEM that holds both. */
   cert?: string;
   key?: string;
+  /** Of the key's file, where it is encrypted. */
+  passphrase?: string;
   /** Server name for TLS, instead of the URL's host. */
   sni?: string;
 

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.js';
 import { loadNative, type NativeCsv, type NativeRequest } from '../native.js';
 import { parseCsv } from './csv.js';
-import { readInput } from './file.js';
+import { readText, utf16Of } from './text.js';
 
 const OPENING = '{{';
 
@@ -11,7 +11,7 @@ export async function readPlaceholders(requests: NativeRequest[]): Promise<Nativ
   if (templates.length === 0) return [];
   const { csvFiles } = loadNative();
   return filesNamed(templates, csvFiles).map((name) => {
-    const text = readInput(name, 'CSV file').toString('utf8');
+    const text = readText(name, 'CSV file');
     return { name, ...parseCsv(text, name) };
   });
 }
@@ -22,7 +22,17 @@ function templatesOf({ target, headers, body }: NativeRequest): Buffer[] {
     .filter((text) => text.includes(OPENING))
     .map((text) => Buffer.from(text));
   if (body?.includes(OPENING)) templates.push(body);
+  if (body) refuseWidePlaceholders(body);
   return templates;
+}
+
+// They would go out as they are: bytes that are not UTF-8 are not looked at.
+function refuseWidePlaceholders(body: Buffer): void {
+  const wide = utf16Of(body);
+  if (!wide || !/\{\{\s*(?:seq|uuid|random:|csv:)/.test(new TextDecoder(wide).decode(body))) return;
+  throw usageError(
+    'body: placeholders in UTF-16 are not filled in; save the file as UTF-8, or send it as it is with --no-placeholders',
+  );
 }
 
 function filesNamed(templates: Buffer[], csvFiles: (templates: Buffer[]) => string[]): string[] {

@@ -3,6 +3,7 @@ import { isObject, shown } from '../shape.js';
 import { readInput } from './file.js';
 import { splitHeader } from './header.js';
 import type { Target } from './options.js';
+import { linesOf, readText } from './text.js';
 
 /** A request of the mix, and where it was given: `targets.txt:3`. */
 export interface GivenTarget extends Target {
@@ -11,7 +12,7 @@ export interface GivenTarget extends Target {
 
 /** Reads a file of targets in vegeta's text form or in its JSON form, one object per line. */
 export function readTargetsFile(path: string): GivenTarget[] {
-  const lines = readInput(path, 'targets file').toString('utf8').split(/\r?\n/);
+  const lines = linesOf(readText(path, 'targets file'));
   const first = lines.find((line) => !isBlankOrComment(line));
   const targets = first?.trimStart().startsWith('{')
     ? jsonTargets(lines, path)

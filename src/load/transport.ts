@@ -1,7 +1,7 @@
 import { usageError } from '../errors.js';
 import type { NativeTls } from '../native.js';
+import { readAuthorities, readIdentity } from './certificates.js';
 import { DEFAULTS } from './defaults.js';
-import { readInput } from './file.js';
 import type { Mix } from './mix.js';
 import type { LoadOptions } from './options.js';
 import type { PlanSummary } from './result.js';
@@ -44,28 +44,20 @@ function readConnection(options: LoadOptions, headersClose: boolean): PlanSummar
 
 function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
   if (secure) return;
-  for (const option of ['tls', 'ca', 'cert', 'key', 'sni'] as const) {
+  for (const option of ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const) {
     if (options[option] === undefined) continue;
+    const shown = option === 'passphrase' ? '***' : options[option];
     throw usageError(
-      `${option}: '${options[option]}' given without an https:// URL; accepted: only with one`,
+      `${option}: '${shown}' given without an https:// URL; accepted: only with one`,
     );
   }
 }
 
-function readCertificates({
-  insecure = false,
-  ca,
-  cert,
-  key,
-}: LoadOptions): Omit<NativeTls, 'mode'> {
-  if ((cert === undefined) !== (key === undefined)) {
-    const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
-    throw usageError(`${given} without ${missing}; accepted: both or neither`);
-  }
+function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
+  const { insecure = false, ca, cert, key, passphrase } = options;
   return {
     verify: !insecure,
-    ...(ca !== undefined && { ca: readInput(ca, 'ca file') }),
-    ...(cert !== undefined && { cert: readInput(cert, 'cert file') }),
-    ...(key !== undefined && { key: readInput(key, 'key file') }),
+    ...(ca !== undefined && { ca: readAuthorities(ca) }),
+    ...readIdentity({ cert, key, passphrase }),
   };
 }

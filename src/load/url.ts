@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { usageError } from '../errors.js';
 
 /** Where a request goes, and what of the URL is sent. */
@@ -22,13 +23,16 @@ const DEFAULT_PORT = { 'http:': 80, 'https:': 443 } as const;
  * Reads a URL; without a scheme it is `http`. One that begins with `/` goes to `base`.
  * The target is kept as written, but for characters that no request line may hold.
  */
-export function parseUrl(text: string, where: string, base?: Location): Location {
-  if (typeof text !== 'string' || text === '') throw badUrl(where, text, 'it is empty');
+export function parseUrl(given: string, where: string, base?: Location): Location {
+  const text = typeof given === 'string' ? given.trim() : '';
+  if (text === '') throw badUrl(where, given, 'it is empty');
   if (text.startsWith('/')) {
     if (base) return { ...base, target: requestTarget(text) };
     throw badUrl(where, text, 'it names no host');
   }
-  if (/^unix:/i.test(text)) return parseUnixUrl(text, where);
+  const unix = unixLocation(text);
+  if (unix) return unix;
+  if (/^unix:/i.test(text)) throw badUrl(where, text, 'it names no socket and target');
 
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text);
   const protocol = `${scheme?.[1] ?? 'http'}:`.toLowerCase();
@@ -39,7 +43,12 @@ export function parseUrl(text: string, where: string, base?: Location): Location
   const end = rest.search(/[/?#]/);
   const authority = end < 0 ? rest : rest.slice(0, end);
   // A bare number is an address to the URL standard, and the value of some unknown flag to its writer; so is a dash.
-  const url = /^(?:\d+|-)$/.test(authority) ? null : parseAuthority(protocol, authority);
+  const isValue = /^(?:\d+|-|https?:)$/i.test(authority);
+  if (authority.includes('{{')) {
+    throw badUrl(where, text, 'placeholders are filled in behind the host, and in headers (-H)');
+  }
+  const { authority: plain, zone } = readHost(authority, where, text);
+  const url = isValue ? null : parseAuthority(protocol, plain);
   if (!url) {
     const [, digits] = /:(\d+)$/.exec(authority) ?? [];
     const beyond = digits !== undefined && Number(digits) > 65_535;
@@ -50,7 +59,7 @@ export function parseUrl(text: string, where: string, base?: Location): Location
   if (port === 0) throw badUrl(where, text, 'port 0 cannot be connected to');
   const location: Location = {
     tls: protocol === 'https:',
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: url.hostname.replace(/^\[|\]$/g, '') + zone,
     port,
     authority: url.host,
     target: requestTarget(end < 0 ? '/' : rest.slice(end)),
@@ -64,17 +73,45 @@ export function formatUrl({ tls, unixPath, authority, target }: Location): strin
   return `${tls ? 'https' : 'http'}://${authority}${target}`;
 }
 
-function parseUnixUrl(text: string, where: string): Location {
-  const match = /^unix:(?:\/\/)?([^:]+)(?::(\/.*))?$/i.exec(text);
-  if (!match?.[1]) throw badUrl(where, text, 'it names no socket and target');
+// unix:PATH:TARGET, with // or http:// before it, and http+unix://PATH-IN-PERCENT/TARGET, as other clients write it.
+function unixLocation(text: string): Location | null {
+  const plain = /^(?:(https?):\/\/unix:(?=\/)|unix:(?:\/\/)?)([^:]+)(?::(\/.*)?)?$/i.exec(text);
+  const encoded = /^(https?)\+unix:\/\/(%2f[^/?#]*)(.*)$/i.exec(text);
+  const [, scheme = 'http', path, target] = plain ?? encoded ?? [];
+  if (path === undefined) return null;
+  const tls = scheme.toLowerCase() === 'https';
   return {
-    tls: false,
+    tls,
     host: 'localhost',
-    port: 80,
-    unixPath: match[1],
+    port: tls ? 443 : 80,
+    unixPath: encoded ? decode(path) : path,
     authority: 'localhost',
-    target: requestTarget(match[2] ?? '/'),
+    target: requestTarget(target || '/'),
   };
+}
+
+/**
+ * Gives a host the form of the URL standard: a port alone is one of this host, IPv6 is in brackets, and its zone (RFC 6874)
+ * is no part of it.
+ */
+function readHost(
+  authority: string,
+  where: string,
+  text: string,
+): { authority: string; zone: string } {
+  if (/^:\d+$/.test(authority)) return { authority: `localhost${authority}`, zone: '' };
+  const at = authority.lastIndexOf('@') + 1;
+  const [user, host] = [authority.slice(0, at), authority.slice(at)];
+  const [, address, id, port] = /^\[([^\]%]+)%(?:25)?([^\]]+)\](.*)$/.exec(host) ?? [];
+  if (id !== undefined) return { authority: `${user}[${address}]${port}`, zone: `%${id}` };
+  const [, before = '', last] = /^([^[\]]+):(\d+)$/.exec(host) ?? [];
+  if (isIPv6(before)) {
+    if (!isIPv6(host)) return { authority: `${user}[${before}]:${last}`, zone: '' };
+    throw badUrl(where, text, `IPv6 needs brackets, as in [${before}]:${last} or [${host}]`);
+  }
+  if (!isIPv6(host)) return { authority, zone: '' };
+  const [plain, zone] = host.split('%');
+  return { authority: `${user}[${plain}]`, zone: zone === undefined ? '' : `%${zone}` };
 }
 
 function parseAuthority(protocol: string, authority: string): URL | null {

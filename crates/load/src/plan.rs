@@ -72,6 +72,8 @@ pub struct Origin {
 pub enum Endpoint {
     /// A name or address literal, and a port.
     Host(String, u16),
+    /// Several of them for one server, used as the addresses of a name are.
+    Hosts(Vec<String>, u16),
     /// A Unix socket.
     Unix(PathBuf),
 }

@@ -20,20 +20,25 @@ impl Resolved {
     pub(crate) fn new(origin: &Origin) -> Result<Self, RunError> {
         let addresses = match &origin.endpoint {
             Endpoint::Unix(path) => vec![Address::Unix(path.clone())],
-            Endpoint::Host(host, port) => {
-                let reason = match names::resolve(host, *port) {
-                    Ok(addresses) if !addresses.is_empty() => Ok(addresses),
-                    Ok(_) => Err("the name has no address".to_owned()),
-                    Err(error) => Err(error.to_string()),
-                };
-                reason.map_err(|reason| RunError::Unreachable {
-                    kind: ErrorKind::Dns,
-                    message: format!("cannot resolve {host}: {reason}"),
-                })?
+            Endpoint::Host(host, port) => resolve(host, *port)?,
+            Endpoint::Hosts(hosts, port) => {
+                let each: Result<Vec<_>, _> =
+                    hosts.iter().map(|host| resolve(host, *port)).collect();
+                each?.concat()
             }
         };
         Ok(Self { addresses, server_name: origin.server_name.clone() })
     }
+}
+
+fn resolve(host: &str, port: u16) -> Result<Vec<Address>, RunError> {
+    let reason = match names::resolve(host, port) {
+        Ok(addresses) if !addresses.is_empty() => return Ok(addresses),
+        Ok(_) => "the name has no address".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!("cannot resolve {host}: {reason}");
+    Err(RunError::Unreachable { kind: ErrorKind::Dns, message })
 }
 
 /// One server of one worker. All addresses are used in turn, apart from those that failed before they

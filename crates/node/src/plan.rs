@@ -13,6 +13,9 @@ use crate::time::milliseconds;
 pub struct NativeOrigin {
     /// Name or address literal, without brackets; ignored with `unixPath`.
     pub host: String,
+    /// More of them for the same server, tried in turn.
+    #[napi(ts_type = "Array<string>")]
+    pub other_hosts: Option<List<String>>,
     /// TCP port.
     pub port: u16,
     /// Path of a Unix socket.
@@ -222,11 +225,14 @@ impl From<NativePlan> for Plan {
 
 impl From<NativeOrigin> for Origin {
     fn from(origin: NativeOrigin) -> Self {
-        let NativeOrigin { host, port, unix_path, tls, server_name } = origin;
+        let NativeOrigin { host, other_hosts, port, unix_path, tls, server_name } = origin;
         let server_name = tls.then(|| server_name.unwrap_or_else(|| host.clone()));
-        let endpoint = match unix_path {
-            Some(path) => Endpoint::Unix(PathBuf::from(path)),
-            None => Endpoint::Host(host, port),
+        let endpoint = match (unix_path, other_hosts) {
+            (Some(path), _) => Endpoint::Unix(PathBuf::from(path)),
+            (None, None) => Endpoint::Host(host, port),
+            (None, Some(others)) => {
+                Endpoint::Hosts(std::iter::once(host).chain(others).collect(), port)
+            }
         };
         Self { endpoint, server_name }
     }

@@ -108,7 +108,7 @@ const BAD_INPUT = [
   [['--targets', '/no/such/file'], /targets file '\/no\/such\/file' cannot be read/],
   [['--tls', 'full', 'http://h'], /tls: 'full' given without an https:\/\/ URL/],
   [['--tls', 'half', 'https://h'], /--tls: 'half' given; accepted: keep-alive, resume, full/],
-  [['--cert', 'c.pem', 'https://h'], /cert without key; accepted: both or neither/],
+  [['--key', 'k.pem', 'https://h'], /key without cert; accepted: both/],
   [['--warmup', '5s', '-d', '0', 'h'], /warmup with a duration of 0/],
   [['-n', '0', 'h'], /^millrace: -n: '0' given; accepted/],
   [['--stage', '30s', 'h'], /--stage: '30s' is not a stage; accepted: TIME:RATE/],

@@ -49,6 +49,19 @@ describe('addresses', TIMEOUT, () => {
     assert.equal(server.requests[0].header('host'), `[::1]:${server.port}`);
   });
 
+  test('other addresses for a host: the one that answers is taken', async (t) => {
+    const server = await truthServer(t, ok());
+    const url = `http://mill.test:${server.port}/`;
+    const resolve = [`mill.test:${server.port}:127.0.0.9,127.0.0.1`];
+    const result = await assertWorks(server, { url, resolve });
+    assert.deepEqual(result.plan.addresses, [`127.0.0.1:${server.port}`]);
+    assert.equal(server.requests[0].header('host'), `mill.test:${server.port}`);
+    const redirected = ['--connect-to', `::127.0.0.1:${server.port}`, 'http://other.test/'];
+    const { code } = await millrace(['-n', '1', '-c', '1', ...redirected]);
+    assert.equal(code, 0);
+    assert.equal(server.requests.at(-1).header('host'), 'other.test');
+  });
+
   test('a Unix socket', async (t) => {
     const path = join(folder, 'a.sock');
     const server = await truthServer(t, ok(), { listen: { path } });

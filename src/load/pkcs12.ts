@@ -1,0 +1,246 @@
+// PKCS #12 (RFC 7292), as far as browsers, OpenSSL and key stores write it: certificates and one key, locked by a password.
+import {
+  createDecipheriv,
+  createHash,
+  createPrivateKey,
+  type KeyObject,
+  pbkdf2Sync,
+} from 'node:crypto';
+
+/** What a container holds. */
+export interface Pkcs12 {
+  key: KeyObject | null;
+  /** DER. */
+  certificates: Buffer[];
+}
+
+const SEQUENCE = 0x30;
+const OID = 0x06;
+const INTEGER = 0x02;
+const EXPLICIT = 0xa0;
+
+const DATA = '2a864886f70d010701';
+const ENCRYPTED_DATA = '2a864886f70d010706';
+const KEY_BAG = '2a864886f70d010c0a0101';
+const LOCKED_KEY_BAG = '2a864886f70d010c0a0102';
+const CERTIFICATE_BAG = '2a864886f70d010c0a0103';
+const PBES2 = '2a864886f70d01050d';
+const TRIPLE_DES = '2a864886f70d010c0103';
+const DIGESTS: Record<string, string> = {
+  '2a864886f70d0207': 'sha1',
+  '2a864886f70d0209': 'sha256',
+  '2a864886f70d020a': 'sha384',
+  '2a864886f70d020b': 'sha512',
+};
+const CIPHERS: Record<string, [name: string, keyBytes: number]> = {
+  '60864801650304012a': ['aes-256-cbc', 32],
+  '608648016503040116': ['aes-192-cbc', 24],
+  '608648016503040102': ['aes-128-cbc', 16],
+  '2a864886f70d0307': ['des-ede3-cbc', 24],
+};
+
+/** Whether bytes look like a container: version 3, then content of type data. */
+export function isPkcs12(bytes: Buffer): boolean {
+  try {
+    const [version, content] = childrenOf(elementAt(bytes, 0));
+    return version?.tag === INTEGER && version.value[0] === 3 && content?.tag === SEQUENCE;
+  } catch {
+    return false;
+  }
+}
+
+/** Opens a container; throws an error whose message says why it cannot be. */
+export function readPkcs12(bytes: Buffer, password: string): Pkcs12 {
+  const [, content] = childrenOf(elementAt(bytes, 0));
+  const safe = elementAt(octetsOf(contentOf(must(content), DATA)), 0);
+  const found: Pkcs12 = { key: null, certificates: [] };
+  for (const part of childrenOf(safe)) {
+    const [type, body] = childrenOf(part);
+    const isLocked = must(type).value.toString('hex') === ENCRYPTED_DATA;
+    const bytes = isLocked ? unlock(must(body), password) : octetsOf(contentOf(part, DATA));
+    for (const bag of bagsOf(bytes, isLocked)) readBag(bag, password, found);
+  }
+  return found;
+}
+
+function bagsOf(bytes: Buffer, unlocked: boolean): Element[] {
+  try {
+    return childrenOf(elementAt(bytes, 0));
+  } catch (error) {
+    // By chance, one wrong key in 256 leaves a good end.
+    throw unlocked ? new Error('the passphrase is wrong') : error;
+  }
+}
+
+function readBag(bag: Element, password: string, found: Pkcs12): void {
+  const [type, explicit] = childrenOf(bag);
+  const [value] = childrenOf(must(explicit));
+  const { raw } = must(value);
+  switch (must(type).value.toString('hex')) {
+    case KEY_BAG:
+      found.key = createPrivateKey({ key: raw, format: 'der', type: 'pkcs8' });
+      break;
+    case LOCKED_KEY_BAG:
+      found.key = lockedKey(raw, password);
+      break;
+    case CERTIFICATE_BAG: {
+      const [, inner] = childrenOf(must(value));
+      found.certificates.push(octetsOf(must(childrenOf(must(inner))[0])));
+    }
+  }
+}
+
+function lockedKey(raw: Buffer, passphrase: string): KeyObject {
+  try {
+    return createPrivateKey({ key: raw, format: 'der', type: 'pkcs8', passphrase });
+  } catch {
+    throw new Error('the passphrase is wrong, or its cipher is out of use');
+  }
+}
+
+/** Decrypts EncryptedData (RFC 5652, section 8). */
+function unlock(explicit: Element, password: string): Buffer {
+  const [, info] = childrenOf(must(childrenOf(explicit)[0]));
+  const [, algorithm, encrypted] = childrenOf(must(info));
+  const [name, parameters] = childrenOf(must(algorithm));
+  const { cipher, key, iv } = secretsOf(must(name), must(parameters), password);
+  const decipher = createDecipheriv(cipher, key, iv);
+  try {
+    return Buffer.concat([decipher.update(octetsOf(must(encrypted))), decipher.final()]);
+  } catch {
+    throw new Error('the passphrase is wrong');
+  }
+}
+
+interface Secrets {
+  cipher: string;
+  key: Buffer;
+  iv: Buffer;
+}
+
+function secretsOf(name: Element, parameters: Element, password: string): Secrets {
+  const algorithm = name.value.toString('hex');
+  if (algorithm === TRIPLE_DES) {
+    const [salt, rounds] = childrenOf(parameters);
+    const derive = (purpose: number, bytes: number) =>
+      deriveOld(password, must(salt).value, numberOf(must(rounds)), purpose, bytes);
+    return { cipher: 'des-ede3-cbc', key: derive(1, 24), iv: derive(2, 8) };
+  }
+  if (algorithm === PBES2) return secretsOfPbes2(parameters, password);
+  throw new Error(
+    'its certificates are locked by a cipher out of use (RC2); write it anew with openssl pkcs12 -legacy and -export',
+  );
+}
+
+/** RFC 8018, section 6.2. */
+function secretsOfPbes2(parameters: Element, password: string): Secrets {
+  const [derivation, scheme] = childrenOf(parameters);
+  const [salt, rounds, ...more] = childrenOf(must(childrenOf(must(derivation))[1]));
+  const prf = more.find(({ tag }) => tag === SEQUENCE);
+  const prfName = prf ? must(childrenOf(prf)[0]).value.toString('hex') : '2a864886f70d0207';
+  const [cipherName, iv] = childrenOf(must(scheme));
+  const digest = DIGESTS[prfName];
+  const [cipher, keyBytes] = CIPHERS[must(cipherName).value.toString('hex')] ?? [];
+  if (digest === undefined || cipher === undefined || keyBytes === undefined) {
+    throw new Error('its certificates are locked by a cipher that is not known');
+  }
+  const key = pbkdf2Sync(password, must(salt).value, numberOf(must(rounds)), keyBytes, digest);
+  return { cipher, key, iv: must(iv).value };
+}
+
+/** RFC 7292, appendix B.2, with SHA-1. */
+function deriveOld(
+  password: string,
+  salt: Buffer,
+  rounds: number,
+  purpose: number,
+  bytes: number,
+): Buffer {
+  const block = 64;
+  const repeated = (text: Buffer) =>
+    Buffer.alloc(Math.ceil(text.length / block) * block, text.length > 0 ? text : undefined);
+  const wide = Buffer.from(`${password}\0`, 'utf16le').swap16();
+  const input = Buffer.concat([repeated(salt), repeated(wide)]);
+  const parts: Buffer[] = [];
+  for (let done = 0; done < bytes; done += 20) {
+    let hash = createHash('sha1').update(Buffer.alloc(block, purpose)).update(input).digest();
+    for (let round = 1; round < rounds; round++) hash = createHash('sha1').update(hash).digest();
+    parts.push(hash);
+    const addend = Buffer.alloc(block, hash);
+    for (let at = 0; at < input.length; at += block) addOne(input.subarray(at, at + block), addend);
+  }
+  return Buffer.concat(parts).subarray(0, bytes);
+}
+
+/** Adds a number and 1 to another, in place; both are as long, the highest byte first. */
+function addOne(number: Buffer, addend: Buffer): void {
+  let carry = 1;
+  for (let at = number.length - 1; at >= 0; at--) {
+    carry += (number[at] ?? 0) + (addend[at] ?? 0);
+    number[at] = carry & 0xff;
+    carry >>= 8;
+  }
+}
+
+/** One element of DER, or of BER with lengths that are known only at the end. */
+interface Element {
+  tag: number;
+  value: Buffer;
+  /** With its tag and length. */
+  raw: Buffer;
+}
+
+function elementAt(bytes: Buffer, at: number): Element {
+  const tag = bytes.readUInt8(at);
+  const first = bytes.readUInt8(at + 1);
+  if (first === 0x80) return endlessAt(bytes, at, tag);
+  const digits = first & 0x80 ? first & 0x7f : 0;
+  const start = at + 2 + digits;
+  const length = digits > 0 ? bytes.readUIntBE(at + 2, digits) : first;
+  if (start + length > bytes.length) throw new Error('it is cut short');
+  return {
+    tag,
+    value: bytes.subarray(start, start + length),
+    raw: bytes.subarray(at, start + length),
+  };
+}
+
+function endlessAt(bytes: Buffer, at: number, tag: number): Element {
+  let end = at + 2;
+  while (bytes.readUInt16BE(end) !== 0) end += elementAt(bytes, end).raw.length;
+  return { tag, value: bytes.subarray(at + 2, end), raw: bytes.subarray(at, end + 2) };
+}
+
+function childrenOf({ value }: Element): Element[] {
+  const children: Element[] = [];
+  for (let at = 0; at < value.length; ) {
+    const child = elementAt(value, at);
+    children.push(child);
+    at += child.raw.length;
+  }
+  return children;
+}
+
+/** What a ContentInfo of this type holds. */
+function contentOf(info: Element, type: string): Element {
+  const [oid, explicit] = childrenOf(info);
+  if (oid?.tag !== OID || oid.value.toString('hex') !== type || explicit?.tag !== EXPLICIT) {
+    throw new Error('it is signed by a key, which is not supported');
+  }
+  return must(childrenOf(explicit)[0]);
+}
+
+/** The bytes of an octet string, which BER may cut into several. */
+function octetsOf(element: Element): Buffer {
+  const isCut = (element.tag & 0x20) !== 0;
+  return isCut ? Buffer.concat(childrenOf(element).map(octetsOf)) : element.value;
+}
+
+function numberOf({ value }: Element): number {
+  return value.readUIntBE(0, value.length);
+}
+
+function must<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('it is not well-formed');
+  return value;
+}

@@ -1,0 +1,181 @@
+// Certificates and keys in the forms in which people have them, and servers whose certificates are old or weak.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { load } from 'millrace';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-identity-'));
+after(() => rmSync(folder, { recursive: true }));
+const path = (name) => join(folder, name);
+const openssl = (...args) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+
+function selfSigned(name, ...kind) {
+  const more = ['-addext', 'subjectAltName=IP:127.0.0.1'];
+  const files = ['-keyout', `${name}.key`, '-out', `${name}.pem`];
+  openssl(
+    'req',
+    '-x509',
+    '-nodes',
+    '-days',
+    '30',
+    '-subj',
+    `/CN=${name}`,
+    ...kind,
+    ...files,
+    ...more,
+  );
+}
+
+const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
+
+async function serve(t, options) {
+  const server = https.createServer(options, (_request, response) => response.end('x'));
+  t.after(() => server.close());
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `https://127.0.0.1:${server.address().port}/`;
+}
+
+const few = { connections: 1, requests: 2, duration: '10s' };
+
+describe('a client certificate', { timeout: 60_000 }, () => {
+  before(() => {
+    selfSigned('server', ...EC);
+    selfSigned('client', ...EC);
+    const cert = readFileSync(path('client.pem'));
+    const key = createPrivateKey(readFileSync(path('client.key')));
+    const locked = { cipher: 'aes-256-cbc', passphrase: 'secret' };
+    const files = {
+      'client.der': new X509Certificate(cert).raw,
+      'pkcs8.der': key.export({ type: 'pkcs8', format: 'der' }),
+      'sec1.der': key.export({ type: 'sec1', format: 'der' }),
+      'locked.der': key.export({ type: 'pkcs8', format: 'der', ...locked }),
+      'locked.pem': key.export({ type: 'pkcs8', format: 'pem', ...locked }),
+      'locked-sec1.pem': key.export({ type: 'sec1', format: 'pem', ...locked }),
+      'both.pem': Buffer.concat([
+        readFileSync(path('server.pem')),
+        cert,
+        readFileSync(path('client.key')),
+      ]),
+      'marked.pem': `\uFEFF${cert}`,
+      'wide.pem': Buffer.from(`\uFEFF${cert}`, 'utf16le'),
+      'store.jks': Buffer.from('feedfeed00000002', 'hex'),
+      'openssh.key':
+        '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n',
+      'chain.p7b': '-----BEGIN PKCS7-----\nAAAA\n-----END PKCS7-----\n',
+      empty: '',
+    };
+    for (const [name, content] of Object.entries(files)) writeFileSync(path(name), content);
+    const input = ['-inkey', 'client.key', '-in', 'client.pem'];
+    const pkcs12 = (out, ...more) => openssl('pkcs12', '-export', ...input, '-out', out, ...more);
+    pkcs12('new.p12', '-passout', 'pass:secret');
+    pkcs12('open.p12', '-passout', 'pass:');
+    const old = ['-certpbe', 'PBE-SHA1-3DES', '-keypbe', 'PBE-SHA1-3DES', '-macalg', 'sha1'];
+    pkcs12('old.p12', ...old, '-passout', 'pass:secret');
+  });
+
+  async function serverFor(t) {
+    const [key, cert, ca] = ['server.key', 'server.pem', 'client.pem'].map((name) =>
+      readFileSync(path(name)),
+    );
+    return serve(t, { key, cert, ca, requestCert: true, rejectUnauthorized: true });
+  }
+
+  for (const { cert, key, passphrase, ca = 'server.pem' } of [
+    { cert: 'client.pem', key: 'client.key' },
+    { cert: 'client.der', key: 'pkcs8.der' },
+    { cert: 'client.pem', key: 'sec1.der' },
+    { cert: 'client.pem', key: 'locked.der', passphrase: 'secret' },
+    { cert: 'client.pem', key: 'locked.pem', passphrase: 'secret' },
+    { cert: 'client.pem', key: 'locked-sec1.pem', passphrase: 'secret' },
+    { cert: 'new.p12', passphrase: 'secret' },
+    { cert: 'old.p12', passphrase: 'secret' },
+    { cert: 'open.p12' },
+    { cert: 'both.pem' },
+    { cert: 'marked.pem', key: 'client.key' },
+    { cert: 'wide.pem', key: 'client.key' },
+  ]) {
+    test(`from ${[cert, key].filter(Boolean).join(' and ')}`, async (t) => {
+      const files = {
+        cert: path(cert),
+        ...(key && { key: path(key) }),
+        ...(passphrase && { passphrase }),
+      };
+      const result = await load({ url: await serverFor(t), ca: path(ca), ...files, ...few });
+      assert.equal(result.requests.ok, 2);
+    });
+  }
+
+  for (const [{ cert = 'client.pem', key = 'client.key', ...more }, message] of [
+    [{ key: 'locked.pem' }, /locked.pem' is locked; its passphrase is given by --passphrase/],
+    [{ key: 'locked.der' }, /locked.der' is locked/],
+    [{ key: 'locked.pem', passphrase: 'wrong' }, /the passphrase is wrong/],
+    [{ cert: 'new.p12', key: null }, /new.p12' is locked/],
+    [{ cert: 'new.p12', key: null, passphrase: 'wrong' }, /the passphrase is wrong/],
+    [{ key: 'server.key' }, /server.key' does not belong to the certificate in/],
+    [{ key: null }, /cert without key; accepted: both, or a file that holds both/],
+    [{ cert: 'client.key' }, /client.key' holds no certificate/],
+    [{ key: 'openssh.key' }, /OpenSSH's own form; convert a copy with ssh-keygen/],
+    [{ cert: 'store.jks' }, /Java key store; convert it with keytool/],
+    [{ cert: 'chain.p7b' }, /PKCS #7; convert it with openssl/],
+    [{ cert: 'empty' }, /empty' is empty/],
+  ]) {
+    test(`refused: ${message.source}`, async () => {
+      const files = { cert: path(cert), ...(key && { key: path(key) }), ...more };
+      const run = load({ url: 'https://127.0.0.1:1/', ...files });
+      await assert.rejects(run, (error) => {
+        assert.equal(error.code, 'ERR_MILLRACE_USAGE');
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+    });
+  }
+
+  test('authorities in DER', async (t) => {
+    const url = await serve(t, {
+      key: readFileSync(path('server.key')),
+      cert: readFileSync(path('server.pem')),
+    });
+    writeFileSync(path('server.der'), new X509Certificate(readFileSync(path('server.pem'))).raw);
+    assert.equal((await load({ url, ca: path('server.der'), ...few })).requests.ok, 2);
+  });
+});
+
+describe('a server with an old or weak certificate, unverified', { timeout: 60_000 }, () => {
+  before(() => {
+    openssl('req', ...EC, '-nodes', '-keyout', 'one.key', '-subj', '/CN=one', '-out', 'one.csr');
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      'one.csr',
+      '-signkey',
+      'one.key',
+      '-days',
+      '30',
+      '-out',
+      'one.pem',
+    );
+    selfSigned('weak', '-newkey', 'rsa:1024');
+  });
+
+  for (const name of ['one', 'weak']) {
+    for (const version of ['TLSv1.2', 'TLSv1.3']) {
+      test(`${name === 'one' ? 'X.509 version 1' : 'RSA of 1024 bits'}, ${version}`, async (t) => {
+        const url = await serve(t, {
+          key: readFileSync(path(`${name}.key`)),
+          cert: readFileSync(path(`${name}.pem`)),
+          ciphers: 'DEFAULT@SECLEVEL=0',
+          minVersion: version,
+          maxVersion: version,
+        });
+        assert.equal((await load({ url, insecure: true, ...few })).requests.ok, 2);
+      });
+    }
+  }
+});

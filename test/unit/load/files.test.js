@@ -1,0 +1,114 @@
+// Files as editors, shells and spreadsheets write them: byte order marks, UTF-16, CRLF, no last line end; and bytes that are no text.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { readHeaderFile } from '../../../dist/load/header.js';
+import { planOf } from '../../../dist/load/plan.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-files-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const url = 'http://127.0.0.1:8080/';
+
+function file(name, content) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const WRITTEN = {
+  'UTF-8': (text) => Buffer.from(text),
+  'UTF-8 with a mark': (text) => Buffer.from(`\uFEFF${text}`),
+  'UTF-16, little end first': (text) => Buffer.from(`\uFEFF${text}`, 'utf16le'),
+  'UTF-16, big end first': (text) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(),
+  'UTF-16 without a mark': (text) => Buffer.from(text, 'utf16le'),
+  CRLF: (text) => Buffer.from(text.replaceAll('\n', '\r\n')),
+  CR: (text) => Buffer.from(text.replaceAll('\n', '\r')),
+};
+
+for (const [how, write] of Object.entries(WRITTEN)) {
+  describe(how, () => {
+    test('targets in text', async () => {
+      const targetsFile = file('t.txt', write(`GET ${url}a\nA: ü\n\nPUT ${url}b`));
+      const { native } = await planOf({ targetsFile });
+      assert.deepEqual(
+        native.requests.map(({ method, target }) => `${method} ${target}`),
+        ['GET /a', 'PUT /b'],
+      );
+      assert.deepEqual(native.requests[0].headers.at(-1), { name: 'A', value: 'ü' });
+    });
+
+    test('targets in JSON', async () => {
+      const line = (path) => JSON.stringify({ method: 'GET', url: url + path });
+      const targetsFile = file('t.json', write(`${line('a')}\n${line('b')}`));
+      const { native } = await planOf({ targetsFile });
+      assert.deepEqual(
+        native.requests.map(({ target }) => target),
+        ['/a', '/b'],
+      );
+    });
+
+    test('CSV', async () => {
+      if (how === 'CR') return;
+      const csv = file('values.csv', write('id,name\n1,Jürgen\n2,x'));
+      const { native } = await planOf({ url: `${url}{{csv:${csv}:id}}` });
+      const [{ columns, rows }] = native.csv;
+      assert.deepEqual(
+        [columns, ...rows],
+        [
+          ['id', 'name'],
+          ['1', 'Jürgen'],
+          ['2', 'x'],
+        ],
+      );
+    });
+
+    test('headers', () => {
+      const path = file('headers.txt', write('# of all\nA: 1\n\nB: ü'));
+      assert.deepEqual(readHeaderFile(path), [
+        ['A', '1'],
+        ['B', 'ü'],
+      ]);
+    });
+  });
+}
+
+const LATIN1 = Buffer.from('id,name\n1,J\u00fcrgen\n', 'latin1');
+
+test('text in another encoding is refused with its line', async () => {
+  const csv = file('latin1.csv', LATIN1);
+  await assert.rejects(planOf({ url: `${url}{{csv:${csv}:id}}` }), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: `CSV file '${csv}' is not UTF-8: see line 2; accepted: UTF-8 or UTF-16`,
+  });
+  await assert.rejects(planOf({ targetsFile: csv }), { message: /is not UTF-8: see line 2/ });
+});
+
+test('a body that is no text has no placeholders, whatever it holds', async () => {
+  for (const body of [
+    Buffer.from('\u00ff{{unknown}}{{seq}}', 'latin1'),
+    Buffer.from('{{csv:none.csv:id}}\0'),
+    LATIN1,
+  ]) {
+    const { native } = await planOf({ url, bodyFile: file('body', body) });
+    assert.deepEqual(native.requests[0].body, body);
+    assert.deepEqual(native.csv, []);
+  }
+});
+
+test('placeholders in a body of UTF-16 are refused, not sent unfilled', async () => {
+  const bodyFile = file('wide', Buffer.from('\uFEFF{"id":"{{seq}}"}', 'utf16le'));
+  await assert.rejects(planOf({ url, bodyFile }), { message: /UTF-16.*--no-placeholders/ });
+  const { native } = await planOf({ url, bodyFile, placeholders: false });
+  assert.equal(native.requests[0].body.length, 34);
+});
+
+test('an unknown placeholder is quoted in a line, however much stands between its braces', async () => {
+  const body = `{{ a page\nof ${'text '.repeat(1000)} }}`;
+  await assert.rejects(planOf({ url, body }), ({ message }) => {
+    assert.match(message, /^unknown placeholder \{\{a page of text .*\.\.\.\}\}: known are/);
+    return message.length < 300 && !message.includes('\n');
+  });
+});
