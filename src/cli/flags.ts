@@ -229,7 +229,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: 'request body, or @ and the file that holds it',
     details:
-      'May hold placeholders. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+      'Text may hold placeholders; bytes that are not UTF-8 go out as they are. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-body' && existsSync(value)) {
         options.bodyFile = value;
@@ -256,7 +256,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: REQUESTS,
     help: 'a URL; the same as one without the flag',
     details:
-      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out. Several are taken in turn. With -- COMMAND, or beside --targets, a URL may begin with /.',
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out, and the host before a port. Several are taken in turn. With -- COMMAND, or beside --targets, a URL may begin with /.',
     set(invocation, value) {
       addUrl(invocation, value);
     },
@@ -268,7 +268,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: "requests in vegeta's text or JSON form",
     details:
-      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. They are taken in turn, or by weight. - is standard input.',
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. They are taken in turn, or by weight. - is standard input.',
     set({ options }, value) {
       options.targetsFile = value;
     },
