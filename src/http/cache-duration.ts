@@ -1,6 +1,6 @@
-import http from 'node:http';
 import { usageError } from '../errors.js';
 import { native } from './native.js';
+import { nodeHttp } from './node-http.js';
 import type { ServerSocket } from './socket.js';
 
 const kDuration = Symbol('millrace.cacheDuration');
@@ -28,7 +28,7 @@ export function setLead(response: object, socket: ServerSocket, request: number)
  * where there is a cache.
  */
 export function installCacheDuration(): void {
-  Object.defineProperty(http.ServerResponse.prototype, 'cacheDuration', {
+  Object.defineProperty(nodeHttp.ServerResponse.prototype, 'cacheDuration', {
     configurable: true,
     enumerable: false,
     get(this: Timed): number | undefined {

@@ -1,8 +1,8 @@
-import http from 'node:http';
+import { nodeHttp } from './node-http.js';
 
 /** A status, and the end of the connection. */
 export function lastAnswer(status: number): string {
-  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
+  return `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
 }
 
 /** A request takes too long to arrive. */

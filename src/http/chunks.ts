@@ -1,5 +1,7 @@
-import http, { type ServerResponse } from 'node:http';
+import type http from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import { writes } from './node-methods.js';
 import { appendBytes, appendLineEnd, appendText } from './output.js';
 import type { ServerSocket } from './socket.js';
@@ -14,7 +16,7 @@ type Keyed = Record<symbol, unknown>;
 /** Whether Node joins the chunks of one turn: its `write` then corks the response, not the socket alone. */
 export const joinsChunks = ((): boolean => {
   if (!writes) return false;
-  const message = new http.OutgoingMessage() as unknown as Outgoing & Keyed;
+  const message = new nodeHttp.OutgoingMessage() as unknown as Outgoing & Keyed;
   const socket = {
     ...{ writable: true, writableCorked: 0, writableLength: 0, writableHighWaterMark: 1 },
     cork() {},

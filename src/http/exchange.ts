@@ -1,5 +1,5 @@
 import diagnostics from 'node:diagnostics_channel';
-import http from 'node:http';
+import type http from 'node:http';
 import { setLead } from './cache-duration.js';
 import {
   FIELDS_SHIFT,
@@ -21,6 +21,7 @@ import {
   type Outgoing,
 } from './internals.js';
 import { native } from './native.js';
+import { nodeHttp } from './node-http.js';
 import { attachesAsNode, endsAsNode, isObserved, takesFieldsAsNode } from './node-methods.js';
 import { collected, report } from './output.js';
 import { unpipeFinished } from './pipe.js';
@@ -354,7 +355,7 @@ function dump(request: Incoming): void {
   }
 }
 
-const detachKey = internalKey(http.IncomingMessage.prototype, 'kDetachAbortSignal');
+const detachKey = internalKey(nodeHttp.IncomingMessage.prototype, 'kDetachAbortSignal');
 const detachSignal = detachKey
   ? function (this: Incoming) {
       (this as unknown as Record<symbol, () => void>)[detachKey]?.();

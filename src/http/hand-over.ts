@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import http from 'node:http';
+import type http from 'node:http';
 import net from 'node:net';
 import { untaken } from './batch.js';
 import { watchOutcome } from './cache-outdating.js';
@@ -8,6 +8,7 @@ import { abandon, abortIncoming } from './exchange.js';
 import { countFrom, type Handle } from './handle.js';
 import { inPackets } from './host-parser.js';
 import { input, native } from './native.js';
+import { nodeHttp } from './node-http.js';
 import { flushAll } from './output.js';
 import type { HttpServer, NativeServer } from './server.js';
 import { MISDIRECTED, owns } from './sharing.js';
@@ -200,7 +201,7 @@ export function countingFrom(server: HttpServer, requests: number): HttpServer {
     emit: {
       value(event: string, ...args: unknown[]) {
         const [, response] = args;
-        if (response instanceof http.ServerResponse) {
+        if (response instanceof nodeHttp.ServerResponse) {
           // What the response tells the client is the whole.
           Object.assign(response, { _maxRequestsPerSocket: server.maxRequestsPerSocket });
         }

@@ -1,10 +1,10 @@
-import http from 'node:http';
 import { type Incoming, internalKey } from './internals.js';
+import { nodeHttp } from './node-http.js';
 
 const kHead = Symbol('millrace.head');
 const kRaw = Symbol('millrace.rawHeaders');
 const kHeadersCount = internalKey(
-  new http.IncomingMessage(null as never),
+  new nodeHttp.IncomingMessage(null as never),
   'kHeadersCount',
 ) as symbol;
 
@@ -28,7 +28,7 @@ export function setHead(request: Incoming, head: string, fields: number): void {
 
 /** Makes `rawHeaders` of requests ask `setHead`'s string when somebody reads it. */
 export function installHead(): void {
-  Object.defineProperty(http.IncomingMessage.prototype, 'rawHeaders', {
+  Object.defineProperty(nodeHttp.IncomingMessage.prototype, 'rawHeaders', {
     configurable: true,
     enumerable: true,
     get(this: Lazy): string[] | undefined {

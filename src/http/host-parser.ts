@@ -1,7 +1,8 @@
-import http from 'node:http';
+import type http from 'node:http';
 import { Duplex } from 'node:stream';
 import { complete } from './exchange.js';
 import { drainTicks, nodeConnection, type ServerInternals } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import type { ServerSocket } from './socket.js';
 
 type AnyServer = http.Server & Partial<ServerInternals>;
@@ -18,7 +19,7 @@ function parserOf(
   else if (server.insecureHTTPParser !== undefined) {
     options.insecureHTTPParser = server.insecureHTTPParser;
   }
-  const parsing = http.createServer(options, onRequest);
+  const parsing = nodeHttp.createServer(options, onRequest);
   parsing.maxHeadersCount = server.maxHeadersCount;
   parsing.on('clientError', onError);
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });

@@ -1,10 +1,10 @@
-import http from 'node:http';
 import { Duplex } from 'node:stream';
 import { nodeConnection } from './internals.js';
+import { nodeHttp } from './node-http.js';
 
 /** This Node.js counts a connection that has sent nothing yet among the idle ones, which `server.close()` ends: 26 and later do. */
 export const endsUnused = ((): boolean => {
-  const server = http.createServer();
+  const server = nodeHttp.createServer();
   // Connections are listed from here on.
   server.emit('listening');
   const unused = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });

@@ -1,5 +1,6 @@
-import http from 'node:http';
+import type http from 'node:http';
 import * as listen from './listen.js';
+import { nodeHttp } from './node-http.js';
 import * as options from './options.js';
 
 /** What this package is asked for that holds for the whole thread. */
@@ -18,7 +19,9 @@ const kInstallation = Symbol.for('millrace.http.1');
  */
 function ofThread(): Installation {
   // Sandboxes have global objects of their own, and the same built-in modules.
-  const { prototype } = http.Server as unknown as { prototype: { [kInstallation]?: Installation } };
+  const { prototype } = nodeHttp.Server as unknown as {
+    prototype: { [kInstallation]?: Installation };
+  };
   let first = prototype[kInstallation];
   if (first === undefined) {
     const { install, installPrefixes, installSecure } = listen;

@@ -1,6 +1,7 @@
-import http from 'node:http';
+import type http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { nodeHttp } from './node-http.js';
 
 /**
  * What Node keeps on its own objects and does not declare. Everything here exists on Node 20 to 26;
@@ -93,7 +94,7 @@ export const drainTicks = ((): (() => void) => {
 
 /** Node's own handling of a connection: the listener that every `http.Server` has for 'connection'. */
 export const nodeConnection = (
-  http as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
+  nodeHttp as unknown as { _connectionListener(this: http.Server, socket: Duplex): void }
 )._connectionListener;
 
 /** A key that Node keeps on this object, found by its description; `undefined` where it has none. */
@@ -102,7 +103,7 @@ export function internalKey(object: object, description: string): symbol | undef
 }
 
 /** No response: those are told of. */
-const probe = new http.OutgoingMessage();
+const probe = new nodeHttp.OutgoingMessage();
 
 function outgoingKey(description: string): symbol {
   return internalKey(probe, description) ?? Symbol(description);
@@ -124,6 +125,6 @@ export const kEndCallbacks = outgoingKey('kEndCallbacks');
 export const kOutHeaders = outgoingKey('kOutHeaders');
 /** Header fields that are never repeated. */
 export const kUniqueHeaders =
-  internalKey(http.createServer(), 'kUniqueHeaders') ?? Symbol('kUniqueHeaders');
+  internalKey(nodeHttp.createServer(), 'kUniqueHeaders') ?? Symbol('kUniqueHeaders');
 /** The native connection of a response. */
 export const kConnection = Symbol('millrace.connection');

@@ -1,5 +1,5 @@
-import http from 'node:http';
 import type { Incoming, Outgoing } from './internals.js';
+import { nodeHttp } from './node-http.js';
 
 type MakeRequest = new (socket: unknown) => Incoming;
 type MakeResponse = new (request: unknown, options: object) => Outgoing;
@@ -23,8 +23,8 @@ export class MessageClasses {
   #listener: unknown;
 
   constructor(
-    Request: MakeRequest = http.IncomingMessage as never,
-    Response: MakeResponse = http.ServerResponse as never,
+    Request: MakeRequest = nodeHttp.IncomingMessage as never,
+    Response: MakeResponse = nodeHttp.ServerResponse as never,
   ) {
     this.Request = this.#Request = Request;
     this.Response = this.#Response = Response;
@@ -62,5 +62,5 @@ function on<Make extends MakeRequest | MakeResponse>(prototype: unknown, Base: M
 
 /** A constructor in the old style can be called for an object that is there; Node's own are, an application's may not be. */
 function isCallable(Base: unknown): boolean {
-  return Base === http.IncomingMessage || Base === http.ServerResponse;
+  return Base === nodeHttp.IncomingMessage || Base === nodeHttp.ServerResponse;
 }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
-import http from 'node:http';
 import net from 'node:net';
 import { emitClose } from './exchange.js';
 import { nodeConnection } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import { assigns } from './node-methods.js';
 import type { ServerSocket } from './socket.js';
 
@@ -53,7 +53,7 @@ function listed(listeners: readonly Listener[]): Events[string] {
 
 /** A connection as Node sets it up, without a handle. */
 const sample = new net.Socket() as net.Socket & { _events: Events };
-nodeConnection.call(new http.Server(), sample);
+nodeConnection.call(new nodeHttp.Server(), sample);
 /** Its listeners: all events that it has a place for, in order. */
 const ofNode = Reflect.ownKeys(sample._events).map(
   (event) => [event as string, listenersOf(sample._events[event])] as const,
@@ -81,7 +81,7 @@ let onServerResponseClose: Listener = function onServerResponseClose(this: unkno
 };
 // Who has replaced the method is not to see a response that is none.
 if (assigns) {
-  http.ServerResponse.prototype.assignSocket.call(
+  nodeHttp.ServerResponse.prototype.assignSocket.call(
     { emit() {}, _flush() {} } as never,
     {
       on(_event: string, listener: Listener) {

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
-import http from 'node:http';
 import net from 'node:net';
 import { Readable } from 'node:stream';
 import type { Incoming, Outgoing } from './internals.js';
+import { nodeHttp } from './node-http.js';
 
 /*
  * Node's own methods that the short paths go around. Tracers and middleware replace methods on a prototype or on one
@@ -22,7 +22,7 @@ function own(prototype: object, name: string, word: string): Method {
   return Function.prototype.toString.call(method).includes(word) ? (method as Method) : replaced;
 }
 
-const { OutgoingMessage, ServerResponse, IncomingMessage } = http;
+const { OutgoingMessage, ServerResponse, IncomingMessage } = nodeHttp;
 const outgoing = OutgoingMessage.prototype;
 const response = ServerResponse.prototype;
 const incoming = IncomingMessage.prototype;

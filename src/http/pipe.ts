@@ -1,6 +1,6 @@
-import http from 'node:http';
 import { Readable } from 'node:stream';
 import { type Incoming, kConnection, type Outgoing } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import { isObserved, pipes, pipesAsNode } from './node-methods.js';
 import type { ServerSocket } from './socket.js';
 
@@ -157,7 +157,7 @@ export function unpipeFinished(request: Incoming & Piping, response: Outgoing): 
 /** Puts the fast path into `http.IncomingMessage.prototype`, for requests of native connections alone. */
 export function installPipe(): void {
   if (!pipes) return;
-  const prototype = http.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
+  const prototype = nodeHttp.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
   prototype.pipe = pipe as Pipe;
   prototype.unpipe = unpipe as Pipe;
 }

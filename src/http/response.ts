@@ -1,4 +1,4 @@
-import http from 'node:http';
+import type http from 'node:http';
 import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunks.js';
 import { onFinish } from './exchange.js';
 import {
@@ -9,6 +9,7 @@ import {
   kRejectBody,
   type Outgoing,
 } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import { ends, isObserved, sendsAsNode, writes } from './node-methods.js';
 import {
   appendBytes,
@@ -28,9 +29,9 @@ interface Marked {
   [key: symbol]: unknown;
 }
 
-const prototype = http.OutgoingMessage.prototype as unknown as { end: End; write: Write };
+const prototype = nodeHttp.OutgoingMessage.prototype as unknown as { end: End; write: Write };
 const { end: nodeEnd, write: nodeWrite } = prototype;
-const nodeFinish = (http.ServerResponse.prototype as unknown as Outgoing)._finish;
+const nodeFinish = (nodeHttp.ServerResponse.prototype as unknown as Outgoing)._finish;
 
 /**
  * `end` for the usual case, a response on a native connection whose turn it is, without the detour over
@@ -245,5 +246,5 @@ function finish(this: Outgoing & Marked): void {
 export function installResponse(): void {
   if (ends) prototype.end = end as End;
   if (writes) prototype.write = write as Write;
-  (http.ServerResponse.prototype as unknown as Outgoing)._finish = finish;
+  (nodeHttp.ServerResponse.prototype as unknown as Outgoing)._finish = finish;
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import http from 'node:http';
+import type http from 'node:http';
 import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
@@ -21,6 +21,7 @@ import { internalKey, kConnection, kNeedDrain, kWritableFinished } from './inter
 import { limitsOf, type StackLimits } from './limits.js';
 import { MessageClasses } from './message-classes.js';
 import { native } from './native.js';
+import { nodeHttp } from './node-http.js';
 import { isTakenOver, nodeError } from './node-listeners.js';
 import { appendText, collected, flushAll, flushOf } from './output.js';
 import { reference } from './reference.js';
@@ -149,7 +150,7 @@ export class NativeServer {
   protected settings(): NativeSettings {
     const { server } = this;
     return {
-      maxHeaderSize: server.maxHeaderSize || http.maxHeaderSize,
+      maxHeaderSize: server.maxHeaderSize || nodeHttp.maxHeaderSize,
       maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
       maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
       keepAliveMs: this.keepAliveMs,
@@ -696,7 +697,7 @@ export class NativeServer {
 const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /** The source of what Node's own servers have for `shouldUpgradeCallback`. */
-const listenedFor = String((http.createServer() as HttpServer).shouldUpgradeCallback);
+const listenedFor = String((nodeHttp.createServer() as HttpServer).shouldUpgradeCallback);
 
 /** What leads the host's parser to where the reactor's stands in a body, by length. */
 const preludes = new Map([

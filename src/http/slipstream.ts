@@ -1,8 +1,9 @@
-import http from 'node:http';
+import type http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../load/version.js';
 import { install, installPrefixes, installSecure, takeOptions } from './installation.js';
+import { nodeHttp } from './node-http.js';
 import { isOff, isTurnedOff } from './off.js';
 
 /**
@@ -12,18 +13,18 @@ import { isOff, isTurnedOff } from './off.js';
  * besides, what applications may ask the stack for.
  */
 export function slipstream(): void {
-  const target = http as { millraceVersion?: string };
+  const target = nodeHttp as { millraceVersion?: string };
   if (isDone || target.millraceVersion !== undefined) return;
   isDone = true;
   if (isTurnedOff) {
-    installPrefixes(http.Server.prototype);
+    installPrefixes(nodeHttp.Server.prototype);
     installPrefixes(https.Server.prototype);
     return;
   }
-  install(http.Server.prototype);
+  install(nodeHttp.Server.prototype);
   installSecure(https.Server.prototype);
   if (isOff) return;
-  takeOptionsIn(http);
+  takeOptionsIn(nodeHttp);
   takeOptionsIn(https);
   // Who lists what is in the module finds Node's own.
   const value = packageVersion();

@@ -1,12 +1,13 @@
-import http from 'node:http';
+import type http from 'node:http';
 import { onHead } from './cache-outdating.js';
 import { dateLine } from './date.js';
 import { kConnection, kOutHeaders, kUniqueHeaders, type Outgoing } from './internals.js';
+import { nodeHttp } from './node-http.js';
 import { storesHeader } from './node-methods.js';
 
 type StoreHeader = (this: Outgoing, firstLine: string, headers: unknown) => void;
 
-const prototype = http.OutgoingMessage.prototype as unknown as { _storeHeader: StoreHeader };
+const prototype = nodeHttp.OutgoingMessage.prototype as unknown as { _storeHeader: StoreHeader };
 const nodeStoreHeader = prototype._storeHeader;
 
 /** What a field's name asks for. */

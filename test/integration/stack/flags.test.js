@@ -27,8 +27,7 @@ for (const [flags, ...args] of [
   [['--disable-proto=delete', '--disallow-code-generation-from-strings']],
   [['--max-http-header-size=1000', '--stack-trace-limit=0'], 'throw'],
   [['--max-http-header-size=65536', '--insecure-http-parser']],
-  // With Node.js 22, what an ES module imports of `node:http` needs WebAssembly, which is off there.
-  ...(MAJOR === 22 ? [] : [[['--jitless']]]),
+  [['--jitless']],
 ]) {
   test(`${flags.join(' ')} changes nothing`, limits, () => same(flags, ...args));
 }
