@@ -2,12 +2,13 @@ import { MillraceError, usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
 import { EXIT, exitCodeOf } from './exit.js';
 import { lostOutput, watchOutput } from './output.js';
+import { UnknownFlag } from './parse.js';
 
 /** Runs a command line; resolves with its exit code. */
 export async function main(args: string[]): Promise<number> {
   watchOutput();
-  const code = await dispatch(args).catch((error: unknown) => {
-    console.error(isForeseen(error) ? `millrace: ${error.message}` : error);
+  const code = await dispatch(args).catch(async (error: unknown) => {
+    console.error(isForeseen(error) ? `millrace: ${await messageOf(error)}` : error);
     return exitCodeOf(error);
   });
   const lost = await lostOutput();
@@ -18,6 +19,14 @@ export async function main(args: string[]): Promise<number> {
 /** What input or environment can cause: its message says all. Of anything else the stack is needed. */
 function isForeseen(error: unknown): error is Error {
   return error instanceof MillraceError || (error instanceof Error && 'syscall' in error);
+}
+
+/** What one command does not know another may: that says more than what is spelt alike. */
+async function messageOf(error: Error): Promise<string> {
+  if (!(error instanceof UnknownFlag)) return error.message;
+  const { siblingAdvice } = await import('./siblings.js');
+  const advice = siblingAdvice(error.command, error.flag);
+  return advice === null ? error.message : `${error.given} is not taken: ${advice}`;
 }
 
 async function dispatch(args: string[]): Promise<number> {

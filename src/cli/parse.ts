@@ -1,5 +1,6 @@
-import { usageError } from '../errors.js';
+import { MillraceError, usageError } from '../errors.js';
 import { nearest } from '../load/nearest.js';
+import { refuseBareCommand } from './bare-command.js';
 import { dashed, type Flag, namesOf } from './flag.js';
 
 /** What is left when the flags are taken out. */
@@ -11,6 +12,23 @@ export interface Operands {
 
 /** Other tools' flags that are not taken: name to what to do instead. */
 export type Refusals = Record<string, string>;
+
+/** A flag that a command does not have: another one may. */
+export class UnknownFlag extends MillraceError {
+  /** As it was typed. */
+  readonly given: string;
+  /** Without dashes. */
+  readonly flag: string;
+  /** Of millrace, as `explain`. */
+  readonly command: string;
+
+  constructor(given: string, flag: string, command: string, advice: string) {
+    super('ERR_MILLRACE_USAGE', `unknown flag '${given}'; ${advice}`);
+    this.given = given;
+    this.flag = flag;
+    this.command = command;
+  }
+}
 
 /**
  * Sets the flags of a command line in `into`. Knows `-c 400`, `-c400`, `-kj`, `--flag value`, `--flag=value`, and long
@@ -32,7 +50,7 @@ class Parser<Into> {
   readonly #into: Into;
   readonly #flags = new Map<string, Flag<Into>>();
   readonly #refusals: Refusals;
-  readonly #help: string;
+  readonly #topic: string | undefined;
   #index = 0;
 
   constructor(
@@ -45,7 +63,7 @@ class Parser<Into> {
     this.#args = args;
     this.#into = into;
     this.#refusals = refusals;
-    this.#help = topic ? `millrace ${topic} --help` : 'millrace --help';
+    this.#topic = topic;
     for (const flag of flags) for (const name of namesOf(flag)) this.#flags.set(name, flag);
   }
 
@@ -56,7 +74,12 @@ class Parser<Into> {
       if (arg === undefined) return { positional, command: null };
       if (arg === '--') return { positional, command: this.#args.slice(this.#index) };
       if (arg.startsWith('-') && arg !== '-') this.#flag(arg);
-      else positional.push(arg);
+      else {
+        const takesUrls = this.#flags.has('url');
+        if (takesUrls && positional.length === 0)
+          refuseBareCommand(arg, this.#args.slice(this.#index));
+        positional.push(arg);
+      }
     }
   }
 
@@ -118,9 +141,8 @@ class Parser<Into> {
     const refusal = Object.hasOwn(this.#refusals, name) ? this.#refusals[name] : undefined;
     if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
     const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
-    const advice = near
-      ? `did you mean ${dashed(near)}?`
-      : `${this.#help} lists those that there are`;
-    return usageError(`unknown flag '${given}'; ${advice}`);
+    const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
+    const advice = near ? `did you mean ${dashed(near)}?` : `${help} lists those that there are`;
+    return new UnknownFlag(given, name, this.#topic ?? 'load', advice);
   }
 }

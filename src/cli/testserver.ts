@@ -12,6 +12,7 @@ const DEFAULT_PORT = 8080;
 export const TEST_SERVER_FLAGS: Flag<TestServerOptions>[] = [
   {
     name: 'port',
+    short: 'p',
     value: 'N',
     group: GROUP,
     fallback: String(DEFAULT_PORT),

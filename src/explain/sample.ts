@@ -97,7 +97,7 @@ async function takeOne(
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const security = url.protocol === 'https:' ? securityOf(options) : {};
-  return new Promise((resolve) => {
+  return new Promise<Sample | null>((resolve) => {
     const nothing = () => resolve(null);
     const sent = request(
       url,
@@ -123,7 +123,8 @@ async function takeOne(
     sent.on('error', nothing);
     sent.on('close', nothing);
     sent.end(first.body);
-  });
+    // What Node cannot use, as a certificate that is none, the load says better.
+  }).catch(() => null);
 }
 
 /** As Node takes them: those that are there once as text, which it expects of Host. */

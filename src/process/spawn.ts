@@ -74,14 +74,18 @@ async function describeEnd(
   return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
 }
 
-/** Runtimes end with a stack trace or their version: the last line that names an error says more. */
+/** Runtimes end with a stack trace or their version, npm with where its log is: the last line that names an error says more. */
 function tellingLine(output: string): string {
   const lines = stripVTControlCharacters(output)
     .split('\n')
     .filter((line) => line.trim() !== '');
-  const error = lines.findLast((line) => ERROR_LINE.test(line));
+  const own = lines.filter((line) => !/^npm [a-z]+!? /i.test(line));
+  const error =
+    own.findLast((line) => ERROR_LINE.test(line)) ?? lines.find((line) => NPM_ERROR.test(line));
   return (error ?? lines.at(-1) ?? '').trim();
 }
 
 // As in `TypeError: bad`, `Error [ERR_X]: bad`, `panic: bad`, `FATAL: bad`.
 const ERROR_LINE = /^[\w .-]*(error|exception|fatal|panic)\b( \[\w+\])?:/i;
+/** The first of these that is a sentence. */
+const NPM_ERROR = /^npm (error|ERR!) (?!code |errno |syscall |path |command )\S/;

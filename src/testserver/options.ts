@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
 import type { Duration } from '../load/options.js';
@@ -98,6 +100,9 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
   if (!(errorRate >= 0 && errorRate <= 1)) {
     throw usageError(`errorRate: '${errorRate}' given; accepted: a share from 0 to 1`);
   }
+  if (host === '')
+    throw usageError("host: '' given; accepted: an address, or a name of this machine");
+  if (path !== undefined) checkPath(path);
   if (path !== undefined && options.tls) {
     throw usageError('tls with the path of a Unix socket; accepted: one of them');
   }
@@ -116,6 +121,18 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
     errorRate,
     tls: await planTls(options.tls ?? false, host),
   };
+}
+
+/** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. Node may cut a longer one. */
+const PATH_BYTES = 103;
+
+function checkPath(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes > 0 && bytes <= PATH_BYTES) {
+    if (existsSync(dirname(path))) return;
+    throw usageError(`cannot listen on ${path}: no such folder`);
+  }
+  throw usageError(`path: ${bytes} bytes given; accepted: a path of 1 to ${PATH_BYTES} bytes`);
 }
 
 /** A status that can end a request. */

@@ -70,6 +70,8 @@ function questioner(child: ChildProcess): Questioner {
 /** A process that could not be started tells so by an error alone. */
 function onEnd(child: ChildProcess, listener: () => void): void {
   child.once('exit', listener).once('error', listener);
+  // There may be more than one.
+  child.on('error', () => {});
 }
 
 function toError(report: Report): Error {

@@ -11,6 +11,8 @@ export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServe
   // Connections of one request need no even shares, and are accepted faster by the workers themselves.
   if (plan.close) cluster.schedulingPolicy = cluster.SCHED_NONE;
   const workers = Array.from({ length: plan.processes }, () => cluster.fork());
+  // What cannot be sent to one that ends is told as an error, as often as it is tried; that it ends is told by its process.
+  for (const worker of workers) worker.on('error', () => {});
   const servers = await Promise.all(
     workers.map((worker) => serveIn(worker.process, { ...plan, processes: 1 })),
   );

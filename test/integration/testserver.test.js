@@ -328,7 +328,14 @@ describe('what cannot be used', { timeout: 20_000 }, () => {
     [{ delay: { ms: 1, every: 2, x: 1 } }, /^delay: unknown field 'x'$/],
     [{ tls: { cert: 'a' } }, /^tls: \{ cert: 'a' \} given; accepted: an object with cert and key$/],
     [{ host: '192.0.2.1' }, /^cannot listen on 192\.0\.2\.1 port 0: this machine has no such addr/],
-    [{ path: '/no/such/folder/x' }, /^cannot listen on \/no\/such\/folder\/x: /],
+    [{ path: '/no/such/folder/x' }, /^cannot listen on \/no\/such\/folder\/x: no such folder$/],
+    [
+      { path: `/tmp/${'x'.repeat(99)}` },
+      /^path: 104 bytes given; accepted: a path of 1 to 103 bytes$/,
+    ],
+    [{ path: '' }, /^path: 0 bytes given; accepted/],
+    [{ path: process.execPath, processes: 3 }, /^cannot listen on \/.*: it is in use$/],
+    [{ host: '' }, /^host: '' given; accepted: an address/],
   ];
   for (const [options, message] of cases) {
     test(JSON.stringify(options), async () => {

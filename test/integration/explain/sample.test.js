@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { sampleOf } from '../../../dist/explain/sample.js';
 
 /** Runs a server for the time of `use`. */
@@ -63,4 +64,10 @@ test('a stream without an end is left when the caller has had enough', async () 
     assert.equal(sample, null);
     assert.equal(tookMs, null);
   });
+});
+
+test('a certificate that is none gives nothing: the load says what is the matter', async () => {
+  const cert = fileURLToPath(import.meta.url);
+  const load = { url: 'https://localhost:1/', cert, key: cert };
+  assert.equal((await sampleOf(load, never)).sample, null);
 });

@@ -100,6 +100,28 @@ describe('what cannot be started is told with what to type', { skip: noProcfs },
   }
 });
 
+describe('of a command that ends early', { skip: noProcfs }, () => {
+  const npm = [
+    'npm error code ENOENT',
+    'npm error syscall open',
+    'npm error path /app/package.json',
+    'npm error enoent Could not read package.json',
+    'npm error A complete log of this run can be found in: /root/.npm/_logs/x.log',
+  ];
+  for (const [what, lines, told] of [
+    ["npm's first sentence", npm, 'npm error enoent Could not read package.json'],
+    ["the script's own error", ['Error: no database', ...npm], 'Error: no database'],
+    ['the last line', ['starting', 'stopping'], 'stopping'],
+  ]) {
+    test(`${what} is told`, async () => {
+      const printed = program(
+        `console.error(${JSON.stringify(lines.join('\n'))}); process.exitCode = 1`,
+      );
+      await assert.rejects(printed, ({ message }) => message.endsWith(`on any port: ${told}`));
+    });
+  }
+});
+
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
   test('gets what is assigned before it', async () => {
     const { origin } = await start('GREETING=from outside', node, '-e', ECHO);

@@ -1,0 +1,96 @@
+// What is said of flags and operands that a command does not take.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { refuseBareCommand } from '../../../dist/cli/bare-command.js';
+import { CAPACITY_REFUSALS } from '../../../dist/cli/capacity-flags.js';
+import { EXPLAIN_REFUSALS, newExplainInvocation } from '../../../dist/cli/explain-flags.js';
+import { namesOf } from '../../../dist/cli/flag.js';
+import { REFUSALS } from '../../../dist/cli/flags.js';
+import { parseArguments, UnknownFlag } from '../../../dist/cli/parse.js';
+import { FLAGS_OF, siblingAdvice } from '../../../dist/cli/siblings.js';
+
+const REFUSALS_OF = { load: REFUSALS, explain: EXPLAIN_REFUSALS, capacity: CAPACITY_REFUSALS };
+
+for (const [command, flags] of Object.entries(FLAGS_OF)) {
+  test(`millrace ${command} takes each flag of the other commands, or says what to do`, () => {
+    const own = new Set(flags.flatMap(namesOf));
+    for (const name of Object.values(FLAGS_OF).flat().flatMap(namesOf)) {
+      if (own.has(name)) continue;
+      const given = name.length === 1 ? `-${name}` : `--${name}`;
+      assert.throws(
+        () => parseArguments([given], flags, {}, REFUSALS_OF[command], command),
+        (error) =>
+          error instanceof UnknownFlag
+            ? /^it is a flag of millrace \w+/.test(siblingAdvice(error.command, error.flag))
+            : /^--?[\w-]+ is not taken: ./.test(error.message),
+        `${command} ${given}`,
+      );
+    }
+  });
+}
+
+test('what no command knows gets no advice', () => {
+  assert.equal(siblingAdvice('load', 'frob'), null);
+  assert.equal(
+    siblingAdvice('load', 'budget'),
+    'it is a flag of millrace explain, millrace capacity; here the time of a load is -d 60s',
+  );
+});
+
+describe('the time of a load, given to explain,', () => {
+  for (const [args, budgetMs, warmupMs, note] of [
+    [['-d', '40s'], 40_000, undefined, /^-d 40s is taken as --budget 40s/],
+    [['-d', '5'], 15_000, undefined, /^-d 5 is taken as --budget 15s.*at least 15s$/],
+    [['--duration=1m'], 60_000, undefined, /^--duration 1m is taken as --budget 60s/],
+    [['--warmup', '5s'], undefined, 5000, /^--warmup 5s is part of --budget/],
+  ]) {
+    test(`is understood: ${args.join(' ')}`, () => {
+      const invocation = newExplainInvocation();
+      parseArguments(args, FLAGS_OF.explain, invocation, EXPLAIN_REFUSALS, 'explain');
+      assert.equal(invocation.budgetMs, budgetMs);
+      assert.equal(invocation.warmupMs, warmupMs);
+      assert.match(invocation.notes.join('\n'), note);
+    });
+  }
+
+  test('may be a body', () => {
+    const invocation = newExplainInvocation();
+    parseArguments(['-d', '{"a":1}'], FLAGS_OF.explain, invocation, EXPLAIN_REFUSALS, 'explain');
+    assert.deepEqual([invocation.options.body, invocation.budgetMs], ['{"a":1}', undefined]);
+  });
+});
+
+describe('a command without -- before it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-bare-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const script = join(folder, 'server.mjs');
+  writeFileSync(script, '');
+  for (const [words, typed] of [
+    [['node', 'server.js', '-c', '10'], '-- node server.js'],
+    [['npm', 'run', 'dev'], '-- npm run dev'],
+    [['PORT=3000', 'node', 'server.js'], '-- PORT=3000 node server.js'],
+    [[script], `-- node ${script}`],
+  ]) {
+    test(`is refused with how it is typed: ${words.slice(0, 2).join(' ').slice(-30)}`, () => {
+      const [first, ...rest] = words;
+      assert.throws(() => refuseBareCommand(first, rest), {
+        code: 'ERR_MILLRACE_USAGE',
+        message: new RegExp(`a command follows --, as in ${typed}$`),
+      });
+    });
+  }
+  for (const words of [
+    ['node'],
+    ['node', '/path'],
+    ['node', '-c'],
+    ['go', 'http://other/'],
+    ['no-such-file.js'],
+    ['localhost:3000', 'node'],
+    ['http://h/?A=1'],
+  ]) {
+    test(`is none: ${words.join(' ')}`, () => refuseBareCommand(words[0], words.slice(1)));
+  }
+});
