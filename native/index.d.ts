@@ -318,6 +318,18 @@ export interface NativeJoined {
   message?: string
 }
 
+/** A response that was kept as it came: the first of its kind. */
+export interface NativeKeptResponse {
+  /** Of a complete response. */
+  status?: number
+  /** The kind of the error that broke it off. */
+  error?: string
+  /** Index of the request in the plan. */
+  request: number
+  /** Its first bytes, interim responses before it included. */
+  bytes: Buffer
+}
+
 /** The generator's own lateness. */
 export interface NativeLateness {
   /** Median. */
@@ -388,6 +400,8 @@ export interface NativeOutcome {
   statusCodes: Record<string, number>
   /** By kind. */
   errors: Array<NativeErrors>
+  /** Responses to show, one of a kind. */
+  kept: Array<NativeKeptResponse>
   /** Bytes of HTTP. */
   bytes: NativeBytes
   /** The generator about itself. */
@@ -454,6 +468,8 @@ export interface NativePlan {
   connectTimeoutMs: number
   /** For origins with TLS. */
   tls: NativeTls
+  /** Statuses of a success. */
+  expected: Array<number>
   /** Send an empty line when the first part of a response has arrived; kept connections only. */
   nudge: boolean
   /** For random numbers: below 2^53. */

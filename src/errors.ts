@@ -1,3 +1,5 @@
+import { maskText } from './masking.js';
+
 /** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
 export type ErrorCode =
   /** An option, URL, file or placeholder that cannot be used. The message names it, what was given and what is accepted. */
@@ -11,13 +13,13 @@ export type ErrorCode =
   /** The native addon is missing or does not fit this platform. */
   | 'ERR_MILLRACE_NATIVE';
 
-/** An error of millrace itself; match on `code`. */
+/** An error of millrace itself; match on `code`. Secrets in its message are masked. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(maskText(message), options);
     this.code = code;
   }
 }

@@ -7,6 +7,7 @@ export type {
   NativeCsv,
   NativeDistribution,
   NativeHeader,
+  NativeKeptResponse,
   NativeOrigin,
   NativeOutcome,
   NativePlan,

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import { type CapacityResult, type CapacityRun, capacity } from '../index.js';
+import { maskText } from '../masking.js';
 import {
   CAPACITY_FLAGS,
   CAPACITY_REFUSALS,
@@ -22,7 +23,8 @@ export async function capacityCommand(args: string[]): Promise<number> {
       "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
     );
   }
-  if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
+  if (invocation.json)
+    for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
   const { output, html } = invocation;
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
   return runAndReport(invocation);

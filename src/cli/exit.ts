@@ -16,13 +16,12 @@ export const EXIT = {
 /** What each exit code means; the first that applies is taken. For help and reference page. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.usage, 'usage: one line says what was given and what is accepted'],
-  [EXIT.interrupted, 'interrupted before a request was measured, or for the second time'],
-  [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
-  [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.interrupted,
-    'interrupted, with --fail-on or --strict: what holds so far was not measured to its end',
+    'interrupted: before a request, twice, or with --fail-on (unless 99) or --strict',
   ],
+  [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
+  [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
     'client-bound (--strict), less than 95 % of the rate sent or completed, or no rate found for --slo',

@@ -1,3 +1,4 @@
+import { maskText } from '../masking.js';
 import { shellWord } from '../process/shell-word.js';
 import { EXPLAIN_FLAGS } from './explain-flags.js';
 import type { Flag } from './flag.js';
@@ -6,7 +7,7 @@ import { parseArguments } from './parse.js';
 
 /**
  * The command line that explains the load which these arguments of `millrace load` ask for, as it is typed in a shell;
- * `null` where `explain` does not take such a load.
+ * `null` where `explain` does not take such a load. Secrets are masked.
  */
 export function explainLine(args: string[]): string | null {
   const words: string[] = [];
@@ -14,7 +15,7 @@ export function explainLine(args: string[]): string | null {
   // A rate that changes has no one limit.
   if (words.includes('--stage')) return null;
   const all = [...words, ...positional, ...(command ? ['--', ...command] : [])];
-  return ['npx millrace explain', ...all.map(shellWord)].join(' ');
+  return ['npx millrace explain', ...all.map((word) => shellWord(maskText(word)))].join(' ');
 }
 
 /** Times of a load are none that explain needs to be given. */

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.js';
 import { type Explanation, explain } from '../index.js';
+import { maskText } from '../masking.js';
 import { EXIT } from './exit.js';
 import {
   EXPLAIN_FLAGS,
@@ -23,7 +24,8 @@ export async function explainCommand(args: string[]): Promise<number> {
       'explain needs a server: millrace explain URL [--pid N], or millrace explain -- COMMAND',
     );
   }
-  if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
+  if (invocation.json)
+    for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
   const { output, html } = invocation;
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
   return explainAndReport(invocation);

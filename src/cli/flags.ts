@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
 import { parseCondition } from '../load/condition.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
+import { readExpect } from '../load/expect.js';
 import { readHeaderFile, splitHeader } from '../load/header.js';
 import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../units.js';
 import { type Flag, namesOf } from './flag.js';
@@ -400,6 +401,18 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     help: "connect to this Unix socket instead of the URL's host",
     set({ options }, value) {
       options.socketPath = value;
+    },
+  },
+  {
+    name: 'expect',
+    value: 'STATUSES',
+    group: REQUESTS,
+    fallback: 'all below 400',
+    help: 'what counts as ok: 2xx, or 200,201,3xx,404',
+    details:
+      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the first of each status is shown.',
+    set({ options }, value, given) {
+      options.expect = readExpect(value, given);
     },
   },
   {

@@ -1,6 +1,7 @@
 import { constants, setPriority } from 'node:os';
 import { usageError } from '../errors.js';
 import { type LoadResult, type LoadRun, load } from '../index.js';
+import { maskText } from '../masking.js';
 import { EXIT, exitCode } from './exit.js';
 import { addUrl, LOAD_FLAGS, REFUSALS } from './flags.js';
 import { onInterrupt } from './interrupt.js';
@@ -15,7 +16,8 @@ export async function loadCommand(args: string[]): Promise<number> {
   const invocation = readInvocation(args);
   await askPassphrase(invocation.options);
   // The report shows the notes, JSON has no place for them.
-  if (invocation.json) for (const note of invocation.notes) console.error(`note: ${note}`);
+  if (invocation.json)
+    for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
   const { url, targets, targetsFile, command, socketPath } = invocation.options;
   const isDemo = [url, targets, targetsFile, command, socketPath].every((it) => it === undefined);
   if (isDemo) {

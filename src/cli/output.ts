@@ -2,13 +2,14 @@ import { accessSync, constants as files, fstatSync, statSync, writeFileSync } fr
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../load/file.js';
+import { maskText } from '../masking.js';
 import type { TextOptions } from '../report/text.js';
 
 /** How a report is written on this stdout. */
 export function textOptions(notes: string[]): TextOptions {
   const { isTTY, columns = 80 } = process.stdout;
   const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
-  return { color, width: columns, notes };
+  return { color, width: columns, notes: notes.map(maskText) };
 }
 
 /** What could not be written, a line each. */

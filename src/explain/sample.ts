@@ -92,7 +92,8 @@ async function takeOne(
   const { native, summary } = await planOf(options);
   const [[first], [target]] = [native.requests, summary.targets];
   if (!first || !target || !/^https?:/.test(target.url)) return null;
-  const url = new URL(target.url);
+  // What the summary says of the target is masked.
+  const url = new URL(`${new URL(target.url).origin}${first.target}`);
   const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;

@@ -16,6 +16,8 @@ export const DEFAULTS = {
   connection: 'keep-alive',
   /** Of a run with `connection: 'close'` the second. */
   tls: ['keep-alive', 'full'],
+  /** Statuses of a success. */
+  expect: ['1xx', '2xx', '3xx'],
   timeoutMs: 10_000,
   connectTimeoutMs: 3_000,
   /** Time a command has to listen. */

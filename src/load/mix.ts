@@ -1,4 +1,5 @@
 import { usageError } from '../errors.js';
+import { maskText } from '../masking.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../native.js';
 import { bodyBytes, sharedBody } from './body.js';
 import { Redirections } from './connect-to.js';
@@ -47,7 +48,7 @@ export function readMix(options: LoadOptions, command: Location | null): Mix {
     closing += close ? 1 : 0;
     mix.summary.push({
       method: request.method,
-      url: formatUrl(location),
+      url: maskText(formatUrl(location)),
       weight: weighted ? request.weight : null,
       bodyBytes: request.body?.length ?? 0,
     });

@@ -1,5 +1,6 @@
 import type { NativeDistribution, NativeOutcome } from '../native.js';
 import type { Phases } from './clock.js';
+import { failingResponses, redirectTargets } from './failing.js';
 import type { Plan } from './plan.js';
 import type { Distribution, ErrorKind, LoadResult, MachineResult, ServerResult } from './result.js';
 import { clientBoundReasons } from './verdict.js';
@@ -32,6 +33,7 @@ export function resultOf(finished: Finished): LoadResult {
     plan: { ...plan.summary, addresses: outcome.addresses },
     startedAt: phases.startedAt.toISOString(),
     ...measured,
+    failingResponses: failingResponses(outcome.kept, plan),
     interrupted,
     warmup: {
       durationMs: phases.warmupMs,
@@ -44,7 +46,8 @@ export function resultOf(finished: Finished): LoadResult {
     warnings: [],
   };
   const { refusedAddresses } = outcome;
-  const circumstances = { refusedAddresses, serverEnded, otherPorts };
+  const redirectedTo = redirectTargets(outcome.kept, plan);
+  const circumstances = { refusedAddresses, serverEnded, otherPorts, redirectedTo };
   return { ...result, warnings: warningsOf(result, circumstances) };
 }
 
@@ -58,6 +61,7 @@ type Added =
   | 'server'
   | 'machine'
   | 'warnings'
+  | 'failingResponses'
   | 'generator';
 type Measured = Omit<LoadResult, Added> & {
   generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;

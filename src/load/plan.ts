@@ -1,9 +1,11 @@
 import { usageError } from '../errors.js';
+import { maskText } from '../masking.js';
 import type { NativePlan } from '../native.js';
 import type { TrialRequest } from '../process/answer.js';
 import { parseDuration } from '../units.js';
 import { readConcurrency } from './concurrency.js';
 import { DEFAULTS } from './defaults.js';
+import { expectedStatuses, readExpect } from './expect.js';
 import { readMix } from './mix.js';
 import type { LoadOptions } from './options.js';
 import { checkPid } from './pid.js';
@@ -54,6 +56,7 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       'connectTimeout',
     ),
   };
+  const expect = readExpect(options.expect);
   const placeholders = options.placeholders ?? true;
   const csv = placeholders ? await readPlaceholders(mix.requests) : [];
   return {
@@ -68,6 +71,7 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       csv,
       closeConnections: transport.connection === 'close',
       tls: transport.native,
+      expected: expectedStatuses(expect),
       nudge: false,
       seed: Math.floor(Math.random() * 2 ** 32),
     },
@@ -81,7 +85,8 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       connection: transport.connection,
       tls: transport.tls,
       verifyCertificate: transport.tls === null ? null : transport.native.verify,
-      command: options.command ?? null,
+      expect,
+      command: options.command?.map(maskText) ?? null,
     },
     toCommand: mix.toCommand,
   };

@@ -59,9 +59,27 @@ export interface PlanSummary {
   verifyCertificate: boolean | null;
   timeoutMs: number;
   connectTimeoutMs: number;
+  /** Statuses of a success: statuses, classes (`2xx`) and ranges. */
+  expect: string[];
   /** The addresses in use, `host:port` or a socket's path. */
   addresses: string[];
   command: string[] | null;
+}
+
+/** A response that was no success, as it came. */
+export interface FailingResponse {
+  /** Of a complete response, else `null`. */
+  status: number | null;
+  /** What broke the response off, else `null`. */
+  error: ErrorKind | null;
+  /** The request that it answers, before placeholders are filled in. */
+  request: { method: string; url: string };
+  /** Status line and header fields; empty where what came is no HTTP. */
+  head: string;
+  /** The first 1024 bytes of the content as text, chunks put together; what is no text is only counted. */
+  body: string;
+  /** There was more. */
+  bodyTruncated: boolean;
 }
 
 /** One window of the series: 100 ms, the last one may be shorter. */
@@ -129,9 +147,9 @@ export interface LoadResult {
   /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
   requests: {
     sent: number;
-    /** Status 100-399. */
+    /** A status of `plan.expect`; 100-399 unless told otherwise. */
     ok: number;
-    /** Status 400 and above. */
+    /** Another status. */
     statusErrors: number;
     transportErrors: number;
     timeouts: number;
@@ -176,6 +194,11 @@ export interface LoadResult {
     count: number /** One of the system's own messages. */;
     example: string | null;
   }[];
+  /**
+   * The first response of each status that is no success, and what had come of the first one that each kind of error broke
+   * off. Secrets are masked.
+   */
+  failingResponses: FailingResponse[];
   bytes: { sent: number; received: number };
   generator: {
     /** Share of the measurement in which the busiest worker was not waiting. */

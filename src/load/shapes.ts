@@ -69,6 +69,9 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   sni: text,
   timeout: duration,
   connectTimeout: duration,
+  expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
+    [value].flat().every((it) => typeof it === 'string' || typeof it === 'number'),
+  ),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
 };

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { clientBound as clientBoundWords } from '../report/client-bound.js';
 import { count, plural, rate, share, time } from '../report/units.js';
+import { isDefaultExpect, isExpected } from './expect.js';
 import type { LoadResult, Warning } from './result.js';
 import { arrivalsWithin } from './schedule.js';
 
@@ -12,6 +13,8 @@ export interface Circumstances {
   serverEnded: string | null;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
+  /** Where the first redirection of each status went. */
+  redirectedTo: Map<number, string>;
 }
 
 /** Everything that makes a measurement doubtful, each with advice; what matters most comes first. */
@@ -21,6 +24,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
     ['server-ended', serverEnded(result, circumstances)],
     ['several-ports', severalPorts(result, circumstances)],
     ['all-failed', allFailed(result)],
+    ['redirected', redirected(result, circumstances)],
     ['rate-not-reached', rateNotReached(result)],
     ['not-sent', notSent(result)],
     ['waiting-for-connections', waitingForConnections(result)],
@@ -63,6 +67,27 @@ function allFailed({ requests }: LoadResult): string | null {
   }
   if (requests.sent > 0) return 'No request succeeded: the latencies are those of failures.';
   return 'No request was sent: the run was too short, or nothing was due.';
+}
+
+const REDIRECTIONS = [300, 301, 302, 303, 307, 308];
+
+/** The share of the responses from which on a run has measured the way to the pages, not the pages. */
+const REDIRECTED = 0.5;
+
+function redirected(
+  { plan, requests, statusCodes }: LoadResult,
+  { redirectedTo }: Circumstances,
+): string | null {
+  // Who has asked for them by name knows of them.
+  const unasked = REDIRECTIONS.filter((it) => isDefaultExpect(plan) || !isExpected(plan, it));
+  const countOf = (status: number) => statusCodes[status] ?? 0;
+  const number = unasked.reduce((sum, status) => sum + countOf(status), 0);
+  const part = number / Math.max(1, requests.ok + requests.statusErrors);
+  if (part <= REDIRECTED) return null;
+  const [most = 0] = unasked.sort((a, b) => countOf(b) - countOf(a));
+  const target = redirectedTo.get(most);
+  const where = target === undefined ? '' : ` to ${target}`;
+  return `${share(part)} of the responses were redirections (${most}${where}), and their pages were not fetched: what was measured is the redirect. Load the page itself, or say what counts as a success (--expect 2xx).`;
 }
 
 /** The share of the asked rate below which it counts as not reached. */
@@ -146,14 +171,14 @@ function unanswered({ plan, requests }: LoadResult): string | null {
   return `requests left without an answer were not sent again: ${others.join(', ')} is not idempotent, the server may have acted on them`;
 }
 
-function statusErrors({ requests, statusCodes }: LoadResult): string | null {
+function statusErrors({ plan, requests, statusCodes }: LoadResult): string | null {
   if (requests.statusErrors === 0) return null;
   const codes = Object.entries(statusCodes)
-    .filter(([code]) => Number(code) >= 400)
+    .filter(([code]) => !isExpected(plan, Number(code)))
     .sort(([, a], [, b]) => b - a)
     .map(([code, number]) => `${code} (${count(number)})`);
   const answered = requests.ok + requests.statusErrors;
-  return `${share(requests.statusErrors / answered)} of the responses had an error status: ${codes.slice(0, 4).join(', ')}. An error may be faster or slower than the work it replaces.`;
+  return `${share(requests.statusErrors / answered)} of the responses had ${isDefaultExpect(plan) ? 'an error status' : 'another status than expected'}: ${codes.slice(0, 4).join(', ')}. An error may be faster or slower than the work it replaces.`;
 }
 
 function connectFailed({ connections, plan }: LoadResult): string | null {

@@ -7,6 +7,7 @@ import {
   connectionTable,
   distributionTable,
   errorTable,
+  failingResponses,
   generatorTable,
   planTable,
   requestTable,
@@ -21,6 +22,7 @@ import { warningMessages } from './warnings.js';
 
 /** The report of a run as one HTML page that needs nothing from any network. */
 export function htmlReport(result: LoadResult): string {
+  const failing = failingResponses(result);
   const overTime = timePlots(result);
   const distribution = distributionPlots(result);
   const hint = html`<p class="hint">Drag to zoom, double-click to see all; with the keyboard, arrow keys move the cursor.</p>`;
@@ -38,6 +40,7 @@ export function htmlReport(result: LoadResult): string {
         'Numbers',
         html`<div class="tables">${[distributionTable(result), requestTable(result), statusTable(result), errorTable(result), connectionTable(result), generatorTable(result), serverTable(result)]}</div>`,
       ),
+      failing.length > 0 ? section('Failing responses', failing) : null,
       section('Plan', planTable(result)),
       section('What the numbers mean', definitionList(loadDefinitions)),
     ],

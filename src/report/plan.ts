@@ -1,3 +1,4 @@
+import { isDefaultExpect } from '../load/expect.js';
 import type { PlanSummary } from '../load/result.js';
 import { bytes, count, duration, plural, rate } from './units.js';
 
@@ -56,6 +57,7 @@ export function connectionMode(plan: PlanSummary): string[] {
   else if (plan.tls === 'resume') {
     parts.push('a new connection and a resumed TLS handshake per request');
   } else if (plan.connection === 'close') parts.push('a new connection per request');
+  if (!isDefaultExpect(plan)) parts.push(`ok is ${plan.expect.join(' ')}`);
   if (plan.verifyCertificate === false) parts.push('certificate not verified');
   return parts;
 }

@@ -1,6 +1,7 @@
 import type { LoadResult } from '../load/result.js';
 import { planSentence } from './plan.js';
 import { distributionLines } from './text/distributions.js';
+import { failingLines } from './text/failing.js';
 import { generatorLines, warningLines } from './text/generator.js';
 import { painter } from './text/paint.js';
 import { requestLines } from './text/requests.js';
@@ -29,6 +30,7 @@ export function textReport(result: LoadResult, options: TextOptions): string {
     requestLines(result, sheet),
     distributionLines(result, sheet),
     [...timelineLines(result, sheet), ...generatorLines(result, sheet)],
+    failingLines(result, sheet),
     warningLines(result, sheet),
   ];
   return blocks

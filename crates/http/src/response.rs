@@ -70,6 +70,8 @@ impl KnownHead {
 /// The body that is being read, and what is reported at its end.
 #[derive(Clone, Copy, Debug)]
 struct Body {
+    /// Bytes from the start of the input in which the head ended to its end.
+    head: usize,
     status: u16,
     persistent: bool,
     rest: Rest,
@@ -120,10 +122,16 @@ impl ResponseDecoder {
                     // It may be two responses in one (RFC 9112, section 6.3, item 3).
                     return Err(Error::Framing);
                 }
-                self.body = Some(Body::of(&response, head));
+                self.body = Some(Body::of(&response, head, consumed));
             }
         }
         self.decode_body(input, consumed)
+    }
+
+    /// Of a response whose head has been read and whose end has not: bytes of the head, in the input that ended it.
+    #[must_use]
+    pub fn head_length(&self) -> Option<usize> {
+        self.body.as_ref().map(|body| body.head)
     }
 
     /// The stream has ended. `Some` if that completes a response; `None` between two responses, when
@@ -206,7 +214,7 @@ fn has_head_end(bytes: &[u8]) -> bool {
 impl Body {
     /// RFC 9112, section 6.3, items 1 and 2: no body for HEAD, 1xx, 204 and 304. After 101 the
     /// connection no longer speaks HTTP.
-    fn of(response: &ResponseHead, head: bool) -> Self {
+    fn of(response: &ResponseHead, head: bool, length: usize) -> Self {
         let &ResponseHead { status, framing, persistent, .. } = response;
         let bodiless = head || matches!(status, 101 | 204 | 304);
         let rest = match framing {
@@ -215,6 +223,6 @@ impl Body {
             Framing::Length(length) => Rest::Length(length),
             Framing::UntilClose => Rest::UntilClose,
         };
-        Self { status, persistent: persistent && status != 101, rest }
+        Self { head: length, status, persistent: persistent && status != 101, rest }
     }
 }

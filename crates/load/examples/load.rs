@@ -40,6 +40,7 @@ fn main() -> Result<(), RunError> {
         timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(3),
         tls: Default::default(),
+        expected: millrace_load::StatusSet::below_400(),
         nudge: false,
         seed: 1,
     };

@@ -16,6 +16,7 @@ use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
+use crate::kept::{self, Why};
 use crate::protocol;
 use crate::recorder::{InFlight, Loss, Recorder};
 use crate::rendered::Rendered;
@@ -100,6 +101,8 @@ pub(crate) struct Connection<T> {
     in_flight: VecDeque<InFlight>,
     /// Of the request at the front of `in_flight`; `None` where the response comes in one read.
     partial: Option<Partial>,
+    /// The first bytes of the response of which a part has arrived, as far as they would be kept.
+    begun: Vec<u8>,
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
     /// The part of a response's head that has arrived.
@@ -120,6 +123,7 @@ impl<T> Default for Connection<T> {
             decoder: ResponseDecoder::default(),
             in_flight: VecDeque::new(),
             partial: None,
+            begun: Vec::new(),
             due: VecDeque::new(),
             stash: Vec::new(),
             outbox: Vec::new(),
@@ -356,13 +360,15 @@ impl<T: Transport> Connection<T> {
                 mix[request.request as usize].head,
             ) {
                 Ok(Decoded::More { consumed }) => {
+                    self.set_aside(&bytes[at..at + consumed]);
                     at += consumed;
                     self.partial.get_or_insert(Partial { first: now, nudged: false });
                     break;
                 }
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
+                    let last = &bytes[at..at + consumed];
                     at += consumed;
-                    self.complete(now, status, recorder);
+                    self.complete(now, status, last, recorder);
                     fed.completed += 1;
                     if !persistent {
                         fed.end = Some(End::Agreed);
@@ -374,6 +380,8 @@ impl<T: Transport> Connection<T> {
                     let other = other.then(|| protocol::spoken(&bytes[at..])).flatten();
                     let why = other.unwrap_or_else(|| error.description()).to_owned();
                     fed.end = Some(End::Failed(ErrorKind::Protocol, why));
+                    self.set_aside(&bytes[at..]);
+                    at = bytes.len();
                     break;
                 }
             }
@@ -385,16 +393,29 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Fed {
         let mut fed = Fed { completed: 0, end: Some(End::Eof) };
         if let Ok(Some(Decoded::Complete { status, .. })) = self.decoder.finish(self.stash.len()) {
-            self.complete(now, status, recorder);
+            self.complete(now, status, &[], recorder);
             fed.completed = 1;
         }
         fed
     }
 
-    /// The response to the request at the front has ended.
-    fn complete(&mut self, now: Nanos, status: u16, recorder: &mut Recorder) {
+    /// Remembers the bytes of a response that has not ended, as far as one is kept.
+    fn set_aside(&mut self, bytes: &[u8]) {
+        let most =
+            self.decoder.head_length().map_or(kept::MOST, |head| kept::MOST.min(head + kept::BODY));
+        let room = most.saturating_sub(self.begun.len()).min(bytes.len());
+        self.begun.extend_from_slice(&bytes[..room]);
+    }
+
+    /// The response to the request at the front has ended; `last` are its bytes, or the last ones.
+    fn complete(&mut self, now: Nanos, status: u16, last: &[u8], recorder: &mut Recorder) {
         let Some(request) = self.in_flight.pop_front() else { return };
         recorder.completed(&request, now, status);
+        let why = Why::Status(status);
+        if recorder.wants(why, &request) {
+            recorder.keep(why, &request, [&self.begun, last]);
+        }
+        self.begun.clear();
         if let Some(Partial { first, .. }) = self.partial.take() {
             recorder.came_in_parts(&request, first, now);
         }
@@ -417,6 +438,20 @@ impl<T: Transport> Connection<T> {
         self.outbox.extend_from_slice(&EMPTY_LINE[written..]);
     }
 
+    /// The response to the request at the front was broken off: what has come of it is kept, if it is the first.
+    fn keep_broken_off(&mut self, request: &InFlight, loss: Loss, recorder: &mut Recorder) {
+        let begun = std::mem::take(&mut self.begun);
+        let why = match loss {
+            _ if begun.is_empty() && self.stash.is_empty() => return,
+            Loss::Timeout => Why::Error(ErrorKind::Timeout),
+            Loss::Transport(kind) => Why::Error(kind),
+            Loss::InFlightAtEnd => return,
+        };
+        if recorder.wants(why, request) {
+            recorder.keep(why, request, [&begun, &self.stash]);
+        }
+    }
+
     /// Gives all requests in flight up. Returns how many there were.
     pub(crate) fn lose_all(
         &mut self,
@@ -433,6 +468,9 @@ impl<T: Transport> Connection<T> {
         while let Some(request) = self.in_flight.pop_front() {
             let (loss, example) = loss(count, &request);
             recorder.lost(&request, now, loss, || example);
+            if count == 0 {
+                self.keep_broken_off(&request, loss, recorder);
+            }
             count += 1;
         }
         count

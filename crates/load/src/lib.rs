@@ -21,6 +21,7 @@ pub mod counts;
 mod engine;
 mod error;
 mod gate;
+pub mod kept;
 mod mix;
 pub mod outcome;
 pub mod plan;
@@ -31,6 +32,7 @@ pub mod rendered;
 pub mod schedule;
 mod series;
 mod server;
+pub mod statuses;
 pub mod tally;
 pub mod template;
 pub mod times;
@@ -47,9 +49,11 @@ use gate::Gate;
 use worker::Worker;
 
 pub use error::{ErrorKind, RunError};
+pub use kept::KeptResponse;
 pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
 pub use series::Window;
+pub use statuses::StatusSet;
 
 /// Ends a run early.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millrace_net::tls::TlsOptions;
 
-use crate::RunError;
+use crate::{RunError, StatusSet};
 
 /// Far above what a machine can use; beyond, there would be no memory for them.
 const MAX_THREADS: usize = 1024;
@@ -49,6 +49,8 @@ pub struct Plan {
     pub connect_timeout: Duration,
     /// For origins with TLS.
     pub tls: TlsOptions,
+    /// Statuses of a success; others are status errors.
+    pub expected: StatusSet,
     /// An experiment: when the first part of a response has arrived and the rest has not, an empty line is
     /// sent. It carries the acknowledgement, which ends a server's wait for it (Nagle's algorithm, RFC 896)
     /// before the delay of acknowledgements does. Only on connections that are kept: one that ends with

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
-use crate::ErrorKind;
+use crate::kept::{Unseen, Why};
 use crate::tally::Tally;
+use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
@@ -45,6 +46,10 @@ pub(crate) struct Recorder {
     held: u64,
     /// Up to when the area under `in_flight` has been summed.
     summed_until: Nanos,
+    /// Statuses of a success.
+    expected: StatusSet,
+    /// Responses that are to be kept when they come.
+    unseen: Unseen,
 }
 
 impl Recorder {
@@ -56,7 +61,14 @@ impl Recorder {
             in_flight: 0,
             held: 0,
             summed_until: measure_from,
+            expected: StatusSet::below_400(),
+            unseen: Unseen::new(&StatusSet::below_400()),
         }
+    }
+
+    /// Responses with one of these statuses are successes.
+    pub(crate) fn expecting(self, expected: StatusSet) -> Self {
+        Self { expected, unseen: Unseen::new(&expected), ..self }
     }
 
     /// The measurement begins at this time, maybe after a warm-up.
@@ -160,12 +172,23 @@ impl Recorder {
             return self.carry_over(now);
         }
         let tally = &mut *self.tally;
-        let succeeded = status < 400;
+        let succeeded = self.expected.contains(status);
         tally.counts.ok += u64::from(succeeded);
         tally.counts.status_errors += u64::from(!succeeded);
         tally.counts.count_status(status);
         tally.latency.record(now.since(request.intended));
         tally.service_time.record(now.since(request.sent));
+    }
+
+    /// Whether a response to `request` is to be handed to `keep`.
+    pub(crate) fn wants(&self, why: Why, request: &InFlight) -> bool {
+        self.unseen.has(why) && self.is_measured(request.intended)
+    }
+
+    /// Keeps the response to `request`, which has come in these parts.
+    #[cold]
+    pub(crate) fn keep(&mut self, why: Why, request: &InFlight, parts: [&[u8]; 2]) {
+        self.tally.kept.push(self.unseen.keep(why, request, parts));
     }
 
     pub(crate) fn lost(

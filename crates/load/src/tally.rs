@@ -3,6 +3,7 @@
 use std::ops::AddAssign;
 
 use crate::counts::Counts;
+use crate::kept::KeptResponse;
 use crate::times::Times;
 
 /// What one worker saw in one window, or all workers in the whole run.
@@ -22,6 +23,8 @@ pub struct Tally {
     pub tls: Times,
     /// The generator's own attempt to send minus intended.
     pub lateness: Times,
+    /// Responses to show, one of a kind.
+    pub kept: Vec<KeptResponse>,
 }
 
 impl Tally {
@@ -43,8 +46,9 @@ impl Tally {
 
     /// Forgets everything, keeping the memory.
     pub(crate) fn clear(&mut self) {
-        let Self { counts, latency, service_time, gap, connect, tls, lateness } = self;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = self;
         *counts = Counts::default();
+        kept.clear();
         for times in [latency, service_time, gap, connect, tls, lateness] {
             times.clear();
         }
@@ -53,7 +57,7 @@ impl Tally {
 
 impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
-        let Self { counts, latency, service_time, gap, connect, tls, lateness } = other;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = other;
         self.counts += counts;
         self.latency += latency;
         self.service_time += service_time;
@@ -61,5 +65,10 @@ impl AddAssign<&Self> for Tally {
         self.connect += connect;
         self.tls += tls;
         self.lateness += lateness;
+        for response in kept {
+            if !self.kept.iter().any(|known| known.why == response.why) {
+                self.kept.push(response.clone());
+            }
+        }
     }
 }

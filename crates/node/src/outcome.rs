@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use millrace_load::kept::{KeptResponse, Why};
 use millrace_load::times::Times;
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
 /// The state of a run in progress.
@@ -139,6 +141,19 @@ pub struct NativeErrors {
     pub example: Option<String>,
 }
 
+/// A response that was kept as it came: the first of its kind.
+#[napi(object, object_from_js = false)]
+pub struct NativeKeptResponse {
+    /// Of a complete response.
+    pub status: Option<u32>,
+    /// The kind of the error that broke it off.
+    pub error: Option<String>,
+    /// Index of the request in the plan.
+    pub request: u32,
+    /// Its first bytes, interim responses before it included.
+    pub bytes: Buffer,
+}
+
 /// Bytes of HTTP.
 #[napi(object)]
 pub struct NativeBytes {
@@ -219,7 +234,7 @@ pub struct NativePercentiles {
 }
 
 /// The result of a run.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeOutcome {
     /// Length of the measurement.
     pub duration_ms: f64,
@@ -253,6 +268,8 @@ pub struct NativeOutcome {
     pub status_codes: HashMap<String, f64>,
     /// By kind.
     pub errors: Vec<NativeErrors>,
+    /// Responses to show, one of a kind.
+    pub kept: Vec<NativeKeptResponse>,
     /// Bytes of HTTP.
     pub bytes: NativeBytes,
     /// The generator about itself.
@@ -314,6 +331,16 @@ impl From<&Times> for NativeDistribution {
             p99_99: quantile(0.9999),
             max: times.max().map(ms),
         }
+    }
+}
+
+impl From<&KeptResponse> for NativeKeptResponse {
+    fn from(KeptResponse { why, request, bytes }: &KeptResponse) -> Self {
+        let (status, error) = match why {
+            Why::Status(status) => (Some(u32::from(*status)), None),
+            Why::Error(kind) => (None, Some(kind.name().to_owned())),
+        };
+        Self { status, error, request: *request, bytes: bytes.to_vec().into() }
     }
 }
 
@@ -402,6 +429,7 @@ impl NativeOutcome {
                     example: example.map(str::to_owned),
                 })
                 .collect(),
+            kept: total.kept.iter().map(NativeKeptResponse::from).collect(),
             bytes: NativeBytes {
                 sent: counts.bytes_sent as f64,
                 received: counts.bytes_received as f64,

@@ -143,6 +143,9 @@ pub struct NativePlan {
     pub connect_timeout_ms: f64,
     /// For origins with TLS.
     pub tls: NativeTls,
+    /// Statuses of a success.
+    #[napi(ts_type = "Array<number>")]
+    pub expected: List<u32>,
     /// Send an empty line when the first part of a response has arrived; kept connections only.
     pub nudge: bool,
     /// For random numbers: below 2^53.
@@ -187,6 +190,7 @@ impl From<NativePlan> for Plan {
             timeout_ms,
             connect_timeout_ms,
             tls,
+            expected,
             nudge,
             seed,
         } = plan;
@@ -217,6 +221,10 @@ impl From<NativePlan> for Plan {
             timeout: milliseconds(timeout_ms),
             connect_timeout: milliseconds(connect_timeout_ms),
             tls: tls.into(),
+            expected: expected
+                .into_iter()
+                .filter_map(|status| u16::try_from(status).ok())
+                .collect(),
             nudge,
             seed: seed as u64,
         }

@@ -1,8 +1,10 @@
+import { isDefaultExpect } from '../../load/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { sameDistribution, statistics } from '../distribution.js';
+import { failingBody, failingLabel, failingOrigin } from '../failing.js';
 import { length, schedule } from '../plan.js';
 import { bytes, cores, count, duration, share, time } from '../units.js';
-import type { Child, Markup } from './markup.js';
+import { type Child, html, type Markup } from './markup.js';
 import { connectionSettings, settingsTable, targetSettings } from './settings.js';
 import { table, textTable } from './tables.js';
 
@@ -38,12 +40,12 @@ export function distributionTable(result: LoadResult): Markup | null {
 }
 
 /** The account of the requests: the rows from `ok` on add up to `sent`. */
-export function requestTable({ requests }: LoadResult): Markup | null {
+export function requestTable({ plan, requests }: LoadResult): Markup | null {
   const { notSent } = requests;
   const rows: [string, number][] = [
     ['sent', requests.sent],
     ['= ok', requests.ok],
-    ['+ status 4xx/5xx', requests.statusErrors],
+    [isDefaultExpect(plan) ? '+ status 4xx/5xx' : '+ other status', requests.statusErrors],
     ['+ transport errors', requests.transportErrors],
     ['+ timeouts', requests.timeouts],
     ['+ in flight at the end', requests.inFlightAtEnd],
@@ -68,6 +70,16 @@ export function errorTable({ errors }: LoadResult): Markup | null {
     example ?? '',
   ]);
   return textTable('Errors by kind', ['kind', 'count', 'for example'], rows);
+}
+
+/** Each failing response as it came. */
+export function failingResponses({ failingResponses: all = [] }: LoadResult): Markup[] {
+  return all.map(
+    (response) => html`<figure>
+<figcaption>${failingLabel(response)}: ${failingOrigin(response)}</figcaption>
+<pre>${[response.head, failingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
+</figure>`,
+  );
 }
 
 export function connectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
@@ -113,6 +125,7 @@ export function serverTable({ server }: LoadResult): Markup | null {
 export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
   return settingsTable([
     ['model', plan.model],
+    ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
     ...targetSettings(plan),
     ['schedule', plan.model === 'open' ? schedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],

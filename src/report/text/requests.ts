@@ -1,3 +1,4 @@
+import { isDefaultExpect } from '../../load/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { bytes, count, plural, rate, time } from '../units.js';
 import { field, type Sheet } from './sheet.js';
@@ -6,7 +7,7 @@ import { field, type Sheet } from './sheet.js';
 export function requestLines(result: LoadResult, sheet: Sheet): string[] {
   return [
     ...field(sheet, 'throughput', throughput(result), 'strong'),
-    ...field(sheet, 'requests', account(result.requests)),
+    ...field(sheet, 'requests', account(result)),
     ...notSent(result, sheet),
     ...connections(result, sheet),
     ...statusCodes(result, sheet),
@@ -23,9 +24,9 @@ function throughput({ throughput, plan, bytes: moved, durationMs }: LoadResult):
 }
 
 /** `sent = ok + ...`; what is zero is left out. */
-function account(requests: LoadResult['requests']): string {
+function account({ plan, requests }: LoadResult): string {
   const rest = [
-    [requests.statusErrors, 'status 4xx/5xx'],
+    [requests.statusErrors, isDefaultExpect(plan) ? 'status 4xx/5xx' : 'other status'],
     [requests.transportErrors, 'transport errors'],
     [requests.timeouts, 'timeouts'],
     [requests.inFlightAtEnd, 'in flight at the end'],

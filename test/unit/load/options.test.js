@@ -97,6 +97,7 @@ test('a closed run by default, every default spelled out', async () => {
     verifyCertificate: null,
     timeoutMs: 10_000,
     connectTimeoutMs: 3000,
+    expect: ['1xx', '2xx', '3xx'],
     command: null,
   });
   assert.equal(native.startRate, undefined);

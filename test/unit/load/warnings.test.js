@@ -9,7 +9,12 @@ import { clientBoundReasons } from '../../../dist/load/verdict.js';
 import { warningsOf } from '../../../dist/load/warnings.js';
 import { clientBound } from '../../../dist/report/client-bound.js';
 
-const calm = { refusedAddresses: [], serverEnded: null, otherPorts: [] };
+const calm = {
+  refusedAddresses: [],
+  serverEnded: null,
+  otherPorts: [],
+  redirectedTo: new Map(),
+};
 const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
 
 /** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
@@ -201,6 +206,7 @@ test('warnings: what the result does not hold', () => {
     refusedAddresses: ['[::1]:80'],
     serverEnded: 'ended with exit code 1',
     otherPorts: [3001, 3002],
+    redirectedTo: new Map(),
   });
   assert.equal(
     ended.message,

@@ -136,7 +136,7 @@ impl Engine {
             servers,
             demand,
             timers: Timers::default(),
-            recorder: Recorder::new(Nanos::NEVER),
+            recorder: Recorder::new(Nanos::NEVER).expecting(plan.expected),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
             budget,

@@ -31,6 +31,7 @@ pub(crate) fn plan() -> Plan {
         timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
         tls: TlsOptions::default(),
+        expected: StatusSet::below_400(),
         nudge: false,
         seed: 1,
     }

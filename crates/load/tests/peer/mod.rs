@@ -147,6 +147,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(5),
         tls: Default::default(),
+        expected: millrace_load::StatusSet::below_400(),
         nudge: false,
         seed: 1,
     }

@@ -1,0 +1,65 @@
+//! Responses that are kept as they came: the first of each status that is to be shown, and what had come of the
+//! first response that each kind of error broke off.
+
+use crate::ErrorKind;
+use crate::recorder::InFlight;
+use crate::statuses::StatusSet;
+
+/// Bytes of a body that are kept; one more than is shown tells that there was more.
+pub(crate) const BODY: usize = 1024 + 1;
+
+/// Bytes that are kept of a response in all; longer heads are cut.
+pub(crate) const MOST: usize = 8 * 1024 + BODY;
+
+/// Why a response was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is complete, and the first with this status.
+    Status(u16),
+    /// It is the first that was broken off by an error of this kind.
+    Error(ErrorKind),
+}
+
+/// A response, or the part of it that had come.
+#[derive(Clone, Debug)]
+pub struct KeptResponse {
+    /// Why it was kept.
+    pub why: Why,
+    /// The request that it answers, by its index in the plan.
+    pub request: u32,
+    /// Its first bytes: head and body as they came, interim responses before it included.
+    pub bytes: Box<[u8]>,
+}
+
+/// What one worker still has to keep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unseen {
+    statuses: StatusSet,
+    errors: [bool; ErrorKind::ALL.len()],
+}
+
+impl Unseen {
+    /// Every status that is not `expected` or a redirection, and every kind of error.
+    pub(crate) fn new(expected: &StatusSet) -> Self {
+        let statuses = expected.complement_with(&StatusSet::redirections());
+        Self { statuses, errors: [true; ErrorKind::ALL.len()] }
+    }
+
+    pub(crate) fn has(&self, why: Why) -> bool {
+        match why {
+            Why::Status(status) => self.statuses.contains(status),
+            Why::Error(kind) => self.errors[kind as usize],
+        }
+    }
+
+    /// The response is kept: none after it is.
+    #[cold]
+    pub(crate) fn keep(&mut self, why: Why, request: &InFlight, parts: [&[u8]; 2]) -> KeptResponse {
+        match why {
+            Why::Status(status) => self.statuses.remove(status),
+            Why::Error(kind) => self.errors[kind as usize] = false,
+        }
+        let bytes = parts.into_iter().flatten().take(MOST).copied().collect();
+        KeptResponse { why, request: request.request, bytes }
+    }
+}
