@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
-import { shape } from '../shape.js';
+import { Readable } from 'node:stream';
+import { type Shape, shape } from '../shape.js';
 
 /** What a call may send. */
 export type GivenBody =
@@ -33,10 +34,22 @@ export interface Body {
 const none: Body = { open: () => null, isNone: true, isWhole: true, type: null, length: null };
 
 /** Refuses what cannot be sent. */
-export const bodyShape = shape(
+export const bodyShape: Shape = (value, name) => {
+  kind(value, name);
+  unread(value, name);
+};
+
+const kind = shape(
   'text, bytes, URLSearchParams, FormData, a Blob or a stream; JSON.stringify makes text of other values',
   (value) => value === null || typeof value === 'string' || isBytes(value) || isOfClass(value),
 );
+
+/** Nothing would be sent of another one, as of a request that a parser of bodies has read before it is passed on. */
+const unread = shape('a stream that nobody has read to its end, and nobody reads', (value) => {
+  if (value instanceof ReadableStream)
+    return !value.locked && !Readable.isDisturbed(value as unknown as Readable);
+  return !(value instanceof Readable) || !(value.readableEnded || value.destroyed);
+});
 
 /** How a body is sent: with the type that `fetch` gives it. */
 export function bodyOf(given: GivenBody | undefined): Body {

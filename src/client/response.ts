@@ -28,20 +28,29 @@ export class ClientResponse {
     return this.status >= 200 && this.status < 300;
   }
 
-  text(): Promise<string> {
+  async text(): Promise<string> {
+    this.#refuseUsed();
     return this.#body.text();
   }
 
-  json(): Promise<unknown> {
+  async json(): Promise<unknown> {
+    this.#refuseUsed();
     return this.#body.json();
   }
 
   async bytes(): Promise<Uint8Array> {
+    this.#refuseUsed();
     return new Uint8Array(await this.#body.arrayBuffer());
   }
 
   /** Does without the body. */
   async dump(): Promise<void> {
     await this.#body.dump();
+  }
+
+  #refuseUsed(): void {
+    if (this.#body.bodyUsed) {
+      throw new TypeError('The body has been read already; it comes once (millrace/client)');
+    }
   }
 }

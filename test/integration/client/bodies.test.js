@@ -123,6 +123,49 @@ describe('bodies of the client', () => {
     }
   });
 
+  test('a stream of which nothing would come is refused', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({ origin: url(peer) });
+    t.after(() => client.destroy());
+    const read = new Blob(['ab']).stream();
+    await new Response(read).text();
+    const locked = new Blob(['ab']).stream();
+    locked.getReader();
+    const ended = Readable.from(['ab']);
+    await ended.toArray();
+    const destroyed = new PassThrough().destroy();
+    for (const [name, body] of Object.entries({ read, locked, ended, destroyed })) {
+      await assert.rejects(client.request('/', { method: 'POST', body }), ({ code, message }) => {
+        assert.equal(code, 'ERR_MILLRACE_USAGE', name);
+        assert.match(message, /^body: [^\n]+ given; accepted: a stream that nobody has read/, name);
+        return true;
+      });
+    }
+    // What is left of one is sent.
+    const rest = new PassThrough();
+    rest.write('a');
+    assert.equal(String(rest.read()), 'a');
+    rest.end('b');
+    const came = await (await client.request('/', { method: 'POST', body: rest })).json();
+    assert.equal(came.body, 'b');
+  });
+
+  test('the body of an answer comes once', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('{}'));
+    const client = createClient({ origin: url(peer) });
+    t.after(() => client.destroy());
+    for (const way of ['text', 'json', 'bytes']) {
+      const response = await client.request('/');
+      await response[way]();
+      for (const again of ['text', 'json', 'bytes']) {
+        await assert.rejects(response[again](), {
+          name: 'TypeError',
+          message: 'The body has been read already; it comes once (millrace/client)',
+        });
+      }
+    }
+  });
+
   test('a blob of a file is read as it is sent', limits, async (t) => {
     const peer = await echo(t);
     const client = createClient({ origin: url(peer) });
