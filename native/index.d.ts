@@ -238,8 +238,12 @@ export interface NativeDistribution {
   p99_9?: number
   /** 99.99th percentile. */
   p99_99?: number
-  /** Longest. */
+  /** Longest, censored or not. */
   max?: number
+  /** Share up to which percentiles are known; mean, standard deviation and longest are bounds below 1. */
+  known: number
+  /** Share up to which ten samples lie above a percentile. */
+  supported: number
 }
 
 /** Errors of one kind. */
@@ -294,8 +298,12 @@ export interface NativeHeader {
 export interface NativeHistograms {
   /** Done minus intended. */
   latency: string
+  /** Of these the censored ones. */
+  latencyCensored: string
   /** Done minus sent. */
   serviceTime: string
+  /** Of these the censored ones. */
+  serviceTimeCensored: string
 }
 
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */

@@ -1,6 +1,6 @@
 import { mean } from '../explain/statistics/moments.js';
 import { studentQuantile } from '../explain/statistics/student.js';
-import { decodeTimes, mergedTimes, quantileMs } from '../explain/statistics/times.js';
+import { isKnown, latencyTimes, quantileMs, truncatedMeanMs } from '../explain/statistics/times.js';
 import type { LoadResult } from '../load/result.js';
 import type { CapacityLevel } from './result.js';
 import type { Measured } from './sweep.js';
@@ -61,10 +61,13 @@ export function errorShareOf({ requests }: LoadResult): number {
 
 /** Latency of blocks, with the percentiles that they have the samples for. */
 export function latencyOf(results: readonly LoadResult[]): CapacityLevel['latencyMs'] {
-  const times = mergedTimes(results.map(({ histograms }) => decodeTimes(histograms.latency)));
+  const times = latencyTimes(results.map(({ histograms }) => histograms));
   const told = (q: number) => (times.count * (1 - q) >= leastBeyond ? quantileMs(times, q) : null);
-  const sum = times.values.reduce((total, { ms, count }) => total + ms * count, 0);
-  return { mean: times.count > 0 ? sum / times.count : null, p50: told(0.5), p99: told(0.99) };
+  const mean = times.count > 0 ? truncatedMeanMs(times, Number.POSITIVE_INFINITY) : null;
+  const quantiles = { mean: 1, p50: 0.5, p99: 0.99 };
+  const bounds = Object.entries(quantiles).filter(([, q]) => !isKnown(times, q));
+  const atLeast = Object.fromEntries(bounds.map(([name]) => [name, true]));
+  return { mean, p50: told(0.5), p99: told(0.99), ...(bounds.length > 0 && { atLeast }) };
 }
 
 interface Scatter {

@@ -1,3 +1,4 @@
+import type { Distribution } from '../load/result.js';
 import type { Facts } from './facts.js';
 import type { Observation } from './observation.js';
 import type { CapacityPoint } from './result.js';
@@ -29,9 +30,15 @@ export function pointsOf(
             high: Math.max(...rates),
             mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
           },
-          latencyMs: { p50: latencyMs.p50, p99: latencyMs.p99, mean: latencyMs.mean },
+          latencyMs: pointLatency(latencyMs),
         },
       ];
     })
     .sort((a, b) => a.connections - b.connections);
+}
+
+function pointLatency({ p50, p99, mean, atLeast }: Distribution): CapacityPoint['latencyMs'] {
+  const bounds = (['p50', 'p99', 'mean'] as const).filter((name) => atLeast[name]);
+  const marked = Object.fromEntries(bounds.map((name) => [name, true]));
+  return { p50, p99, mean, ...(bounds.length > 0 && { atLeast: marked }) };
 }

@@ -76,7 +76,13 @@ export interface HotFunction {
 export interface CapacityPoint {
   connections: number;
   throughput: Range & { mean: number };
-  latencyMs: { p50: number | null; p99: number | null; mean: number | null };
+  latencyMs: {
+    p50: number | null;
+    p99: number | null;
+    mean: number | null;
+    /** Those of which a bound is known only: requests did not finish that were older than all that did. */
+    atLeast?: { p50?: true; p99?: true; mean?: true };
+  };
 }
 
 /** What `explain()` gives; JSON of schemaVersion 1. Times are in milliseconds, throughput in responses per second. */

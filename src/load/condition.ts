@@ -60,8 +60,12 @@ export function parseCondition(text: string, given: string): Condition {
     bound: measure.bound,
     failure(result) {
       const value = measure.read(result);
-      if (value !== null && compare(value, comparison, measure.bound)) return null;
-      return value === null ? 'there is no sample' : `it is ${measure.format(value)}`;
+      if (value === null) return 'there is no sample';
+      // What is at least so much may be more: that it stays below a bound is not shown.
+      const atLeast = measure.isAtLeast?.(result) ?? false;
+      const isShown = !atLeast || comparison.startsWith('>');
+      if (isShown && compare(value, comparison, measure.bound)) return null;
+      return `it is ${atLeast ? 'at least ' : ''}${measure.format(value)}`;
     },
   };
 }
@@ -69,6 +73,8 @@ export function parseCondition(text: string, given: string): Condition {
 /** What of a result is compared, and with what. */
 interface Measure {
   read(result: LoadResult): number | null;
+  /** Whether what is read is a lower bound. */
+  isAtLeast?(result: LoadResult): boolean;
   format(value: number): string;
   bound: number;
   quantile?: number | null;
@@ -87,7 +93,8 @@ function measureOf(
     const key = DISTRIBUTIONS[(distribution ?? 'latency') as 'latency'];
     const ms = parseDuration(bound, given);
     const read = (result: LoadResult) => result[key][point];
-    return { read, format: time, bound: ms, boundMs: ms, quantile: quantileOf(point) };
+    const isAtLeast = (result: LoadResult) => point !== 'min' && point in result[key].atLeast;
+    return { read, isAtLeast, format: time, bound: ms, boundMs: ms, quantile: quantileOf(point) };
   }
   if (distribution !== undefined) return null;
   if (metric === 'throughput') {

@@ -2,7 +2,14 @@ import type { NativeDistribution, NativeOutcome } from '../native.js';
 import type { Phases } from './clock.js';
 import { failingResponses, redirectTargets } from './failing.js';
 import type { Plan } from './plan.js';
-import type { Distribution, ErrorKind, LoadResult, MachineResult, ServerResult } from './result.js';
+import type {
+  Distribution,
+  ErrorKind,
+  LoadResult,
+  MachineResult,
+  ServerResult,
+  Statistic,
+} from './result.js';
 import { clientBoundReasons } from './verdict.js';
 import { packageVersion } from './version.js';
 import { warningsOf } from './warnings.js';
@@ -103,7 +110,7 @@ function measuredOf(outcome: NativeOutcome): Measured {
       p50Ms: window.p50Ms ?? null,
       p99Ms: window.p99Ms ?? null,
     })),
-    histograms: { unit: 'ns', latency: histograms.latency, serviceTime: histograms.serviceTime },
+    histograms: { unit: 'ns', ...histograms },
     percentiles: {
       latency: percentiles.latency as [number, number][],
       serviceTime: percentiles.serviceTime as [number, number][],
@@ -115,6 +122,8 @@ function distributionOf(native: NativeDistribution): Distribution {
   return {
     count: native.count,
     censored: native.censored,
+    atLeast: boundsOf(native),
+    imprecise: impreciseOf(native),
     min: native.min ?? null,
     mean: native.mean ?? null,
     stdev: native.stdev ?? null,
@@ -127,4 +136,40 @@ function distributionOf(native: NativeDistribution): Distribution {
     p99_99: native.p99_99 ?? null,
     max: native.max ?? null,
   };
+}
+
+const PERCENTILES = {
+  p50: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+  p99_9: 0.999,
+  p99_99: 0.9999,
+} as const;
+
+/** Shares that are sums and products of fractions are equal if they are as close as this. */
+const EQUAL = 1e-12;
+
+/** What lies beyond the share up to which the times are known. */
+function boundsOf({ count, known }: NativeDistribution): Distribution['atLeast'] {
+  if (count === 0 || known === 1) return {};
+  return { ...percentilesAbove(known), mean: true, stdev: true, max: true };
+}
+
+/** Percentiles that are known, and not by enough samples. */
+function impreciseOf({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
+  if (count === 0) return {};
+  const bounds = percentilesAbove(known);
+  const names = Object.keys(percentilesAbove(supported)) as Statistic[];
+  return marked(names.filter((name) => !(name in bounds)));
+}
+
+function percentilesAbove(share: number): Distribution['atLeast'] {
+  const names = Object.keys(PERCENTILES) as (keyof typeof PERCENTILES)[];
+  return marked(names.filter((name) => PERCENTILES[name] > share + EQUAL));
+}
+
+function marked(names: Statistic[]): Distribution['atLeast'] {
+  return Object.fromEntries(names.map((name) => [name, true]));
 }

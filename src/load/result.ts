@@ -11,15 +11,25 @@ export type ErrorKind =
   | 'fd-limit'
   | 'other';
 
-/** A distribution of times in milliseconds; `null` where there is no sample. */
+/**
+ * A distribution of times in milliseconds; `null` where there is no sample. All figures but `min` and `max` are
+ * product-limit (Kaplan-Meier) estimates of the times themselves.
+ */
 export interface Distribution {
   /** Samples in all, the censored ones included. */
   count: number;
   /**
    * Samples of requests that timed out, failed, were in flight at the end, or (of `latencyMs`) still waited for a
-   * connection then: they enter at their age, the truth is at least that.
+   * connection then: of these only the age is known, the truth is at least that.
    */
   censored: number;
+  /**
+   * Figures of which only a bound is known, as censored samples are older than all that ended: the truth is at least as
+   * given. `mean` and `stdev` are restricted then: what is longer than `max` counts as `max`.
+   */
+  atLeast: { [statistic in Statistic]?: true };
+  /** Percentiles that fewer than ten samples lie above: chance decides what they are. */
+  imprecise: { [statistic in Statistic]?: true };
   /** Of the uncensored samples. */
   min: number | null;
   mean: number | null;
@@ -31,8 +41,22 @@ export interface Distribution {
   p99: number | null;
   p99_9: number | null;
   p99_99: number | null;
+  /** The longest that was seen, ended or not. */
   max: number | null;
 }
+
+/** A figure of a distribution that is a time. */
+export type Statistic =
+  | 'mean'
+  | 'stdev'
+  | 'p50'
+  | 'p75'
+  | 'p90'
+  | 'p95'
+  | 'p99'
+  | 'p99_9'
+  | 'p99_99'
+  | 'max';
 
 /** The effective settings, every default spelled out. Durations in milliseconds, rates per second. */
 export interface PlanSummary {
@@ -217,9 +241,18 @@ export interface LoadResult {
   /** Mean number of requests in flight, measured. */
   meanInFlight: number;
   series: Window[];
-  /** HdrHistogram V2 compressed, base64; values in nanoseconds, 3 significant digits. */
-  histograms: { unit: 'ns'; latency: string; serviceTime: string };
-  /** Points of the distributions on the percentile axis, for plots: [percentile, ms]. */
+  /**
+   * HdrHistogram V2 compressed, base64; values in nanoseconds, 3 significant digits. `latency` and `serviceTime` hold all
+   * samples, the censored ones at their age; the other two hold these alone. Those of several runs may be added up.
+   */
+  histograms: {
+    unit: 'ns';
+    latency: string;
+    latencyCensored: string;
+    serviceTime: string;
+    serviceTimeCensored: string;
+  };
+  /** Points of the estimated distributions on the percentile axis, for plots: [percentile, ms]. They end where the estimate does. */
   percentiles: {
     latency: [percentile: number, ms: number][];
     serviceTime: [percentile: number, ms: number][];

@@ -35,6 +35,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
     ['addresses-left-out', addressesLeftOut(circumstances)],
     ['reopened', reopened(result)],
     ['full-handshakes', fullHandshakes(result)],
+    ['failures-related', failuresRelated(result)],
     ['censored', censored(result)],
     ['cpu-stolen', cpuStolen(result)],
     ['shared-cores', sharedCores(result)],
@@ -133,7 +134,7 @@ function waitingForConnections({ plan, latencyMs, serviceTimeMs, generator }: Lo
 
 function timeouts({ requests, plan }: LoadResult): string | null {
   if (requests.timeouts === 0) return null;
-  return `${plural(requests.timeouts, 'request')} timed out after ${time(plan.timeoutMs)} and entered the latencies at that age: the truth is at least that. See the server, or raise --timeout.`;
+  return `${plural(requests.timeouts, 'request')} timed out after ${time(plan.timeoutMs)} and count as longer than that, by how much is not known. See the server, or raise --timeout.`;
 }
 
 const ADVICE: Partial<Record<LoadResult['errors'][number]['kind'], string>> = {
@@ -202,13 +203,21 @@ function fullHandshakes({ plan, connections: { tlsFull, tlsResumed } }: LoadResu
   return `${count(tlsFull)} of ${count(tlsFull + tlsResumed)} handshakes were full ones: the server gave fewer session tickets than connections were opened. A ticket of TLS 1.3 is used once.`;
 }
 
-/** The share of samples from which on they shape the percentiles that people look at. */
-const CENSORED = 0.05;
+/** The share of requests without a response from which on it matters what becomes of their times. */
+const FAILURES = 0.01;
+
+/** A failed request is known to have lasted to its end, and no longer: the estimate takes it for one like the others. */
+function failuresRelated({ requests }: LoadResult): string | null {
+  const failed = (requests.transportErrors + requests.timeouts) / Math.max(requests.sent, 1);
+  if (failed <= FAILURES || requests.ok + requests.statusErrors === 0) return null;
+  return `${share(failed)} of the requests have no response: the percentiles assume that failures are unrelated to latency. Where the slow ones fail, the truth is higher.`;
+}
 
 function censored({ latencyMs }: LoadResult): string | null {
-  const part = latencyMs.censored / Math.max(latencyMs.count, 1);
-  if (part < CENSORED) return null;
-  return `${share(part)} of the latencies are ages of requests that did not finish: every percentile is a lower bound. Run longer (-d), or with less load.`;
+  const { count: all, censored, atLeast, max } = latencyMs;
+  if (all === 0 || !atLeast.p99) return null;
+  const first = (['p50', 'p75', 'p90', 'p95', 'p99'] as const).find((name) => atLeast[name]);
+  return `The latencies are known below ${first} only: ${share(censored / all)} of the requests did not finish, and none was watched for more than ${time(max)}. From there on figures are lower bounds ("at least"), and the mean counts what is longer as ${time(max)} (a restricted mean). Run longer (-d), with a longer --timeout, or with less load.`;
 }
 
 /** Cores that the machine's host takes, and their part of what is wanted, from which on the numbers tell of the host, too. */

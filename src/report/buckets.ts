@@ -18,7 +18,7 @@ const ladders: readonly (readonly number[])[] = [
 /** The first bucket takes everything below this percentile, so that one fast request does not stretch the axis. */
 const firstPercentile = 1;
 
-/** The clock's resolution; a request in flight at the end may be younger. */
+/** The clock's resolution. */
 const nanosecond = 1e-6;
 
 /** Rows for what lies above the 99th percentile, where the rest lies close together. */
@@ -27,7 +27,7 @@ const tailRows = 4;
 /**
  * A histogram of about `most` buckets from points [percentile, ms] of a distribution. The bounds are round numbers: evenly
  * spaced where the values lie close together, else log-spaced. The share between two points is put at the higher one, which
- * is where the percentile's definition has it; nothing is interpolated.
+ * is where the percentile's definition has it; nothing is interpolated. Points that end below 100 % leave the rest out.
  */
 export function buckets(points: readonly (readonly [number, number])[], most: number): Bucket[] {
   if (points.length === 0) return [];
@@ -43,8 +43,10 @@ export function buckets(points: readonly (readonly [number, number])[], most: nu
 }
 
 function bucketBounds(points: readonly (readonly [number, number])[], most: number): number[] {
-  const at = (wanted: number) =>
-    Math.max(nanosecond, points.find(([percentile]) => percentile >= wanted)?.[1] ?? 0);
+  const at = (wanted: number) => {
+    const point = points.find(([percentile]) => percentile >= wanted) ?? points.at(-1);
+    return Math.max(nanosecond, point?.[1] ?? 0);
+  };
   const [lowest, body, highest] = [at(firstPercentile), at(99), at(100)];
   if (highest <= lowest * 4) return linearBounds(lowest, highest, most);
   if (body > lowest * 4) return ladderBounds(lowest, highest, most);

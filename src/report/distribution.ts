@@ -1,7 +1,5 @@
-import type { Distribution } from '../load/result.js';
-
-/** A statistic of a distribution that is a time. */
-export type Statistic = Exclude<keyof Distribution, 'count' | 'censored'>;
+import type { Distribution, LoadResult, Statistic } from '../load/result.js';
+import { time } from './units.js';
 
 /** What reports print of a distribution, in this order. */
 export const statistics: readonly { name: string; key: Statistic }[] = [
@@ -22,7 +20,41 @@ export function sameDistribution(a: Distribution, b: Distribution): boolean {
   return a.count === b.count && statistics.every(({ key }) => a[key] === b[key]);
 }
 
-/** Whether so many samples are censored that a printed percentile may be too low: from one in 10,000, the reach of p99.99. */
+/** Figures, and which of them are bounds or chance. */
+type Figures<Name extends Statistic> = { [name in Name]: number | null } & {
+  atLeast?: { [name in Name]?: true };
+  imprecise?: { [name in Name]?: true };
+};
+
+/** A figure as text: a bound is told as such, and so is what chance decided. */
+export function figure<Name extends Statistic>(figures: Figures<Name>, key: Name): string {
+  const { atLeast, imprecise } = figures;
+  return `${atLeast?.[key] ? 'at least ' : imprecise?.[key] ? '~ ' : ''}${time(figures[key])}`;
+}
+
+/** The share of the times of which nothing is known but that they are longer than the longest that was seen. */
+export function unknownShare(points: LoadResult['percentiles']['latency']): number {
+  return 1 - (points.at(-1)?.[0] ?? 0) / 100;
+}
+
+/** Whether figures of a distribution are bounds. */
+export function isBounded({ atLeast }: Distribution): boolean {
+  return Object.keys(atLeast).length > 0;
+}
+
+/** What the marks of figures mean, where there are any; those of bounds may be explained elsewhere. */
+export function marksOf(clocks: readonly Distribution[], { bounds } = { bounds: true }): string[] {
+  const isImprecise = clocks.some(({ imprecise }) => Object.keys(imprecise).length > 0);
+  const meanings = [
+    bounds &&
+      clocks.some(isBounded) &&
+      'at least: requests that did not finish were older than all that did; mean and stdev count what is longer than max as max (restricted mean).',
+    isImprecise && '~: fewer than 10 samples lie above, so chance decides.',
+  ];
+  return meanings.filter((meaning) => meaning !== false);
+}
+
+/** Whether so many samples are censored that it shows in a printed percentile: from one in 10,000, the reach of p99.99. */
 export function censoringMatters(distribution: Distribution): boolean {
   return distribution.censored > 0 && distribution.censored * 10_000 >= distribution.count;
 }

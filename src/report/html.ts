@@ -1,5 +1,6 @@
 import type { LoadResult } from '../load/result.js';
 import { clientBound } from './client-bound.js';
+import { marksOf } from './distribution.js';
 import { definitionList, loadDefinitions } from './html/definitions.js';
 import { headline } from './html/headline.js';
 import { distributionPlots, timePlots } from './html/load-plots.js';
@@ -39,6 +40,9 @@ export function htmlReport(result: LoadResult): string {
       section(
         'Numbers',
         html`<div class="tables">${[distributionTable(result), requestTable(result), statusTable(result), errorTable(result), connectionTable(result), generatorTable(result), serverTable(result)]}</div>`,
+        marksOf([result.latencyMs, result.serviceTimeMs]).map(
+          (mark) => html`<p class="hint">${mark}</p>`,
+        ),
       ),
       failing.length > 0 ? section('Failing responses', failing) : null,
       section('Plan', planTable(result)),

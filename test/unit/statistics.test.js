@@ -7,6 +7,9 @@ import { ratioOf } from '../../dist/explain/statistics/ratio.js';
 import { studentQuantile } from '../../dist/explain/statistics/student.js';
 import {
   decodeTimes,
+  estimated,
+  isKnown,
+  mergedTimes,
   quantileMs,
   timesOf,
   truncatedMeanMs,
@@ -168,14 +171,16 @@ describe('times of a result', () => {
     const { histograms, latencyMs, serviceTimeMs } = JSON.parse(
       readFileSync(new URL(name, directory), 'utf8'),
     );
-    for (const [histogram, summary] of [
-      [histograms.latency, latencyMs],
-      [histograms.serviceTime, serviceTimeMs],
+    for (const [histogram, censored, summary] of [
+      [histograms.latency, histograms.latencyCensored, latencyMs],
+      [histograms.serviceTime, histograms.serviceTimeCensored, serviceTimeMs],
     ]) {
       test(`are what its summary says: ${name}`, () => {
-        const decoded = decodeTimes(histogram);
+        const decoded = estimated(decodeTimes(histogram), decodeTimes(censored));
         assert.equal(decoded.count, summary.count);
+        assert.equal(decodeTimes(censored).count, summary.censored);
         if (decoded.count === 0) return;
+        assert.equal(isKnown(decoded, 0.999), !summary.atLeast.p99_9);
         for (const [q, ms] of [
           [0.5, summary.p50],
           [0.9, summary.p90],
@@ -193,6 +198,33 @@ describe('times of a result', () => {
       });
     }
   }
+
+  test('what did not finish is estimated from what did', () => {
+    const sets = [
+      { samples: [1, 2, 3, 4], censored: [], quantiles: [1, 2, 3, 4], mean: 2.5 },
+      // A service of 10: who was asked late was seen for less.
+      { samples: [10, 10, 10, 2, 4, 6, 8], censored: [2, 4, 6, 8], quantiles: [10, 10, 10, 10] },
+      // Of three that outlast 1 one ends at 4; of the two beyond one is not seen to end.
+      {
+        samples: [1, 1, 2, 4, 5],
+        censored: [1, 2, 5],
+        quantiles: [1, 4, 5, 5],
+        mean: 3.8,
+        known: 0.6,
+      },
+      { samples: [3, 7], censored: [3, 7], quantiles: [7, 7, 7, 7], mean: 7, known: 0 },
+    ];
+    for (const { samples, censored, quantiles, mean = 10, known = 1 } of sets) {
+      const times = estimated(...[samples, censored].map((it) => mergedTimes([timesOf(it)])));
+      assert.deepEqual(
+        [0.2, 0.5, 0.75, 1].map((q) => quantileMs(times, q)),
+        quantiles,
+      );
+      within(mean - 1e-9, truncatedMeanMs(times, Number.POSITIVE_INFINITY), mean + 1e-9, 'mean');
+      assert.equal(isKnown(times, known), true);
+      assert.equal(isKnown(times, known + 0.01), false);
+    }
+  });
 
   test('other bytes are refused', () => {
     assert.throws(() => decodeTimes('AAAA'), /not an HdrHistogram/);

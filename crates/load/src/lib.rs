@@ -9,7 +9,7 @@
 //!
 //! Two clocks per request: *intended* (when it was due) and *sent* (its first byte was written).
 //! `latency = done - intended`, `service time = done - sent`. Nothing is synthesised or dropped: what
-//! has not ended is recorded at its age and marked censored.
+//! has not ended is recorded at its age and marked censored; figures are estimates from both.
 //!
 //! Nothing here prints, exits or knows Node.js.
 
@@ -20,6 +20,7 @@ mod connection;
 pub mod counts;
 mod engine;
 mod error;
+mod estimate;
 mod gate;
 pub mod kept;
 mod mix;

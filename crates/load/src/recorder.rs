@@ -309,3 +309,5 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod truth;

@@ -7,31 +7,37 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
+use crate::estimate::Estimate;
+
 /// The longest duration that is told apart: 1 h. Longer ones count as this long.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// Durations in an HDR histogram (nanoseconds, 3 significant digits), with what it does not keep: the
-/// exact sum, and which samples are censored. Its size does not depend on the number of samples.
+/// Durations in HDR histograms (nanoseconds, 3 significant digits), one of all samples and one of those
+/// that are censored, with the exact sum. Its size does not depend on the number of samples. Figures are
+/// estimates of the durations themselves, not of what was seen of them.
 #[derive(Clone, Debug)]
 pub struct Times {
-    histogram: Histogram<u64>,
-    /// Nanoseconds.
+    all: Histogram<u64>,
+    /// Samples whose true value is at least the recorded one; `None` before the first.
+    censored: Option<Box<Histogram<u64>>>,
+    /// Of all samples, nanoseconds.
     sum: u128,
-    /// Samples whose true value is at least the recorded one.
-    censored: u64,
     /// Of the samples that are not censored; `u64::MAX` without any.
     min: u64,
 }
 
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3)
+        .unwrap_or_else(|error| unreachable!("constant bounds: {error}"))
+}
+
+fn add(to: &mut Histogram<u64>, other: &Histogram<u64>) {
+    to.add(other).unwrap_or_else(|error| unreachable!("equal bounds: {error}"));
+}
+
 impl Default for Times {
     fn default() -> Self {
-        Self {
-            histogram: Histogram::new_with_bounds(1, LONGEST, 3)
-                .unwrap_or_else(|error| unreachable!("constant bounds: {error}")),
-            sum: 0,
-            censored: 0,
-            min: u64::MAX,
-        }
+        Self { all: histogram(), censored: None, sum: 0, min: u64::MAX }
     }
 }
 
@@ -44,13 +50,13 @@ impl Times {
 
     /// Adds the age of something that had not ended.
     pub fn record_censored(&mut self, age: Duration) {
-        self.add(age);
-        self.censored += 1;
+        let nanos = self.add(age);
+        self.censored.get_or_insert_with(|| Box::new(histogram())).saturating_record(nanos);
     }
 
     fn add(&mut self, duration: Duration) -> u64 {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(LONGEST).min(LONGEST);
-        self.histogram.saturating_record(nanos);
+        self.all.saturating_record(nanos);
         self.sum += u128::from(nanos);
         nanos
     }
@@ -58,24 +64,27 @@ impl Times {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         if self.count() > 0 {
-            self.histogram.reset();
+            self.all.reset();
         }
-        (self.sum, self.censored, self.min) = (0, 0, u64::MAX);
+        if let Some(censored) = self.censored.as_mut().filter(|censored| !censored.is_empty()) {
+            censored.reset();
+        }
+        (self.sum, self.min) = (0, u64::MAX);
     }
 
     /// Number of samples.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.all.len()
     }
 
     /// Number of censored samples.
     #[must_use]
     pub fn censored(&self) -> u64 {
-        self.censored
+        self.censored.as_ref().map_or(0, |censored| censored.len())
     }
 
-    /// Sum of all samples.
+    /// Sum of all samples, of the censored ones their ages.
     #[must_use]
     pub fn total(&self) -> Duration {
         Duration::from_nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
@@ -87,60 +96,94 @@ impl Times {
         (self.min != u64::MAX).then(|| Duration::from_nanos(self.min))
     }
 
-    /// The longest sample, to the histogram's precision.
+    /// The longest sample, censored or not, to the histogram's precision.
     #[must_use]
     pub fn max(&self) -> Option<Duration> {
-        (self.count() > 0).then(|| Duration::from_nanos(self.histogram.max()))
+        (self.count() > 0).then(|| Duration::from_nanos(self.all.max()))
     }
 
-    /// The mean of all samples.
+    /// The mean duration: exact without censored samples, else to the histogram's precision. Restricted to
+    /// `max` where `known` is below 1.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
+        if self.censored() > 0 {
+            return Some(Duration::from_nanos(self.estimate().mean().round() as u64));
+        }
         let mean = self.sum.checked_div(u128::from(self.count()))?;
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The standard deviation of all samples, to the histogram's precision.
+    /// The standard deviation, to the histogram's precision. Restricted where the mean is.
     #[must_use]
     pub fn stdev(&self) -> Option<Duration> {
-        (self.count() > 0).then(|| Duration::from_nanos(self.histogram.stdev() as u64))
+        (self.count() > 0).then(|| Duration::from_nanos(self.estimate().stdev() as u64))
     }
 
-    /// The value below which a share of the samples lies; `quantile` in [0, 1].
+    /// The duration that a share of them does not exceed; `quantile` in [0, 1]. Above `known` it is `max`,
+    /// and the truth at least that.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Duration> {
-        (self.count() > 0).then(|| Duration::from_nanos(self.histogram.value_at_quantile(quantile)))
+        (self.count() > 0).then(|| Duration::from_nanos(self.estimate().quantile(quantile)))
     }
 
-    /// Points (percentile, value) for a plot: evenly spaced in the number of nines.
+    /// The share of the durations up to which quantiles are known: below 1 where a censored sample is older
+    /// than all that ended.
+    #[must_use]
+    pub fn known(&self) -> f64 {
+        if self.censored() == 0 { 1.0 } else { self.estimate().known() }
+    }
+
+    /// The share of the durations up to which at least ten samples lie above a quantile.
+    #[must_use]
+    pub fn supported(&self) -> f64 {
+        self.estimate().supported()
+    }
+
+    /// Points (percentile, value) for a plot: evenly spaced in the number of nines. They end where the
+    /// estimate does.
     #[must_use]
     pub fn points(&self) -> Vec<(f64, Duration)> {
         const PER_HALVING: u32 = 25;
-        self.histogram
-            .iter_quantiles(PER_HALVING)
-            .map(|step| (step.quantile() * 100.0, Duration::from_nanos(step.value_iterated_to())))
+        let points = self.estimate().points(PER_HALVING);
+        points
+            .into_iter()
+            .map(|(share, nanos)| (share * 100.0, Duration::from_nanos(nanos)))
             .collect()
     }
 
-    /// HdrHistogram's V2 format, compressed, in base64.
+    fn estimate(&self) -> Estimate {
+        Estimate::new(&self.all, self.censored.as_deref())
+    }
+
+    /// All samples in HdrHistogram's V2 format, compressed, in base64.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut bytes = Vec::new();
-        // Writing into memory does not fail.
-        let _ = V2DeflateSerializer::new().serialize(&self.histogram, &mut bytes);
-        base64::engine::general_purpose::STANDARD.encode(bytes)
+        encode(&self.all)
     }
+
+    /// The censored samples, the same way.
+    #[must_use]
+    pub fn encode_censored(&self) -> String {
+        self.censored.as_ref().map_or_else(|| encode(&histogram()), |censored| encode(censored))
+    }
+}
+
+fn encode(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    // Writing into memory does not fail.
+    let _ = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 impl AddAssign<&Self> for Times {
     fn add_assign(&mut self, other: &Self) {
         if other.count() > 0 {
-            self.histogram
-                .add(&other.histogram)
-                .unwrap_or_else(|error| unreachable!("equal bounds: {error}"));
+            add(&mut self.all, &other.all);
+        }
+        if let Some(censored) = other.censored.as_ref().filter(|censored| !censored.is_empty()) {
+            add(self.censored.get_or_insert_with(|| Box::new(histogram())), censored);
         }
         self.sum += other.sum;
-        self.censored += other.censored;
         self.min = self.min.min(other.min);
     }
 }

@@ -31,7 +31,8 @@ fn assert_close(found: Option<Duration>, expected: Duration) {
 fn summary(times: &Times) -> impl PartialEq + std::fmt::Debug + use<> {
     let quantiles = [0.0, 0.5, 0.9, 0.999, 1.0].map(|q| times.quantile(q));
     let exact = (times.count(), times.censored(), times.total(), times.min(), times.max());
-    (quantiles, exact, times.mean(), times.stdev(), times.encode())
+    let encoded = (times.encode(), times.encode_censored());
+    (quantiles, exact, times.mean(), times.stdev(), encoded)
 }
 
 #[test]
@@ -105,7 +106,12 @@ fn what_had_not_ended_counts_but_is_no_minimum() {
     assert_eq!(times.min(), Some(micros(500)));
     assert_eq!(times.total(), micros(10_300));
     assert_close(times.max(), micros(9000));
-    assert_close(times.quantile(0.25), micros(100));
+    // Of the four one is gone before anything ended: of three at risk two end, and one outlasts them.
+    assert_close(times.quantile(0.3), micros(500));
+    assert_close(times.quantile(0.6), micros(700));
+    assert_close(times.quantile(0.7), micros(9000));
+    assert_eq!((3.0 * times.known()).round(), 2.0);
+    assert_close(times.mean(), micros(3400));
     let mut censored = Times::default();
     censored.record_censored(micros(100));
     assert_eq!(censored.min(), None);
@@ -140,6 +146,7 @@ fn the_encoded_histogram_is_read_by_others() {
     let bytes = base64::engine::general_purpose::STANDARD.decode(times.encode()).unwrap();
     let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
     assert_eq!(histogram.len(), 1000);
+    assert_eq!(times.encode_censored(), Times::default().encode());
     for quantile in [0.0, 0.5, 0.99, 1.0] {
         let value = Duration::from_nanos(histogram.value_at_quantile(quantile));
         assert_eq!(Some(value), times.quantile(quantile));

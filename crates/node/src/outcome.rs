@@ -57,8 +57,12 @@ pub struct NativeDistribution {
     /// 99.99th percentile.
     #[napi(js_name = "p99_99")]
     pub p99_99: Option<f64>,
-    /// Longest.
+    /// Longest, censored or not.
     pub max: Option<f64>,
+    /// Share up to which percentiles are known; mean, standard deviation and longest are bounds below 1.
+    pub known: f64,
+    /// Share up to which ten samples lie above a percentile.
+    pub supported: f64,
 }
 
 /// Load before the measurement.
@@ -220,8 +224,12 @@ pub struct NativeWindow {
 pub struct NativeHistograms {
     /// Done minus intended.
     pub latency: String,
+    /// Of these the censored ones.
+    pub latency_censored: String,
     /// Done minus sent.
     pub service_time: String,
+    /// Of these the censored ones.
+    pub service_time_censored: String,
 }
 
 /// Points (percentile, milliseconds).
@@ -330,6 +338,8 @@ impl From<&Times> for NativeDistribution {
             p99_9: quantile(0.999),
             p99_99: quantile(0.9999),
             max: times.max().map(ms),
+            known: times.known(),
+            supported: times.supported(),
         }
     }
 }
@@ -445,7 +455,9 @@ impl NativeOutcome {
             series: (0..).zip(series).map(|(index, window)| window_of(index, window)).collect(),
             histograms: NativeHistograms {
                 latency: total.latency.encode(),
+                latency_censored: total.latency.encode_censored(),
                 service_time: total.service_time.encode(),
+                service_time_censored: total.service_time.encode_censored(),
             },
             percentiles: NativePercentiles {
                 latency: points(&total.latency),

@@ -1,4 +1,5 @@
 import { inflateSync } from 'node:zlib';
+import type { LoadResult } from '../../load/result.js';
 
 /** Times of one length, to the histogram's precision. */
 export interface TimeCount {
@@ -10,6 +11,8 @@ export interface TimeCount {
 export interface Times {
   count: number;
   values: TimeCount[];
+  /** Those of `count` of which nothing is known but that they are longer than so much. */
+  longer?: TimeCount;
 }
 
 // Cookies of HdrHistogram's V2 encoding, with the word size that both have.
@@ -60,22 +63,64 @@ export function mergedTimes(parts: readonly Times[]): Times {
   return { count: parts.reduce((sum, { count }) => sum + count, 0), values };
 }
 
-/** The time that the share `q` of the times does not exceed; `null` of nothing. */
-export function quantileMs({ count, values }: Times, q: number): number | null {
+/** The latencies of some results together, as `estimated` has them. */
+export function latencyTimes(parts: readonly LoadResult['histograms'][]): Times {
+  const all = parts.map(({ latency }) => decodeTimes(latency));
+  const censored = parts.map(({ latencyCensored }) => decodeTimes(latencyCensored));
+  return estimated(mergedTimes(all), mergedTimes(censored));
+}
+
+/**
+ * The product-limit estimate (Kaplan-Meier) of a distribution, of all samples and those of them that are censored: the
+ * weight of a censored sample is spread over the times that are longer than it, and what none is longer than is `longer`.
+ */
+export function estimated(all: Times, censored: Times): Times {
+  const lost = new Map(censored.values.map(({ ms, count }) => [ms, count]));
+  let atRisk = all.count;
+  // Of how many samples one that is at risk has the weight.
+  let weight = 1;
+  const values: TimeCount[] = [];
+  for (const { ms, count } of all.values) {
+    const unfinished = lost.get(ms) ?? 0;
+    const ended = count - unfinished;
+    if (ended > 0) values.push({ ms, count: ended * weight });
+    const left = atRisk - ended;
+    atRisk -= count;
+    if (atRisk > 0) weight *= left / atRisk;
+    else if (unfinished > 0)
+      return { count: all.count, values, longer: { ms, count: left * weight } };
+  }
+  return { count: all.count, values };
+}
+
+/** Shares that are sums of fractions are equal if they are as close as this. */
+const EQUAL = 1e-9;
+
+/**
+ * The time that the share `q` of the times does not exceed, or what is known of it: that it is longer than that of `longer`;
+ * `null` of nothing.
+ */
+export function quantileMs({ count, values, longer }: Times, q: number): number | null {
   let seen = 0;
   for (const value of values) {
     seen += value.count;
-    if (seen >= q * count) return value.ms;
+    if (seen >= q * count - EQUAL) return value.ms;
   }
-  return values.at(-1)?.ms ?? null;
+  return longer?.ms ?? values.at(-1)?.ms ?? null;
+}
+
+/** Whether the share `q` of the times is known to be reached. */
+export function isKnown({ count, longer }: Times, q: number): boolean {
+  return (longer?.count ?? 0) <= (1 - q) * count + EQUAL;
 }
 
 /**
  * The mean time with a limit: E[min(t, T)]. N connections with a timeout of T give X = N / E[min(r, T)] responses per
- * second (Little's law). `NaN` of nothing.
+ * second (Little's law). Where times are longer than a limit is known of, these count as that. `NaN` of nothing.
  */
-export function truncatedMeanMs({ count, values }: Times, limitMs: number): number {
-  return values.reduce((sum, { ms, count }) => sum + Math.min(ms, limitMs) * count, 0) / count;
+export function truncatedMeanMs({ count, values, longer }: Times, limitMs: number): number {
+  const all = longer ? [...values, longer] : values;
+  return all.reduce((sum, { ms, count }) => sum + Math.min(ms, limitMs) * count, 0) / count;
 }
 
 function expectCookie(bytes: Buffer, header: number, cookie: number): void {

@@ -1,7 +1,7 @@
 import { bytes, count, rate, share, time } from '../../report/units.js';
 import { type Facts, halfShare, mainDependency } from '../facts.js';
 import type { OutboundView } from '../observation.js';
-import { decodeTimes, truncatedMeanMs } from '../statistics/times.js';
+import { latencyTimes, truncatedMeanMs } from '../statistics/times.js';
 import { about, type Judge, type Suspect, times } from '../suspect.js';
 import { slowedByDelay } from './calls.js';
 import { loopEvidence, loopLimit, warmLimit } from './loop-capacity.js';
@@ -39,7 +39,7 @@ export const slowDependency: Judge = (facts) => {
   if (!call) return null;
   const usual = call.answerP50Ms ?? median;
   const deadline = facts.deadlineMs ?? usual * 3;
-  const capped = truncatedMeanMs(decodeTimes(facts.base.load.histograms.latency), deadline);
+  const capped = truncatedMeanMs(latencyTimes([facts.base.load.histograms]), deadline);
   const waits = (facts.slots * 1000) / capped;
   // A loop that mostly waits tells little of what it can do.
   const [cold, warm] = [loopLimit(facts) ?? waits, warmLimit(facts)?.high ?? waits];

@@ -22,6 +22,8 @@ export function remarkOn({ clientBound, errorShare }: CapacityLevel): string {
 export function outcomeOf({ held, failures, clientBound }: RateTrial): string {
   if (held) return 'held';
   // Values that stand beside it need no words.
-  const why = failures.map((failure) => (failure.includes(': it is ') ? 'did not hold' : failure));
+  const why = failures.map((failure) =>
+    /: it is (?!at least)/.test(failure) ? 'did not hold' : failure,
+  );
   return `${clientBound ? 'CLIENT-BOUND: ' : ''}${why.join(', ')}`;
 }

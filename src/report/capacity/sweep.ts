@@ -40,7 +40,10 @@ function table({ levels, model }: Sweep, sheet: Sheet): string[] {
       (onCurve === undefined ? '–' : rate(onCurve)).padStart(10),
     ].join('');
     const drawn = sheet.paint('bar', bar(throughput.mean / most, barWidth).padEnd(barWidth));
-    const times = [latencyMs.p50, latencyMs.p99].map((ms) => time(ms).padStart(9)).join('');
+    const bound = (name: 'p50' | 'p99') => (latencyMs.atLeast?.[name] ? '>' : '');
+    const times = (['p50', 'p99'] as const)
+      .map((name) => `${bound(name)}${time(latencyMs[name])}`.padStart(9))
+      .join('');
     const cpu = withCpu && serverCpu !== null ? cores(serverCpu).padStart(6) : '';
     return `${numbers}  ${drawn}${times}${cpu}${sheet.paint('bad', remark(level))}`;
   });

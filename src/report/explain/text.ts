@@ -1,11 +1,12 @@
 import type { LimitId } from '../../explain/limits.js';
 import type { Explanation } from '../../explain/result.js';
+import { figure } from '../distribution.js';
 import { planSentence } from '../plan.js';
 import { bar } from '../text/bars.js';
 import { painter } from '../text/paint.js';
 import { list, paragraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { rate, share, time } from '../units.js';
+import { rate, share } from '../units.js';
 import { amount, factor, measuredRatio, throughputRange } from './numbers.js';
 import { STATUS } from './status.js';
 
@@ -160,7 +161,7 @@ function cannotSeeLines(
     ...cannotSee.flatMap((line) => indented(sheet, line)),
     ...paragraph(
       sheet,
-      `measured ${rate(load.throughput.mean)} req/s, p50 ${time(load.latencyMs.p50)}, p99 ${time(load.latencyMs.p99)}; what differs by less than ${share(noise)} is noise${cost}`,
+      `measured ${rate(load.throughput.mean)} req/s, p50 ${figure(load.latencyMs, 'p50')}, p99 ${figure(load.latencyMs, 'p99')}; what differs by less than ${share(noise)} is noise${cost}`,
       2,
       'dim',
     ),

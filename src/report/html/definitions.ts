@@ -14,11 +14,19 @@ export const loadDefinitions: readonly Definition[] = [
     'from the moment a request was due until the last byte of its response; in a closed run it is due when its slot is free',
   ],
   ['service time', 'from the first byte of the request sent until the last byte of its response'],
-  ['p99', '99 % of the samples are at most this; histograms keep three significant digits'],
+  [
+    'p99',
+    'an estimate of what 99 % of the requests take at most (Kaplan-Meier, from all that ended and the ages of those that did not); three significant digits',
+  ],
   [
     'censored',
-    'requests that timed out, failed, were in flight at the end, or (latency only) still waited for a connection then: they count at their age, the truth is at least that',
+    'requests that timed out, failed, were in flight at the end, or (latency only) still waited for a connection then: of these only the age is known, and the figures are estimated from both',
   ],
+  [
+    'at least',
+    'requests that did not finish were older than all that did: what lies above is not known; mean and stdev count what is longer than max as max (restricted mean)',
+  ],
+  ['~', 'fewer than ten samples lie above: chance decides'],
   ['ok', 'responses with a status from 100 to 399'],
   [
     'transport errors',
@@ -27,7 +35,7 @@ export const loadDefinitions: readonly Definition[] = [
   ['timeouts', 'requests without a whole response within the time limit'],
   [
     'not sent',
-    'requests that were due and never left: not part of sent; those that still waited at the end are in the latency, at their age',
+    'requests that were due and never left: not part of sent; those that still waited at the end are in the latency, as censored',
   ],
   [
     'connect, TLS',

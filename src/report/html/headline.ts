@@ -1,5 +1,6 @@
 import type { LoadResult } from '../../load/result.js';
-import { bytes, cores, count, rate, share, time } from '../units.js';
+import { figure } from '../distribution.js';
+import { bytes, cores, count, rate, share } from '../units.js';
 import type { Markup } from './markup.js';
 import { split, tile, tiles } from './tiles.js';
 
@@ -10,9 +11,9 @@ export function headline(result: LoadResult): Markup {
   const spread = throughput.stdev === null ? '' : `stdev ${rate(throughput.stdev)}`;
   const shown = [
     tile('Throughput', rate(throughput.mean), 'req/s', spread),
-    tile('Latency p50', ...split(time(latencyMs.p50)), 'half of the requests'),
-    tile('Latency p99', ...split(time(latencyMs.p99)), '99 of 100 requests'),
-    tile('Latency max', ...split(time(latencyMs.max)), 'the slowest request'),
+    tile('Latency p50', ...split(figure(latencyMs, 'p50')), 'half of the requests'),
+    tile('Latency p99', ...split(figure(latencyMs, 'p99')), '99 of 100 requests'),
+    tile('Latency max', ...split(figure(latencyMs, 'max')), 'the slowest request'),
     tile(
       'Failed',
       ...split(requests.sent > 0 ? share(failed / requests.sent) : '–'),

@@ -1,12 +1,12 @@
-import type { Distribution, LoadResult, ServerResult } from '../../load/result.js';
-import { sameDistribution } from '../distribution.js';
+import type { LoadResult, ServerResult } from '../../load/result.js';
+import { figure, sameDistribution, unknownShare } from '../distribution.js';
 import {
   highestPercentiles,
   highestSamples,
   readableIntervals,
   windowsEach,
 } from '../intervals.js';
-import { bytes, cores, duration, rate, time } from '../units.js';
+import { bytes, cores, duration, rate } from '../units.js';
 import { nines, type Plot, type Series } from './plot.js';
 
 type Points = readonly (readonly [percentile: number, ms: number])[];
@@ -36,8 +36,7 @@ export function timePlots(result: LoadResult): Plot[] {
 
 /** Both clocks on the percentile axis. */
 export function distributionPlots({ percentiles, latencyMs, serviceTimeMs }: LoadResult): Plot[] {
-  const latency = ended(percentiles.latency, latencyMs);
-  const serviceTime = ended(percentiles.serviceTime, serviceTimeMs);
+  const { latency, serviceTime } = percentiles;
   if (latency.length === 0) return [];
   const percentilesOf = (points: Points) => points.map(([percentile]) => percentile);
   const all = new Set([0, ...percentilesOf(latency), ...percentilesOf(serviceTime)]);
@@ -46,6 +45,10 @@ export function distributionPlots({ percentiles, latencyMs, serviceTimeMs }: Loa
   const series: Series[] = [
     { ...line, label: 'latency', values: valuesOf(latency), color: 'first' },
   ];
+  const unknown =
+    unknownShare(latency) > 0
+      ? ' Where a line ends below 100 %, requests that did not finish were older than all that did.'
+      : '';
   const same = sameDistribution(latencyMs, serviceTimeMs);
   if (!same) {
     const values = valuesOf(serviceTime);
@@ -55,8 +58,8 @@ export function distributionPlots({ percentiles, latencyMs, serviceTimeMs }: Loa
     {
       id: 'distribution',
       title: 'Latency by percentile',
-      caption: same ? 'Service time is the same: no request waited to be sent.' : bothClocks,
-      summary: `Latency: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)}, greatest ${time(latencyMs.max)}.`,
+      caption: `${same ? 'Service time is the same: no request waited to be sent.' : bothClocks}${unknown}`,
+      summary: `Latency: median ${figure(latencyMs, 'p50')}, 99th percentile ${figure(latencyMs, 'p99')}, greatest ${figure(latencyMs, 'max')}.`,
       axis: 'percentile',
       unit: 'time',
       log: wide(series),
@@ -105,7 +108,7 @@ function latencyPlot(result: LoadResult): Plot {
     id: 'latency',
     title: thinned('Latency', 'highest', pointMs(result.series)),
     caption: 'Percentiles of each 100 ms window, by the end of the request. A gap: nothing ended.',
-    summary: `Latency over time: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)} over the run.`,
+    summary: `Latency over time: median ${figure(latencyMs, 'p50')}, 99th percentile ${figure(latencyMs, 'p99')} over the run.`,
     axis: 'time',
     unit: 'time',
     log: wide(series),
@@ -165,13 +168,8 @@ function closed(values: (number | null)[]): (number | null)[] {
   return [...values, values.at(-1) ?? null];
 }
 
-/** Without the points below the least time of a request that ended: requests in flight at the end may be of any age. */
-function ended(points: Points, { min }: Distribution): Points {
-  return min === null ? points : points.filter(([, ms]) => ms >= min);
-}
-
 function valueAt(points: Points, percentile: number): number | null {
-  return (points.find((point) => point[0] >= percentile) ?? points.at(-1))?.[1] ?? null;
+  return points.find((point) => point[0] >= percentile)?.[1] ?? null;
 }
 
 function wide(series: Series[]): boolean {

@@ -1,6 +1,6 @@
 import { isDefaultExpect } from '../../load/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import { sameDistribution, statistics } from '../distribution.js';
+import { figure, sameDistribution, statistics } from '../distribution.js';
 import { failingBody, failingLabel, failingOrigin } from '../failing.js';
 import { length, schedule } from '../plan.js';
 import { bytes, cores, count, duration, share, time } from '../units.js';
@@ -32,7 +32,7 @@ export function distributionTable(result: LoadResult): Markup | null {
     ['', ...measured.map(([name]) => name)],
     [
       row('min', ({ min }) => time(min)),
-      ...statistics.map(({ name, key }) => row(name, (distribution) => time(distribution[key]))),
+      ...statistics.map(({ name, key }) => row(name, (distribution) => figure(distribution, key))),
       row('samples', (distribution) => count(distribution.count)),
       row('censored', ({ censored }) => count(censored)),
     ],

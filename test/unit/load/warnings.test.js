@@ -20,7 +20,9 @@ const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import
 /** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
 function resultWith(change = () => {}) {
   const result = JSON.parse(fixture);
+  const known = { atLeast: {}, imprecise: {}, max: 20 };
   const distribution = { ...result.latencyMs, count: 10_000, censored: 0, min: 1, p50: 5, p99: 9 };
+  Object.assign(distribution, known);
   Object.assign(result, {
     plan: { ...result.plan, model: 'closed', connections: 50, tls: null, verifyCertificate: null },
     durationMs: 10_000,
@@ -154,7 +156,27 @@ const CASES = [
     },
     ['waiting-for-connections'],
   ],
-  ['many censored', ({ latencyMs }) => Object.assign(latencyMs, { censored: 600 }), ['censored']],
+  ['many censored', ({ latencyMs }) => Object.assign(latencyMs, { censored: 600 }), []],
+  [
+    'many censored that are older than all that ended',
+    ({ latencyMs }) =>
+      Object.assign(latencyMs, { censored: 600, atLeast: { p95: true, p99: true, mean: true } }),
+    ['censored'],
+  ],
+  [
+    'a percentile of which a bound is known, above those that are looked at',
+    ({ latencyMs }) =>
+      Object.assign(latencyMs, { censored: 10, atLeast: { p99_9: true, mean: true } }),
+    [],
+  ],
+  [
+    'failures without a response',
+    ({ requests, errors }) => {
+      Object.assign(requests, { ok: 9890, transportErrors: 110 });
+      errors.push({ kind: 'reset', count: 110, example: null });
+    },
+    ['errors-reset', 'failures-related'],
+  ],
   [
     'reopened',
     ({ connections }) => Object.assign(connections, { closedByServer: 10 }),

@@ -89,7 +89,7 @@ describe('text', () => {
     const freeze = plain(fixture('open-freeze'));
     assert.match(freeze, /latency +service time/);
     assert.match(freeze, /^p99 +1\.42 s +2\.17 ms/m);
-    assert.match(freeze, /^p99\.9 +1\.49 s +1\.49 s/m);
+    assert.match(freeze, /^p99\.9 +~ 1\.49 s +~ 1\.49 s/m);
   });
 
   test('throughput, with the rate asked for in an open run', () => {
@@ -120,8 +120,26 @@ describe('text', () => {
   });
 
   test('censored samples are told from one in 10,000 on', () => {
-    assert.match(plain(fixture('tls-errors')), /^censored: 145 of 19,306 samples/m);
+    assert.match(plain(fixture('server')), /^censored: of 149 of 7,811 samples/m);
     assert.doesNotMatch(plain(fixture('closed')), /censored/);
+  });
+
+  test('a figure of which only a bound is known says so, and so does the histogram', () => {
+    const text = plain(fixture('tls-errors'));
+    assert.match(text, /^p99 +34\.7 ms/m);
+    for (const name of ['p99.9', 'p99.99', 'max']) {
+      assert.match(text, new RegExp(`^${name} +at least 503 ms`, 'm'));
+    }
+    assert.match(text, /^mean +at least 8\.31 ms/m);
+    assert.match(text, /> 503 ms +[▏▎] +0\.21 %/);
+    assert.match(text, /^at least: .*restricted mean/ms);
+    assert.doesNotMatch(plain(fixture('closed')), /at least|> /);
+  });
+
+  test('a percentile that hardly any sample lies above is marked', () => {
+    assert.match(plain(fixture('server')), /^p99\.9 +~ 194 ms/m);
+    assert.match(plain(fixture('server')), /^~: fewer than 10 samples/m);
+    assert.doesNotMatch(plain(fixture('closed')), /~/);
   });
 
   test('the server: CPU per group of threads, and memory', () => {
@@ -257,7 +275,7 @@ describe('numbers', () => {
       ],
     ]) {
       const shares = buckets(points, 11).reduce((sum, { share }) => sum + share, 0);
-      assert.ok(Math.abs(shares - Math.min(1, points.length)) < 1e-9);
+      assert.ok(Math.abs(shares - (points.at(-1)?.[0] ?? 0) / 100) < 1e-9);
     }
     assert.deepEqual(buckets([], 11), []);
   });

@@ -1,7 +1,8 @@
 import type { CapacityLevel, RateTrial, Search, Sweep } from '../../../capacity/result.js';
+import { figure } from '../../distribution.js';
 import { html, type Markup } from '../../html/markup.js';
 import { table, textTable } from '../../html/tables.js';
-import { cores, count, duration, rate, time } from '../../units.js';
+import { cores, count, duration, rate } from '../../units.js';
 import { measuredValue, metricOf, outcomeOf, remarkOn } from '../measured.js';
 
 /** The levels, beside what the curve gives there. */
@@ -18,8 +19,8 @@ export function levelTable({ levels, model }: Sweep): Markup | null {
         levelName(level),
         html`${rate(level.throughput.mean)}<small>${rate(level.throughput.low)} to ${rate(level.throughput.high)}</small>`,
         onCurve === undefined ? '–' : rate(onCurve),
-        time(level.latencyMs.p50),
-        time(level.latencyMs.p99),
+        figure(level.latencyMs, 'p50'),
+        figure(level.latencyMs, 'p99'),
         ...(withCpu ? [cpu] : []),
       ];
     }),
@@ -38,7 +39,7 @@ export function trialTable({ trials, confirmed, objective }: Search): Markup | n
   const row = (trial: RateTrial, note: string) => [
     html`${rate(trial.rate)}<small>${note}</small>`,
     ...trial.measured.map((value, index) => measuredValue(value, objective[index])),
-    ...percentiles.map((name) => time(trial.latencyMs[name])),
+    ...percentiles.map((name) => figure(trial.latencyMs, name)),
     rate(trial.throughput),
     outcomeOf(trial),
   ];

@@ -1,4 +1,5 @@
 import type { CapacityPoint, Explanation } from '../../../explain/result.js';
+import { figure } from '../../distribution.js';
 import { flatBound, risingBound } from '../../html/bounds.js';
 import { chartFigure, type Mark, up } from '../../html/chart.js';
 import { dot, spread } from '../../html/markers.js';
@@ -83,8 +84,8 @@ function capacityTable(points: CapacityPoint[]): Markup | null {
       rate(throughput.mean),
       rate(throughput.low),
       rate(throughput.high),
-      time(latencyMs.p50),
-      time(latencyMs.p99),
+      figure(latencyMs, 'p50'),
+      figure(latencyMs, 'p99'),
     ]),
   );
 }

@@ -1,4 +1,6 @@
 import type { Explanation } from '../../../explain/result.js';
+import { latencyTimes } from '../../../explain/statistics/times.js';
+import { figure } from '../../distribution.js';
 import { type Bin, logBins } from '../../histogram.js';
 import { chartFigure, type Mark, up } from '../../html/chart.js';
 import { html, type Markup } from '../../html/markup.js';
@@ -19,8 +21,7 @@ const leastSpan = 6;
 /** How the response times lie, beside the times of TCP's own timers. */
 export function latencyFigure({ load }: Explanation): Markup | null {
   const { latencyMs, histograms } = load;
-  if (latencyMs.min === null) return null;
-  const shown = logBins(histograms.latency, bins, latencyMs.min);
+  const shown = logBins(latencyTimes([histograms]), bins);
   const [first, last] = [shown[0], shown.at(-1)];
   if (!first || !last) return null;
   const x = spanning(first.fromMs, last.toMs);
@@ -29,7 +30,7 @@ export function latencyFigure({ load }: Explanation): Markup | null {
     title: 'Response times',
     caption:
       'Share of the requests by their latency, as asked for. Where a timer of TCP is marked, what piles up waits for it. Logarithmic scale of time.',
-    summary: `Response times: median ${time(latencyMs.p50)}, 99th percentile ${time(latencyMs.p99)}, greatest ${time(latencyMs.max)}.`,
+    summary: `Response times: median ${figure(latencyMs, 'p50')}, 99th percentile ${figure(latencyMs, 'p99')}, greatest ${figure(latencyMs, 'max')}.`,
     x: { scale: x, ticks: decades(x), label: roundTime },
     y: { scale: y, ticks: multiples(y), label: share },
     content: shown.filter((bin) => bin.share > 0).map((bin) => bar(bin, x, y)),
