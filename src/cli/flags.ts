@@ -424,7 +424,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     fallback: `${DEFAULTS.timeoutMs / 1000}s`,
     help: 'for a request, to the end of its response',
     details:
-      'From its first byte sent. The request enters the latencies at its age then, and its connection is given up. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+      'From its first byte sent. Of its latency is known then that it is longer, and its connection is given up. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
         const header: [string, string] = ['Content-Type', value];
