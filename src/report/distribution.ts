@@ -27,9 +27,14 @@ type Figures<Name extends Statistic> = { [name in Name]: number | null } & {
 };
 
 /** A figure as text: a bound is told as such, and so is what chance decided. */
-export function figure<Name extends Statistic>(figures: Figures<Name>, key: Name): string {
+export function figure<Name extends Statistic>(
+  figures: Figures<Name>,
+  key: Name,
+  bound: 'at least' | '≥' = 'at least',
+): string {
   const { atLeast, imprecise } = figures;
-  return `${atLeast?.[key] ? 'at least ' : imprecise?.[key] ? '~ ' : ''}${time(figures[key])}`;
+  const mark = atLeast?.[key] ? `${bound} ` : imprecise?.[key] ? '~ ' : '';
+  return mark + time(figures[key]);
 }
 
 /** The share of the times of which nothing is known but that they are longer than the longest that was seen. */

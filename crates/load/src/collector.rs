@@ -121,6 +121,11 @@ impl<'a> Collector<'a> {
         let last = &windows[windows.len().saturating_sub(THROUGHPUT_WINDOWS)..];
         let completed: u64 = last.iter().map(|window| window.completed).sum();
         let seconds = (WINDOW * last.len() as u32).as_secs_f64();
+        let [p50, p99] = self
+            .total
+            .latency
+            .quantiles([0.5, 0.99])
+            .map_or([None; 2], |quantiles| quantiles.map(Some));
         (self.observer)(Snapshot {
             phase,
             elapsed,
@@ -131,8 +136,8 @@ impl<'a> Collector<'a> {
             errors: self.total.counts.failures(),
             in_flight: self.in_flight.iter().sum(),
             throughput: if seconds > 0.0 { completed as f64 / seconds } else { 0.0 },
-            p50: self.total.latency.quantile(0.5),
-            p99: self.total.latency.quantile(0.99),
+            p50,
+            p99,
         });
     }
 

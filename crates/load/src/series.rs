@@ -70,14 +70,11 @@ impl Series {
     fn close(&mut self, count: usize) {
         while self.windows.len() < count {
             let window = self.open.pop_front().unwrap_or_default();
-            let quantile = |q| window.latency.as_ref().and_then(|times| times.quantile(q));
-            let OpenWindow { completed, errors, .. } = window;
-            self.windows.push(Window {
-                completed,
-                errors,
-                p50: quantile(0.5),
-                p99: quantile(0.99),
-            });
+            let OpenWindow { completed, errors, latency } = window;
+            let [p50, p99] = latency
+                .and_then(|times| times.quantiles([0.5, 0.99]))
+                .map_or([None; 2], |quantiles| quantiles.map(Some));
+            self.windows.push(Window { completed, errors, p50, p99 });
         }
     }
 

@@ -123,7 +123,14 @@ impl Times {
     /// and the truth at least that.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Duration> {
-        (self.count() > 0).then(|| Duration::from_nanos(self.estimate().quantile(quantile)))
+        self.quantiles([quantile]).map(|[duration]| duration)
+    }
+
+    /// Several of them.
+    #[must_use]
+    pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> Option<[Duration; N]> {
+        let estimate = (self.count() > 0).then(|| self.estimate())?;
+        Some(quantiles.map(|quantile| Duration::from_nanos(estimate.quantile(quantile))))
     }
 
     /// The share of the durations up to which quantiles are known: below 1 where a censored sample is older

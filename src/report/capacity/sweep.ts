@@ -1,7 +1,8 @@
 import type { CapacityLevel, Sweep } from '../../capacity/result.js';
+import { figure } from '../distribution.js';
 import { bar } from '../text/bars.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
-import { cores, count, rate, time } from '../units.js';
+import { cores, count, rate } from '../units.js';
 import { remarkOn } from './measured.js';
 import { sweepAnswer } from './sweep-answer.js';
 
@@ -40,9 +41,8 @@ function table({ levels, model }: Sweep, sheet: Sheet): string[] {
       (onCurve === undefined ? '–' : rate(onCurve)).padStart(10),
     ].join('');
     const drawn = sheet.paint('bar', bar(throughput.mean / most, barWidth).padEnd(barWidth));
-    const bound = (name: 'p50' | 'p99') => (latencyMs.atLeast?.[name] ? '>' : '');
     const times = (['p50', 'p99'] as const)
-      .map((name) => `${bound(name)}${time(latencyMs[name])}`.padStart(9))
+      .map((name) => figure(latencyMs, name, '≥').padStart(9))
       .join('');
     const cpu = withCpu && serverCpu !== null ? cores(serverCpu).padStart(6) : '';
     return `${numbers}  ${drawn}${times}${cpu}${sheet.paint('bad', remark(level))}`;

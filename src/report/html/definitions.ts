@@ -23,7 +23,7 @@ export const loadDefinitions: readonly Definition[] = [
     'requests that timed out, failed, were in flight at the end, or (latency only) still waited for a connection then: of these only the age is known, and the figures are estimated from both',
   ],
   [
-    'at least',
+    'at least, ≥',
     'requests that did not finish were older than all that did: what lies above is not known; mean and stdev count what is longer than max as max (restricted mean)',
   ],
   ['~', 'fewer than ten samples lie above: chance decides'],

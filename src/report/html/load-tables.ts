@@ -32,7 +32,9 @@ export function distributionTable(result: LoadResult): Markup | null {
     ['', ...measured.map(([name]) => name)],
     [
       row('min', ({ min }) => time(min)),
-      ...statistics.map(({ name, key }) => row(name, (distribution) => figure(distribution, key))),
+      ...statistics.map(({ name, key }) =>
+        row(name, (distribution) => figure(distribution, key, '≥')),
+      ),
       row('samples', (distribution) => count(distribution.count)),
       row('censored', ({ censored }) => count(censored)),
     ],

@@ -31,7 +31,7 @@ timed('a service of 1 s, open, 3 s: a third is in flight at the end', async (t) 
   const options = { rate: 40, duration: '3s', connections: 200 };
   const { result, truth } = await measure(t, ['delay', 1000], options);
   const { latencyMs, percentiles, requests } = result;
-  assert.ok(requests.inFlightAtEnd >= 40, `${requests.inFlightAtEnd}`);
+  assert.ok(requests.inFlightAtEnd >= 36, `${requests.inFlightAtEnd}`);
   assertTrue(result, truth);
   assertAtMost(latencyMs.stdev, 50, 'standard deviation');
   const [, fastest] = percentiles.latency[0];
