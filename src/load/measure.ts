@@ -8,6 +8,7 @@ import type { Finished } from './outcome.js';
 import type { Plan } from './plan.js';
 import type { LoadResult } from './result.js';
 import type { Snapshots } from './snapshots.js';
+import { nameTls } from './spoken.js';
 
 /** One run of the engine. */
 export interface Measurement {
@@ -75,6 +76,7 @@ export async function measure({
   try {
     const outcome = await finished(engine);
     const used = machine.end();
+    await nameTls(outcome, plan.native.origins);
     const [why = NO_STOP] = outcome.interrupted ? stops : [];
     if (why.interrupted && nothingSent(outcome)) throw signal?.reason;
     const phases = clock.phasesOf(outcome);
@@ -109,7 +111,8 @@ async function finished(engine: { finished(): Promise<NativeOutcome> }): Promise
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (typeof code !== 'string' || !code.startsWith('ERR_MILLRACE_')) throw error;
-    const advice = /certificate/.test(message) ? '; trust it by --ca, or accept any with -k' : '';
+    const isUntrusted = /certificate/.test(message) && !/client certificate/.test(message);
+    const advice = isUntrusted ? '; trust it by --ca, or accept any with -k' : '';
     throw new MillraceError(code as ErrorCode, `${message}${advice}`, { cause: error });
   }
 }

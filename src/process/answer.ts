@@ -70,7 +70,7 @@ function letEnd(socket: Socket): void {
   setTimeout(() => socket.destroy(), REST_MS).unref();
 }
 
-function speaksTls({ host, port }: Endpoint): Promise<boolean> {
+export function speaksTls({ host, port }: Endpoint): Promise<boolean> {
   const socket = connectTls({ host, port, rejectUnauthorized: false });
   socket.unref();
   return new Promise((resolve) => {

@@ -42,7 +42,7 @@ impl Rendered {
             Some(tables) => Template::parse(text, tables, place),
             None => Template::literal(text, place),
         };
-        let head = head_of(request, close, &parse)?;
+        let head = head_of(request, close, parse)?;
         let parse_body = |body: &[u8]| match is_text(body) {
             true => parse(body, Place::Body),
             false => Template::literal(body, Place::Body),

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http2 from 'node:http2';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import tls from 'node:tls';
+import { inspect } from 'node:util';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '../../../dist/native.js';
 import { freePort } from '../../../dist/process/free-port.js';
@@ -43,6 +46,81 @@ async function fillBacklog(t, port) {
     await once(socket, 'connect');
   }
 }
+
+/** The port of a server that listens until the test ends. */
+async function listening(t, server) {
+  t.after(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server.address().port;
+}
+
+describe('a server that speaks another protocol: it is named', TIMEOUT, () => {
+  const on = (listener) => net.createServer((socket) => listener(socket.on('error', () => {})));
+  for (const [what, make, kind, example] of [
+    ['HTTP/2 without TLS', () => http2.createServer(), 'protocol', /speaks HTTP\/2 alone/],
+    [
+      'SSH',
+      () => on((socket) => socket.write('SSH-2.0-x\r\n')),
+      'protocol',
+      /speaks SSH, not HTTP/,
+    ],
+    [
+      'TLS, with an alert',
+      () =>
+        on((socket) => socket.once('data', () => socket.end(Buffer.from('15030300020246', 'hex')))),
+      'protocol',
+      /speaks TLS: use https:\/\//,
+    ],
+    [
+      'TLS, without a word',
+      (identity) => tls.createServer(identity, (socket) => socket.on('error', () => {})),
+      'closed-early',
+      /speaks TLS: use https:\/\//,
+    ],
+    [
+      'nothing: it closes',
+      () => on((socket) => socket.once('data', () => socket.end())),
+      'closed-early',
+      /^the server closed the connection/,
+    ],
+  ]) {
+    test(what, async (t) => {
+      const port = await listening(t, make(await selfSignedCertificate(['127.0.0.1'])));
+      const url = `http://127.0.0.1:${port}/`;
+      const { errors } = await load({ url, requests: 2, connections: 1 });
+      assert.ok(
+        errors.some((error) => error.kind === kind && example.test(error.example)),
+        inspect(errors),
+      );
+    });
+  }
+});
+
+describe('a server that refuses a body before it has come: the status counts', TIMEOUT, () => {
+  const refusal = 'HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+  for (const secure of [false, true]) {
+    test(secure ? 'over TLS' : 'without TLS', async (t) => {
+      const refuse = (socket) =>
+        socket
+          .on('error', () => {})
+          .once('data', () => socket.write(refusal, () => setImmediate(() => socket.destroy())));
+      const identity = await selfSignedCertificate(['127.0.0.1']);
+      const server = secure ? tls.createServer(identity, refuse) : net.createServer(refuse);
+      const url = `${secure ? 'https' : 'http'}://127.0.0.1:${await listening(t, server)}/`;
+      const body = Buffer.alloc(8 << 20, 'x');
+      const result = await load({
+        url,
+        body,
+        method: 'PUT',
+        requests: 6,
+        connections: 2,
+        insecure: true,
+      });
+      assert.deepEqual([result.statusCodes, result.errors], [{ 413: 6 }, []]);
+    });
+  }
+});
 
 describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
   test('connect-refused', async () => {
@@ -118,7 +196,15 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
       `https://127.0.0.1:${server.address().port}`,
     ]);
     assert.equal(code, 3);
-    assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+.*(corrupt|TLS).*\n$/i);
+    assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+: .*does not speak TLS: use http:\/\/\n$/);
+  });
+
+  test('tls: a server that offers HTTP/2 alone', async (t) => {
+    const identity = await selfSignedCertificate(['127.0.0.1']);
+    const server = await listening(t, http2.createSecureServer(identity));
+    const { code, stderr } = await millrace(['-k', '-n', '1', `https://127.0.0.1:${server}/`]);
+    assert.equal(code, 3);
+    assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+: .*HTTP\/1\.1 over TLS.*HTTP\/2.*\n$/);
   });
 
   test('tls: a server that does not answer, within the limit', async (t) => {
