@@ -54,7 +54,11 @@ export function checkWritable(path: string): void {
     if (path === '') throw usageError("'' cannot be written: no file is named");
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) throw usageError(`'${path}' cannot be written: it is a directory`);
-    accessSync(found ? path : dirname(path), files.W_OK);
+    const folder = dirname(path);
+    if (!found && !statSync(folder).isDirectory()) {
+      throw usageError(`'${path}' cannot be written: '${folder}' is not a directory`);
+    }
+    accessSync(found ? path : folder, files.W_OK);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw usageError(`'${path}' cannot be written: ${fileErrorReason(error)}`);

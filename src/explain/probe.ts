@@ -1,13 +1,11 @@
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { usageError } from '../errors.js';
-import { fileErrorReason } from '../load/file.js';
 import type { Answers, CommandName, Commands, Hello } from '../probe/protocol.cjs';
+import { inTemporaryFolder } from '../process/temporary-folder.js';
 import { type Exhausted, exhaustedOf } from './exhausted.js';
 import { insideView } from './inside.js';
 import type { InsideView } from './observation.js';
@@ -34,35 +32,15 @@ export async function openProbeHub(): Promise<ProbeHub> {
   if (process.platform === 'win32') {
     return listening(`\\\\.\\pipe\\millrace-probe-${process.pid}`, null);
   }
-  const folders = [tmpdir(), process.env.XDG_RUNTIME_DIR, '/tmp', '/dev/shm'];
-  let reason = '';
-  for (const folder of new Set(folders)) {
-    if (!folder) continue;
-    try {
-      return await hubIn(folder);
-    } catch (error) {
-      reason ||= `${folder}: ${fileErrorReason(error)}`;
-    }
-  }
-  throw usageError(`no folder for the socket of the probe (${reason}); accepted: another TMPDIR`);
+  return inTemporaryFolder('millrace', async (folder) => {
+    const path = join(folder, 'probe');
+    if (Buffer.byteLength(path) > PATH_BYTES) throw new Error('its path is too long');
+    return listening(path, folder);
+  });
 }
 
 /** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. */
 const PATH_BYTES = 103;
-
-async function hubIn(parent: string): Promise<ProbeHub> {
-  const prefix = join(parent, 'millrace-');
-  if (Buffer.byteLength(`${prefix}123456/probe`) > PATH_BYTES) {
-    throw new Error('its path is too long');
-  }
-  const folder = await mkdtemp(prefix);
-  try {
-    return await listening(join(folder, 'probe'), folder);
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
-  }
-}
 
 async function listening(path: string, folder: string | null): Promise<ProbeHub> {
   const hub = new ProbeHub(path, folder);

@@ -104,7 +104,10 @@ async function waitForEndpoint(
   });
   for (;;) {
     signal?.throwIfAborted();
-    if (end !== undefined) throw fail(`${end} before it listened ${wanted}`);
+    if (end !== undefined) {
+      const advice = /exit code 0$/.test(end) ? IN_BACKGROUND : '';
+      throw fail(`${end} before it listened ${wanted}${advice}`);
+    }
     const begin = performance.now();
     const endpoint = await find(pid, begin > deadline);
     if (endpoint !== null) return endpoint;
@@ -115,6 +118,9 @@ async function waitForEndpoint(
     await sleep(Math.max(10, 4 * (performance.now() - begin)));
   }
 }
+
+/** Daemons end their first process so. */
+const IN_BACKGROUND = ' (one that goes to the background is loaded by its URL, without --)';
 
 function insteadOf(port: number | undefined, pid: number): string {
   const ports = new Set(listeningSockets(pid).map((socket) => socket.port));

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startCommand } from '../../process/command.js';
 import { freePorts } from '../../process/free-port.js';
+import { inTemporaryFolder } from '../../process/temporary-folder.js';
 import { processTree } from '../../process/tree.js';
 import { startTestServer } from '../../testserver/start.js';
 import { moveTo, onCores } from './pinning.js';
@@ -46,7 +46,7 @@ export async function startNginx(
   cores: string | null,
   signal: AbortSignal,
 ): Promise<CountingServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
+  const folder = await inTemporaryFolder('millrace-nginx', async (made) => made);
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
     const [port = 0, statusPort = 0] = await freePorts(2);

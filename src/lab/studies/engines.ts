@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { inTemporaryFolder } from '../../process/temporary-folder.js';
 import { type CountingServer, startNginx, startOwnServer } from '../peers/counting-server.js';
 import { type FoundPeer, findPeers, programIn } from '../peers/find-peer.js';
 import { startHeadFirstServer } from '../peers/head-first.js';
@@ -49,7 +48,7 @@ async function repeat(bench: Bench): Promise<Findings> {
   const { quick } = bench;
   const [places, nginx] = [placesHere(), programIn('nginx')];
   const known = quick ? PEERS.filter(({ name }) => QUICK.includes(name)) : PEERS;
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-engines-'));
+  const folder = await inTemporaryFolder('millrace-engines', async (made) => made);
   const { found, missing } = await findPeers(known, folder);
   const scenarios = scenariosOf(quick, places, nginx);
   const seconds = quick ? 1 : 2;

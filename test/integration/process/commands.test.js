@@ -122,6 +122,13 @@ describe('of a command that ends early', { skip: noProcfs }, () => {
   }
 });
 
+test('a command that goes to the background is told what to do', { skip: noProcfs }, async () => {
+  await assert.rejects(program(''), {
+    message:
+      /ended with exit code 0 before it listened on any port \(one that goes to the background is loaded by its URL, without --\)$/,
+  });
+});
+
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
   test('gets what is assigned before it', async () => {
     const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
@@ -181,6 +188,17 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
       let port;
       const again = () => require('http').createServer((q, r) => r.end('again')).listen(port, '127.0.0.1');`);
     assert.equal(await fetched(origin), 'again');
+  });
+
+  test('is waited for where something before it closes connections as long as it is not ready', async () => {
+    const { origin } = await program(`
+      const ready = require('http').createServer((q, r) => r.end('ready'));
+      let taken = 0;
+      require('net').createServer((s) => {
+        if (++taken <= 4) s.destroy();
+        else ready.emit('connection', s);
+      }).listen(0, '127.0.0.1');`);
+    assert.equal(await fetched(origin), 'ready');
   });
 
   test('is waited for at a given port until it takes connections', async () => {

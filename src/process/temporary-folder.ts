@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { usageError } from '../errors.js';
+import { fileErrorReason } from '../load/file.js';
+
+/**
+ * Makes a folder for temporary files that only this user can reach, and gives it to `use`. Where the system's own place
+ * is missing, cannot be written to, or is none in which `use` can do its work, others are tried.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is none.
+ */
+export async function inTemporaryFolder<Made>(
+  name: string,
+  use: (folder: string) => Promise<Made>,
+): Promise<Made> {
+  const places = [tmpdir(), process.env.XDG_RUNTIME_DIR, '/tmp', '/dev/shm'];
+  let reason = '';
+  for (const place of new Set(places)) {
+    if (!place) continue;
+    try {
+      return await made(join(place, `${name}-`), use);
+    } catch (error) {
+      reason ||= `${place}: ${fileErrorReason(error)}`;
+    }
+  }
+  throw usageError(`no folder for temporary files (${reason}); accepted: another TMPDIR`);
+}
+
+async function made<Made>(prefix: string, use: (folder: string) => Promise<Made>): Promise<Made> {
+  const folder = await mkdtemp(prefix);
+  try {
+    return await use(folder);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
