@@ -110,7 +110,12 @@ pub(crate) fn describe(error: &io::Error) -> String {
         io::ErrorKind::TimedOut => "connection timed out".to_owned(),
         io::ErrorKind::WouldBlock => "the listen queue is full".to_owned(),
         io::ErrorKind::AddrNotAvailable => {
-            "no local port is left: those of closed connections wait in TIME-WAIT".to_owned()
+            "no local port is left: they are in use, or wait in TIME-WAIT after closed \
+             connections; or this host has no address of that kind"
+                .to_owned()
+        }
+        io::ErrorKind::InvalidInput => {
+            "invalid address: a link-local one needs its zone, as in [fe80::1%eth0]".to_owned()
         }
         _ => {
             let text = error.to_string();
