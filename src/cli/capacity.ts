@@ -12,11 +12,13 @@ import { addUrl } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
+import { askPassphrase } from './passphrase.js';
 import { StepLine } from './progress.js';
 
 /** Finds out how much the server that the command line names can take. */
 export async function capacityCommand(args: string[]): Promise<number> {
   const invocation = readInvocation(args);
+  await askPassphrase(invocation.options);
   const { url, targets, targetsFile, command, socketPath } = invocation.options;
   if ([url, targets, targetsFile, command, socketPath].every((it) => it === undefined)) {
     throw usageError(

@@ -30,7 +30,8 @@ const RECORDING: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
   return {
     ...flag,
     set(words, value, given) {
-      if (isTaken) words.push(given, ...(flag.value === undefined ? [] : [value]));
+      const shown = flag.name === 'passphrase' ? '***' : value;
+      if (isTaken) words.push(given, ...(flag.value === undefined ? [] : [shown]));
       else if (flag.name === 'duration' && isBody(value)) words.push('-b', value);
     },
     // Without a value it is a habit from another tool, and no part of the load.

@@ -12,11 +12,13 @@ import { addUrl } from './flags.js';
 import { onInterrupt } from './interrupt.js';
 import { checkWritable, textOptions, writeResult } from './output.js';
 import { parseArguments } from './parse.js';
+import { askPassphrase } from './passphrase.js';
 import { StepLine } from './progress.js';
 
 /** Explains what limits the server that the command line names. */
 export async function explainCommand(args: string[]): Promise<number> {
   const invocation = readInvocation(args);
+  await askPassphrase(invocation.options);
   if (invocation.list || invocation.why !== undefined) return printCatalogue(invocation);
   const { url, targets, targetsFile, command, socketPath } = invocation.options;
   if ([url, targets, targetsFile, command, socketPath].every((it) => it === undefined)) {

@@ -19,8 +19,8 @@ function readHidden(question: string): string {
   const bytes: number[] = [];
   const one = Buffer.alloc(1);
   try {
-    writeSync(terminal, question);
     stty('-echo');
+    writeSync(terminal, question);
     while (readSync(terminal, one) > 0 && one[0] !== 10) bytes.push(one[0] ?? 0);
     return Buffer.from(bytes).toString('utf8');
   } finally {

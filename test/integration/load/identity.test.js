@@ -1,16 +1,19 @@
 // Certificates and keys in the forms in which people have them, and servers whose certificates are old or weak.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { load } from 'millrace';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-identity-'));
 after(() => rmSync(folder, { recursive: true }));
+const cliPath = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const path = (name) => join(folder, name);
 const openssl = (...args) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
 
@@ -135,6 +138,30 @@ describe('a client certificate', { timeout: 60_000 }, () => {
       });
     });
   }
+
+  const noTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0;
+  test('at a terminal the passphrase is asked for, and not shown', {
+    skip: noTerminal,
+  }, async (t) => {
+    const files = [
+      '--cert',
+      path('client.pem'),
+      '--key',
+      path('locked.pem'),
+      '--ca',
+      path('server.pem'),
+    ];
+    const words = [process.execPath, cliPath, '-n', '2', '-c', '1', ...files, await serverFor(t)];
+    const child = spawn('script', ['-qec', words.join(' '), '/dev/null']);
+    let shown = '';
+    child.stdout.on('data', (text) => {
+      shown += text;
+      if (/Passphrase of \S+: $/.test(shown)) child.stdin.write('secret\n');
+    });
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0, shown);
+    assert.doesNotMatch(shown, /secret/);
+  });
 
   test('authorities in DER', async (t) => {
     const url = await serve(t, {
