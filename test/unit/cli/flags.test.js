@@ -7,6 +7,7 @@ import { after, describe, test } from 'node:test';
 import { refuseBareCommand } from '../../../dist/cli/bare-command.js';
 import { CAPACITY_REFUSALS } from '../../../dist/cli/capacity-flags.js';
 import { EXPLAIN_REFUSALS, newExplainInvocation } from '../../../dist/cli/explain-flags.js';
+import { explainLine } from '../../../dist/cli/explain-line.js';
 import { namesOf } from '../../../dist/cli/flag.js';
 import { REFUSALS } from '../../../dist/cli/flags.js';
 import { parseArguments, UnknownFlag } from '../../../dist/cli/parse.js';
@@ -93,4 +94,10 @@ describe('a command without -- before it', () => {
   ]) {
     test(`is none: ${words.join(' ')}`, () => refuseBareCommand(words[0], words.slice(1)));
   }
+});
+
+test('the line that explains a load does not show a passphrase', () => {
+  const line = explainLine(['--key', 'k.pem', '--passphrase', 'hidden', 'https://a.test/']);
+  assert.match(line, /k\.pem/);
+  assert.doesNotMatch(line, /hidden/);
 });
