@@ -38,6 +38,14 @@ export interface NativeAddresses {
   remote?: NativeAddress
 }
 
+/** A time that samples are held against. */
+export interface NativeBound {
+  /** Of the service time; otherwise of the latency. */
+  serviceTime: boolean
+  /** Milliseconds. */
+  ms: number
+}
+
 /** Bytes of HTTP. */
 export interface NativeBytes {
   /** Requests. */
@@ -478,6 +486,8 @@ export interface NativePlan {
   tls: NativeTls
   /** Statuses of a success. */
   expected: Array<number>
+  /** Snapshots count the samples above these. */
+  bounds: Array<NativeBound>
   /** Send an empty line when the first part of a response has arrived; kept connections only. */
   nudge: boolean
   /** For random numbers: below 2^53. */
@@ -606,6 +616,14 @@ export interface NativeSnapshot {
   completed: number
   /** Failures so far. */
   errors: number
+  /** Of these the timeouts. */
+  timeouts: number
+  /** Requests of the measurement so far. */
+  sent: number
+  /** Not sent for want of a connection. */
+  connectFailed: number
+  /** Samples above each of the plan's bounds. */
+  above: Array<number>
   /** Requests in flight. */
   inFlight: number
   /** Completed per second, over the last second. */

@@ -62,6 +62,17 @@ export function maskText(text: string): string {
   );
 }
 
+/** The words of a command line: a header, and what follows a flag whose name says that it takes a secret. */
+export function maskArguments(words: readonly string[]): string[] {
+  return words.map((word, index) => {
+    const [, flag = ''] = /^--?([\w-]+)$/.exec(words[index - 1] ?? '') ?? [];
+    if (isSecretName(flag) && !word.startsWith('-') && flag !== 'key') return MASK;
+    const [, name, space, value] = /^([\w-]+)(:\s*)(.*)$/s.exec(word) ?? [];
+    const isHeader = name !== undefined && value !== undefined && isSecretHeader(name);
+    return isHeader ? `${name}${space}${maskHeader(name, value)}` : maskText(word);
+  });
+}
+
 function isPlaceholder(value: string): boolean {
   return /^\{\{.*\}\}$/.test(value);
 }

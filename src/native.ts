@@ -4,6 +4,7 @@ import { MillraceError } from './errors.js';
 import { platformName, supportedPlatforms } from './platform.js';
 
 export type {
+  NativeBound,
   NativeCsv,
   NativeDistribution,
   NativeHeader,

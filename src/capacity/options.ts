@@ -1,7 +1,15 @@
 import type { Duration, LoadOptions } from '../load/options.js';
 
 /** Options of a load that capacity chooses by itself. */
-type Chosen = 'rate' | 'stages' | 'duration' | 'requests' | 'warmup' | 'pipelining' | 'thinkTime';
+type Chosen =
+  | 'rate'
+  | 'stages'
+  | 'duration'
+  | 'requests'
+  | 'warmup'
+  | 'pipelining'
+  | 'thinkTime'
+  | 'abortOnFail';
 
 /** What `capacity()` takes: the load as `load()` takes it, less what it tries out itself. */
 export interface CapacityOptions extends Omit<LoadOptions, Chosen> {

@@ -10,6 +10,7 @@ const {
   warmup: _warmup,
   pipelining: _pipelining,
   thinkTime: _thinkTime,
+  abortOnFail: _abortOnFail,
   ...load
 } = LOAD_OPTIONS;
 

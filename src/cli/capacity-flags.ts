@@ -32,6 +32,7 @@ const NOT_TAKEN: Refusals = {
   'think-time': 'capacity has no think time',
   strict: 'where the generator was the limit the report says so',
   'fail-on': 'an objective is --slo',
+  'abort-on-fail': 'an objective is --slo',
   latency: 'the report of a load shows it',
 };
 

@@ -15,10 +15,10 @@ export const EXIT = {
 
 /** What each exit code means; the first that applies is taken. For help and reference page. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.usage, 'usage: one line says what was given and what is accepted'],
+  [EXIT.usage, 'usage: one line says what to mend'],
   [
     EXIT.interrupted,
-    'interrupted: before a request, twice, or with --fail-on (unless 99) or --strict',
+    'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
   ],
   [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
@@ -26,7 +26,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
     EXIT.notMeasured,
     'client-bound (--strict), less than 95 % of the rate sent or completed, or no rate found for --slo',
   ],
-  [EXIT.failure, 'millrace itself failed'],
+  [EXIT.failure, 'millrace failed'],
   [EXIT.ok, 'none of these'],
 ];
 

@@ -29,6 +29,7 @@ const NOT_TAKEN: Refusals = {
   requests: 'explain runs many short loads; the time for all is --budget 60s',
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',
+  'abort-on-fail': 'conditions are for millrace load',
   latency: 'the report of a load shows it',
 };
 

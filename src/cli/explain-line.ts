@@ -1,4 +1,4 @@
-import { maskText } from '../masking.js';
+import { maskArguments } from '../masking.js';
 import { shellWord } from '../process/shell-word.js';
 import { EXPLAIN_FLAGS } from './explain-flags.js';
 import type { Flag } from './flag.js';
@@ -15,7 +15,7 @@ export function explainLine(args: string[]): string | null {
   // A rate that changes has no one limit.
   if (words.includes('--stage')) return null;
   const all = [...words, ...positional, ...(command ? ['--', ...command] : [])];
-  return ['npx millrace explain', ...all.map((word) => shellWord(maskText(word)))].join(' ');
+  return ['npx millrace explain', ...maskArguments(all).map(shellWord)].join(' ');
 }
 
 /** Times of a load are none that explain needs to be given. */

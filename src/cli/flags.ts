@@ -502,6 +502,16 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     },
   },
   {
+    name: 'abort-on-fail',
+    group: RESULT,
+    help: 'end the run as soon as a --fail-on cannot hold any more',
+    details:
+      'With --fail-on. Looked at ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; the others are judged at the end. A share and a percentile are lost when what is still to come cannot mend them: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
+    set(invocation) {
+      invocation.abortOnFail = true;
+    },
+  },
+  {
     name: 'pid',
     value: 'N|none',
     group: RESULT,

@@ -11,6 +11,7 @@ export interface Invocation {
   html?: string;
   strict: boolean;
   failOn: Condition[];
+  abortOnFail: boolean;
   progress: boolean;
   /** The target is the demo's. */
   demo: boolean;
@@ -27,6 +28,7 @@ export function newInvocation(): Invocation {
     json: false,
     strict: false,
     failOn: [],
+    abortOnFail: false,
     progress: true,
     demo: false,
     args: [],

@@ -37,6 +37,9 @@ function readInvocation(args: string[]): Invocation {
   for (const url of positional) addUrl(invocation, url);
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
+  if (invocation.abortOnFail && invocation.failOn.length === 0) {
+    throw usageError('--abort-on-fail given without --fail-on; accepted: with one or more');
+  }
   return invocation;
 }
 
@@ -51,8 +54,12 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
   const abort = new AbortController();
   const listenNoLonger = onInterrupt(() => abort.abort());
+  const abortOnFail = invocation.abortOnFail ? failOn.map(({ text }) => text) : [];
   try {
-    const result = await runShown({ ...options, signal: abort.signal }, invocation.progress);
+    const result = await runShown(
+      { ...options, abortOnFail, signal: abort.signal },
+      invocation.progress,
+    );
     await report(result, invocation);
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
@@ -62,7 +69,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     const code = exitCode(result, {
       strict,
       conditions: failOn.length,
-      failedConditions: failures.length,
+      failedConditions: failures.length + (result.abortedBy === undefined ? 0 : 1),
     });
     if (code === EXIT.interrupted && result.requests.sent > 0) {
       console.error(`millrace: ${UNJUDGED}`);

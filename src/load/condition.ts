@@ -3,6 +3,21 @@ import { rate, share, time } from '../report/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../units.js';
 import type { Distribution, LoadResult } from './result.js';
 
+/** How far a run has come, as far as conditions are about it. */
+export interface Progress {
+  sent: number;
+  /** Requests that were due and had no connection. */
+  connectFailed: number;
+  /** Status errors, transport errors and timeouts. */
+  errors: number;
+  timeouts: number;
+  /** Samples above the condition's bound in time. */
+  above: number;
+  /** The most requests that may still come. */
+  rest: number;
+  durationMs: number | null;
+}
+
 /** What a result must hold. */
 export interface Condition {
   /** As given. */
@@ -18,6 +33,10 @@ export interface Condition {
   /** Of a percentile of a distribution: which, from 0 to 1, and the time that it is held against. */
   quantile: number | null;
   boundMs: number | null;
+  /** The time is the service time, not the latency. */
+  ofServiceTime: boolean;
+  /** Whether it cannot hold at the end of the run, whatever is still to come. */
+  isLost(progress: Progress): boolean;
 }
 
 /** Names are read in any case. */
@@ -58,6 +77,8 @@ export function parseCondition(text: string, given: string): Condition {
     boundMs,
     measured: measure.read,
     bound: measure.bound,
+    ofServiceTime: measure.ofServiceTime ?? false,
+    isLost: (progress) => !(measure.mayHold?.(progress, comparison) ?? true),
     failure(result) {
       const value = measure.read(result);
       if (value === null) return 'there is no sample';
@@ -79,6 +100,9 @@ interface Measure {
   bound: number;
   quantile?: number | null;
   boundMs?: number;
+  ofServiceTime?: boolean;
+  /** Whether the comparison may still hold at the end; absent where only the end tells. */
+  mayHold?(progress: Progress, comparison: string): boolean;
 }
 
 function measureOf(
@@ -90,20 +114,58 @@ function measureOf(
   const point = POINTS.find((point) => point === metric.replace('.', '_'));
   if (point) {
     if (!hasDurationUnit(bound)) return null;
-    const key = DISTRIBUTIONS[(distribution ?? 'latency') as 'latency'];
+    const key = DISTRIBUTIONS[(distribution ?? 'latency') as keyof typeof DISTRIBUTIONS];
     const ms = parseDuration(bound, given);
     const read = (result: LoadResult) => result[key][point];
     const isAtLeast = (result: LoadResult) => point !== 'min' && point in result[key].atLeast;
-    return { read, isAtLeast, format: time, bound: ms, boundMs: ms, quantile: quantileOf(point) };
+    const quantile = quantileOf(point);
+    const isWatched = key === 'latencyMs' || key === 'serviceTimeMs';
+    const ofServiceTime = key === 'serviceTimeMs';
+    const mostAbove = isWatched ? shareAbove(point, quantile) : null;
+    const measure = {
+      read,
+      isAtLeast,
+      format: time,
+      bound: ms,
+      boundMs: ms,
+      quantile,
+      ofServiceTime,
+    };
+    if (mostAbove === null) return measure;
+    const mayHold = ({ above, sent, rest }: Progress, comparison: string) =>
+      comparison.startsWith('>') || above <= mostAbove * (sent + rest) + ROUNDING;
+    return { ...measure, mayHold };
   }
   if (distribution !== undefined) return null;
   if (metric === 'throughput') {
     const perSecond = parseRate(bound, given, { min: 0, max: Number.MAX_SAFE_INTEGER });
-    return { read: (result) => result.throughput.mean, format: rate, bound: perSecond };
+    // The most that the run can come to.
+    const mayHold = ({ sent, rest, durationMs }: Progress, comparison: string) =>
+      durationMs === null ||
+      comparison.startsWith('<') ||
+      compare(((sent + rest) * 1000) / durationMs, comparison, perSecond);
+    return { read: (result) => result.throughput.mean, format: rate, bound: perSecond, mayHold };
   }
-  if (metric === 'errors') return countOrShare(failed, bound);
-  if (metric === 'timeouts') return countOrShare(({ requests }) => requests.timeouts, bound);
+  if (metric === 'errors') {
+    return countOrShare(failed, ({ errors, connectFailed }) => errors + connectFailed, bound);
+  }
+  if (metric === 'timeouts') {
+    return countOrShare(
+      ({ requests }) => requests.timeouts,
+      ({ timeouts }) => timeouts,
+      bound,
+    );
+  }
   return null;
+}
+
+/** Of shares such as 1 - 0.9: far below one sample. */
+const ROUNDING = 1e-3;
+
+/** The share of the samples that may be above the bound of a percentile, or of the longest; `null`: only the end tells. */
+function shareAbove(point: string, quantile: number | null): number | null {
+  if (point === 'max') return 0;
+  return quantile === null ? null : 1 - quantile;
 }
 
 /** `p99_9` is 0.999. */
@@ -112,16 +174,31 @@ function quantileOf(point: string): number | null {
   return digits === undefined ? null : Number(digits.replace('_', '.')) / 100;
 }
 
-function countOrShare(number: (result: LoadResult) => number, bound: string): Measure | null {
+function countOrShare(
+  number: (result: LoadResult) => number,
+  soFar: (progress: Progress) => number,
+  bound: string,
+): Measure | null {
   const [, digits, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(bound) ?? [];
   if (digits === undefined) return null;
-  if (!percent) return { read: number, format: rate, bound: Number(digits) };
+  // What is counted does not become less; its share is least if all that is still to come goes well.
+  const isUpper = (comparison: string) => comparison.startsWith('<');
+  if (!percent) {
+    const mayHold = (progress: Progress, comparison: string) =>
+      !isUpper(comparison) || compare(soFar(progress), comparison, Number(digits));
+    return { read: number, format: rate, bound: Number(digits), mayHold };
+  }
+  const mayHold = (progress: Progress, comparison: string) => {
+    const due = progress.sent + progress.connectFailed + progress.rest;
+    const least = due === 0 ? 0 : soFar(progress) / due;
+    return !isUpper(comparison) || compare(least, comparison, Number(digits) / 100);
+  };
   const read = (result: LoadResult) => {
     const { sent, notSent } = result.requests;
     const due = sent + notSent.connectFailed;
     return due === 0 ? null : number(result) / due;
   };
-  return { read, format: share, bound: Number(digits) / 100 };
+  return { read, format: share, bound: Number(digits) / 100, mayHold };
 }
 
 /** Requests with an error status, a transport error, a timeout, or without a connection. */

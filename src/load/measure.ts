@@ -1,6 +1,7 @@
 import { type ErrorCode, MillraceError } from '../errors.js';
 import { loadNative, type NativeOutcome } from '../native.js';
 import type { ServerProcess } from '../process/command.js';
+import { AbortWatch, readAbortOnFail } from './abort.js';
 import { RunClock } from './clock.js';
 import { MachineReading } from './machine.js';
 import type { LoadOptions } from './options.js';
@@ -30,9 +31,9 @@ export interface Measured {
 }
 
 /** Why the engine was told to stop; what came first ended the run. */
-type Stop = Pick<Finished, 'interrupted' | 'serverEnded'>;
+type Stop = Pick<Finished, 'interrupted' | 'serverEnded' | 'abortedBy'>;
 
-const NO_STOP: Stop = { interrupted: false, serverEnded: null };
+const NO_STOP: Stop = { interrupted: false, serverEnded: null, abortedBy: null };
 
 /** Runs the engine, with the server's processes sampled, to the result. */
 export async function measure({
@@ -57,20 +58,24 @@ export async function measure({
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: Stop[] = [];
+  const conditions = new AbortWatch(readAbortOnFail(options), plan.summary);
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.saw(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
     // A run that is told to stop goes through the phases that it has not reached: that is no progress.
-    if (stops.length === 0) snapshots.push(snapshot);
+    if (stops.length > 0) return;
+    snapshots.push(snapshot);
+    const abortedBy = conditions.lost(snapshot);
+    if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
   });
   const stop = (why: Stop) => {
     stops.push(why);
     clock.stopped();
     engine.stop();
   };
-  const interrupt = () => stop({ interrupted: true, serverEnded: null });
+  const interrupt = () => stop({ ...NO_STOP, interrupted: true });
   signal?.addEventListener('abort', interrupt, { once: true });
-  command?.exited.then((how) => stop({ interrupted: false, serverEnded: how }));
+  command?.exited.then((how) => stop({ ...NO_STOP, serverEnded: how }));
   const known = foundBefore === undefined ? lookUp() : foundBefore;
   const readServer = known && sampleServer(known);
   try {

@@ -92,6 +92,9 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
+  /** Ends the run as soon as one of these cannot hold any more: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
+  abortOnFail?: string | string[];
+
   /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
   pid?: number | false;
   /** Ends the run early: the promise gives the result so far, with `interrupted: true`, or rejects with the signal's reason if no request was sent yet. */

@@ -25,13 +25,25 @@ export interface Finished {
   interrupted: boolean;
   /** How the command's server ended, if that ended the run. */
   serverEnded: string | null;
+  /** The condition that could not hold any more, if that ended the run. */
+  abortedBy: string | null;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
 }
 
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
 export function resultOf(finished: Finished): LoadResult {
-  const { plan, outcome, phases, server, machine, interrupted, serverEnded, otherPorts } = finished;
+  const {
+    plan,
+    outcome,
+    phases,
+    server,
+    machine,
+    interrupted,
+    serverEnded,
+    abortedBy,
+    otherPorts,
+  } = finished;
   const measured = measuredOf(outcome);
   const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
@@ -42,6 +54,7 @@ export function resultOf(finished: Finished): LoadResult {
     ...measured,
     failingResponses: failingResponses(outcome.kept, plan),
     interrupted,
+    ...(abortedBy !== null && { abortedBy }),
     warmup: {
       durationMs: phases.warmupMs,
       requests: outcome.warmup.requests,
@@ -64,6 +77,7 @@ type Added =
   | 'plan'
   | 'startedAt'
   | 'interrupted'
+  | 'abortedBy'
   | 'warmup'
   | 'server'
   | 'machine'

@@ -1,8 +1,9 @@
 import { usageError } from '../errors.js';
-import { maskText } from '../masking.js';
+import { maskArguments } from '../masking.js';
 import type { NativePlan } from '../native.js';
 import type { TrialRequest } from '../process/answer.js';
 import { parseDuration } from '../units.js';
+import { boundsOf, readAbortOnFail } from './abort.js';
 import { readConcurrency } from './concurrency.js';
 import { DEFAULTS } from './defaults.js';
 import { expectedStatuses, readExpect } from './expect.js';
@@ -72,6 +73,7 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       closeConnections: transport.connection === 'close',
       tls: transport.native,
       expected: expectedStatuses(expect),
+      bounds: boundsOf(readAbortOnFail(options)),
       nudge: false,
       seed: Math.floor(Math.random() * 2 ** 32),
     },
@@ -86,7 +88,7 @@ export async function planOf(options: LoadOptions, command?: string): Promise<Pl
       tls: transport.tls,
       verifyCertificate: transport.tls === null ? null : transport.native.verify,
       expect,
-      command: options.command?.map(maskText) ?? null,
+      command: options.command === undefined ? null : maskArguments(options.command),
     },
     toCommand: mix.toCommand,
   };

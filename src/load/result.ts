@@ -161,6 +161,8 @@ export interface LoadResult {
   setupMs: number;
   /** Ended early by the caller: its signal, Ctrl-C. */
   interrupted: boolean;
+  /** The condition of `abortOnFail` that ended the run: it could not hold any more. Absent where none did. */
+  abortedBy?: string;
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {
     durationMs: number;

@@ -69,6 +69,9 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   sni: text,
   timeout: duration,
   connectTimeout: duration,
+  abortOnFail: shape("text, or a list of text, such as 'errors<10'", (value) =>
+    [value].flat().every((text) => typeof text === 'string'),
+  ),
   expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
     [value].flat().every((it) => typeof it === 'string' || typeof it === 'number'),
   ),

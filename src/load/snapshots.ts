@@ -6,7 +6,7 @@ import type { Snapshot } from './result.js';
 export class Snapshots implements AsyncIterable<Snapshot> {
   readonly #newest = new Newest<Snapshot>();
 
-  push(snapshot: NativeSnapshot): void {
+  push({ timeouts, sent, connectFailed, above, ...snapshot }: NativeSnapshot): void {
     this.#newest.push({
       ...snapshot,
       phase: snapshot.phase as Snapshot['phase'],

@@ -22,6 +22,7 @@ export function warningsOf(result: LoadResult, circumstances: Circumstances): Wa
   const checks: [id: string, message: string | null][] = [
     ['client-bound', clientBound(result)],
     ['server-ended', serverEnded(result, circumstances)],
+    ['aborted', aborted(result)],
     ['several-ports', severalPorts(result, circumstances)],
     ['all-failed', allFailed(result)],
     ['redirected', redirected(result, circumstances)],
@@ -54,6 +55,11 @@ function clientBound({ generator }: LoadResult): string | null {
 function serverEnded({ durationMs }: LoadResult, { serverEnded }: Circumstances): string | null {
   if (serverEnded === null) return null;
   return `The server ${serverEnded}, which ended the run after ${time(durationMs)}.`;
+}
+
+function aborted({ abortedBy, durationMs }: LoadResult): string | null {
+  if (abortedBy === undefined) return null;
+  return `Ended after ${time(durationMs)} by --abort-on-fail: ${abortedBy} could not hold any more.`;
 }
 
 function severalPorts({ plan }: LoadResult, { otherPorts }: Circumstances): string | null {

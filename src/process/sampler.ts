@@ -1,4 +1,4 @@
-import { maskText } from '../masking.js';
+import { maskArguments } from '../masking.js';
 import { hasProcfs, pageSize, readText } from './procfs.js';
 import { createCpuMeter, type GroupUse } from './thread-cpu.js';
 import { processTree } from './tree.js';
@@ -139,8 +139,8 @@ function readRssMb(pids: number[]): number {
 const LONGEST_COMMAND = 80;
 
 function readCommand(pid: number): string | null {
-  const line = readText(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim();
-  if (line === undefined) return null;
-  const text = maskText(line);
+  const words = readText(`/proc/${pid}/cmdline`)?.split('\0');
+  if (words === undefined) return null;
+  const text = maskArguments(words).join(' ').trim();
   return text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
 }

@@ -41,6 +41,7 @@ fn main() -> Result<(), RunError> {
         connect_timeout: Duration::from_secs(3),
         tls: Default::default(),
         expected: millrace_load::StatusSet::below_400(),
+        bounds: Vec::new(),
         nudge: false,
         seed: 1,
     };

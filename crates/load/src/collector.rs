@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::counts::Counts;
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
-use crate::plan::{Model, Plan};
+use crate::plan::{Bound, Model, Plan};
 use crate::recorder::WINDOW;
 use crate::series::Series;
 use crate::tally::Tally;
@@ -126,6 +126,7 @@ impl<'a> Collector<'a> {
             .latency
             .quantiles([0.5, 0.99])
             .map_or([None; 2], |quantiles| quantiles.map(Some));
+        let above = self.plan.bounds.iter().map(|bound| self.above(bound)).collect();
         (self.observer)(Snapshot {
             phase,
             elapsed,
@@ -134,11 +135,20 @@ impl<'a> Collector<'a> {
                 _ => self.total.counts.completed(),
             },
             errors: self.total.counts.failures(),
+            timeouts: self.total.counts.timeouts,
+            sent: self.total.counts.sent,
+            connect_failed: self.total.counts.connect_failed,
+            above,
             in_flight: self.in_flight.iter().sum(),
             throughput: if seconds > 0.0 { completed as f64 / seconds } else { 0.0 },
             p50,
             p99,
         });
+    }
+
+    fn above(&self, bound: &Bound) -> u64 {
+        let times = if bound.service_time { &self.total.service_time } else { &self.total.latency };
+        times.above(bound.time)
     }
 
     /// What it all came to.

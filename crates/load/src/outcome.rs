@@ -44,7 +44,7 @@ pub struct WorkerOutcome {
 }
 
 /// The state of a run in progress.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Set-up, warm-up or measurement.
     pub phase: SnapshotPhase,
@@ -54,6 +54,14 @@ pub struct Snapshot {
     pub completed: u64,
     /// Status errors, transport errors and timeouts so far.
     pub errors: u64,
+    /// Of these the timeouts.
+    pub timeouts: u64,
+    /// Requests of the measurement that were sent so far.
+    pub sent: u64,
+    /// And those that were due on connections which could not be opened.
+    pub connect_failed: u64,
+    /// Samples of the measurement above each of the plan's bounds.
+    pub above: Vec<u64>,
     /// Requests in flight.
     pub in_flight: u64,
     /// Completed per second, over the last second.

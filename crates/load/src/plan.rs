@@ -51,6 +51,8 @@ pub struct Plan {
     pub tls: TlsOptions,
     /// Statuses of a success; others are status errors.
     pub expected: StatusSet,
+    /// Snapshots count the samples above these.
+    pub bounds: Vec<Bound>,
     /// An experiment: when the first part of a response has arrived and the rest has not, an empty line is
     /// sent. It carries the acknowledgement, which ends a server's wait for it (Nagle's algorithm, RFC 896)
     /// before the delay of acknowledgements does. Only on connections that are kept: one that ends with
@@ -58,6 +60,15 @@ pub struct Plan {
     pub nudge: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
+}
+
+/// A time that samples are held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Of the service time; otherwise of the latency.
+    pub service_time: bool,
+    /// What a sample may be above.
+    pub time: Duration,
 }
 
 /// A server.

@@ -126,6 +126,13 @@ impl Times {
         self.quantiles([quantile]).map(|[duration]| duration)
     }
 
+    /// Samples that are above a time for certain: those that the histogram cannot tell from it do not count.
+    #[must_use]
+    pub fn above(&self, time: Duration) -> u64 {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(LONGEST).min(LONGEST);
+        self.all.count_between(self.all.next_non_equivalent(nanos), u64::MAX)
+    }
+
     /// Several of them.
     #[must_use]
     pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> Option<[Duration; N]> {

@@ -18,6 +18,14 @@ pub struct NativeSnapshot {
     pub completed: f64,
     /// Failures so far.
     pub errors: f64,
+    /// Of these the timeouts.
+    pub timeouts: f64,
+    /// Requests of the measurement so far.
+    pub sent: f64,
+    /// Not sent for want of a connection.
+    pub connect_failed: f64,
+    /// Samples above each of the plan's bounds.
+    pub above: Vec<f64>,
     /// Requests in flight.
     pub in_flight: f64,
     /// Completed per second, over the last second.
@@ -301,8 +309,20 @@ fn ms(duration: Duration) -> f64 {
 
 impl From<Snapshot> for NativeSnapshot {
     fn from(snapshot: Snapshot) -> Self {
-        let Snapshot { phase, elapsed, completed, errors, in_flight, throughput, p50, p99 } =
-            snapshot;
+        let Snapshot {
+            phase,
+            elapsed,
+            completed,
+            errors,
+            timeouts,
+            sent,
+            connect_failed,
+            above,
+            in_flight,
+            throughput,
+            p50,
+            p99,
+        } = snapshot;
         let phase = match phase {
             SnapshotPhase::SetUp => "setup",
             SnapshotPhase::Warmup => "warmup",
@@ -313,6 +333,10 @@ impl From<Snapshot> for NativeSnapshot {
             elapsed_ms: ms(elapsed),
             completed: completed as f64,
             errors: errors as f64,
+            timeouts: timeouts as f64,
+            sent: sent as f64,
+            connect_failed: connect_failed as f64,
+            above: above.into_iter().map(|count| count as f64).collect(),
             in_flight: in_flight as f64,
             throughput,
             p50_ms: p50.map(ms),

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use millrace_load::plan::{Endpoint, Model, Origin, Plan, Request, Stage, Table};
+use millrace_load::plan::{Bound, Endpoint, Model, Origin, Plan, Request, Stage, Table};
 use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
 use napi_derive::napi;
@@ -81,6 +81,15 @@ pub struct NativeTls {
     pub key: Option<Bytes>,
 }
 
+/// A time that samples are held against.
+#[napi(object, object_to_js = false)]
+pub struct NativeBound {
+    /// Of the service time; otherwise of the latency.
+    pub service_time: bool,
+    /// Milliseconds.
+    pub ms: f64,
+}
+
 /// Rows for placeholders.
 #[napi(object, object_to_js = false)]
 pub struct NativeCsv {
@@ -146,6 +155,9 @@ pub struct NativePlan {
     /// Statuses of a success.
     #[napi(ts_type = "Array<number>")]
     pub expected: List<u32>,
+    /// Snapshots count the samples above these.
+    #[napi(ts_type = "Array<NativeBound>")]
+    pub bounds: List<NativeBound>,
     /// Send an empty line when the first part of a response has arrived; kept connections only.
     pub nudge: bool,
     /// For random numbers: below 2^53.
@@ -191,6 +203,7 @@ impl From<NativePlan> for Plan {
             connect_timeout_ms,
             tls,
             expected,
+            bounds,
             nudge,
             seed,
         } = plan;
@@ -225,6 +238,7 @@ impl From<NativePlan> for Plan {
                 .into_iter()
                 .filter_map(|status| u16::try_from(status).ok())
                 .collect(),
+            bounds: bounds.into_iter().map(Bound::from).collect(),
             nudge,
             seed: seed as u64,
         }
@@ -257,6 +271,12 @@ impl From<NativeRequest> for Request {
             body: body.map(|body| body.0),
             weight,
         }
+    }
+}
+
+impl From<NativeBound> for Bound {
+    fn from(NativeBound { service_time, ms }: NativeBound) -> Self {
+        Self { service_time, time: milliseconds(ms) }
     }
 }
 

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'millrace';
+// biome-ignore lint/style/noRestrictedImports: the line is printed only where a limit is seen
+import { explainLine } from '../../../dist/cli/explain-line.js';
+import { freePort } from '../../../dist/process/free-port.js';
 import { assertAddsUp } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';
@@ -138,6 +141,38 @@ test('several threads keep one of each, warm-up and successes none', async (t) =
   );
   const fine = await load({ url: server.url, requests: 100 });
   assert.deepEqual(fine.failingResponses, []);
+});
+
+test('secrets on command lines are masked: in the plan, and in the line that explains the same load', async () => {
+  const server =
+    "require('http').createServer((q, s) => s.end('ok')).listen(Number(process.argv[1]), '127.0.0.1')";
+  const port = await freePort();
+  const { stdout, code } = await millrace([
+    ...[
+      '-d',
+      '300ms',
+      '--json',
+      '-H',
+      'Authorization: Bearer h3ader-value',
+      `http://127.0.0.1:${port}/`,
+    ],
+    ...['--', process.execPath, '-e', server, String(port), '--password', 'p4ssword-value'],
+    ...['API_TOKEN=t0ken-value', 'postgres://u:db-passw0rd@h/db'],
+  ]);
+  assert.equal(code, 0);
+  for (const secret of ['h3ader-value', 'p4ssword-value', 't0ken-value', 'db-passw0rd']) {
+    assert.ok(!stdout.includes(secret), secret);
+  }
+  assert.deepEqual(JSON.parse(stdout).plan.command.slice(-4), [
+    '--password',
+    '***',
+    'API_TOKEN=***',
+    'postgres://***@h/db',
+  ]);
+  assert.equal(
+    explainLine(['-H', 'Cookie: a=c00kie-value', '--passphrase', 'phr4se', 'h?token=qu3ry']),
+    "npx millrace explain -H 'Cookie: ***' --passphrase '***' 'h?token=***'",
+  );
 });
 
 test('secrets are masked in report, page, JSON and messages, whoever repeats them', async (t) => {

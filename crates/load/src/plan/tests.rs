@@ -32,6 +32,7 @@ pub(crate) fn plan() -> Plan {
         connect_timeout: Duration::from_secs(1),
         tls: TlsOptions::default(),
         expected: StatusSet::below_400(),
+        bounds: Vec::new(),
         nudge: false,
         seed: 1,
     }

@@ -148,6 +148,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         connect_timeout: Duration::from_secs(5),
         tls: Default::default(),
         expected: millrace_load::StatusSet::below_400(),
+        bounds: Vec::new(),
         nudge: false,
         seed: 1,
     }
