@@ -15,7 +15,7 @@ export const EXIT = {
 
 /** What each exit code means; the first that applies is taken. For help and reference page. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.usage, 'usage: one line says what to mend'],
+  [EXIT.usage, 'usage: a line says how'],
   [
     EXIT.interrupted,
     'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
@@ -24,7 +24,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
-    'client-bound (--strict), less than 95 % of the rate sent or completed, or no rate found for --slo',
+    'client-bound (--strict), below 95 % of the rate sent or completed, or no rate found for --slo',
   ],
   [EXIT.failure, 'millrace failed'],
   [EXIT.ok, 'none of these'],
