@@ -209,7 +209,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     repeatable: true,
     group: REQUESTS,
     common: true,
-    help: 'a header, or a file with one a line; repeatable',
+    help: 'a header, or a file of them; repeatable',
     details:
       "Wins over millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length comes from the body. Values may hold placeholders.",
     set({ options }, value, given) {
