@@ -132,7 +132,8 @@ describe('sockets of ended connections', { ...TIMEOUT, skip: process.platform !=
     const options = { connections: 20, rate: 200, insecure: true };
     const counts = (await socketsDuring(t, options, { tls })).sort((a, b) => a - b);
     const median = counts[counts.length >> 1];
-    assert.ok(median <= 5, `${median} sockets`);
+    // All 20 would be there if they were kept.
+    assert.ok(median <= 10, `${median} sockets`);
   });
 });
 
