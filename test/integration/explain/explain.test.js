@@ -88,9 +88,6 @@ describe('what cannot be explained is refused in one line', { concurrency: 3 }, 
       'http://127.0.0.1:9/',
     ),
   );
-  test('the length of a load', limits, () =>
-    refused(2, /-d is not taken: .*--budget/, '-d', '10s', 'http://127.0.0.1:9/'),
-  );
   test('no process has the id', limits, () =>
     refused(2, /no process has the id 4194300/, '--pid', '4194300', 'http://127.0.0.1:9/'),
   );

@@ -5,9 +5,9 @@ import { get } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, afterEach, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { selfSignedCertificate } from '../../../dist/native.js';
 import { startCommand } from '../../../dist/process/command.js';
 import { readCommandLine } from '../../../dist/process/command-line.js';
@@ -75,6 +75,12 @@ describe('a command line', () => {
 });
 
 describe('what cannot be started is told with what to type', { skip: noProcfs }, () => {
+  // npm puts the folder of this package's own programs there.
+  const { PATH } = process.env;
+  const usual = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  before(() => Object.assign(process.env, { PATH: usual.join(delimiter) }));
+  after(() => Object.assign(process.env, { PATH }));
+
   const script = join(folder, 'server.js');
   writeFileSync(script, '');
   mkdirSync(join(folder, 'app'));
