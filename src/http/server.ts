@@ -600,8 +600,8 @@ export class NativeServer {
   ): void {
     switch (doubt) {
       case DOUBT_UPGRADE:
-        if (this.#choosesUpgrades() && socket.incoming.length > 0) {
-          // What the application does not choose is answered behind those before it.
+        if (socket.incoming.length > 0 && this.#mayRefuseUpgrade()) {
+          // A refused one is answered behind those before it.
           socket.onAnswered = () => this.handOver(socket, { bytes, packet }, UPGRADE);
         } else if (this.#wantsUpgrade()) {
           // At once, as Node does, even if requests before it are unanswered.
@@ -638,13 +638,16 @@ export class NativeServer {
   }
 
   #wantsUpgrade(): boolean {
-    return this.#choosesUpgrades() || this.server.listenerCount('upgrade') > 0;
+    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
   }
 
-  /** Whether the application says which upgrades it wants; otherwise it wants all that it listens for. */
-  #choosesUpgrades(): boolean {
+  /** Whether Node asks before it upgrades, and is not sure to hear yes: its own callback wants all that is listened for. */
+  #mayRefuseUpgrade(): boolean {
     const { shouldUpgradeCallback } = this.server;
-    return shouldUpgradeCallback !== undefined && String(shouldUpgradeCallback) !== listenedFor;
+    if (!shouldUpgradeCallback) return false;
+    return (
+      String(shouldUpgradeCallback) !== listenedFor || this.server.listenerCount('upgrade') === 0
+    );
   }
 
   // Node tells of an error at once, and of a request when those before it are answered.

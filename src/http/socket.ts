@@ -90,6 +90,8 @@ export class ServerSocket {
   corked = 0;
   /** What is corked now leaves with what else is written in this turn. */
   gathers = false;
+  /** The reactor has left bytes to judge: what follows may be told in another batch of the same turn. */
+  wasUnsure = false;
   /** Bytes written since everything had left. */
   unsettled = 0;
   needDrain = false;
