@@ -1,5 +1,4 @@
 import type http from 'node:http';
-import type { ServerResponse } from 'node:http';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from './internals.js';
 import { nodeHttp } from './node-http.js';
 import { writes } from './node-methods.js';
@@ -66,7 +65,7 @@ export function keepChunk(
   }
   (keyed[kChunkedBuffer as symbol] as unknown[]).push(data, undefined, nothing);
   (keyed[kChunkedLength as symbol] as number) += byteLength(data);
-  const { writableLength, writableHighWaterMark } = response as unknown as ServerResponse;
+  const { writableLength, writableHighWaterMark } = response as unknown as http.ServerResponse;
   return writableLength < writableHighWaterMark;
 }
 

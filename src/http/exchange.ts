@@ -43,8 +43,8 @@ export function receive(
   flags: number,
 ): void {
   const { home } = socket;
-  if (home.isOutdated()) home.configure();
   try {
+    if (home.isOutdated()) home.configure();
     const request = begin(socket, head, method, url, flags);
     if ((flags & FLAG_BODY) === 0) complete(request);
   } catch (error) {

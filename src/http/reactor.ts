@@ -29,7 +29,8 @@ import { events, input, native, start } from './native.js';
 import { collected, flush, flushAll, pending, sendDue, setInTurn, settle } from './output.js';
 import { takeSecure } from './secure-server.js';
 import { servers, sockets } from './server.js';
-import { type ServerSocket, systemError } from './socket.js';
+import type { ServerSocket } from './socket.js';
+import { systemError } from './socket-errors.js';
 
 /** Whatever becomes of the global ones. */
 const { setImmediate } = timers;
@@ -193,11 +194,7 @@ function take(kind: number, id: number, at: number): void {
     case EOF:
       // With Node, an end that has come with a request is told in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
-      if (
-        socket._httpMessage &&
-        (socket.wasUnsure || events[at - EVENT_LENGTH + 1] === id) &&
-        !('encrypted' in socket)
-      ) {
+      if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
         setImmediate(takeEnd, socket, a);
       } else callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
@@ -207,7 +204,6 @@ function take(kind: number, id: number, at: number): void {
       callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
     case UNSURE: {
-      socket.wasUnsure = true;
       const doubt = events[at + 4] as number;
       const start = events[at + 6] as number;
       const first = Math.min(a, start);

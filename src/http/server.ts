@@ -25,7 +25,8 @@ import { nodeHttp } from './node-http.js';
 import { isTakenOver, nodeError } from './node-listeners.js';
 import { appendText, collected, flushAll, flushOf } from './output.js';
 import { reference } from './reference.js';
-import { ServerSocket, systemError } from './socket.js';
+import { ServerSocket } from './socket.js';
+import { systemError } from './socket-errors.js';
 import type { CountedHere, StackStats } from './stats.js';
 
 /** Whatever becomes of the global ones. */
@@ -42,7 +43,7 @@ const RATE_INTERVAL = 1000;
 export type HttpServer = http.Server & ServerInternals;
 type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
-/** The native side of one `http.Server`. */
+/** The native side of one `http.Server`. One file, though long: what the reactor tells of its connections, one method for each. */
 export class NativeServer {
   readonly server: HttpServer;
   /** Number of the server in the reactor; -1 when it has none: before it listens, and when it is closed. */

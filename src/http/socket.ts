@@ -2,12 +2,12 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { constants } from 'node:os';
 import { Writable } from 'node:stream';
-import { getSystemErrorMap } from 'node:util';
 import { closeLater } from './closing.js';
 import { ConnectionContext, HTTPServerAsyncResource } from './contexts.js';
 import { receive } from './exchange.js';
 import { type Handle, socketHandle } from './handle.js';
 import { type Incoming, kWritableFinished, type Outgoing } from './internals.js';
+import { type KeepAliveOptions, seconds, setKeepAlive, TAKES_OPTIONS } from './keep-alive.js';
 import { native } from './native.js';
 import { type Events, nodeListeners, nodeTimeout, type StandIns } from './node-listeners.js';
 import { emit } from './node-methods.js';
@@ -22,6 +22,7 @@ import {
   tellSoon,
 } from './output.js';
 import type { NativeServer } from './server.js';
+import { afterEndError, destroyedError, endedByPeerError, systemError } from './socket-errors.js';
 import { ReadableView, WritableView } from './stream-view.js';
 
 const MAJOR = Number.parseInt(process.versions.node, 10);
@@ -38,7 +39,8 @@ export const NONE: never[] = Object.freeze([]) as never;
  * events that servers use), without a handle and without stream buffers. What is written
  * goes to the reactor; what arrives is parsed there.
  *
- * net.Socket's constructor is not run; `handOver` runs it when the connection becomes an ordinary one.
+ * Its constructor is not run; `handOver` runs it when the connection becomes an ordinary one. One file, though long: what a
+ * `net.Socket` has, one method after the other.
  */
 export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener' | 'emit'> {
   emit(event: string | symbol, ...args: unknown[]): boolean;
@@ -90,8 +92,6 @@ export class ServerSocket {
   corked = 0;
   /** What is corked now leaves with what else is written in this turn. */
   gathers = false;
-  /** The reactor has left bytes to judge: what follows may be told in another batch of the same turn. */
-  wasUnsure = false;
   /** Bytes written since everything had left. */
   unsettled = 0;
   needDrain = false;
@@ -563,9 +563,9 @@ export class ServerSocket {
   }
   _onTimeout() {
     // A timer that was set before the connection became Node's goes on as Node's.
-    if (!(this instanceof ServerSocket))
+    if (!(this instanceof ServerSocket)) {
       (net.Socket.prototype as unknown as ServerSocket)._onTimeout.call(this);
-    else if (this.home.isInactive(this)) this.tellTimeout();
+    } else if (this.home.isInactive(this)) this.tellTimeout();
   }
   /** Nothing has happened for as long as was waited for. */
   tellTimeout(): void {
@@ -633,29 +633,6 @@ Object.defineProperty(ServerSocket.prototype, 'eventNames', {
   configurable: true,
 });
 
-/** What `setKeepAlive` takes in place of its arguments, from Node 24 on. */
-interface KeepAliveOptions {
-  enable?: boolean;
-  initialDelay?: number;
-  interval?: number | undefined;
-  count?: number | undefined;
-}
-
-const TAKES_OPTIONS = net.Socket.prototype.setKeepAlive.length > 2;
-
-/** As Node: whole seconds, and what is none of them is zero. libuv has the other defaults. */
-function setKeepAlive(id: number, options: KeepAliveOptions): void {
-  const { enable, initialDelay, interval, count } = options;
-  const after = seconds(initialDelay);
-  const apart = TAKES_OPTIONS && interval !== undefined ? seconds(interval) : 1;
-  const probes = TAKES_OPTIONS && count !== undefined ? ~~count : 10;
-  native.stackSetKeepAlive(id, Boolean(enable), after * 1000, apart * 1000, probes);
-}
-
-function seconds(ms: number | undefined): number {
-  return ~~((ms as number) / 1000);
-}
-
 /** As it is named where applications look. */
 Object.defineProperty(ServerSocket.prototype, 'constructor', {
   value: net.Socket,
@@ -710,12 +687,6 @@ function failWrite(socket: ServerSocket, result: number): void {
   socket.destroy(systemError('write', result));
 }
 
-/** An error as libuv's: `read ECONNRESET`. */
-export function systemError(syscall: string, errno: number): Error {
-  const code = getSystemErrorMap().get(errno)?.[0] ?? 'UNKNOWN';
-  return Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall });
-}
-
 function isUsual(chunk: unknown, encoding: unknown): boolean {
   if (chunk instanceof Uint8Array) return true;
   return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
@@ -724,20 +695,4 @@ function isUsual(chunk: unknown, encoding: unknown): boolean {
 /** Throws what a stream of Node's throws for what cannot be written. */
 function judgeWrite(chunk: unknown, encoding: unknown): void {
   new Writable({ write() {} }).write(chunk, encoding as BufferEncoding);
-}
-
-function destroyedError(): Error {
-  return Object.assign(new Error('Cannot call write after a stream was destroyed'), {
-    code: 'ERR_STREAM_DESTROYED',
-  });
-}
-
-function endedByPeerError(): Error {
-  return Object.assign(new Error('This socket has been ended by the other party'), {
-    code: 'EPIPE',
-  });
-}
-
-function afterEndError(): Error {
-  return Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
 }

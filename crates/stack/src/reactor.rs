@@ -1,4 +1,5 @@
-//! All listeners and connections of one thread.
+//! All listeners and connections of one thread. One file, though long: a turn, and what a caller asks for between two; what
+//! belongs to one topic is in the files below.
 
 mod accepting;
 mod beside;

@@ -112,7 +112,7 @@ describe('of a command that ends early', { skip: noProcfs }, () => {
     'npm error syscall open',
     'npm error path /app/package.json',
     'npm error enoent Could not read package.json',
-    'npm error A complete log of this run can be found in: /root/.npm/_logs/x.log',
+    'npm error A complete log of this run can be found in: /home/user/.npm/_logs/x.log',
   ];
   for (const [what, lines, told] of [
     ["npm's first sentence", npm, 'npm error enoent Could not read package.json'],

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { REGISTER } from '../../fixtures/stack/pair.js';
 
 const LIMIT = { timeout: 60_000 };
+const STOPS = { ...LIMIT, skip: process.platform === 'win32' && 'stops a process' };
 const file = (name) => fileURLToPath(new URL(`../../fixtures/stack/${name}`, import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -68,71 +69,73 @@ async function bodies(socket, count) {
   throw new Error(`ended after ${answers}`);
 }
 
-test('a handler that runs the event loop: nothing is lost, mixed or told twice', {
-  ...LIMIT,
-  skip: process.platform === 'win32' && 'stops a process',
-}, async (t) => {
-  const child = start(t, 'nested-loop-server.js', [await built(t)]);
-  const [port] = await once(child, 'message');
-  const [first, second, third, ...others] = await Promise.all(
-    Array.from({ length: 23 }, () => connect(port)),
-  );
-  const answered = Promise.all([
-    bodies(first, 3),
-    bodies(second, 2),
-    bodies(third, 1),
-    ...others.map((socket) => bodies(socket, 10)),
-  ]);
-  // All that follows arrives at once, in this order.
-  child.kill('SIGSTOP');
-  const write = (socket, bytes) => new Promise((resolve) => socket.write(bytes, resolve));
-  await write(first, request('a', '/wait', 'one') + request('a', '/', 'two') + request('a', '/'));
-  await write(second, request('b', '/wait', 'three') + request('b', '/', 'four'));
-  const many = Array.from({ length: 10 }, (_, n) => n);
-  for (const [index, socket] of others.entries()) {
-    const name = `c${index}`;
-    const half = index % 2 === 0 ? -3 : undefined;
-    const whole = many.map((n) => request(name, `/${n}`, name.repeat(n))).join('');
-    await write(socket, whole.slice(0, half));
-    if (half) setTimeout(() => socket.write(whole.slice(half)), 50);
-  }
-  child.kill('SIGCONT');
-  await write(third, request('d', '/go', 'five'));
-  const last = await connect(port);
-  const answeredLast = bodies(last, 1);
-  await write(last, request('e', '/go', 'six'));
-  const [a, b, d, ...rest] = await answered;
-  assert.deepEqual(a, ['a /wait one', 'a / two', 'a / ']);
-  assert.deepEqual(b, ['b /wait three', 'b / four']);
-  assert.deepEqual(d, ['d /go five']);
-  assert.deepEqual(await answeredLast, ['e /go six']);
-  for (const [index, answers] of rest.entries()) {
-    const expected = many.map((n) => `c${index} /${n} ${`c${index}`.repeat(n)}`);
-    assert.deepEqual(answers, expected);
-  }
-  for (const socket of [first, second, third, last, ...others]) socket.destroy();
-});
+test(
+  'a handler that runs the event loop: nothing is lost, mixed or told twice',
+  STOPS,
+  async (t) => {
+    const child = start(t, 'nested-loop-server.js', [await built(t)]);
+    const [port] = await once(child, 'message');
+    const [first, second, third, ...others] = await Promise.all(
+      Array.from({ length: 23 }, () => connect(port)),
+    );
+    const answered = Promise.all([
+      bodies(first, 3),
+      bodies(second, 2),
+      bodies(third, 1),
+      ...others.map((socket) => bodies(socket, 10)),
+    ]);
+    // All that follows arrives at once, in this order.
+    child.kill('SIGSTOP');
+    const write = (socket, bytes) => new Promise((resolve) => socket.write(bytes, resolve));
+    await write(first, request('a', '/wait', 'one') + request('a', '/', 'two') + request('a', '/'));
+    await write(second, request('b', '/wait', 'three') + request('b', '/', 'four'));
+    const many = Array.from({ length: 10 }, (_, n) => n);
+    for (const [index, socket] of others.entries()) {
+      const name = `c${index}`;
+      const half = index % 2 === 0 ? -3 : undefined;
+      const whole = many.map((n) => request(name, `/${n}`, name.repeat(n))).join('');
+      await write(socket, whole.slice(0, half));
+      if (half) setTimeout(() => socket.write(whole.slice(half)), 50);
+    }
+    child.kill('SIGCONT');
+    await write(third, request('d', '/go', 'five'));
+    const last = await connect(port);
+    const answeredLast = bodies(last, 1);
+    await write(last, request('e', '/go', 'six'));
+    const [a, b, d, ...rest] = await answered;
+    assert.deepEqual(a, ['a /wait one', 'a / two', 'a / ']);
+    assert.deepEqual(b, ['b /wait three', 'b / four']);
+    assert.deepEqual(d, ['d /go five']);
+    assert.deepEqual(await answeredLast, ['e /go six']);
+    for (const [index, answers] of rest.entries()) {
+      const expected = many.map((n) => `c${index} /${n} ${`c${index}`.repeat(n)}`);
+      assert.deepEqual(answers, expected);
+    }
+    for (const socket of [first, second, third, last, ...others]) socket.destroy();
+  },
+);
 
-test('a nested event loop hears of connections that came with the request it runs in', {
-  ...LIMIT,
-  skip: process.platform === 'win32' && 'stops a process',
-}, async (t) => {
-  const child = start(t, 'nested-loop-server.js', [await built(t)]);
-  const [port] = await once(child, 'message');
-  // Accepted and read in one turn.
-  child.kill('SIGSTOP');
-  const [waits, goes] = [await connect(port), await connect(port)];
-  const go = request('b', '/go', 'two');
-  waits.write(request('a', '/wait', 'one'));
-  goes.write(go.slice(0, 10));
-  const runs = once(child, 'message');
-  child.kill('SIGCONT');
-  await runs;
-  goes.write(go.slice(10));
-  assert.deepEqual(await bodies(goes, 1), ['b /go two']);
-  assert.deepEqual(await bodies(waits, 1), ['a /wait one']);
-  for (const socket of [waits, goes]) socket.destroy();
-});
+test(
+  'a nested event loop hears of connections that came with the request it runs in',
+  STOPS,
+  async (t) => {
+    const child = start(t, 'nested-loop-server.js', [await built(t)]);
+    const [port] = await once(child, 'message');
+    // Accepted and read in one turn.
+    child.kill('SIGSTOP');
+    const [waits, goes] = [await connect(port), await connect(port)];
+    const go = request('b', '/go', 'two');
+    waits.write(request('a', '/wait', 'one'));
+    goes.write(go.slice(0, 10));
+    const runs = once(child, 'message');
+    child.kill('SIGCONT');
+    await runs;
+    goes.write(go.slice(10));
+    assert.deepEqual(await bodies(goes, 1), ['b /go two']);
+    assert.deepEqual(await bodies(waits, 1), ['a /wait one']);
+    for (const socket of [waits, goes]) socket.destroy();
+  },
+);
 
 test('the package loaded once more: one stack serves both', LIMIT, async (t) => {
   const copy = directory(t);

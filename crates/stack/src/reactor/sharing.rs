@@ -1,4 +1,5 @@
-//! Ports that are shared with other processes: see [`crate::sharing`].
+//! Ports that are shared with other processes: see [`crate::sharing`]. One file, though long: what the others say, one function
+//! for each message, and what follows for this thread's connections.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
