@@ -16,7 +16,7 @@ import { investigate } from './investigation.js';
 import { type ExplainOptions, LEAST_BUDGET_MS } from './options.js';
 import { openProbeHub, type ProbeHub } from './probe.js';
 import type { ExplainProgress, Explanation } from './result.js';
-import { sampleOf, speaksTls } from './sample.js';
+import { sampleOf, urlThatNeedsTls } from './sample.js';
 import { EXPLAIN_OPTIONS } from './shapes.js';
 import { Subject } from './subject.js';
 import { unseenInside } from './unseen-inside.js';
@@ -124,7 +124,7 @@ function endpointOf({ native }: Plan): Endpoint | null {
 
 /** A load of TLS's refusals would explain nothing. */
 async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
-  const url = await speaksTls(load);
+  const url = await urlThatNeedsTls(load);
   if (url === null) return;
   const secure = url.replace('http:', 'https:');
   throw usageError(

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { connect, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { LoadOptions } from '../load/options.js';
 import { planOf } from '../load/plan.js';
 import type { NativeHeader } from '../native.js';
+import { speaksTls } from '../process/answer.js';
 
 /** One response, looked at whole before the load. */
 export interface Sample {
@@ -46,26 +47,14 @@ export async function sampleOf(options: LoadOptions, signal: AbortSignal): Promi
 }
 
 /** The URL of a server that is to be loaded in plain text and takes a TLS handshake instead; `null`: it does not. */
-export async function speaksTls(options: LoadOptions): Promise<string | null> {
+export async function urlThatNeedsTls(options: LoadOptions): Promise<string | null> {
   const { targets } = (await planOf(options)).summary;
   const url = targets[0]?.url ?? '';
   if (!url.startsWith('http://') || options.socketPath !== undefined) return null;
   const { hostname, port } = new URL(url);
-  const socket = connect({
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port || 80),
-    rejectUnauthorized: false,
-  });
-  const isSecure = await new Promise<boolean>((resolve) => {
-    socket.setTimeout(TLS_PATIENCE_MS, () => resolve(false));
-    socket.on('error', () => resolve(false));
-    socket.on('secureConnect', () => resolve(true));
-  });
-  socket.destroy();
-  return isSecure ? url : null;
+  const endpoint = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
+  return (await speaksTls(endpoint)) ? url : null;
 }
-
-const TLS_PATIENCE_MS = 1000;
 
 async function unknownPathOf(
   options: LoadOptions,

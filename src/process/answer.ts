@@ -70,19 +70,21 @@ function letEnd(socket: Socket): void {
   setTimeout(() => socket.destroy(), REST_MS).unref();
 }
 
-export function speaksTls({ host, port }: Endpoint): Promise<boolean> {
+/** Whether a port answers a TLS handshake, within a second. */
+export async function speaksTls({ host, port }: Endpoint): Promise<boolean> {
   const socket = connectTls({ host, port, rejectUnauthorized: false });
-  socket.unref();
-  return new Promise((resolve) => {
-    socket.setTimeout(TLS_PATIENCE_MS, () => socket.destroy());
-    socket.on('secureConnect', () => {
-      resolve(true);
-      socket.destroy();
-    });
+  let timer: NodeJS.Timeout | undefined;
+  const speaks = await new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, TLS_PATIENCE_MS, false);
+    socket.on('secureConnect', () => resolve(true));
     // An alert is TLS as well.
     socket.on('error', ({ message }) => resolve(/\balert\b/.test(message)));
     socket.on('close', () => resolve(false));
   });
+  clearTimeout(timer);
+  socket.destroy();
+  return speaks;
 }
 
+/** As long as a server may take for its half of a handshake. */
 const TLS_PATIENCE_MS = 1000;
