@@ -11,7 +11,7 @@ import { spec, tap } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { joined } from './tests/events.js';
 import { fileEvents } from './tests/files.js';
-import { chosen, dependsOnVersion, KINDS, RUST } from './tests/kinds.js';
+import { chosen, dependsOnVersion, KINDS, OF_VERSION_AT_ONCE, RUST } from './tests/kinds.js';
 import { ownMajor } from './tests/node-binary.js';
 import { MOST_RETRIES, Retries } from './tests/retries.js';
 import { rustEvents } from './tests/rust.js';
@@ -40,7 +40,9 @@ function planned() {
     allowPositionals: true,
   });
   const { rust, parts } = chosen(positionals);
-  const onOwn = parts.map(({ kind, files }) => part(kind, kind, files, ownMajor));
+  const onOwn = parts.map(({ kind, files }) =>
+    part({ name: kind, kind, files, major: ownMajor, atOnce: KINDS[kind].atOnce }),
+  );
   const ofVersion = parts.flatMap(({ files }) => files.filter(dependsOnVersion));
   if (values.node.length > 0 && ofVersion.length === 0) {
     throw new Error(
@@ -49,14 +51,15 @@ function planned() {
   }
   const onOthers = values.node
     .filter((major) => major !== ownMajor)
-    .map((major) => part(`integration on Node.js ${major}`, 'integration', ofVersion, major));
+    .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
+    .map((other) => part({ ...other, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
   const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
   return [...onRust, ...of('unit', 'integration'), ...onOthers, ...of('timing', 'slow')];
 }
 
-function part(name, kind, files, major) {
-  const { atOnce, limitMs, env } = KINDS[kind];
+function part({ name, kind, files, major, atOnce }) {
+  const { limitMs, env } = KINDS[kind];
   const options = { files, atOnce, limitMs, major, env: { ...env, ...retries.env } };
   return { name, events: () => fileEvents(options) };
 }
