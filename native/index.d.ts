@@ -462,6 +462,8 @@ export interface NativePlan {
   pipelining: number
   /** A new connection for each request. */
   closeConnections: boolean
+  /** Redirections of one request that are followed at most. */
+  follow: number
   /** Closed model: milliseconds between a response and the next request. */
   thinkTimeMs: number
   /** Present: the open model, with this rate per second at the start. */
@@ -540,6 +542,8 @@ export interface NativeRequest {
 export interface NativeRequests {
   /** First byte sent. */
   sent: number
+  /** Redirections that were followed, beyond those. */
+  followed: number
   /** Status below 400. */
   ok: number
   /** Status 400 and above. */

@@ -30,6 +30,8 @@ const NOT_TAKEN: Refusals = {
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',
   'abort-on-fail': 'conditions are for millrace load',
+  follow:
+    'a request with several responses has no one cause; give the URL that the redirection leads to',
   latency: 'the report of a load shows it',
 };
 

@@ -275,6 +275,18 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     },
   },
   {
+    name: 'follow',
+    value: 'N',
+    group: REQUESTS,
+    fallback: String(DEFAULTS.follow),
+    help: 'follow up to N redirections of a request',
+    details:
+      'Statuses 301, 302, 303, 307 and 308 that lead to the same server. A request with its redirections is one request: its status is that of the last response, its latency the time to that. 303 continues with GET, and so do 301 and 302 after POST. Cookies that a redirection sets are not kept. One that leads to another server, ends its connection or is one too many counts as it is. Not with --pipelining or --connection close.',
+    set({ options }, value, given) {
+      options.follow = parseCount(value, given, LIMITS.follow);
+    },
+  },
+  {
     name: 'no-placeholders',
     group: REQUESTS,
     help: 'send {{...}} as it is',

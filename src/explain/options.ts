@@ -5,7 +5,7 @@ export const LEAST_BUDGET_MS = 15_000;
 
 /** What `explain()` takes: the load as `load()` takes it, and how to look. */
 export interface ExplainOptions
-  extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup' | 'abortOnFail'> {
+  extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup' | 'abortOnFail' | 'follow'> {
   /** The server's process; by default the command's, or the local owner of the target's port. */
   pid?: number;
   /** Time for everything, the start of the server included. Default 60 s. */

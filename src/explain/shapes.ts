@@ -2,7 +2,7 @@ import { LOAD_OPTIONS } from '../load/shapes.js';
 import { duration, flag, number, type Shapes } from '../shape.js';
 import type { ExplainOptions } from './options.js';
 
-const { duration: _, requests: __, abortOnFail: ___, ...load } = LOAD_OPTIONS;
+const { duration: _, requests: __, abortOnFail: ___, follow: ____, ...load } = LOAD_OPTIONS;
 
 /** What each option of `explain()` may be. */
 export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {

@@ -9,7 +9,7 @@ import { arrivalsWithin, type Schedule } from './schedule.js';
 /** How much runs at once. */
 export type Concurrency = Pick<
   PlanSummary,
-  'connections' | 'initialConnections' | 'threads' | 'pipelining'
+  'connections' | 'initialConnections' | 'threads' | 'pipelining' | 'follow'
 >;
 
 /** Reads how many connections, threads and pipelined requests the options ask for. */
@@ -36,6 +36,8 @@ export function readConcurrency(
     LIMITS.pipelining,
   );
   if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection, options.tls);
+  const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
+  if (follow > 0) refuseToFollow(follow, pipelining, connection);
   // More connections than requests would stay idle.
   const connections = Math.min(asked, Math.max(schedule.requests ?? asked, origins));
   const usedThreads = Math.min(threads, Math.floor(connections / origins));
@@ -48,7 +50,21 @@ export function readConcurrency(
     initialConnections: Math.min(connections, opened),
     threads: usedThreads,
     pipelining,
+    follow,
   };
+}
+
+/** The next request goes where the redirection came from, and no other request is between. */
+function refuseToFollow(
+  follow: number,
+  pipelining: number,
+  connection: PlanSummary['connection'],
+): void {
+  if (pipelining === 1 && connection === 'keep-alive') return;
+  const cause = pipelining > 1 ? `pipelining ${pipelining}` : 'a new connection for each request';
+  throw usageError(
+    `follow ${follow} with ${cause}: redirections are followed on the same connection; accepted: one of them`,
+  );
 }
 
 function refuseUnreachableDepth(

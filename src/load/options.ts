@@ -40,6 +40,8 @@ export interface LoadOptions {
   body?: string | Uint8Array;
   /** Reads the body from a file. */
   bodyFile?: string;
+  /** Follows so many redirections of one request, within its server. Default 0. */
+  follow?: number | string;
   /** Turns the placeholders `{{...}}` off. Default: on. */
   placeholders?: boolean;
 

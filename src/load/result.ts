@@ -69,6 +69,8 @@ export interface PlanSummary {
   initialConnections: number;
   threads: number;
   pipelining: number;
+  /** Redirections of one request that are followed at most. */
+  follow: number;
   thinkTimeMs: number;
   /** Arrivals per second at the start of an open run, else `null`. */
   rate: number | null;
@@ -173,6 +175,8 @@ export interface LoadResult {
   /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
   requests: {
     sent: number;
+    /** Redirections that were followed (`follow`), on top of those. */
+    followed: number;
     /** A status of `plan.expect`; 100-399 unless told otherwise. */
     ok: number;
     /** Another status. */

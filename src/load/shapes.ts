@@ -44,6 +44,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   headers,
   body,
   bodyFile: text,
+  follow: count,
   placeholders: flag,
   connections: count,
   threads: count,

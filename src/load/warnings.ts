@@ -94,7 +94,12 @@ function redirected(
   const [most = 0] = unasked.sort((a, b) => countOf(b) - countOf(a));
   const target = redirectedTo.get(most);
   const where = target === undefined ? '' : ` to ${target}`;
-  return `${share(part)} of the responses were redirections (${most}${where}), and their pages were not fetched: what was measured is the redirect. Load the page itself, or say what counts as a success (--expect 2xx).`;
+  const why =
+    plan.follow > 0
+      ? `, which were not followed: they lead to another server, are more than --follow ${plan.follow}, or end their connection`
+      : ', and their pages were not fetched';
+  const advice = plan.follow > 0 ? '' : ', follow them (--follow 5)';
+  return `${share(part)} of the responses were redirections (${most}${where})${why}: what was measured is the redirect. Load the page itself${advice}, or say what counts as a success (--expect 2xx).`;
 }
 
 /** The share of the asked rate below which it counts as not reached. */

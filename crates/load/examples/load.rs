@@ -34,6 +34,7 @@ fn main() -> Result<(), RunError> {
         initial_connections: connections,
         pipelining,
         close: false,
+        follow: 0,
         duration: Some(Duration::from_secs(seconds as u64)),
         max_requests: None,
         warmup: Duration::ZERO,

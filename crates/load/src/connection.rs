@@ -19,6 +19,7 @@ use crate::ErrorKind;
 use crate::kept::{self, Why};
 use crate::protocol;
 use crate::recorder::{InFlight, Loss, Recorder};
+use crate::redirect::Following;
 use crate::rendered::Rendered;
 
 /// A request that is due and has not been sent.
@@ -114,10 +115,18 @@ pub(crate) struct Connection<T> {
     held: VecDeque<Held>,
     /// A request has been sent on the present connection.
     carried: bool,
+    /// `None` where redirections are not followed.
+    following: Option<Following>,
 }
 
 impl<T> Default for Connection<T> {
     fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl<T> Connection<T> {
+    pub(crate) fn new(following: Option<Following>) -> Self {
         Self {
             state: State::Closed,
             decoder: ResponseDecoder::default(),
@@ -130,6 +139,7 @@ impl<T> Default for Connection<T> {
             flushed: 0,
             held: VecDeque::new(),
             carried: false,
+            following,
         }
     }
 }
@@ -239,6 +249,9 @@ impl<T: Transport> Connection<T> {
         recorder: &mut Recorder,
     ) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
+        if let Some(following) = &mut self.following {
+            following.begin(batch.bytes);
+        }
         let (written, failure) =
             if self.outbox.is_empty() { write_all(transport, batch.bytes) } else { (0, None) };
         recorder.bytes_sent(written);
@@ -368,6 +381,9 @@ impl<T: Transport> Connection<T> {
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
                     let last = &bytes[at..at + consumed];
                     at += consumed;
+                    if persistent && self.follow(status, last, recorder) {
+                        continue;
+                    }
                     self.complete(now, status, last, recorder);
                     fed.completed += 1;
                     if !persistent {
@@ -419,6 +435,26 @@ impl<T: Transport> Connection<T> {
         if let Some(Partial { first, .. }) = self.partial.take() {
             recorder.came_in_parts(&request, first, now);
         }
+    }
+
+    /// Where the response to the request at the front is a redirection that is to be followed, sends the next request in its
+    /// stead; `last` are the response's bytes, or the last ones.
+    fn follow(&mut self, status: u16, last: &[u8], recorder: &mut Recorder) -> bool {
+        let (Some(following), State::Open(transport)) = (&mut self.following, &mut self.state)
+        else {
+            return false;
+        };
+        let next = following.next(status, [&self.begun, last]);
+        let (Some(next), Some(request)) = (next, self.in_flight.front()) else { return false };
+        recorder.followed(request);
+        // A failure is the connection's: the next read or flush tells.
+        let (written, _) =
+            if self.outbox.is_empty() { write_all(transport, next) } else { (0, None) };
+        recorder.bytes_sent(written);
+        self.outbox.extend_from_slice(&next[written..]);
+        self.begun.clear();
+        self.partial = None;
+        true
     }
 
     /// Sends an empty line, once for each response of which a part has arrived and not its end: that part's

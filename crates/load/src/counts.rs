@@ -16,6 +16,8 @@ pub struct Counts {
     pub warmup: u64,
     /// Of those sent, on a connection that had carried a request before.
     pub reused: u64,
+    /// Redirections that were followed: requests beyond those sent.
+    pub followed: u64,
     /// Responses with status 100 to 399.
     pub ok: u64,
     /// Responses with status 400 and above.
@@ -135,6 +137,7 @@ impl AddAssign<&Self> for Counts {
             sent,
             warmup,
             reused,
+            followed,
             ok,
             status_errors,
             transport_errors,
@@ -163,6 +166,7 @@ impl AddAssign<&Self> for Counts {
         self.sent += sent;
         self.warmup += warmup;
         self.reused += reused;
+        self.followed += followed;
         self.ok += ok;
         self.status_errors += status_errors;
         self.transport_errors += transport_errors;

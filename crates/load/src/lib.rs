@@ -29,6 +29,7 @@ pub mod plan;
 mod pool;
 mod protocol;
 mod recorder;
+mod redirect;
 pub mod rendered;
 pub mod schedule;
 mod series;

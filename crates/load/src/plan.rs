@@ -37,6 +37,9 @@ pub struct Plan {
     pub pipelining: usize,
     /// A new connection for each request.
     pub close: bool,
+    /// Redirections of one request that are followed at most: those that stay on its server and its connection. They count
+    /// as one request with the last response. Zero: none is.
+    pub follow: u32,
     /// Length of the measurement; `None`: until all requests are done.
     pub duration: Option<Duration>,
     /// Requests of the measurement.
@@ -196,6 +199,11 @@ impl Plan {
         }
         if self.close && self.pipelining > 1 {
             return usage("pipelining needs connections that are kept".into());
+        }
+        if self.follow > 0 && (self.close || self.pipelining > 1) {
+            return usage(
+                "redirections are followed on connections that are kept, without pipelining".into(),
+            );
         }
         if self.close && self.nudge {
             return usage("empty lines between requests need connections that are kept".into());

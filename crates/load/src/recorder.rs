@@ -152,6 +152,11 @@ impl Recorder {
         }
     }
 
+    /// A redirection of `request` is followed.
+    pub(crate) fn followed(&mut self, request: &InFlight) {
+        self.tally.counts.followed += u64::from(self.is_measured(request.intended));
+    }
+
     pub(crate) fn bytes_sent(&mut self, count: usize) {
         if !self.warming_up {
             self.tally.counts.bytes_sent += count as u64;

@@ -236,16 +236,26 @@ impl Place {
 /// Encodes what cannot stand in a request-target (RFC 3986, appendix A). What has a meaning there (`%`,
 /// `/`, `?`, `&`) stays: a value may be a whole path. `#` would end the target.
 fn percent_encode(value: &str) -> Vec<u8> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut encoded = Vec::with_capacity(value.len());
     for byte in value.bytes() {
-        if byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte) {
+        if is_uri_byte(byte) || matches!(byte, b'[' | b']') {
             encoded.push(byte);
         } else {
-            encoded.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            push_percent_encoded(byte, &mut encoded);
         }
     }
     encoded
+}
+
+/// Whether a byte may stand in a path or query as it is, `%` included (RFC 3986, appendix A).
+pub(crate) fn is_uri_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"#<>[\\]^`{|}".contains(&byte)
+}
+
+/// Appends `%` and two digits (RFC 3986, section 2.1).
+pub(crate) fn push_percent_encoded(byte: u8, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
 }
 
 fn push_number(out: &mut Vec<u8>, number: u64) {

@@ -100,6 +100,8 @@ pub struct NativeNotSent {
 pub struct NativeRequests {
     /// First byte sent.
     pub sent: f64,
+    /// Redirections that were followed, beyond those.
+    pub followed: f64,
     /// Status below 400.
     pub ok: f64,
     /// Status 400 and above.
@@ -425,6 +427,7 @@ impl NativeOutcome {
             },
             requests: NativeRequests {
                 sent: counts.sent as f64,
+                followed: counts.followed as f64,
                 ok: counts.ok as f64,
                 status_errors: counts.status_errors as f64,
                 transport_errors: counts.transport_errors as f64,

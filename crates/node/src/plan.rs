@@ -129,6 +129,8 @@ pub struct NativePlan {
     pub pipelining: u32,
     /// A new connection for each request.
     pub close_connections: bool,
+    /// Redirections of one request that are followed at most.
+    pub follow: u32,
     /// Closed model: milliseconds between a response and the next request.
     pub think_time_ms: f64,
     /// Present: the open model, with this rate per second at the start.
@@ -191,6 +193,7 @@ impl From<NativePlan> for Plan {
             initial_connections,
             pipelining,
             close_connections,
+            follow,
             think_time_ms,
             start_rate,
             stages,
@@ -228,6 +231,7 @@ impl From<NativePlan> for Plan {
             initial_connections: initial_connections as usize,
             pipelining: pipelining as usize,
             close: close_connections,
+            follow,
             duration: duration_ms.map(milliseconds),
             max_requests: max_requests.map(|requests| requests as u64),
             warmup: milliseconds(warmup_ms),

@@ -57,7 +57,8 @@ export function requestTable({ plan, requests }: LoadResult): Markup | null {
     ['not sent: waiting at the end', notSent.queuedAtEnd],
     ['not sent: no connection', notSent.connectFailed],
   ];
-  const shown = [...rows, ...missed.filter(([, number]) => number > 0)];
+  const beyond: [string, number][] = [['redirections followed', requests.followed]];
+  const shown = [...rows, ...[...missed, ...beyond].filter(([, number]) => number > 0)];
   return table('Requests', [], shown.map(counted));
 }
 
@@ -132,6 +133,7 @@ export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | n
     ['schedule', plan.model === 'open' ? schedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],
+    ['redirections followed', plan.follow === 0 ? null : `${plan.follow} at most`],
     ['think time', plan.model === 'open' ? null : duration(plan.thinkTimeMs)],
     ['threads', plan.threads],
     ['pending at most', plan.maxPending === null ? null : count(plan.maxPending)],

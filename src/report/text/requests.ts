@@ -9,6 +9,7 @@ export function requestLines(result: LoadResult, sheet: Sheet): string[] {
     ...field(sheet, 'throughput', throughput(result), 'strong'),
     ...field(sheet, 'requests', account(result)),
     ...notSent(result, sheet),
+    ...followed(result, sheet),
     ...connections(result, sheet),
     ...statusCodes(result, sheet),
     ...errors(result, sheet),
@@ -47,6 +48,12 @@ function notSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
   if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for a connection at the end`);
   if (connectFailed > 0) parts.push(`${count(connectFailed)} for want of a connection`);
   return parts.length > 0 ? field(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
+}
+
+function followed({ requests: { followed } }: LoadResult, sheet: Sheet): string[] {
+  return followed > 0
+    ? field(sheet, 'followed', `${plural(followed, 'redirection')} on top of those requests`)
+    : [];
 }
 
 /** Connections, and what connecting took where it went on beyond the set-up. */

@@ -84,6 +84,7 @@ test('a closed run by default, every default spelled out', async () => {
     initialConnections: 10,
     threads: 1,
     pipelining: 1,
+    follow: 0,
     thinkTimeMs: 0,
     rate: null,
     arrivals: null,

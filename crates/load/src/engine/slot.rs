@@ -5,6 +5,7 @@ use mio::Token;
 
 use crate::connection::Connection;
 use crate::plan::{Plan, Request};
+use crate::redirect::Following;
 use crate::server::Keeping;
 
 /// Which of a slot's two sockets an event is of: the present connection's, or the one of an ended connection that is
@@ -90,15 +91,20 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
             let richest = (0..servers).max_by(|a, b| credit[*a].total_cmp(&credit[*b]));
             let origin = if index < servers { index } else { richest.unwrap_or(0) };
             credit[origin] -= 1.0;
-            Slot::new(origin)
+            Slot::new(origin, following(plan, origin))
         })
         .collect()
 }
 
+fn following(plan: &Plan, origin: usize) -> Option<Following> {
+    let tls = plan.origins[origin].server_name.is_some();
+    (plan.follow > 0).then(|| Following::new(plan.follow, tls))
+}
+
 impl Slot {
-    fn new(origin: usize) -> Self {
+    fn new(origin: usize, following: Option<Following>) -> Self {
         Self {
-            connection: Connection::default(),
+            connection: Connection::new(following),
             origin,
             address: 0,
             armed: [false; 2],

@@ -25,6 +25,7 @@ pub(crate) fn plan() -> Plan {
         initial_connections: 3,
         pipelining: 1,
         close: false,
+        follow: 0,
         duration: Some(Duration::from_secs(1)),
         max_requests: None,
         warmup: Duration::ZERO,

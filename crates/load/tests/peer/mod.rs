@@ -141,6 +141,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         initial_connections: 1,
         pipelining: 1,
         close: false,
+        follow: 0,
         duration: Some(Duration::from_millis(200)),
         max_requests: None,
         warmup: Duration::ZERO,

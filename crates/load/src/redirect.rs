@@ -1,0 +1,162 @@
+//! Redirections that are followed: the request that a response asks for next (RFC 9110, section 15.4).
+
+use fluent_uri::{Uri, UriRef};
+use millrace_http::head::ResponseHead;
+
+use crate::template::{is_uri_byte, push_percent_encoded};
+
+/// What following needs of the request at hand on one connection.
+#[derive(Debug)]
+pub(crate) struct Following {
+    /// Redirections of one request that are followed at most.
+    most: u32,
+    scheme: &'static str,
+    /// The last request, as it went out.
+    request: Vec<u8>,
+    followed: u32,
+}
+
+impl Following {
+    pub(crate) fn new(most: u32, tls: bool) -> Self {
+        let scheme = if tls { "https" } else { "http" };
+        Self { most, scheme, request: Vec::new(), followed: 0 }
+    }
+
+    /// A request of the mix goes out.
+    pub(crate) fn begin(&mut self, request: &[u8]) {
+        self.request.clear();
+        self.request.extend_from_slice(request);
+        self.followed = 0;
+    }
+
+    /// The request that follows from a response with this status, which has come in these parts, or began with them. `None`
+    /// where it is no redirection, leads to another server, or is one too many.
+    pub(crate) fn next(&mut self, status: u16, response: [&[u8]; 2]) -> Option<&[u8]> {
+        if self.followed >= self.most || !matches!(status, 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let location = location_of(&response.concat())?;
+        self.request = redirected(&self.request, status, &location, self.scheme)?;
+        self.followed += 1;
+        Some(&self.request)
+    }
+}
+
+/// The value of `Location` in the final head of a response.
+fn location_of(mut response: &[u8]) -> Option<String> {
+    let head = loop {
+        let head = ResponseHead::parse(response).ok()??;
+        let (bytes, rest) = response.split_at(head.length);
+        if head.status >= 200 {
+            break bytes;
+        }
+        response = rest;
+    };
+    head.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let value = line[colon + 1..].trim_ascii();
+        line[..colon].eq_ignore_ascii_case(b"location").then(|| encode(value))
+    })
+}
+
+/// `request` as it is to be repeated for `location`, if that is on the same server.
+fn redirected(request: &[u8], status: u16, location: &str, scheme: &str) -> Option<Vec<u8>> {
+    let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 2;
+    let (head, body) = (std::str::from_utf8(&request[..end]).ok()?, &request[end + 2..]);
+    let (start, fields) = head.split_once("\r\n")?;
+    let (method, rest) = start.split_once(' ')?;
+    let (target, _) = rest.split_once(' ')?;
+    let host = fields.lines().find_map(|line| value_of(line, "host"))?;
+    let target = target_at(location, scheme, host, target)?;
+    // As the fetch standard has it; RFC 9110 allows it for 301 and 302 (sections 15.4.2, 15.4.3) and asks for it with 303.
+    let becomes_get = match status {
+        301 | 302 => method == "POST",
+        303 => !matches!(method, "GET" | "HEAD"),
+        _ => false,
+    };
+    if !becomes_get {
+        let head = format!("{method} {target} HTTP/1.1\r\n{fields}\r\n");
+        return Some([head.as_bytes(), body].concat());
+    }
+    let of_content = |line: &str| CONTENT_FIELDS.iter().any(|name| value_of(line, name).is_some());
+    let kept = fields.lines().filter(|line| !of_content(line));
+    let fields: String = kept.flat_map(|line| [line, "\r\n"]).collect();
+    Some(format!("GET {target} HTTP/1.1\r\n{fields}\r\n").into_bytes())
+}
+
+/// Fields about the content, which is not sent with the next request.
+const CONTENT_FIELDS: [&str; 7] = [
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "content-language",
+    "content-location",
+    "transfer-encoding",
+    "expect",
+];
+
+fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (found, value) = line.split_once(':')?;
+    found.eq_ignore_ascii_case(name).then(|| value.trim())
+}
+
+/// The request-target of `location`, which may be relative to `target` (RFC 3986, section 5), if it is on this host.
+fn target_at(location: &str, scheme: &str, host: &str, target: &str) -> Option<String> {
+    let path = if target.starts_with('/') { target } else { "/" };
+    let base = Uri::parse(format!("{scheme}://{host}{}", encode(path.as_bytes()))).ok()?;
+    let base = base.strip_fragment();
+    let asked = UriRef::parse(location).ok()?.resolve_against(&base).ok()?;
+    if origin_of(asked.borrow())? != origin_of(base)? {
+        return None;
+    }
+    let path = if asked.path().is_empty() { "/" } else { asked.path().as_str() };
+    Some(match asked.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    })
+}
+
+/// Scheme, host and port, as far as they tell two servers apart (RFC 9110, section 4.3.1).
+fn origin_of(uri: Uri<&str>) -> Option<(String, String, u16)> {
+    let scheme = uri.scheme().as_str().to_ascii_lowercase();
+    let authority = uri.authority()?;
+    let default = if scheme == "https" { 443 } else { 80 };
+    let port = authority.port_to_u16().ok()?.unwrap_or(default);
+    Some((scheme, authority.host().to_ascii_lowercase(), port))
+}
+
+/// A reference as servers send it, with what RFC 3986 does not allow percent-encoded and without its fragment.
+fn encode(reference: &[u8]) -> String {
+    let end = reference.iter().position(|byte| *byte == b'#').unwrap_or(reference.len());
+    let reference = &reference[..end];
+    let path = path_start(reference);
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    let mut encoded = Vec::with_capacity(reference.len());
+    for (at, &byte) in reference.iter().enumerate() {
+        let is_kept = match byte {
+            b'%' => reference.get(at + 1..at + 3).is_some_and(is_hex),
+            b'[' | b']' => at < path,
+            byte => is_uri_byte(byte),
+        };
+        if is_kept {
+            encoded.push(byte);
+        } else {
+            push_percent_encoded(byte, &mut encoded);
+        }
+    }
+    String::from_utf8_lossy(&encoded).into_owned()
+}
+
+/// Where the authority of a reference ends, if it has one: an address between brackets may stand before.
+fn path_start(reference: &[u8]) -> usize {
+    let Some(slashes) = reference.windows(2).position(|bytes| bytes == b"//") else { return 0 };
+    if reference[..slashes].iter().any(|byte| matches!(byte, b'/' | b'?')) {
+        return 0;
+    }
+    let rest = &reference[slashes + 2..];
+    let length = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+    slashes + 2 + length
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+// --follow: a request and the redirections that it leads to are one request.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from 'millrace';
+import { assertAddsUp } from '../../fixtures/truth/accounting.js';
+import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
+import { response } from '../../fixtures/truth/responses.js';
+import { truthServer } from '../../fixtures/truth/server.js';
+
+const PAGE = response('the page');
+
+function redirection(location, { status = 302, body = '', headers = [] } = {}) {
+  return response(body, { status, headers: [`Location: ${location}`, ...headers] });
+}
+
+/** Answers by the target; what is not named is the page. */
+function by(answers) {
+  return ({ target }) => answers[target] ?? PAGE;
+}
+
+function warning({ warnings }, id) {
+  return warnings.find((it) => it.id === id)?.message;
+}
+
+function targetsOf(server) {
+  return server.requests.map(({ method, target }) => `${method} ${target}`);
+}
+
+test('a chain of redirections counts as one request with the last status, on one connection', async (t) => {
+  const server = await truthServer(
+    t,
+    by({
+      '/': redirection('/a/'),
+      '/a/': redirection('b?c=1', { status: 301, body: 'moved' }),
+      '/a/b?c=1': redirection('../d', { status: 308 }),
+      '/d': response('not here', { status: 404 }),
+    }),
+  );
+  const { code, result } = await millraceJson([
+    ...['--follow', '3', '-n', '20', '-c', '1', '--expect', '404', server.url],
+  ]);
+  assert.equal(code, 0);
+  assertAddsUp(result);
+  assert.deepEqual(result.statusCodes, { 404: 20 });
+  assert.deepEqual([result.requests.sent, result.requests.followed], [20, 60]);
+  assert.equal(result.plan.follow, 3);
+  assert.equal(result.connections.opened, 1);
+  const chain = ['GET /', 'GET /a/', 'GET /a/b?c=1', 'GET /d'];
+  assert.deepEqual(targetsOf(server), Array(20).fill(chain).flat());
+  assert.equal(result.bytes.sent, server.connections[0].received);
+  assert.equal(result.bytes.received, server.connections[0].sent);
+  assert.equal(warning(result, 'redirected'), undefined);
+});
+
+test('the time of a request is that of its whole chain, and its limit too', async (t) => {
+  const slow = (answer, after) => ({ after, parts: [answer] });
+  const server = await truthServer(
+    t,
+    by({
+      '/': slow(redirection('/next'), 60),
+      '/next': slow(PAGE, 60),
+      '/slow': slow(redirection('/'), 400),
+    }),
+  );
+  const { latencyMs, serviceTimeMs } = await load({
+    ...{ url: server.url, requests: 4, connections: 2, follow: 2 },
+  });
+  assert.ok(latencyMs.min >= 120 && serviceTimeMs.min >= 120, `${latencyMs.min}`);
+  const late = await load({
+    ...{ url: `${server.url}slow`, requests: 1, connections: 1, follow: 2, timeout: 450 },
+  });
+  assert.deepEqual([late.requests.timeouts, late.requests.followed], [1, 1]);
+  assertAddsUp(late);
+});
+
+test('method, content and headers of the next request', async (t) => {
+  const statuses = { '/301': 301, '/302': 302, '/303': 303, '/307': 307, '/308': 308 };
+  const server = await truthServer(t, ({ target }) =>
+    target in statuses ? redirection('/end', { status: statuses[target] }) : PAGE,
+  );
+  await load({
+    url: Object.keys(statuses).map((path) => server.url + path.slice(1)),
+    method: 'POST',
+    body: 'n={{seq}}',
+    headers: { 'Content-Type': 'text/x', 'X-Number': '{{seq}}' },
+    ...{ requests: 5, connections: 1, follow: 1 },
+  });
+  const shown = server.requests.map((request) => {
+    const headers = Object.fromEntries(request.headers);
+    return [request.method, headers['X-Number'], headers['Content-Type'], String(request.body)];
+  });
+  const expected = Object.values(statuses).flatMap((status, n) => {
+    const post = ['POST', `${n}`, 'text/x', `n=${n}`];
+    return [post, status >= 307 ? post : ['GET', `${n}`, undefined, '']];
+  });
+  assert.deepEqual(shown, expected);
+});
+
+test('what leads elsewhere, ends its connection or is one too many counts as it is', async (t) => {
+  const other = await truthServer(t, () => PAGE);
+  const server = await truthServer(
+    t,
+    by({
+      '/other': redirection(`${other.url}x`),
+      '/ends': redirection('/', { headers: ['Connection: close'] }),
+      '/loop': redirection('/loop'),
+      '/nowhere': response('', { status: 302 }),
+    }),
+  );
+  const seen = async (path) => {
+    const result = await load({
+      ...{ url: server.url + path, requests: 10, connections: 1, follow: 2 },
+    });
+    assertAddsUp(result);
+    assert.deepEqual(result.statusCodes, { 302: 10 }, path);
+    assert.match(warning(result, 'redirected'), /not followed: they lead .* --follow 2, or end/);
+    return result.requests.followed;
+  };
+  assert.deepEqual(
+    [await seen('other'), await seen('ends'), await seen('loop'), await seen('nowhere')],
+    [0, 0, 20, 0],
+  );
+  assert.equal(other.requests.length, 0);
+});
+
+test('in an open run, in parts, over large heads, and in the report', async (t) => {
+  const answer = redirection('/end', { headers: [`X-Long: ${'y'.repeat(3000)}`] });
+  const parts = [answer.subarray(0, 20), answer.subarray(20, 2000), answer.subarray(2000)];
+  const server = await truthServer(t, ({ target }) => (target === '/' ? { parts } : PAGE));
+  const { stdout } = await millrace(['--follow', '1', '-R', '50', '-n', '20', server.url]);
+  assert.match(stdout, /20 sent = 20 ok/);
+  assert.match(stdout, /followed +20 redirections on top of those requests/);
+  assert.match(stdout, /status +200: 20/);
+});
+
+test('a server that goes away after a redirection', async (t) => {
+  const server = await truthServer(t, ({ target }) =>
+    target === '/' ? redirection('/end') : { parts: [''], ending: 'end' },
+  );
+  const result = await load({ url: server.url, requests: 5, connections: 1, follow: 1 });
+  assertAddsUp(result);
+  assert.deepEqual([result.requests.transportErrors, result.errors[0].kind], [5, 'closed-early']);
+});
+
+test('what --follow cannot go with is refused in one line', async (t) => {
+  const server = await truthServer(t, () => PAGE);
+  for (const [flags, message] of [
+    [['-p', '4'], /^millrace: follow 2 with pipelining 4: .*accepted: one of them/],
+    [['--connection', 'close'], /^millrace: follow 2 with a new connection for each request: /],
+    [['-H', 'Connection: close'], /^millrace: follow 2 with a new connection for each request: /],
+  ]) {
+    const { code, stderr } = await millrace(['--follow', '2', ...flags, server.url]);
+    assert.equal(code, 2);
+    assert.match(stderr, message);
+    assert.equal(stderr.trim().split('\n').length, 1);
+  }
+  const { stderr } = await millrace(['explain', '--follow', '2', server.url]);
+  assert.match(stderr, /^millrace: --follow is not taken: .*the URL that the redirection leads to/);
+});
