@@ -5,6 +5,7 @@
 // --dev builds the addon faster and slower to run.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { addonProfile } from './cargo-profile.js';
 import { root, step, tool } from './step.js';
 import { missingTools } from './toolchain.js';
 
@@ -15,7 +16,7 @@ const ADDON = [
 ];
 
 const given = process.argv.slice(2);
-const profile = given.includes('--dev') ? [] : ['--release'];
+const profile = given.includes('--dev') ? [] : addonProfile;
 const others = given.filter((flag) => flag !== '--dev');
 
 const missing = await missingTools();

@@ -4,6 +4,7 @@
 //   npm run check -- --no-build      with what `npm ci` has just built
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { profile } from './cargo-profile.js';
 import { report, root, step, tool } from './step.js';
 
 const GENERATED = [
@@ -22,8 +23,8 @@ await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 if (!process.argv.includes('--no-build')) await check('build', node, ['scripts/build.js']);
 await check('reference pages', node, ['scripts/reference.js']);
 if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
-const clippy = ['clippy', '--quiet', '--workspace', '--all-targets', '--', '-D', 'warnings'];
-await check('clippy', 'cargo', clippy);
+const clippy = ['clippy', '--quiet', ...profile, '--workspace', '--all-targets'];
+await check('clippy', 'cargo', [...clippy, '--', '-D', 'warnings']);
 await check('unit tests', node, ['scripts/test.js', 'unit']);
 
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);

@@ -1,4 +1,5 @@
 // The tests of the Rust crates as one test of the run.
+import { profile } from '../cargo-profile.js';
 import { run } from '../step.js';
 
 const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
@@ -6,7 +7,7 @@ const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 /** Runs them; yields events as `run()` of node:test does, totals included. */
 export async function* rustEvents() {
   const start = performance.now();
-  const { code, output } = await run('cargo', ['test', '--workspace', '--quiet']);
+  const { code, output } = await run('cargo', ['test', ...profile, '--workspace', '--quiet']);
   const details = { duration_ms: performance.now() - start };
   const data = { name: 'cargo test --workspace', nesting: 0, testNumber: 1 };
   if (code === 0) {
