@@ -4,29 +4,19 @@
 //   npm run build:ts && node scripts/reference.js
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { CACHE_FLAGS } from '../dist/cli/cache.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { CAPACITY_OWN_FLAGS } from '../dist/cli/capacity-flags.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { CACHE_FLAGS } from '../dist/cli/commands/cache.js';
+import { NUMBERS_FLAGS } from '../dist/cli/commands/numbers.js';
+import { TEST_SERVER_FLAGS } from '../dist/cli/commands/testserver.js';
 import { EXIT_CODES } from '../dist/cli/exit.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { OWN_FLAGS as EXPLAIN_OWN_FLAGS } from '../dist/cli/explain-flags.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { dashed, namesOf, signature } from '../dist/cli/flag.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
+import { CAPACITY_OWN_FLAGS } from '../dist/cli/flags/capacity-flags.js';
+import { OWN_FLAGS as EXPLAIN_OWN_FLAGS } from '../dist/cli/flags/explain-flags.js';
+import { dashed, namesOf, signature } from '../dist/cli/flags/flag.js';
+import { LAB_FLAGS } from '../dist/cli/flags/lab-flags.js';
+import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags/load-flags.js';
 import { USAGE } from '../dist/cli/help.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { LAB_FLAGS } from '../dist/cli/lab-flags.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { NUMBERS_FLAGS } from '../dist/cli/numbers.js';
-// biome-ignore lint/style/noRestrictedImports: the page is about the command line
-import { TEST_SERVER_FLAGS } from '../dist/cli/testserver.js';
-import { DEADLINES } from '../dist/deadlines/limits.js';
-import { CACHE_SETTINGS } from '../dist/http/cache.js';
-import { acceptedText, LIMITS } from '../dist/http/limits.js';
+import { CACHE_SETTINGS } from '../dist/http/cache/server-cache.js';
+import { acceptedText, LIMITS } from '../dist/http/server/limits.js';
+import { DEADLINES } from '../dist/outbound/limits.js';
 import { limitsPage } from './limits-page.js';
 
 const HEAD = `# The command line
@@ -93,7 +83,10 @@ export function stackPage() {
     .replace(between('limits'), `$1${limitsTable()}$2`)
     .replace(between('cache'), `$1${cacheTable()}$2`)
     .replace(between('cache counters'), `$1${cacheCountersTable()}$2`)
-    .replace(between('counters'), `$1${fieldsTable('http/stats', 'StackStats', 'Counts')}$2`);
+    .replace(
+      between('counters'),
+      `$1${fieldsTable('http/server/stats', 'StackStats', 'Counts')}$2`,
+    );
 }
 
 const DEADLINES_PAGE = new URL('../docs/reference/deadlines.md', import.meta.url);
@@ -107,7 +100,7 @@ export function deadlinesPage() {
 }
 
 function deadlinesTable() {
-  const rows = comments('deadlines/limits', 'DeadlineLimits').map(([name, meaning]) => {
+  const rows = comments('outbound/limits', 'DeadlineLimits').map(([name, meaning]) => {
     const { word, variable, fallback } = DEADLINES[name];
     const standard = typeof fallback === 'number' ? `${fallback} ms` : `as \`${fallback}\``;
     return `| \`${word}\` | \`${name}\` | \`${variable}\` | ${standard} | ${meaning} |\n`;
@@ -137,7 +130,7 @@ function between(name) {
 }
 
 function limitsTable() {
-  const rows = comments('http/limits', 'StackLimits').map(([name, meaning]) => {
+  const rows = comments('http/server/limits', 'StackLimits').map(([name, meaning]) => {
     const { unit, fallback } = LIMITS[name];
     return `| \`${name}\` | ${unit} | ${fallback} | ${acceptedText(LIMITS[name])} | ${meaning} |\n`;
   });
@@ -145,7 +138,7 @@ function limitsTable() {
 }
 
 function cacheTable() {
-  const rows = comments('http/cache', 'CacheOptions').map(([name, meaning]) => {
+  const rows = comments('http/cache/server-cache', 'CacheOptions').map(([name, meaning]) => {
     const { unit, least, fallback } = CACHE_SETTINGS[name];
     const accepted = least === undefined ? 'true, false' : `${least} or more`;
     return `| \`${name}\` | ${unit} | ${fallback} | ${accepted} | ${meaning} |\n`;

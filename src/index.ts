@@ -2,6 +2,7 @@ import type { TestServerOptions } from './testserver/options.js';
 import type { TestServer } from './testserver/start.js';
 
 export { type CapacityRun, capacity } from './capacity/capacity.js';
+export type { Estimate } from './capacity/model/fit.js';
 export type { CapacityOptions } from './capacity/options.js';
 export type {
   CapacityCurve,
@@ -15,9 +16,8 @@ export type {
   SweepEnd,
 } from './capacity/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
-export type { Estimate } from './explain/capacity/fit.js';
 export { type ExplainRun, explain } from './explain/explain.js';
-export type { LimitId } from './explain/limits.js';
+export type { LimitId } from './explain/limits/ids.js';
 export type { ExplainOptions } from './explain/options.js';
 export type {
   CapacityPoint,
@@ -26,8 +26,6 @@ export type {
   ExplainProgress,
   Explanation,
   HotFunction,
-  MeasuredRatio,
-  Range,
   Stage as PopulationStage,
   Status,
 } from './explain/result.js';
@@ -46,7 +44,7 @@ export type {
 } from './lab/result.js';
 export { labStudies, type StudySummary } from './lab/summary.js';
 export { type LoadRun, load } from './load/load.js';
-export type { Duration, LoadOptions, Stage, Target } from './load/options.js';
+export type { LoadOptions, Stage, Target } from './load/options.js';
 export type {
   Distribution,
   ErrorKind,
@@ -59,6 +57,8 @@ export type {
   Warning,
   Window,
 } from './load/result.js';
+export type { MeasuredRatio, Range } from './statistics/types.js';
+export type { Duration } from './units.js';
 export type { TestServer, TestServerOptions };
 
 /**

@@ -1,7 +1,10 @@
 import { usageError } from './errors.js';
 
-// Durations, counts, rates and sizes as people type them; report/units.ts is how they are printed.
+// Durations, counts, rates and sizes as people type them; format/units.ts is how they are printed.
 // `name` is the flag or field that a message names.
+
+/** A duration: milliseconds as a number, or text with a unit: `'500ms'`, `'10s'`, `'1m30s'`, `'2h'`. Bare digits in text are seconds. */
+export type Duration = number | string;
 
 const MS_PER_UNIT: Record<string, number> = {
   ns: 1e-6,

@@ -19,14 +19,15 @@ export const KINDS = {
     // At full size, which `test/fixtures/size.js` goes by.
     env: { MILLRACE_TEST_SIZE: 'full' },
     also: [
-      'soak',
-      'robust',
-      'servers',
-      'differential',
-      'memory',
-      'shutdown',
-      'wrapped',
+      'process/soak',
+      'process/robust',
+      'process/servers',
+      'process/memory',
+      'process/wrapped',
+      'messages/differential',
+      'connection/shutdown',
       'sharing/stopped',
+      'sharing/listen',
     ].map((name) => stackTest(name)),
   },
 };

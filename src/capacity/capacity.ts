@@ -1,4 +1,4 @@
-import { Newest } from '../load/newest.js';
+import { LatestValue } from '../load/engine/latest-value.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult } from './result.js';
 
@@ -14,7 +14,7 @@ export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<Capa
  * console.log(search?.rate?.low);
  */
 export function capacity(options: CapacityOptions): CapacityRun {
-  const progress = new Newest<CapacityProgress>();
+  const progress = new LatestValue<CapacityProgress>();
   const result = runCapacity(options, (step) => progress.push(step)).finally(() => progress.end());
   return progress.follow(result);
 }

@@ -1,9 +1,8 @@
-import { mean } from '../explain/statistics/moments.js';
-import { studentQuantile } from '../explain/statistics/student.js';
-import { isKnown, latencyTimes, quantileMs, truncatedMeanMs } from '../explain/statistics/times.js';
 import type { LoadResult } from '../load/result.js';
+import { mean } from '../statistics/moments.js';
+import { studentQuantile } from '../statistics/student.js';
+import { isKnown, latencyTimes, quantileMs, truncatedMeanMs } from '../statistics/times.js';
 import type { CapacityLevel } from './result.js';
-import type { Measured } from './sweep.js';
 
 /** Share of failed requests from which on a level says nothing about throughput. */
 export const tooManyErrors = 0.05;
@@ -104,3 +103,6 @@ function cpuOf(results: readonly LoadResult[]): number | null {
   const seen = results.flatMap(({ server }) => (server ? [server.cpuMean] : []));
   return seen.length > 0 ? mean(seen) : null;
 }
+/** The blocks at each number of connections, in the order in which they ran. */
+
+export type Measured = Map<number, LoadResult[]>;

@@ -1,4 +1,5 @@
-import type { Duration, LoadOptions } from '../load/options.js';
+import type { LoadOptions } from '../load/options.js';
+import type { Duration } from '../units.js';
 
 /** Options of a load that capacity chooses by itself. */
 type Chosen =

@@ -1,7 +1,7 @@
-import type { CurveName } from '../explain/capacity/curves.js';
-import type { Estimate } from '../explain/capacity/fit.js';
 import type { CapacityPoint } from '../explain/result.js';
 import type { PlanSummary, Warning } from '../load/result.js';
+import type { CurveName } from './model/curves.js';
+import type { Estimate } from './model/fit.js';
 
 /** Throughput and response times at one number of connections, all blocks together. */
 export interface CapacityLevel extends CapacityPoint {

@@ -1,10 +1,10 @@
 import { usageError } from '../errors.js';
-import { type Condition, parseCondition } from '../load/condition.js';
 import { DEFAULTS, LIMITS } from '../load/defaults.js';
+import { type Condition, parseCondition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
-import { packageVersion } from '../load/version.js';
-import { checkOptions } from '../shape.js';
 import { parseCount, parseDuration } from '../units.js';
+import { checkOptions } from '../validation/shape.js';
+import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult, Search, Sweep } from './result.js';

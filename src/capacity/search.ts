@@ -1,10 +1,10 @@
-import type { Estimate } from '../explain/capacity/fit.js';
-import { latencyTimes } from '../explain/statistics/times.js';
-import type { Condition } from '../load/condition.js';
+import { count, rate as perSecond, share, time } from '../format/units.js';
+import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
-import { count, rate as perSecond, share, time } from '../report/units.js';
+import { latencyTimes } from '../statistics/times.js';
 import type { Budget } from './budget.js';
 import { errorShareOf, latencyOf } from './levels.js';
+import type { Estimate } from './model/fit.js';
 import type { RateTrial, Search, SearchEnd } from './result.js';
 import type { Target } from './target.js';
 import { nextRate, thresholdOf } from './threshold.js';

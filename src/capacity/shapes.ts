@@ -1,5 +1,5 @@
-import { LOAD_OPTIONS } from '../load/shapes.js';
-import { duration, type Shapes, shape } from '../shape.js';
+import { LOAD_OPTIONS } from '../load/option-schema.js';
+import { duration, type Shapes, shape } from '../validation/shape.js';
 import type { CapacityOptions } from './options.js';
 
 const {

@@ -1,10 +1,17 @@
-import { modelOf } from '../explain/capacity/model.js';
-import { mean } from '../explain/statistics/moments.js';
+import { plural } from '../format/units.js';
 import { DEFAULTS } from '../load/defaults.js';
 import type { LoadResult } from '../load/result.js';
-import { plural } from '../report/units.js';
+import { mean } from '../statistics/moments.js';
 import type { Budget } from './budget.js';
-import { errorShareOf, levelsOf, throughputOf, tooManyErrors, usable } from './levels.js';
+import {
+  errorShareOf,
+  levelsOf,
+  type Measured,
+  throughputOf,
+  tooManyErrors,
+  usable,
+} from './levels.js';
+import { modelOf } from './model/model.js';
 import type { CapacityCurve, Sweep, SweepEnd } from './result.js';
 import type { Target } from './target.js';
 
@@ -32,9 +39,6 @@ const settling = 0.25;
 
 /** Points of the curve; a bend between two of them is then cut by less than a line is thick. */
 const placesPerDoubling = 8;
-
-/** The blocks at each number of connections, in the order in which they ran. */
-export type Measured = Map<number, LoadResult[]>;
 
 /**
  * Throughput over connections: 1, 2, 4, ... up to `most`, once, until three levels lie past the knee; then all of them

@@ -2,9 +2,9 @@ import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
-import { planOf, trialOf } from '../load/plan.js';
+import { buildPlan, trialOf } from '../load/plan/plan.js';
 import type { LoadResult } from '../load/result.js';
-import type { ServerProcess } from '../process/command.js';
+import type { ServerProcess } from '../process/command/start-command.js';
 
 /** How much load, and for how long. */
 export interface Block {
@@ -47,12 +47,12 @@ export class Target {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', () => this.#abort.abort(signal.reason), { once: true });
     if (!command) {
-      await planOf(this.#options);
+      await buildPlan(this.#options);
       return;
     }
-    const draft = await planOf(this.#options, 'http://localhost');
+    const draft = await buildPlan(this.#options, 'http://localhost');
     const [origin] = draft.native.origins;
-    const { startCommand } = await import('../process/command.js');
+    const { startCommand } = await import('../process/command/start-command.js');
     const server = await startCommand(command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       ...(draft.toCommand ? { trial: trialOf(draft) } : origin && { port: origin.port }),

@@ -1,4 +1,4 @@
-import type { Estimate } from '../explain/capacity/fit.js';
+import type { Estimate } from './model/fit.js';
 
 /** Whether the objective held in a block at a rate. */
 export interface Trial {

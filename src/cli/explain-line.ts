@@ -1,9 +1,9 @@
 import { maskArguments } from '../masking.js';
-import { shellWord } from '../process/shell-word.js';
-import { EXPLAIN_FLAGS } from './explain-flags.js';
-import type { Flag } from './flag.js';
-import { isBody, LOAD_FLAGS, REFUSALS, RESULT } from './flags.js';
-import { parseArguments } from './parse.js';
+import { shellQuote } from '../process/command/shell-quote.js';
+import { EXPLAIN_FLAGS } from './flags/explain-flags.js';
+import type { Flag } from './flags/flag.js';
+import { isBody, LOAD_FLAGS, RESULT, UNSUPPORTED_FLAGS } from './flags/load-flags.js';
+import { parseArguments } from './flags/parse.js';
 
 /**
  * The command line that explains the load which these arguments of `millrace load` ask for, as it is typed in a shell;
@@ -11,11 +11,11 @@ import { parseArguments } from './parse.js';
  */
 export function explainLine(args: string[]): string | null {
   const words: string[] = [];
-  const { positional, command } = parseArguments(args, RECORDING, words, REFUSALS);
+  const { positional, command } = parseArguments(args, RECORDING, words, UNSUPPORTED_FLAGS);
   // A rate that changes has no one limit.
   if (words.includes('--stage')) return null;
   const all = [...words, ...positional, ...(command ? ['--', ...command] : [])];
-  return ['npx millrace explain', ...maskArguments(all).map(shellWord)].join(' ');
+  return ['npx millrace explain', ...maskArguments(all).map(shellQuote)].join(' ');
 }
 
 /** Times of a load are none that explain needs to be given. */

@@ -1,14 +1,14 @@
 import { usageError } from '../errors.js';
-import { nearest } from '../load/nearest.js';
-import { CACHE_FLAGS } from './cache.js';
-import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './capacity-flags.js';
+import { nearest } from '../validation/nearest.js';
+import { CACHE_FLAGS } from './commands/cache.js';
+import { NUMBERS_FLAGS } from './commands/numbers.js';
+import { TEST_SERVER_FLAGS } from './commands/testserver.js';
 import { EXIT_CODES } from './exit.js';
-import { EXPLAIN_FLAGS, OWN_FLAGS } from './explain-flags.js';
-import { dashed, type Flag, namesOf, signature } from './flag.js';
-import { LOAD_FLAGS } from './flags.js';
-import { LAB_FLAGS } from './lab-flags.js';
-import { NUMBERS_FLAGS } from './numbers.js';
-import { TEST_SERVER_FLAGS } from './testserver.js';
+import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './flags/capacity-flags.js';
+import { EXPLAIN_FLAGS, OWN_FLAGS } from './flags/explain-flags.js';
+import { dashed, type Flag, namesOf, signature } from './flags/flag.js';
+import { LAB_FLAGS } from './flags/lab-flags.js';
+import { LOAD_FLAGS } from './flags/load-flags.js';
 
 const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
 const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');

@@ -1,8 +1,8 @@
 import { MillraceError, usageError } from '../errors.js';
-import { nearest } from '../load/nearest.js';
+import { nearest } from '../validation/nearest.js';
 import { EXIT, exitCodeOf } from './exit.js';
+import { UnknownFlag } from './flags/parse.js';
 import { lostOutput, watchOutput } from './output.js';
-import { UnknownFlag } from './parse.js';
 
 /** Runs a command line; resolves with its exit code. */
 export async function main(args: string[]): Promise<number> {
@@ -24,7 +24,7 @@ function isForeseen(error: unknown): error is Error {
 /** What one command does not know another may: that says more than what is spelt alike. */
 async function messageOf(error: Error): Promise<string> {
   if (!(error instanceof UnknownFlag)) return error.message;
-  const { siblingAdvice } = await import('./siblings.js');
+  const { siblingAdvice } = await import('./flags/siblings.js');
   const advice = siblingAdvice(error.command, error.flag);
   return advice === null ? error.message : `${error.given} is not taken: ${advice}`;
 }
@@ -36,19 +36,20 @@ async function dispatch(args: string[]): Promise<number> {
     return help(TOPICS.includes(first) ? first : undefined);
   }
   if (asksFor(['-v', '--version'], args)) return version();
-  if (first === 'testserver') return (await import('./testserver.js')).testServerCommand(rest);
-  if (first === 'explain') return (await import('./explain.js')).explainCommand(rest);
-  if (first === 'capacity') return (await import('./capacity.js')).capacityCommand(rest);
-  if (first === 'cache') return (await import('./cache.js')).cacheCommand(rest);
-  if (first === 'lab') return (await import('./lab.js')).labCommand(rest);
-  if (first === 'numbers') return (await import('./numbers.js')).numbersCommand(rest);
+  if (first === 'testserver')
+    return (await import('./commands/testserver.js')).testServerCommand(rest);
+  if (first === 'explain') return (await import('./commands/explain.js')).explainCommand(rest);
+  if (first === 'capacity') return (await import('./commands/capacity.js')).capacityCommand(rest);
+  if (first === 'cache') return (await import('./commands/cache.js')).cacheCommand(rest);
+  if (first === 'lab') return (await import('./commands/lab.js')).labCommand(rest);
+  if (first === 'numbers') return (await import('./commands/numbers.js')).numbersCommand(rest);
   const near = /^[a-z]+$/.test(first) && first !== 'load' ? nearest(first, COMMANDS) : undefined;
   if (near) {
     throw usageError(
       `'${first}' given; did you mean ${near}? A host of that name is http://${first}/`,
     );
   }
-  const { loadCommand } = await import('./load.js');
+  const { loadCommand } = await import('./commands/load.js');
   return loadCommand(first === 'load' ? rest : args);
 }
 
@@ -75,7 +76,7 @@ async function help(topic: string | undefined): Promise<number> {
 }
 
 async function version(): Promise<number> {
-  const { packageVersion } = await import('../load/version.js');
+  const { packageVersion } = await import('../version.js');
   console.log(`millrace ${packageVersion()}`);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants as files, fstatSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
-import { fileErrorReason } from '../load/file.js';
+import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking.js';
 import type { TextOptions } from '../report/text.js';
 

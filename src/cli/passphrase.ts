@@ -6,7 +6,7 @@ import type { LoadOptions } from '../index.js';
 export async function askPassphrase(options: LoadOptions): Promise<void> {
   const { cert, key, passphrase } = options;
   if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
-  const { lockedFile } = await import('../load/certificates.js');
+  const { lockedFile } = await import('../load/input/certificates.js');
   const file = lockedFile({ cert, key });
   if (file !== null) options.passphrase = readHidden(`Passphrase of ${file}: `);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type Shape, shape } from '../shape.js';
+import { type Shape, shape } from '../validation/shape.js';
 
 /** What a call may send. */
 export type GivenBody =

@@ -1,4 +1,4 @@
-import { now } from '../deadlines/clock.js';
+import { now } from '../outbound/clock.js';
 
 /** Saved for later, at most; more where more may be in one second. */
 const MOST = 10;

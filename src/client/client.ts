@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
-import { clearTimeout, LONGEST_TIMER, setTimeout } from '../deadlines/clock.js';
-import { EXEMPT, exempted } from '../deadlines/exempt.js';
+import { clearTimeout, LONGEST_TIMER, setTimeout } from '../outbound/clock.js';
+import { EXEMPT, exempted } from '../outbound/exemption.js';
 import { discard } from './body.js';
 import { RetryBudget } from './budget.js';
 import { type Call, callOf } from './call.js';
@@ -13,10 +13,10 @@ import {
   askedWait,
   backoff,
   codeOf,
-  isPassing,
-  isPassingStatus,
   isPipelined,
   isRepeatable,
+  isTransientError,
+  isTransientStatus,
 } from './retrying.js';
 
 /** What a client has done so far. */
@@ -187,7 +187,8 @@ export class Client {
     exchange: Exchange,
   ): number | null {
     const { retries } = this.#settings;
-    const failed = response === null ? isPassing(error) : isPassingStatus(response.statusCode);
+    const failed =
+      response === null ? isTransientError(error) : isTransientStatus(response.statusCode);
     if (!failed || exchange.isOver || this.#closed !== null) return null;
     if (earlier >= retries.most || !isRepeatable(call)) return null;
     const asked = askedWait(response?.headers['retry-after']);

@@ -1,6 +1,6 @@
-import { clearTimeout, now, setTimeout } from '../deadlines/clock.js';
-import { type DeadlineFacts, undiciError } from '../deadlines/errors.js';
-import { unwatch, Watched, watch } from '../deadlines/wheel.js';
+import { clearTimeout, now, setTimeout } from '../outbound/clock.js';
+import { type DeadlineFacts, undiciError } from '../outbound/errors.js';
+import { cancelTimeout, scheduleTimeout, Watched } from '../outbound/timer-wheel.js';
 import type { Answer } from './response.js';
 
 const { addEventListener } = EventTarget.prototype;
@@ -32,7 +32,7 @@ export class Exchange extends Watched {
     else if (given) addEventListener.call(given, 'abort', this.#onAbort);
     if (total === 0 || this.#isOver) return;
     this.due = this.begun + total;
-    watch(this);
+    scheduleTimeout(this);
   }
 
   get signal(): AbortSignal {
@@ -116,7 +116,7 @@ export class Exchange extends Watched {
   end(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    unwatch(this);
+    cancelTimeout(this);
     this.#given?.removeEventListener('abort', this.#onAbort);
     this.#onEnd(error, this);
   }

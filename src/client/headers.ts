@@ -1,4 +1,4 @@
-import { isObject, shape } from '../shape.js';
+import { isObject, shape } from '../validation/shape.js';
 import type { Body } from './body.js';
 
 /** Fields of a request by name, or pairs of a name and a value, as `Headers` are. */

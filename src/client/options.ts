@@ -1,7 +1,15 @@
-import { completed } from '../deadlines/limits.js';
 import { usageError } from '../errors.js';
-import { checkOptions, count, duration, objectOf, type Shapes, shape, shown } from '../shape.js';
+import { completed } from '../outbound/limits.js';
 import { parseCount, parseDuration } from '../units.js';
+import {
+  checkOptions,
+  count,
+  duration,
+  objectOf,
+  type Shapes,
+  shape,
+  shown,
+} from '../validation/shape.js';
 import { bodyShape, type GivenBody } from './body.js';
 import { type GivenHeaders, headersShape } from './headers.js';
 

@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Dispatcher, Pool } from 'undici';
-import { internal } from '../deadlines/undici-internals.js';
+import { internal } from '../outbound/undici-internals.js';
 import type { Answer } from './response.js';
 
 /** How an origin's connections stand. */

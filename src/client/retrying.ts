@@ -22,11 +22,11 @@ export function isPipelined({ method, body }: Call): boolean {
 }
 
 /** A failure that another try may not meet. */
-export function isPassing(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   return CODES.has(codeOf(error));
 }
 
-export function isPassingStatus(status: number): boolean {
+export function isTransientStatus(status: number): boolean {
   return STATUSES.has(status);
 }
 

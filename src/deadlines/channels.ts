@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import type { DeadlineName } from './limits.js';
+import type { DeadlineName } from '../outbound/limits.js';
 
 /** The names of the diagnostics channels on which calls are told. */
 export const channels = {

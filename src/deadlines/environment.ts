@@ -1,9 +1,14 @@
 import { usageError } from '../errors.js';
-import { nearest } from '../load/nearest.js';
+import { LONGEST_TIMER } from '../outbound/clock.js';
+import {
+  DEADLINE_NAMES,
+  DEADLINES,
+  type DeadlineLimits,
+  type DeadlineName,
+} from '../outbound/limits.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
-import { LONGEST_TIMER } from './clock.js';
+import { nearest } from '../validation/nearest.js';
 import { hostName, isHostPattern } from './host-name.js';
-import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits, type DeadlineName } from './limits.js';
 
 /** What the environment says about limits. */
 export interface Given {

@@ -1,6 +1,6 @@
+import { completed, DEADLINE_NAMES, type DeadlineLimits } from '../outbound/limits.js';
 import type { Given } from './environment.js';
 import { hostName, patternsOf } from './host-name.js';
-import { completed, DEADLINE_NAMES, type DeadlineLimits } from './limits.js';
 import { HostCounters } from './stats.js';
 
 /** Hosts that are told apart in the statistics; the others are one. */

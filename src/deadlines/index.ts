@@ -5,16 +5,16 @@
  */
 import { syncBuiltinESMExports } from 'node:module';
 import { fromEnvironment } from '../environment.js';
+import { DeadlineError, type DeadlineFacts } from '../outbound/errors.js';
+import type { DeadlineLimits, DeadlineName } from '../outbound/limits.js';
+import { watchSignals } from './call/abort-signals.js';
 import { type CallEnded, channels, type LimitReached } from './channels.js';
 import { givenBy } from './environment.js';
-import { DeadlineError, type DeadlineFacts } from './errors.js';
 import { Hosts } from './hosts.js';
-import { limitHttp } from './http.js';
-import type { DeadlineLimits, DeadlineName } from './limits.js';
-import { watchSignals } from './signals.js';
-import { limitSockets } from './sockets.js';
+import { limitHttp } from './http/client-request.js';
+import { limitSockets } from './http/connects.js';
 import { type DeadlineStats, type HostStats, readAll } from './stats.js';
-import { limitUndici } from './undici.js';
+import { limitUndici } from './undici/dispatcher.js';
 
 const given = fromEnvironment(() => givenBy(process.env));
 const hosts = new Hosts(given);

@@ -1,5 +1,5 @@
-import { Histogram, quantileOf } from '../probe/histogram.cjs';
-import { DEADLINE_NAMES, type DeadlineName } from './limits.js';
+import { DEADLINE_NAMES, type DeadlineName } from '../outbound/limits.js';
+import { Histogram, quantileOf } from '../statistics/histogram.cjs';
 
 /** What happened with the calls to one host. */
 export interface HostStats {

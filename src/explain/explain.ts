@@ -1,4 +1,4 @@
-import { Newest } from '../load/newest.js';
+import { LatestValue } from '../load/engine/latest-value.js';
 import type { ExplainOptions } from './options.js';
 import type { ExplainProgress, Explanation } from './result.js';
 
@@ -18,7 +18,7 @@ export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainP
  * console.log(verdict.sentence, remedy?.change);
  */
 export function explain(options: ExplainOptions): ExplainRun {
-  const progress = new Newest<ExplainProgress>();
+  const progress = new LatestValue<ExplainProgress>();
   const result = runExplain(options, (step) => progress.push(step)).finally(() => progress.end());
   return progress.follow(result);
 }

@@ -1,4 +1,5 @@
-import type { Duration, LoadOptions } from '../load/options.js';
+import type { LoadOptions } from '../load/options.js';
+import type { Duration } from '../units.js';
 
 /** The least time that tells something. */
 export const LEAST_BUDGET_MS = 15_000;

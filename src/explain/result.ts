@@ -1,21 +1,9 @@
 import type { LoadResult } from '../load/result.js';
-import type { LimitId } from './limits.js';
+import type { MeasuredRatio, Range } from '../statistics/types.js';
+import type { LimitId } from './limits/ids.js';
 
 /** How sure a verdict is; what each word takes is in `verdict.ts`. */
 export type Status = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
-
-/** A quantity with what it may reach: both ends belong to it. */
-export interface Range {
-  low: number;
-  high: number;
-}
-
-/** A measured ratio with its 95 % interval; the block of load is the replicate. */
-export interface MeasuredRatio extends Range {
-  ratio: number;
-  /** Pairs of blocks that it comes from. */
-  pairs: number;
-}
 
 /** One stage in which requests are, by Little's law: its throughput times the time spent there. */
 export interface Stage {

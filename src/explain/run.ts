@@ -1,25 +1,25 @@
 import { MillraceError, usageError } from '../errors.js';
+import { knownServer } from '../load/engine/server.js';
 import type { LoadOptions } from '../load/options.js';
-import { type Plan, planOf, trialOf } from '../load/plan.js';
-import { knownServer } from '../load/server.js';
-import { packageVersion } from '../load/version.js';
-import { checkPid } from '../process/check-pid.js';
-import type { Endpoint } from '../process/endpoint.js';
-import { listeningPaths } from '../process/unix-listeners.js';
-import { checkOptions } from '../shape.js';
+import { buildPlan, type Plan, trialOf } from '../load/plan/plan.js';
+import { checkPid } from '../process/discovery/check-pid.js';
+import type { Endpoint } from '../process/discovery/types.js';
+import { listeningPaths } from '../process/discovery/unix-listeners.js';
 import { parseDuration } from '../units.js';
-import { attachProbes } from './attach.js';
-import { heldAgainstBare } from './bare-server.js';
-import { conclude } from './conclusion.js';
-import { inventory } from './inventory.js';
+import { checkOptions } from '../validation/shape.js';
+import { packageVersion } from '../version.js';
+import { conclude } from './conclusion/conclusion.js';
 import { investigate } from './investigation.js';
+import { findCapabilities } from './observe/capabilities.js';
+import { attachProbes } from './observe/probe/attach.js';
+import { openProbeHub, type ProbeHub } from './observe/probe/hub.js';
+import { probeAbsence } from './observe/probe-absence.js';
+import { EXPLAIN_OPTIONS } from './option-schema.js';
 import { type ExplainOptions, LEAST_BUDGET_MS } from './options.js';
-import { openProbeHub, type ProbeHub } from './probe.js';
 import type { ExplainProgress, Explanation } from './result.js';
-import { sampleOf, urlThatNeedsTls } from './sample.js';
-import { EXPLAIN_OPTIONS } from './shapes.js';
-import { Subject } from './subject.js';
-import { unseenInside } from './unseen-inside.js';
+import { compareWithReference } from './target/reference-server.js';
+import { requestSample, urlThatNeedsTls } from './target/sample-request.js';
+import { ServerUnderTest } from './target/server-under-test.js';
 
 const DEFAULT_BUDGET_MS = 60_000;
 
@@ -50,7 +50,7 @@ export async function run(
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
   const onStep = (step: string) => tell({ step, elapsedMs: performance.now() - begun, budgetMs });
-  const draft = await planOf(load as LoadOptions, command ? 'http://localhost' : undefined);
+  const draft = await buildPlan(load as LoadOptions, command ? 'http://localhost' : undefined);
   if (pid !== undefined) {
     const verdict = checkPid(pid);
     if (verdict !== 'ok') throw usageError(`pid: ${verdict}`);
@@ -59,7 +59,7 @@ export async function run(
   const hub = command || attach ? await openProbeHub() : null;
   const ports = draft.toCommand ? [] : draft.native.origins.map(({ port }) => port);
   let notAttached: string[] = [];
-  const subject = new Subject(load, command ?? null, hub, signal, ports, trialOf(draft));
+  const subject = new ServerUnderTest(load, command ?? null, hub, signal, ports, trialOf(draft));
   try {
     onStep(command ? 'starting the server' : 'looking at the server');
     if (command) await subject.start();
@@ -68,8 +68,8 @@ export async function run(
       subject.watch(known?.pid ?? null, endpointOf(draft));
       if (attach) notAttached = await attachTo(subject, hub, signal);
     }
-    const facts = inventory(subject.pid, subject.endpoint);
-    const sampled = await sampleOf(subject.options, signal);
+    const facts = findCapabilities(subject.pid, subject.endpoint);
+    const sampled = await requestSample(subject.options, signal);
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     await subject.findServing();
     // Known when requests have been served.
@@ -90,9 +90,9 @@ export async function run(
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
-    const notSeen = [...facts.cannotSee, ...unseenInside(facts.isNode, subject, probe())];
+    const notSeen = [...facts.cannotSee, ...probeAbsence(facts.isNode, subject, probe())];
     const serverEnded = subject.ended;
-    const found = await heldAgainstBare(investigated, subject, { untilMs, signal, onStep });
+    const found = await compareWithReference(investigated, subject, { untilMs, signal, onStep });
     return {
       schemaVersion: 1,
       tool: { name: 'millrace', version: packageVersion() },
@@ -134,7 +134,7 @@ async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
 
 /** Gives for each process of the server that could not have the probe the reason. */
 async function attachTo(
-  subject: Subject,
+  subject: ServerUnderTest,
   hub: ProbeHub | null,
   signal: AbortSignal,
 ): Promise<string[]> {

@@ -5,12 +5,12 @@
  */
 import type http from 'node:http';
 import https from 'node:https';
-import { packageVersion } from '../load/version.js';
-import { installSecure } from './installation.js';
-import { isOff } from './off.js';
-import type { StackOptions } from './options.js';
-import { serverClass } from './server-class.js';
-import { slipstream } from './slipstream.js';
+import { packageVersion } from '../version.js';
+import { isOff } from './install/disabled.js';
+import { slipstream } from './install/install.js';
+import { installSecure } from './install/installation.js';
+import type { StackOptions } from './install/options.js';
+import { serverClass } from './install/server-class.js';
 
 type Listener = http.RequestListener;
 type Options = https.ServerOptions & StackOptions;

@@ -4,15 +4,21 @@
  * @module millrace/http
  */
 import http from 'node:http';
-import { packageVersion } from '../load/version.js';
-import type { CacheEntry, CacheOptions, CacheSelection, CacheStats, ServerCache } from './cache.js';
-import { install } from './installation.js';
-import type { StackLimits } from './limits.js';
-import { isOff } from './off.js';
-import type { StackOptions } from './options.js';
-import { serverClass } from './server-class.js';
-import { slipstream } from './slipstream.js';
-import type { StackStats } from './stats.js';
+import { packageVersion } from '../version.js';
+import type {
+  CacheEntry,
+  CacheOptions,
+  CacheSelection,
+  CacheStats,
+  ServerCache,
+} from './cache/server-cache.js';
+import { isOff } from './install/disabled.js';
+import { slipstream } from './install/install.js';
+import { install } from './install/installation.js';
+import type { StackOptions } from './install/options.js';
+import { serverClass } from './install/server-class.js';
+import type { StackLimits } from './server/limits.js';
+import type { StackStats } from './server/stats.js';
 
 type Listener = http.RequestListener;
 type Options = http.ServerOptions & StackOptions;

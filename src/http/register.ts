@@ -1,6 +1,6 @@
-import { isOff } from './off.js';
-import { slipstream } from './slipstream.js';
-import { writeStatsAtExit } from './stats-file.js';
+import { isOff } from './install/disabled.js';
+import { slipstream } from './install/install.js';
+import { writeStatsAtExit } from './server/stats-file.js';
 
 // `node --import millrace/register app.js`: the application is not changed.
 slipstream();

@@ -1,8 +1,8 @@
-import type { OutsideView } from '../explain/observation.js';
-import { watchOutside } from '../explain/outside.js';
+import { observeProcess } from '../explain/observe/process-observer.js';
+import type { OutsideView } from '../explain/observe/types.js';
 import { run as runExplain } from '../explain/run.js';
+import { runLoad } from '../load/engine/run.js';
 import type { LoadOptions } from '../load/options.js';
-import { runLoad } from '../load/run.js';
 import type { LabCause } from './result.js';
 import { commandOf, type Service, type ServiceSetting, typed, withService } from './service.js';
 import type { Bench, ExplainedLoad, Loaded } from './study.js';
@@ -35,7 +35,7 @@ export function openBench(
       const line = `millrace ${flagsOf(options)} ${pathOf(options)}`.trimEnd();
       note(line);
       const url = `${service.origin}${options.url ?? '/'}`;
-      const watch = watchOutside(service.pid);
+      const watch = observeProcess(service.pid);
       try {
         const measured = await runLoad({ pid: service.pid, ...options, url, signal });
         signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { Newest } from '../load/newest.js';
+import { LatestValue } from '../load/engine/latest-value.js';
 import type { LabOptions } from './options.js';
 import type { LabProgress, LabResult } from './result.js';
 
@@ -14,7 +14,7 @@ export interface LabRun extends Promise<LabResult>, AsyncIterable<LabProgress> {
  * console.log(studies[0].claims);
  */
 export function lab(options: LabOptions): LabRun {
-  const progress = new Newest<LabProgress>();
+  const progress = new LatestValue<LabProgress>();
   const result = runLab(options, (step) => progress.push(step)).finally(() => progress.end());
   return progress.follow(result);
 }

@@ -1,4 +1,4 @@
-import type { LimitId } from '../explain/limits.js';
+import type { LimitId } from '../explain/limits/ids.js';
 import type { Remedy, Status } from '../explain/result.js';
 
 /** The studies, in the order in which their questions build on each other. */

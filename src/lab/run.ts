@@ -1,4 +1,4 @@
-import { packageVersion } from '../load/version.js';
+import { packageVersion } from '../version.js';
 import { openBench } from './bench.js';
 import { thisMachine } from './machine.js';
 import type { LabOptions } from './options.js';

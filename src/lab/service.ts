@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startCommand } from '../process/command.js';
+import { startCommand } from '../process/command/start-command.js';
 
 /** A service of `examples/studies/`, and how it is started. */
 export interface ServiceSetting {

@@ -1,7 +1,7 @@
+import { runLoad } from './engine/run.js';
+import { Snapshots } from './engine/snapshots.js';
 import type { LoadOptions } from './options.js';
 import type { LoadResult, Snapshot } from './result.js';
-import { runLoad } from './run.js';
-import { Snapshots } from './snapshots.js';
 
 /**
  * A run: the promise of its result, and its snapshots while it goes on, ten a second. Iterating ends with the run and

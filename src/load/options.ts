@@ -1,5 +1,4 @@
-/** A duration: milliseconds as a number, or text with a unit: `'500ms'`, `'10s'`, `'1m30s'`, `'2h'`. Bare digits in text are seconds. */
-export type Duration = number | string;
+import type { Duration } from '../units.js';
 
 /** A part of the schedule of an open run: the rate goes in a straight line to `rate` within `duration`. */
 export interface Stage {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { quiet } from './clock.cjs';
 import type { CommandMessage, ProbeMessage } from './protocol.cjs';
+import { quiet } from './runtime/clock.cjs';
 
 /** The line to millrace. It keeps nothing alive, says nothing, and ends without an error. */
 export class Channel {

@@ -1,7 +1,7 @@
-import { collectGarbage, takeProfile } from './engine.cjs';
 import type { Observer } from './observer.cjs';
-import type { Output } from './output.cjs';
 import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
+import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
+import { collectGarbage, takeProfile } from './runtime/v8.cjs';
 
 /** What commands work on. */
 export interface CommandContext {
@@ -10,7 +10,7 @@ export interface CommandContext {
   study(ports: number[] | null): void;
   sample(): void;
   observer: Observer;
-  output: Output;
+  output: SynchronousWrites;
 }
 
 type Performer<Name extends CommandName> = (

@@ -1,49 +1,49 @@
-import { Calls } from './calls.cjs';
-import { ClientRequests } from './client-requests.cjs';
-import { now, toMonotonic } from './clock.cjs';
-import { Collections } from './collections.cjs';
-import { Cork } from './cork.cjs';
-import { Exchanges } from './exchanges.cjs';
-import { Fetches } from './fetches.cjs';
-import { levels } from './levels.cjs';
-import { loopAccount } from './loop.cjs';
-import type { Output } from './output.cjs';
-import { Pool } from './pool.cjs';
+import { Cork } from './inbound/cork.cjs';
+import { LoopStalls } from './inbound/loop-stalls.cjs';
+import { PortFilter } from './inbound/port-filter.cjs';
+import { Requests } from './inbound/requests.cjs';
+import { Calls } from './outbound/calls.cjs';
+import { ClientRequests } from './outbound/client-requests.cjs';
+import { Fetches } from './outbound/fetches.cjs';
+import { TcpExchanges } from './outbound/tcp-exchanges.cjs';
+import { UndiciPools } from './outbound/undici-pools.cjs';
 import type { Sample } from './protocol.cjs';
-import { Requests } from './requests.cjs';
-import { Stalls } from './stalls.cjs';
-import { Studied } from './studied.cjs';
-import { UndiciPools } from './undici-pools.cjs';
+import { now, toMonotonic } from './runtime/clock.cjs';
+import { loopAccount } from './runtime/event-loop.cjs';
+import { GarbageCollections } from './runtime/gc.cjs';
+import { memoryUsage } from './runtime/memory-usage.cjs';
+import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
+import { ThreadPool } from './runtime/threadpool.cjs';
 
 /** Samples between two looks at memory and resources. */
 const LEVELS_EVERY = 5;
 
 /** All that is observed in a process that serves, and its samples. */
 export class Observer {
-  readonly studied = new Studied();
+  readonly studied = new PortFilter();
   readonly requests: Requests;
   readonly clientRequests: ClientRequests;
-  readonly #output: Output;
-  readonly #collections = new Collections();
-  readonly #stalls: Stalls;
+  readonly #output: SynchronousWrites;
+  readonly #collections = new GarbageCollections();
+  readonly #stalls: LoopStalls;
   readonly #calls = new Calls();
   readonly fetches: Fetches;
   readonly undiciPools: UndiciPools;
-  readonly exchanges: Exchanges;
+  readonly exchanges: TcpExchanges;
   readonly cork = new Cork();
-  readonly #pool = new Pool();
+  readonly #pool = new ThreadPool();
   #samples = 0;
 
-  constructor(output: Output) {
+  constructor(output: SynchronousWrites) {
     this.#output = output;
     this.requests = new Requests(this.studied, ({ name }, from, to) =>
       this.#stalls.requestHeld(name, from, to),
     );
-    this.#stalls = new Stalls(this.requests, this.#collections);
+    this.#stalls = new LoopStalls(this.requests, this.#collections);
     this.clientRequests = new ClientRequests(this.#calls);
     this.fetches = new Fetches(this.#calls);
     this.undiciPools = new UndiciPools(this.#calls);
-    this.exchanges = new Exchanges(this.#calls);
+    this.exchanges = new TcpExchanges(this.#calls);
   }
 
   observe(on: boolean): void {
@@ -84,7 +84,8 @@ export class Observer {
         poolMs: this.#pool.longestMs,
         stallMs: this.#stalls.longestMs,
       },
-      levels: this.#samples++ % LEVELS_EVERY === 0 ? levels(this.#collections.heapAfterOld) : null,
+      levels:
+        this.#samples++ % LEVELS_EVERY === 0 ? memoryUsage(this.#collections.heapAfterOld) : null,
       routes: this.requests.routes.read(),
       outbound: this.#calls.read(at),
       stalls: this.#stalls.read(),

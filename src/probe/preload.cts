@@ -1,14 +1,14 @@
 // `node --require preload.cjs`: what millrace has in NODE_OPTIONS of the processes that it starts.
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
-import { movePorts } from './moved-ports.cjs';
-import { groupOfCommand } from './orphan.cjs';
-import { connectProbe, type Left } from './probe.cjs';
+import { connectProbe, type Left } from './agent.cjs';
+import { groupOfCommand } from './process/parent-watch.cjs';
+import { remapPorts } from './process/port-remap.cjs';
 
 const path = process.env.MILLRACE_PROBE;
 const moved = process.env.MILLRACE_PROBE_MOVED;
 if (isMainThread) {
-  const isMoved = moved !== undefined && movePorts(JSON.parse(moved));
+  const isMoved = moved !== undefined && remapPorts(JSON.parse(moved));
   if (path) connectProbe(path, false, atEnd(isMoved));
 }
 

@@ -1,4 +1,5 @@
-import type { ListeningWorker } from './listening-workers.cjs';
+import type { Buckets } from '../statistics/histogram.cjs';
+import type { ListeningWorker } from './process/listening-workers.cjs';
 
 /** What the probe and millrace say to each other: JSON, a line each. Times are in milliseconds, memory in bytes. */
 
@@ -28,9 +29,6 @@ export interface Hello {
 
 /** Numbers that only grow, by name. A name that is not there is 0. */
 export type Counters = Record<string, number>;
-
-/** A distribution: how many, by the bucket of `histogram.cts`. */
-export type Buckets = Record<string, number>;
 
 /** Of one process, since it served its first request. */
 export interface ProcessCounters extends Counters {
@@ -114,7 +112,7 @@ export interface Longest {
 }
 
 /** What is looked at twice a second. */
-export interface Levels {
+export interface MemoryUsage {
   heapUsed: number;
   heapLimit: number;
   heapAfterOld: number | null;
@@ -131,7 +129,7 @@ export interface Sample {
   at: number;
   counters: ProcessCounters;
   longest: Longest;
-  levels: Levels | null;
+  levels: MemoryUsage | null;
   /** Those that changed since the last sample. */
   routes: Record<string, RouteSample>;
   outbound: Record<string, OutboundSample>;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { usageError } from '../errors.js';
-import { fileErrorReason } from '../load/file.js';
+import { fileErrorReason } from '../file-errors.js';
 
 /**
  * Makes a folder for temporary files that only this user can reach, and gives it to `use`. Where the system's own place

@@ -1,5 +1,5 @@
+import { time } from '../format/units.js';
 import type { Distribution, LoadResult, Statistic } from '../load/result.js';
-import { time } from './units.js';
 
 /** What reports print of a distribution, in this order. */
 export const statistics: readonly { name: string; key: Statistic }[] = [

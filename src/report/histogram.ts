@@ -1,4 +1,4 @@
-import type { Times } from '../explain/statistics/times.js';
+import type { Times } from '../statistics/times.js';
 
 /** What the times of a stretch are: its bounds in ms, and their share of all. */
 export interface Bin {

@@ -1,5 +1,5 @@
+import { clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
-import { clientBound } from './client-bound.js';
 import { marksOf } from './distribution.js';
 import { definitionList, loadDefinitions } from './html/definitions.js';
 import { headline } from './html/headline.js';

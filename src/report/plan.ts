@@ -1,6 +1,6 @@
-import { isDefaultExpect } from '../load/expect.js';
+import { bytes, count, duration, plural, rate } from '../format/units.js';
+import { isDefaultExpect } from '../load/plan/expect.js';
 import type { PlanSummary } from '../load/result.js';
-import { bytes, count, duration, plural, rate } from './units.js';
 
 /** Targets named in full before the rest is only counted. */
 const targetsShown = 3;

@@ -1,5 +1,5 @@
+import { time } from '../format/units.js';
 import type { LoadResult } from '../load/result.js';
-import { time } from './units.js';
 
 /** What makes the measurement doubtful, without CLIENT-BOUND, which has a place of its own. */
 export function warningMessages({ warnings, interrupted, durationMs }: LoadResult): string[] {

@@ -3,8 +3,9 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
-import type { Duration } from '../load/options.js';
 import { selfSignedCertificate } from '../native.js';
+import type { Duration } from '../units.js';
+import { parseBytes, parseCount, parseDuration } from '../units.js';
 import {
   checkOptions,
   count,
@@ -17,8 +18,7 @@ import {
   type Shapes,
   size,
   text,
-} from '../shape.js';
-import { parseBytes, parseCount, parseDuration } from '../units.js';
+} from '../validation/shape.js';
 
 /**
  * How long a request waits for its response: always as long, at random between two bounds (uniformly), or every n-th

@@ -6,7 +6,7 @@ import { openBench } from '../../dist/lab/bench.js';
 import { programIn } from '../../dist/lab/peers/find-peer.js';
 import { PEERS } from '../../dist/lab/peers/peers.js';
 import { engines } from '../../dist/lab/studies/engines.js';
-import { hasProcfs } from '../../dist/process/procfs.js';
+import { hasProcfs } from '../../dist/process/procfs/procfs.js';
 
 const { signal } = new AbortController();
 const noNginx = programIn('nginx') === null;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { changePoints } from '../../dist/explain/statistics/change-points.js';
-import { noiseFloor } from '../../dist/explain/statistics/noise.js';
-import { ratioOf } from '../../dist/explain/statistics/ratio.js';
-import { studentQuantile } from '../../dist/explain/statistics/student.js';
+import { changePoints } from '../../dist/statistics/change-points.js';
+import { noiseFloor } from '../../dist/statistics/noise.js';
+import { ratioOf } from '../../dist/statistics/ratio.js';
+import { studentQuantile } from '../../dist/statistics/student.js';
 import {
   decodeTimes,
   estimated,
@@ -13,7 +13,7 @@ import {
   quantileMs,
   timesOf,
   truncatedMeanMs,
-} from '../../dist/explain/statistics/times.js';
+} from '../../dist/statistics/times.js';
 import { Noise } from '../fixtures/noise.js';
 
 /** Share of the runs for which it holds. */

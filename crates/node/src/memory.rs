@@ -20,11 +20,11 @@ const INPUT: usize = 1024 * 1024;
 const OUTPUT: usize = 256 * 1024;
 /// Entries of the outbox.
 const ENTRIES: usize = 64;
-/// Numbers of an entry of the outbox (`src/http/outbox.ts`): connection, where its bytes begin in the output memory, how
+/// Numbers of an entry of the outbox (`src/http/response/write-batch.ts`): connection, where its bytes begin in the output memory, how
 /// many they are, how many responses end with them, 1 if our side of the connection ends behind them.
 pub(crate) const ENTRY_LENGTH: usize = 5;
 
-/// A typed array and its memory, which a reference keeps alive. Nobody but `src/http/native.ts` has it, which neither detaches
+/// A typed array and its memory, which a reference keeps alive. Nobody but `src/http/reactor/native.ts` has it, which neither detaches
 /// it nor gives it to another thread.
 struct Part<T> {
     array: sys::napi_ref,

@@ -5,7 +5,7 @@ use millrace_net::secure_context::Verdict;
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;
 
-/// What happened. The numbers are part of the interface to JavaScript (`src/http/event.ts`).
+/// What happened. The numbers are part of the interface to JavaScript (`src/http/reactor/events.ts`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Kind {

@@ -2,10 +2,10 @@ import { rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startCommand } from '../../process/command.js';
-import { freePorts } from '../../process/free-port.js';
+import { startCommand } from '../../process/command/start-command.js';
+import { freePorts } from '../../process/discovery/free-port.js';
+import { processTree } from '../../process/discovery/process-tree.js';
 import { inTemporaryFolder } from '../../process/temporary-folder.js';
-import { processTree } from '../../process/tree.js';
 import { startTestServer } from '../../testserver/start.js';
 import { moveTo, onCores } from './pinning.js';
 

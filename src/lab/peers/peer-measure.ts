@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../errors.js';
-import { count } from '../../report/units.js';
+import { count } from '../../format/units.js';
 import type { CountingServer } from './counting-server.js';
 import type { FoundPeer } from './find-peer.js';
 import { type PeerRun, runPeer } from './peer-run.js';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signalGroup, stopGroup } from '../../process/process-group.js';
-import { hasProcfs, readText } from '../../process/procfs.js';
-import { type SpawnedCommand, spawnCommand } from '../../process/spawn.js';
-import { parseColumn } from '../../process/tcp-counters.js';
-import { createCpuMeter } from '../../process/thread-cpu.js';
-import { processTree } from '../../process/tree.js';
+import { signalGroup, stopGroup } from '../../process/command/process-group.js';
+import { type SpawnedCommand, spawnCommand } from '../../process/command/spawn.js';
+import { processTree } from '../../process/discovery/process-tree.js';
+import { hasProcfs, readText } from '../../process/procfs/procfs.js';
+import { parseColumn } from '../../process/procfs/tcp-counters.js';
+import { createCpuMeter } from '../../process/sampling/thread-cpu.js';
 import type { CountingServer } from './counting-server.js';
 import type { Reading } from './steady.js';
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { coresAllowed } from '../../process/affinity.js';
+import { coresAllowed } from '../../process/procfs/affinity.js';
 import { programIn } from './find-peer.js';
 
 /** The cores of a comparison, as lists that `taskset` takes; `null`: wherever the system puts it. */

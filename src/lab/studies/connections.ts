@@ -1,4 +1,4 @@
-import { count, rate, time } from '../../report/units.js';
+import { count, rate, time } from '../../format/units.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Findings, Study } from '../study.js';

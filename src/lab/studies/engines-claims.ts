@@ -1,5 +1,5 @@
-import { ratioOf } from '../../explain/statistics/ratio.js';
-import { cores, count } from '../../report/units.js';
+import { cores, count } from '../../format/units.js';
+import { ratioOf } from '../../statistics/ratio.js';
 import type { Fault, Measured } from '../peers/peer-measure.js';
 import type { Claim } from '../result.js';
 import { type Cell, CONNECTIONS, cellOf, nameOf, type Run, type Scenario } from './engines-run.js';

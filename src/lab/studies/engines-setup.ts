@@ -1,4 +1,4 @@
-import { shellWord } from '../../process/shell-word.js';
+import { shellQuote } from '../../process/command/shell-quote.js';
 import type { FoundPeer } from '../peers/find-peer.js';
 import type { PeerLoad } from '../peers/peers.js';
 import type { Places } from '../peers/pinning.js';
@@ -35,7 +35,7 @@ function pinsOf({ tool, server, several }: Places): string {
 }
 
 function lineOf({ peer, version }: FoundPeer, load: PeerLoad): string {
-  const words = peer.command([peer.program], load).map(shellWord).join(' ');
+  const words = peer.command([peer.program], load).map(shellQuote).join(' ');
   const files = Object.entries(peer.files?.(load) ?? {}).map(
     ([name, text]) => `  # ${name}: ${text.trim().replaceAll('\n', '; ')}`,
   );

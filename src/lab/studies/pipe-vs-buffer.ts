@@ -1,7 +1,7 @@
-import type { MeasuredRatio } from '../../explain/result.js';
-import { median } from '../../explain/statistics/median.js';
-import { ratioOf } from '../../explain/statistics/ratio.js';
-import { share, time } from '../../report/units.js';
+import { share, time } from '../../format/units.js';
+import { median } from '../../statistics/median.js';
+import { ratioOf } from '../../statistics/ratio.js';
+import type { MeasuredRatio } from '../../statistics/types.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Findings, Study } from '../study.js';

@@ -1,5 +1,5 @@
-import { sampleProcesses } from '../../process/sampler.js';
-import { bytes, count, duration } from '../../report/units.js';
+import { bytes, count, duration } from '../../format/units.js';
+import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
 import { type Flooded, flood } from '../flood.js';
 import type { Claim, LabFigure, LabPlot, LabTable } from '../result.js';
 import type { Bench, Findings, Study } from '../study.js';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
+import { count, rate, time } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
-import { count, rate, time } from '../../report/units.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Findings, Study } from '../study.js';

@@ -1,4 +1,4 @@
-import { count, duration, rate, share, time } from '../../report/units.js';
+import { count, duration, rate, share, time } from '../../format/units.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Findings, Loaded, Study } from '../study.js';

@@ -1,5 +1,5 @@
-import type { Estimate } from '../../explain/capacity/fit.js';
-import { rate } from '../units.js';
+import type { Estimate } from '../../capacity/model/fit.js';
+import { rate } from '../../format/units.js';
 
 /** What a capacity run found out, in words. */
 export interface Answer {

@@ -1,5 +1,5 @@
 import type { CapacityLevel, RateTrial } from '../../capacity/result.js';
-import { count, share, time } from '../units.js';
+import { count, share, time } from '../../format/units.js';
 
 /** What a condition is about, without its bound: `p99<50ms` is about `p99`. */
 export function metricOf(condition = ''): string {

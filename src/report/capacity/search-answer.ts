@@ -1,5 +1,5 @@
 import type { Search } from '../../capacity/result.js';
-import { duration, rate, time } from '../units.js';
+import { duration, rate, time } from '../../format/units.js';
 import { type Answer, between, hasEnd } from './answer.js';
 import { measuredValue } from './measured.js';
 

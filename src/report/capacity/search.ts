@@ -1,7 +1,7 @@
 import type { RateTrial, Search } from '../../capacity/result.js';
+import { rate } from '../../format/units.js';
 import { bar } from '../text/bars.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
-import { rate } from '../units.js';
 import { measuredValue, metricOf, outcomeOf } from './measured.js';
 import { searchAnswer } from './search-answer.js';
 

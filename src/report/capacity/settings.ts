@@ -1,6 +1,6 @@
 import type { CapacityResult } from '../../capacity/result.js';
+import { duration, plural } from '../../format/units.js';
 import { connectionMode, targets } from '../plan.js';
-import { duration, plural } from '../units.js';
 
 /** How the settings were understood, in one sentence. */
 export function settings(result: CapacityResult): string {

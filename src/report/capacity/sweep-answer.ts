@@ -1,5 +1,5 @@
 import type { Sweep } from '../../capacity/result.js';
-import { count, plural, rate, share, time } from '../units.js';
+import { count, plural, rate, share, time } from '../../format/units.js';
 import { type Answer, between } from './answer.js';
 
 const curveNames = {

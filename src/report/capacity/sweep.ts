@@ -1,8 +1,8 @@
 import type { CapacityLevel, Sweep } from '../../capacity/result.js';
+import { cores, count, rate } from '../../format/units.js';
 import { figure } from '../distribution.js';
 import { bar } from '../text/bars.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
-import { cores, count, rate } from '../units.js';
 import { remarkOn } from './measured.js';
 import { sweepAnswer } from './sweep-answer.js';
 

@@ -3,10 +3,10 @@ import {
   type CatalogueEntry,
   LIMIT_GROUPS,
   type LimitGroup,
-} from '../../explain/catalogue/entry.js';
-import { CATALOGUE } from '../../explain/catalogue.js';
-import { LIMIT_IDS, type LimitId } from '../../explain/limits.js';
-import { nearest } from '../../load/nearest.js';
+} from '../../explain/limits/catalogue/entry.js';
+import { CATALOGUE } from '../../explain/limits/catalogue.js';
+import { LIMIT_IDS, type LimitId } from '../../explain/limits/ids.js';
+import { nearest } from '../../validation/nearest.js';
 import { painter } from '../text/paint.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
 

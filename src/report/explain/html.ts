@@ -1,10 +1,10 @@
 import type { Explanation } from '../../explain/result.js';
+import { duration, share } from '../../format/units.js';
 import { definitionList } from '../html/definitions.js';
 import { headline } from '../html/headline.js';
 import { html, type Markup } from '../html/markup.js';
 import { originOf, page, section, warningList } from '../html/page.js';
 import { planSentence } from '../plan.js';
-import { duration, share } from '../units.js';
 import { warningMessages } from '../warnings.js';
 import { capacityFigure } from './page/capacity.js';
 import { definitions } from './page/definitions.js';

@@ -1,13 +1,13 @@
-import type { LimitId } from '../../explain/limits.js';
+import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
+import { amount, factor, measuredRatio, throughputRange } from '../../format/ratios.js';
+import { rate, share } from '../../format/units.js';
 import { figure } from '../distribution.js';
 import { planSentence } from '../plan.js';
 import { bar } from '../text/bars.js';
 import { painter } from '../text/paint.js';
 import { list, paragraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { rate, share } from '../units.js';
-import { amount, factor, measuredRatio, throughputRange } from './numbers.js';
 import { STATUS } from './status.js';
 
 /** An explanation as text, without a line break at its end. */

@@ -1,6 +1,6 @@
+import { bytes, cores, count, rate, share } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
 import { figure } from '../distribution.js';
-import { bytes, cores, count, rate, share } from '../units.js';
 import type { Markup } from './markup.js';
 import { split, tile, tiles } from './tiles.js';
 

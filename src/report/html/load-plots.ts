@@ -1,3 +1,4 @@
+import { bytes, cores, duration, rate } from '../../format/units.js';
 import type { LoadResult, ServerResult } from '../../load/result.js';
 import { figure, sameDistribution, unknownShare } from '../distribution.js';
 import {
@@ -6,7 +7,6 @@ import {
   readableIntervals,
   windowsEach,
 } from '../intervals.js';
-import { bytes, cores, duration, rate } from '../units.js';
 import { nines, type Plot, type Series } from './plot.js';
 
 type Points = readonly (readonly [percentile: number, ms: number])[];

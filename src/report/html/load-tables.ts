@@ -1,9 +1,9 @@
-import { isDefaultExpect } from '../../load/expect.js';
+import { bytes, cores, count, duration, share, time } from '../../format/units.js';
+import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { figure, sameDistribution, statistics } from '../distribution.js';
 import { failingBody, failingLabel, failingOrigin } from '../failing.js';
 import { length, schedule } from '../plan.js';
-import { bytes, cores, count, duration, share, time } from '../units.js';
 import { type Child, html, type Markup } from './markup.js';
 import { connectionSettings, settingsTable, targetSettings } from './settings.js';
 import { table, textTable } from './tables.js';

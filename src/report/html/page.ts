@@ -84,7 +84,7 @@ ${content}
 /** The chart library with its licence, the functions that print numbers, and what draws the plots. */
 function pageScript(): string {
   const licence = `/*\nuPlot\n${asset('uPlot.LICENSE')}\n*/`;
-  const units = readFileSync(new URL('../units.js', import.meta.url), 'utf8');
+  const units = readFileSync(new URL('../../format/units.js', import.meta.url), 'utf8');
   const scripts = [
     licence,
     asset('uPlot.iife.min.js'),

@@ -1,5 +1,5 @@
+import { bytes, duration } from '../../format/units.js';
 import type { PlanSummary } from '../../load/result.js';
-import { bytes, duration } from '../units.js';
 import type { Child, Markup } from './markup.js';
 import { textTable } from './tables.js';
 

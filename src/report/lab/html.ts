@@ -1,9 +1,9 @@
+import { duration, rate } from '../../format/units.js';
 import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
 import { html, type Markup } from '../html/markup.js';
 import { originOf, page } from '../html/page.js';
 import { table } from '../html/tables.js';
-import { duration, rate } from '../units.js';
 import { labFigure } from './figures.js';
 import { printed } from './numbers.js';
 

@@ -1,5 +1,5 @@
+import { bytes, cores, count, rate, share, time } from '../../format/units.js';
 import type { LabUnit } from '../../lab/result.js';
-import { bytes, cores, count, rate, share, time } from '../units.js';
 
 /** A number of a study as it is printed. */
 export function printed(value: number | null, unit: LabUnit): string {

@@ -1,9 +1,9 @@
+import { duration, rate } from '../../format/units.js';
 import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
 import { painter } from '../text/paint.js';
 import { paragraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { duration, rate } from '../units.js';
 import { printed } from './numbers.js';
 
 /** Repeated studies as text, without a line break at its end. */

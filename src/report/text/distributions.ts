@@ -1,3 +1,4 @@
+import { count, roundTime, share, time } from '../../format/units.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { buckets } from '../buckets.js';
 import {
@@ -9,7 +10,6 @@ import {
   statistics,
   unknownShare,
 } from '../distribution.js';
-import { count, roundTime, share, time } from '../units.js';
 import { bar } from './bars.js';
 import { paragraph, type Sheet, sideBySide } from './sheet.js';
 

@@ -1,6 +1,6 @@
+import { share, time } from '../../format/units.js';
+import { clientBound } from '../../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../../load/result.js';
-import { clientBound } from '../client-bound.js';
-import { share, time } from '../units.js';
 import { warningMessages } from '../warnings.js';
 import { field, paragraph, type Sheet } from './sheet.js';
 

@@ -1,6 +1,6 @@
-import { isDefaultExpect } from '../../load/expect.js';
+import { bytes, count, plural, rate, time } from '../../format/units.js';
+import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { LoadResult } from '../../load/result.js';
-import { bytes, count, plural, rate, time } from '../units.js';
 import { field, type Sheet } from './sheet.js';
 
 /** Throughput, and the account of all requests. */

@@ -1,6 +1,6 @@
+import { bytes, cores, plural, rate, time } from '../../format/units.js';
 import type { LoadResult, ServerResult } from '../../load/result.js';
 import { highestSamples, intervals } from '../intervals.js';
-import { bytes, cores, plural, rate, time } from '../units.js';
 import { sparkline } from './bars.js';
 import { field, type Sheet, valueWidth } from './sheet.js';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
-import { ownerOfPort } from '../../../dist/process/listening.js';
+import { ownerOfPort } from '../../../dist/process/discovery/listening.js';
 import { referencePage, stackPage } from '../../../scripts/reference.js';
 import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';

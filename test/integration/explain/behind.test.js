@@ -5,9 +5,9 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { openProbeHub } from '../../../dist/explain/probe.js';
-import { Subject } from '../../../dist/explain/subject.js';
-import { freePorts } from '../../../dist/process/free-port.js';
+import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
+import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
+import { freePorts } from '../../../dist/process/discovery/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace behind-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,7 +50,7 @@ test('a proxy that is none of node:http: the process that serves behind it is lo
   const hub = await openProbeHub();
   const load = { url: `http://127.0.0.1:${outer}/`, connections: 4 };
   const { signal } = new AbortController();
-  const subject = new Subject(load, [process.execPath, main], hub, signal, [outer]);
+  const subject = new ServerUnderTest(load, [process.execPath, main], hub, signal, [outer]);
   try {
     await subject.start();
     await request(outer);

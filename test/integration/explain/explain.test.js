@@ -8,16 +8,18 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explain } from 'millrace';
 import { selfSignedCertificate } from '../../../dist/native.js';
-import { readText } from '../../../dist/process/procfs.js';
+import { readText } from '../../../dist/process/procfs/procfs.js';
 import { cli, folder, limits, millrace, service } from '../../fixtures/explain/explained.js';
 
-/** Looks until there is something. */
-async function until(look) {
-  for (;;) {
+/** Polls `look` until it returns something. */
+async function until(what, look) {
+  const limitMs = performance.now() + 120_000;
+  while (performance.now() < limitMs) {
     const found = look();
     if (found) return found;
     await sleep(20);
   }
+  assert.fail(`not within two minutes: ${what}`);
 }
 
 /** One that has ended, and whose parent has not asked for it, is not. */
@@ -151,12 +153,12 @@ test('a command that was started for it ends with it, though it is killed', limi
   t.after(() => {
     for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
   });
-  for (const file of files) pids.push(await until(() => Number(readText(file))));
+  for (const file of files) pids.push(await until(file, () => Number(readText(file))));
   child.kill('SIGKILL');
   const [server, wrapper, left] = pids;
-  await until(() => !isAlive(server) && !isAlive(wrapper));
+  await until('both have ended', () => !isAlive(server) && !isAlive(wrapper));
   // What the command has set apart is not millrace's to end.
-  await until(() => readText(`${DAEMON}-left`));
+  await until('the daemon has seen it', () => readText(`${DAEMON}-left`));
   assert.ok(isAlive(left));
 });
 

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { attachProbe, attachProbes } from '../../../dist/explain/attach.js';
-import { openProbeHub } from '../../../dist/explain/probe.js';
-import { freePort } from '../../../dist/process/free-port.js';
-import { listeningSockets } from '../../../dist/process/listening.js';
+import { attachProbe, attachProbes } from '../../../dist/explain/observe/probe/attach.js';
+import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
+import { freePort } from '../../../dist/process/discovery/free-port.js';
+import { listeningSockets } from '../../../dist/process/discovery/listening.js';
 import { near, notLinux, patience, request, served } from '../../fixtures/explain/probed.js';
 
 describe('a process that already runs', () => {

@@ -139,7 +139,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     const env = { WORKERS: '2', OTHER_WORK: '1' };
     await served({ env }, async ({ hub, port, drive }) => {
       while (hub.processes.length < 4) await once(hub.events, 'hello', patience());
-      hub.study([port]);
+      hub.setPorts([port]);
       const view = await drive('/hello', { connections: 1, requests: 2000 });
       assert.equal(view.pids.length, 1);
       assert.equal(view.workers.length, 2);
@@ -150,7 +150,7 @@ describe('what it sees', { concurrency: 2 }, () => {
   test('workers that are handed their connections, all of them', async () => {
     await served({ env: { STICKY: '1' } }, async ({ hub, port, drive }) => {
       while (hub.processes.length < 3) await once(hub.events, 'hello', patience());
-      hub.study([port]);
+      hub.setPorts([port]);
       const view = await drive('/hello', { connections: 4, requests: 2000 });
       assert.equal(view.pids.length, 1);
       assert.equal(view.workers.length, 2);
@@ -177,7 +177,7 @@ describe('what it sees', { concurrency: 2 }, () => {
       await driveBeside('/here', { connections: 1, requests: 2 });
       const all = await driveBeside('/here', { connections: 2, requests: 2000 });
       near(all.finished * all.seconds, 2000, 0.1);
-      hub.study([port]);
+      hub.setPorts([port]);
       await onceServing(hub, false);
       assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
       assert.equal(await hub.served(1), false);
@@ -192,7 +192,7 @@ describe('what it sees', { concurrency: 2 }, () => {
         view.routes.map(({ route }) => route),
         ['GET /timer'],
       );
-      hub.study(null);
+      hub.setPorts(null);
       const again = await driveBeside('/here', { connections: 2, requests: 2000 });
       assert.ok(again.routes.some(({ route }) => route === 'GET /here'));
     });
@@ -203,15 +203,15 @@ describe('what it sees', { concurrency: 2 }, () => {
       const env = { NODE_OPTIONS: '--max-old-space-size=64' };
       return served({ env }, async ({ hub, child, drive }) => {
         await drive('/hello', { connections: 1, requests: 2 });
-        if (isMeant) hub.dismiss();
+        if (isMeant) hub.disconnect();
         const gone = Promise.all([once(hub.events, 'left', patience()), once(child, 'exit')]);
         // Slowly enough to be seen.
         const slowly = { connections: 1, requests: 5000, samples: false };
         await drive(['/timer', '/leak'], slowly).catch(() => {});
         await gone;
-        const told = hub.exhausted.map(({ pid }) => pid);
+        const told = hub.heapExhaustions.map(({ pid }) => pid);
         assert.deepEqual(told, isMeant ? [] : [child.pid]);
-        if (!isMeant) assert.ok(hub.exhausted[0].requests > 10);
+        if (!isMeant) assert.ok(hub.heapExhaustions[0].requests > 10);
       });
     };
     await Promise.all([endsFull(false), endsFull(true)]);

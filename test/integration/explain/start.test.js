@@ -5,9 +5,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { openProbeHub } from '../../../dist/explain/probe.js';
-import { Subject } from '../../../dist/explain/subject.js';
-import { unseenInside } from '../../../dist/explain/unseen-inside.js';
+import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
+import { probeAbsence } from '../../../dist/explain/observe/probe-absence.js';
+import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-start-')));
@@ -32,7 +32,7 @@ async function started(command, { options = {}, ports = [] } = {}) {
   cleanups.push(() => hub.close());
   const { signal } = new AbortController();
   const trial = { method: 'GET', target: '/' };
-  const subject = new Subject(options, command, hub, signal, ports, trial);
+  const subject = new ServerUnderTest(options, command, hub, signal, ports, trial);
   cleanups.push(() => subject.close());
   await subject.start();
   return subject;
@@ -73,16 +73,16 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
   test('is told apart where it sets NODE_OPTIONS anew', async () => {
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
-    const [line] = unseenInside(true, subject, false);
+    const [line] = probeAbsence(true, subject, false);
     assert.match(line, /^inside the server: its NODE_OPTIONS are set anew.*--attach$/);
   });
 
   test('that keeps NODE_OPTIONS is not accused of it', async () => {
     const subject = await started([process.execPath, script]);
-    assert.deepEqual(unseenInside(true, subject, false), [
+    assert.deepEqual(probeAbsence(true, subject, false), [
       'inside the server: the probe saw no request of node:http or node:https',
     ]);
-    assert.deepEqual(unseenInside(true, subject, true), []);
+    assert.deepEqual(probeAbsence(true, subject, true), []);
   });
 
   test('whose permission model keeps the probe out is started without', async () => {
@@ -94,7 +94,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     ];
     const subject = await started([process.execPath, `--${flag}`, ...allowed, script]);
     assert.equal(await answerOf(subject), '');
-    const [line] = unseenInside(true, subject, false);
+    const [line] = probeAbsence(true, subject, false);
     assert.match(
       line,
       /Node's permission model keeps the probe out; add --allow-fs-read=.*probe\/\*$/,

@@ -7,9 +7,9 @@ import { connect, createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 
 const require = createRequire(import.meta.url);
-const { Calls } = require('../../../dist/probe/calls.cjs');
-const { Exchanges } = require('../../../dist/probe/exchanges.cjs');
-const { UndiciPools } = require('../../../dist/probe/undici-pools.cjs');
+const { Calls } = require('../../../dist/probe/outbound/calls.cjs');
+const { TcpExchanges } = require('../../../dist/probe/outbound/tcp-exchanges.cjs');
+const { UndiciPools } = require('../../../dist/probe/outbound/undici-pools.cjs');
 
 /** A server that answers nothing, and knows how many requests it has. */
 async function withSilent(use) {
@@ -120,7 +120,7 @@ describe('connections that do not hold back what is small', () => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const exchanges = new Exchanges(new Calls());
+    const exchanges = new TcpExchanges(new Calls());
     const socket = connect(server.address().port, '127.0.0.1');
     try {
       exchanges.observe(true);
@@ -141,7 +141,7 @@ describe('connections that do not hold back what is small', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const sockets = [];
-    const exchanges = new Exchanges(new Calls());
+    const exchanges = new TcpExchanges(new Calls());
     try {
       exchanges.observe(true);
       for (let count = 0; count < 3; count++) {

@@ -19,7 +19,7 @@ import { measurePeer } from '../../../dist/lab/peers/peer-measure.js';
 import { runPeer } from '../../../dist/lab/peers/peer-run.js';
 import { PEERS } from '../../../dist/lab/peers/peers.js';
 import { engines } from '../../../dist/lab/studies/engines.js';
-import { hasProcfs, readIds, readStat } from '../../../dist/process/procfs.js';
+import { hasProcfs, readIds, readStat } from '../../../dist/process/procfs/procfs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-engines-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'millrace';
-// biome-ignore lint/style/noRestrictedImports: the line is printed only where a limit is seen
 import { explainLine } from '../../../dist/cli/explain-line.js';
-import { freePort } from '../../../dist/process/free-port.js';
+import { freePort } from '../../../dist/process/discovery/free-port.js';
 import { assertAddsUp } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';

@@ -12,7 +12,7 @@ import tls from 'node:tls';
 import { inspect } from 'node:util';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '../../../dist/native.js';
-import { freePort } from '../../../dist/process/free-port.js';
+import { freePort } from '../../../dist/process/discovery/free-port.js';
 import { assertAddsUp, assertSeenByServer } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';

@@ -9,8 +9,8 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { selfSignedCertificate } from '../../../dist/native.js';
-import { startCommand } from '../../../dist/process/command.js';
-import { readCommandLine } from '../../../dist/process/command-line.js';
+import { readCommandLine } from '../../../dist/process/command/command-line.js';
+import { startCommand } from '../../../dist/process/command/start-command.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const node = process.execPath;

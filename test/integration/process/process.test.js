@@ -9,12 +9,12 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from 'millrace';
-import { startCommand } from '../../../dist/process/command.js';
-import { freePort, freePorts } from '../../../dist/process/free-port.js';
-import { listeningSockets, ownerOfPort } from '../../../dist/process/listening.js';
-import { readStat } from '../../../dist/process/procfs.js';
-import { sampleProcesses } from '../../../dist/process/sampler.js';
-import { ancestors, processTree } from '../../../dist/process/tree.js';
+import { startCommand } from '../../../dist/process/command/start-command.js';
+import { freePort, freePorts } from '../../../dist/process/discovery/free-port.js';
+import { listeningSockets, ownerOfPort } from '../../../dist/process/discovery/listening.js';
+import { ancestors, processTree } from '../../../dist/process/discovery/process-tree.js';
+import { readStat } from '../../../dist/process/procfs/procfs.js';
+import { sampleProcesses } from '../../../dist/process/sampling/process-tree-sampler.js';
 import { retried } from '../../fixtures/retry.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
@@ -389,7 +389,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(leaving)}], options).unref();
       ${LISTENING}.listen(0)`;
     const caller = node(`
-      import(${JSON.stringify(import.meta.resolve('../../../dist/process/command.js'))})
+      import(${JSON.stringify(import.meta.resolve('../../../dist/process/command/start-command.js'))})
         .then(async ({ startCommand }) => {
           let left;
           const output = new Promise((resolve) => { left = resolve; });
@@ -423,7 +423,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
 
   test('ends when this process exits', async () => {
     const caller = node(`
-      import(${JSON.stringify(import.meta.resolve('../../../dist/process/command.js'))})
+      import(${JSON.stringify(import.meta.resolve('../../../dist/process/command/start-command.js'))})
         .then(({ startCommand }) => startCommand(${JSON.stringify(program(`${LISTENING}.listen(0)`))}, { timeoutMs: 15000 }))
         .then(({ pid }) => process.send(pid, () => process.exit()));`);
     const [pid] = await once(caller, 'message');

@@ -1,8 +1,8 @@
 // The page of a load in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { cores, time } from '../../../dist/format/units.js';
 import { htmlReport } from '../../../dist/report/html.js';
-import { cores, time } from '../../../dist/report/units.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
 import { fixture, hostile, names } from '../../fixtures/report/results.js';
 

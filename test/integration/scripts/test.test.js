@@ -8,7 +8,10 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const COPIED = ['scripts/test.js', 'scripts/tests', 'scripts/step.js', 'test/fixtures/retry.js'];
+const COPIED = [
+  ...['scripts/test.js', 'scripts/tests', 'scripts/step.js', 'scripts/cargo-profile.js'],
+  'test/fixtures/retry.js',
+];
 const good = "import { test } from 'node:test'; test('holds', () => {});";
 const bad = "import { test } from 'node:test'; test('breaks', () => { throw new Error('so'); });";
 

@@ -8,12 +8,12 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { censusOfSockets } from '../../../dist/explain/census.js';
-import { inventory } from '../../../dist/explain/inventory.js';
-import { watchOutside } from '../../../dist/explain/outside.js';
-import { findQuotas, parseCpuStat } from '../../../dist/process/cgroup.js';
-import { checkPid } from '../../../dist/process/check-pid.js';
-import { readText } from '../../../dist/process/procfs.js';
+import { findCapabilities } from '../../../dist/explain/observe/capabilities.js';
+import { observeProcess } from '../../../dist/explain/observe/process-observer.js';
+import { watchSockets } from '../../../dist/explain/observe/socket-sampler.js';
+import { checkPid } from '../../../dist/process/discovery/check-pid.js';
+import { findQuotas, parseCpuStat } from '../../../dist/process/procfs/cgroup.js';
+import { readText } from '../../../dist/process/procfs/procfs.js';
 import { retried } from '../../fixtures/retry.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
@@ -45,7 +45,7 @@ async function node(program, { before = [], stdio = ['pipe', 'ignore', 'inherit'
 }
 
 function watch(pid, options) {
-  const watching = watchOutside(pid, options);
+  const watching = observeProcess(pid, options);
   cleanups.push(() => watching.stop());
   return watching;
 }
@@ -59,7 +59,7 @@ async function during(watching, work) {
 }
 
 function census(target) {
-  const counting = censusOfSockets(target, { intervalMs: 20 });
+  const counting = watchSockets(target, { intervalMs: 20 });
   cleanups.push(() => counting.stop());
   return counting;
 }
@@ -643,17 +643,20 @@ describe('a quota of CPU', () => {
 describe('the inventory', { skip, timeout }, () => {
   test('knows a server that runs Node', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
-    const { sameHost, isNode } = inventory(child.pid, null);
+    const { sameHost, isNode } = findCapabilities(child.pid, null);
     assert.deepEqual({ sameHost, isNode }, { sameHost: true, isNode: true });
   });
 
   test('says what cannot be seen, and what would settle it', () => {
-    const remote = inventory(null, { host: '192.0.2.1', port: 80 });
+    const remote = findCapabilities(null, { host: '192.0.2.1', port: 80 });
     assert.equal(remote.sameHost, false);
     assert.match(remote.cannotSee[0], /on another machine; run millrace there$/);
-    assert.match(inventory(null, { host: 'localhost', port: 80 }).cannotSee[0], /give its --pid/);
-    assert.match(inventory(2 ** 30, null).cannotSee[0], /has ended$/);
-    assert.match(inventory(process.pid, null).cannotSee.join('\n'), /Unix sockets/);
+    assert.match(
+      findCapabilities(null, { host: 'localhost', port: 80 }).cannotSee[0],
+      /give its --pid/,
+    );
+    assert.match(findCapabilities(2 ** 30, null).cannotSee[0], /has ended$/);
+    assert.match(findCapabilities(process.pid, null).cannotSee.join('\n'), /Unix sockets/);
   });
 
   test('takes a pid of a Node process only', async () => {

@@ -111,7 +111,7 @@ test('a prediction is compared only where the remedy removes the limit that was 
 });
 
 test('the cases are whole', async () => {
-  const { LIMIT_IDS } = await import('../../../dist/explain/limits.js');
+  const { LIMIT_IDS } = await import('../../../dist/explain/limits/ids.js');
   const ids = [...LIMIT_IDS, 'no-limit'];
   const names = cases.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);

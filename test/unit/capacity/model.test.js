@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { modelOf } from '../../../dist/explain/capacity/model.js';
+import { modelOf } from '../../../dist/capacity/model/model.js';
 import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(7);

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { Budget } from '../../../dist/capacity/budget.js';
 import { searchRate } from '../../../dist/capacity/search.js';
 import { sweepConnections } from '../../../dist/capacity/sweep.js';
-import { parseCondition } from '../../../dist/load/condition.js';
+import { parseCondition } from '../../../dist/load/plan/condition.js';
 import { Noise } from '../../fixtures/noise.js';
 import { asJson, isSearch, isSweep } from '../../fixtures/schemas.js';
 

@@ -5,15 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { refuseBareCommand } from '../../../dist/cli/bare-command.js';
-import { CAPACITY_REFUSALS } from '../../../dist/cli/capacity-flags.js';
-import { EXPLAIN_REFUSALS, newExplainInvocation } from '../../../dist/cli/explain-flags.js';
 import { explainLine } from '../../../dist/cli/explain-line.js';
-import { namesOf } from '../../../dist/cli/flag.js';
-import { REFUSALS } from '../../../dist/cli/flags.js';
-import { parseArguments, UnknownFlag } from '../../../dist/cli/parse.js';
-import { FLAGS_OF, siblingAdvice } from '../../../dist/cli/siblings.js';
+import { CAPACITY_UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/capacity-flags.js';
+import {
+  EXPLAIN_UNSUPPORTED_FLAGS,
+  newExplainInvocation,
+} from '../../../dist/cli/flags/explain-flags.js';
+import { namesOf } from '../../../dist/cli/flags/flag.js';
+import { UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/load-flags.js';
+import { parseArguments, UnknownFlag } from '../../../dist/cli/flags/parse.js';
+import { FLAGS_OF, siblingAdvice } from '../../../dist/cli/flags/siblings.js';
 
-const REFUSALS_OF = { load: REFUSALS, explain: EXPLAIN_REFUSALS, capacity: CAPACITY_REFUSALS };
+const REFUSALS_OF = {
+  load: UNSUPPORTED_FLAGS,
+  explain: EXPLAIN_UNSUPPORTED_FLAGS,
+  capacity: CAPACITY_UNSUPPORTED_FLAGS,
+};
 
 for (const [command, flags] of Object.entries(FLAGS_OF)) {
   test(`millrace ${command} takes each flag of the other commands, or says what to do`, () => {
@@ -50,7 +57,7 @@ describe('the time of a load, given to explain,', () => {
   ]) {
     test(`is understood: ${args.join(' ')}`, () => {
       const invocation = newExplainInvocation();
-      parseArguments(args, FLAGS_OF.explain, invocation, EXPLAIN_REFUSALS, 'explain');
+      parseArguments(args, FLAGS_OF.explain, invocation, EXPLAIN_UNSUPPORTED_FLAGS, 'explain');
       assert.equal(invocation.budgetMs, budgetMs);
       assert.equal(invocation.warmupMs, warmupMs);
       assert.match(invocation.notes.join('\n'), note);
@@ -59,7 +66,13 @@ describe('the time of a load, given to explain,', () => {
 
   test('may be a body', () => {
     const invocation = newExplainInvocation();
-    parseArguments(['-d', '{"a":1}'], FLAGS_OF.explain, invocation, EXPLAIN_REFUSALS, 'explain');
+    parseArguments(
+      ['-d', '{"a":1}'],
+      FLAGS_OF.explain,
+      invocation,
+      EXPLAIN_UNSUPPORTED_FLAGS,
+      'explain',
+    );
     assert.deepEqual([invocation.options.body, invocation.budgetMs], ['{"a":1}', undefined]);
   });
 });

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { analyseProfile } from '../../../dist/explain/profile.js';
-import { SourceMaps } from '../../../dist/explain/source-maps.js';
-import { bucketOf, Histogram, middleOf, quantileOf } from '../../../dist/probe/histogram.cjs';
-import { routeOf } from '../../../dist/probe/routes.cjs';
+import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
+import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
+import { routeOf } from '../../../dist/probe/inbound/routes.cjs';
+import { bucketOf, Histogram, middleOf, quantileOf } from '../../../dist/statistics/histogram.cjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-arithmetic-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

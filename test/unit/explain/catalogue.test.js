@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { LIMIT_GROUPS } from '../../../dist/explain/catalogue/entry.js';
-import { CATALOGUE } from '../../../dist/explain/catalogue.js';
-import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
-import { judgeAll } from '../../../dist/explain/judges.js';
-import { LIMIT_IDS } from '../../../dist/explain/limits.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
+import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
+import { LIMIT_GROUPS } from '../../../dist/explain/limits/catalogue/entry.js';
+import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
+import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { catalogueText, entryText } from '../../../dist/report/explain/catalogue.js';
 import { limitsPage } from '../../../scripts/limits-page.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
@@ -27,14 +27,14 @@ describe('catalogue', () => {
   test('just the limits that something judges are told apart', () => {
     const blocks = [1, 2, 3, 4, 5].map((n) => ({ requests: n * 1000, cpuMs: 0.3 }));
     const retained = { requests: 1000, beforeBytes: 1e6, afterBytes: 1e6 };
-    const judged = judgeAll(factsOfHealthy(), {
+    const judged = evaluateHypotheses(factsOfHealthy(), {
       retained,
       history: blocks,
       besides: null,
       fresh: null,
       exhausted: [],
     });
-    const ids = [...judged.suspects, ...judged.acquitted].map(({ limit }) => limit);
+    const ids = [...judged.hypotheses, ...judged.ruledOut].map(({ limit }) => limit);
     const told = entries.filter((entry) => entry.told !== 'not told apart yet');
     assert.deepEqual(ids.sort(), told.map(({ id }) => id).sort());
   });

@@ -1,10 +1,10 @@
 // What an explanation says of what was found out.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { withinTime } from '../../../dist/explain/choosing.js';
-import { conclude } from '../../../dist/explain/conclusion.js';
-import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
-import { noisyMachine } from '../../../dist/explain/suspects/machine.js';
+import { conclude } from '../../../dist/explain/conclusion/conclusion.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
+import { withinTime } from '../../../dist/explain/experiments/selection.js';
+import { noisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
@@ -16,13 +16,13 @@ const FREE = { ratio: 1, low: 1, high: 1, pairs: 5 };
 function concluded({
   limit,
   experiments = [],
-  culprit = null,
-  hot = [],
+  rootCauseFunction = null,
+  hotFunctions = [],
   facts = factsOfHealthy(),
   probeCost = FREE,
   level = facts.throughput,
-  bare = null,
-  remedied = null,
+  referenceThroughput = null,
+  repeatedRemedy = null,
   excluded = [],
   nextLimit = null,
   evidence = [],
@@ -33,14 +33,17 @@ function concluded({
   const chosen = limit === null ? null : named;
   const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
   const found = {
-    suspects: chosen ? [chosen] : [],
-    acquitted: [],
-    points: [],
-    missed: [],
+    hypotheses: chosen ? [chosen] : [],
+    ruledOut: [],
+    capacityCurve: [],
+    skippedExperiments: [],
     noise: 0.03,
   };
-  const measured = { probeCost, level, bare, remedied };
-  return conclude({ ...found, ...measured, facts, finding, experiments, culprit, hot }, []);
+  const measured = { probeCost, level, referenceThroughput, repeatedRemedy };
+  return conclude(
+    { ...found, ...measured, facts, finding, experiments, rootCauseFunction, hotFunctions },
+    [],
+  );
 }
 
 function second(ratio) {
@@ -88,10 +91,10 @@ describe('the remedy', () => {
   });
 
   test('of a busy loop names the function outside of Node that takes most of its time', () => {
-    const of = (...hot) => {
+    const of = (...hotFunctions) => {
       const facts = factsOfHealthy();
       Object.assign(facts.loop, { busy: 1 });
-      return concluded({ limit: 'event-loop-cpu', facts, hot }).remedy;
+      return concluded({ limit: 'event-loop-cpu', facts, hotFunctions }).remedy;
     };
     const node = { name: '_storeHeader', place: 'node:_http_outgoing:410', share: 0.2 };
     const writing = { name: '(writing responses)', place: '', share: 0.5 };
@@ -117,7 +120,7 @@ describe('the remedy', () => {
   });
 
   test('is no more than a server gives that does nothing', () => {
-    const { remedy, evidence } = concluded({ limit: 'logging', bare: 15 });
+    const { remedy, evidence } = concluded({ limit: 'logging', referenceThroughput: 15 });
     assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 1.05 * 15 });
     assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
   });
@@ -127,8 +130,12 @@ describe('the remedy', () => {
     const under = (plan) => {
       const facts = structuredClone(factsOfHealthy());
       Object.assign(facts.base.load.plan, plan);
-      return concluded({ limit: 'many-writes', bare: 10, facts, predictedThroughput }).remedy
-        .predictedThroughput;
+      return concluded({
+        limit: 'many-writes',
+        referenceThroughput: 10,
+        facts,
+        predictedThroughput,
+      }).remedy.predictedThroughput;
     };
     assert.deepEqual(under({}), { low: 9, high: 10.5 });
     // The bare one is asked on connections that are kept, without TLS.
@@ -147,8 +154,8 @@ describe('the remedy', () => {
         facts,
         experiments: [tried],
         probeCost,
-        remedied: { experiment, throughput },
-        bare: 3000,
+        repeatedRemedy: { experiment, throughput },
+        referenceThroughput: 3000,
         predictedThroughput: { low: 1000, high: 2000 },
       });
     };
@@ -167,8 +174,8 @@ describe('the remedy', () => {
   });
 
   test('names the function that brings the limit about', () => {
-    const culprit = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
-    const { change } = concluded({ limit: 'event-loop-blocked', culprit }).remedy;
+    const rootCauseFunction = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
+    const { change } = concluded({ limit: 'event-loop-blocked', rootCauseFunction }).remedy;
     assert.equal(change, 'it is the function at app.js:7: do less');
   });
 

@@ -1,10 +1,10 @@
 // What is counted over time, and the tables of the kernel that are read.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { coresIn } from '../../../dist/process/affinity.js';
-import { Counter } from '../../../dist/process/counter.js';
-import { parseCores, parseMachineCpu } from '../../../dist/process/machine-cpu.js';
-import { parseColumn } from '../../../dist/process/tcp-counters.js';
+import { coresIn } from '../../../dist/process/procfs/affinity.js';
+import { parseCores, parseMachineCpu } from '../../../dist/process/procfs/machine-cpu.js';
+import { parseColumn } from '../../../dist/process/procfs/tcp-counters.js';
+import { Counter } from '../../../dist/process/sampling/counter.js';
 
 /** Numbers in [0, 1), always the same. */
 function generator(seed) {

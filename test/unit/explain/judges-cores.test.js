@@ -1,14 +1,19 @@
 // What the judges say of cores: who takes them, how many are allowed, and what further ones would give.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eachMsOf, factsOf, machineOf, withAllSeen } from '../../../dist/explain/facts.js';
 import {
   eventLoopCpu,
   eventLoopSyncWait,
   singleCore,
   workerImbalance,
-} from '../../../dist/explain/suspects/loop.js';
-import { noisyMachine } from '../../../dist/explain/suspects/machine.js';
+} from '../../../dist/explain/hypotheses/event-loop/loop.js';
+import { noisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
+import {
+  deriveMetrics,
+  eachMsOf,
+  machineOf,
+  withAllSeen,
+} from '../../../dist/explain/metrics/derive.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 import { judged } from '../../fixtures/explain/judged.js';
 
@@ -62,7 +67,7 @@ describe('a quota of CPU', () => {
       Object.assign(outside.processes[0].main, { run: 0.25 });
       outside.cpu.server = 0.3;
       facts.base.throughput = 250;
-      Object.assign(facts, { throughput: 250, singleMs: 2 });
+      Object.assign(facts, { throughput: 250, unloadedLatencyMs: 2 });
       change(facts);
     }).suspect.remedy.predictedThroughput;
 
@@ -75,14 +80,16 @@ describe('a quota of CPU', () => {
   });
 
   test('gone, no more comes than the requests in flight ask for', () => {
-    const { low, high } = unbound((facts) => Object.assign(facts, { slots: 20, singleMs: 51 }));
+    const { low, high } = unbound((facts) =>
+      Object.assign(facts, { maxConcurrency: 20, unloadedLatencyMs: 51 }),
+    );
     assert.ok(low < 393 && high < 393 && low > 350, `${low} to ${high}`);
   });
 
   test('gone, a single request is not stopped by it either', () => {
     // Alone it took 20 ms, for 15 of which it was stopped: 2 / 5 ms.
     const { high } = unbound((facts) => {
-      Object.assign(facts, { slots: 2, singleMs: 20 });
+      Object.assign(facts, { maxConcurrency: 2, unloadedLatencyMs: 20 });
       const quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.75 };
       facts.single = { ...facts.single, outside: { ...facts.base.outside, quota } };
     });
@@ -91,7 +98,9 @@ describe('a quota of CPU', () => {
 
   test('gone, a request whose work is done on several threads takes no longer than it did', () => {
     // 1.2 ms of CPU on all threads, in 0.8 ms.
-    const { high } = unbound((facts) => Object.assign(facts, { slots: 0.5, singleMs: 0.8 }));
+    const { high } = unbound((facts) =>
+      Object.assign(facts, { maxConcurrency: 0.5, unloadedLatencyMs: 0.8 }),
+    );
     assert.ok(Math.abs(high - 625) < 1e-9, `${high}`);
   });
 
@@ -125,7 +134,7 @@ describe('noisy-machine', () => {
           processes: [{ ...process, main: { ...process.main, run: 0.55, queued: 0.45 } }],
         },
       };
-      const quiet = factsOf(facts);
+      const quiet = deriveMetrics(facts);
       return { ...quiet, machine: machineOf([facts.base, starved, starved, starved]) };
     });
     assert.match(suspect.sentence, /other processes use 0.9/);
@@ -143,7 +152,7 @@ describe('noisy-machine', () => {
       cpu: { cores: 2, server: run, self: 0.1, others: 0, idle: 2 - wanted, wanted, steal },
       processes: [{ ...process, main }],
     };
-    return factsOf(facts);
+    return deriveMetrics(facts);
   };
 
   test('a host that takes the core from a busy loop is named, though another core is idle', () => {
@@ -221,19 +230,19 @@ describe('noisy-machine', () => {
 
   test('a core that the host may keep is none for a second process', () => {
     const second = (facts) =>
-      eventLoopCpu({ ...facts, singleMs: 1 }).predictions['second process'].low;
+      eventLoopCpu({ ...facts, unloadedLatencyMs: 1 }).predictions['second process'].low;
     assert.ok(second(robbed(0, { run: 0.94 })) > 1);
     assert.ok(second(robbed(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
   });
 
   test('two loops give no more than the requests in flight ask for', () => {
     const facts = robbed(0, { run: 0.94 });
-    const least = (singleMs) =>
-      eventLoopCpu({ ...facts, singleMs }).predictions['second process'].low;
+    const least = (unloadedLatencyMs) =>
+      eventLoopCpu({ ...facts, unloadedLatencyMs }).predictions['second process'].low;
     assert.equal(least(null), 1.05);
     assert.equal(least(1), 1.05);
     // Each waits for as long as there are others.
-    assert.equal(least((facts.slots * 1000) / facts.throughput), 0.95);
+    assert.equal(least((facts.maxConcurrency * 1000) / facts.throughput), 0.95);
   });
 
   test('what other threads and the generator use does not bound what a second process gives', () => {
@@ -265,7 +274,10 @@ describe('noisy-machine', () => {
     const busyLoops = busy.reduce((sum, one) => sum + one, 0);
     Object.assign(inside, { pids, processes: 2, utilisation: Math.max(...busy), busyLoops });
     const cpu = { ...outside.cpu, wanted: 2, steal: 2 * part };
-    return factsOf({ ...facts, base: { ...facts.base, outside: { ...outside, cpu, processes } } });
+    return deriveMetrics({
+      ...facts,
+      base: { ...facts.base, outside: { ...outside, cpu, processes } },
+    });
   };
 
   test('nothing is taken from a second loop that explains itself', () => {

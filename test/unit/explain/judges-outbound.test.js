@@ -8,7 +8,7 @@ function opening(facts, { origin = 'https://pay:443', opened = 1000, connecting 
   Object.assign(facts.loop, { busy: 1, run: 0.98, eachMs: 1, cpuMs: 1 });
   const [call] = facts.base.inside.outbound;
   facts.base.inside.outbound = [{ ...call, origin, opened }];
-  if (connecting !== undefined) facts.spent = { connecting, collecting: 0, printing: 0 };
+  if (connecting !== undefined) facts.loopTime = { connecting, gc: 0, printing: 0 };
 }
 
 describe('connections for each call', () => {
@@ -65,7 +65,7 @@ describe('a dependency that all requests wait for', () => {
     const one = { ...call, answering };
     facts.base.inside.outbound = [{ ...one, answerP50Ms: 200, answerMs: 200 }];
     facts.single.inside = { ...facts.base.inside, outbound: [{ ...one, answerP50Ms: 20 }] };
-    Object.assign(facts, { responseMs: 210, singleMs: 22 });
+    Object.assign(facts, { responseMs: 210, unloadedLatencyMs: 22 });
     facts.sockets.outbound = [
       { peer: '127.0.0.1:9000', sockets: 50, least: 50, most: 50, unread: 0, unsent: 0 },
     ];
@@ -114,7 +114,7 @@ test('a thread of the pool that computes while the others wait in some call is w
     const thread = (tid, run) => ({ ...process.main, tid, run });
     process.others = [thread(1, 0.99), thread(2, 0), thread(3, 0), thread(4, 0)];
     facts.base.outside.cpu.cores = 2;
-    Object.assign(facts, { responseMs: 180, singleMs: 12 });
+    Object.assign(facts, { responseMs: 180, unloadedLatencyMs: 12 });
     facts.single.inside = facts.base.inside;
     const poolMs = { mean: waitMs, max: waitMs };
     facts.base.inside = { ...facts.base.inside, poolMs };
@@ -128,7 +128,7 @@ test('a thread of the pool that computes while the others wait in some call is w
 test('a logger that writes later is told by the profile alone', () => {
   const logging = (printing) => (facts) => {
     facts.loop.busy = 1;
-    facts.spent = { printing, printingAtMost: printing, connecting: 0, collecting: 0 };
+    facts.loopTime = { printing, printingAtMost: printing, connecting: 0, gc: 0 };
   };
   assert.match(judged('logging', logging(0.5)).suspect.sentence, /a logger takes 50 %/);
   assert.match(judged('logging', logging(0.05)).why, /takes 5 % of the loop's time/);

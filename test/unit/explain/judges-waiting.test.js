@@ -1,7 +1,7 @@
 // What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { poolSize } from '../../../dist/explain/suspects/threadpool.js';
+import { poolSize } from '../../../dist/explain/hypotheses/machine/threadpool.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 import { judged } from '../../fixtures/explain/judged.js';
 
@@ -48,9 +48,9 @@ describe('outbound-pool of an unknown client', () => {
   });
 
   test('unless as many requests are served at a time: then they are', () => {
-    const lent = (singleMs) => (facts) => {
+    const lent = (unloadedLatencyMs) => (facts) => {
       pool(facts, 1);
-      Object.assign(facts, { throughput: 200, singleMs });
+      Object.assign(facts, { throughput: 200, unloadedLatencyMs });
     };
     const { suspect } = judged('outbound-pool', lent(25));
     assert.match(suspect.sentence, /5 connections .* 20 % of the connections wait for an answer/);
@@ -77,16 +77,16 @@ test('serialized: a single connection on which there is always a question is nam
     facts.sockets.outbound = [
       { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
     ];
-    Object.assign(facts, { singleMs: 1, responseMs: 50, throughput: 1000 });
+    Object.assign(facts, { unloadedLatencyMs: 1, responseMs: 50, throughput: 1000 });
   });
   assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
 });
 
 test('serialized: by a thread beside the loop that is always busy, if each serves one at a time', () => {
-  const said = (singleMs) =>
+  const said = (unloadedLatencyMs) =>
     judged('serialized', (facts) => {
       Object.assign(facts.base.outside.processes[0].others[0], { run: 0.98 });
-      Object.assign(facts, { singleMs, responseMs: 200, throughput: 160 });
+      Object.assign(facts, { unloadedLatencyMs, responseMs: 200, throughput: 160 });
     });
   const { suspect } = said(6);
   assert.match(suspect.sentence, /^a thread .* 98 % busy .*: requests go through it one after the/);
@@ -98,7 +98,7 @@ test('serialized: by a thread beside the loop that is always busy, if each serve
 test('serialized: not where the threads of the server compute on all cores', () => {
   const computing = (server) =>
     judged('serialized', (facts) => {
-      Object.assign(facts, { singleMs: 7, responseMs: 27, throughput: 290 });
+      Object.assign(facts, { unloadedLatencyMs: 7, responseMs: 27, throughput: 290 });
       Object.assign(facts.base.outside.cpu, { server, cores: 2 });
     });
   assert.ok(computing(0.5).suspect);
@@ -124,28 +124,30 @@ describe('what limits behind a larger pool', () => {
   test('the loop, where it has time for less than the pool then lets through', () => {
     // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
     assert.equal(
-      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5 })),
+      next((facts) => Object.assign(facts, { maxConcurrency: 50, unloadedLatencyMs: 5 })),
       'event-loop-cpu',
     );
   });
 
   test('the requests in flight, where the loop has time', () => {
     assert.equal(
-      next((facts) => Object.assign(facts, { slots: 10, singleMs: 5 })),
+      next((facts) => Object.assign(facts, { maxConcurrency: 10, unloadedLatencyMs: 5 })),
       'too-few-connections',
     );
   });
 
   test('the pool again, where requests and loop could use more', () => {
     assert.equal(
-      next((facts) => Object.assign(facts, { slots: 50, singleMs: 5, throughput: 300 })),
+      next((facts) =>
+        Object.assign(facts, { maxConcurrency: 50, unloadedLatencyMs: 5, throughput: 300 }),
+      ),
       'outbound-pool',
     );
   });
 
   test('not the requests in flight of a rate', () => {
     const overload = { rate: 2000, answered: 1000 };
-    const some = { slots: 10, singleMs: 5 };
+    const some = { maxConcurrency: 10, unloadedLatencyMs: 5 };
     assert.equal(
       next((facts) => Object.assign(facts, some, { overload })),
       'outbound-pool',
@@ -155,7 +157,7 @@ describe('what limits behind a larger pool', () => {
   test('the pool, where of nothing else it is known what it can do', () => {
     const blind = (facts) => {
       facts.base.outside = null;
-      Object.assign(facts, { slots: 10, singleMs: null });
+      Object.assign(facts, { maxConcurrency: 10, unloadedLatencyMs: null });
     };
     assert.equal(next(blind), 'outbound-pool');
   });
@@ -172,7 +174,12 @@ describe('what limits behind a larger pool', () => {
 describe('the pool of threads', () => {
   /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
   const full = (facts) => {
-    Object.assign(facts, { throughput: 100, slots: 20, responseMs: 200, singleMs: 41 });
+    Object.assign(facts, {
+      throughput: 100,
+      maxConcurrency: 20,
+      responseMs: 200,
+      unloadedLatencyMs: 41,
+    });
     facts.base.throughput = 100;
     facts.base.inside = { ...facts.base.inside, poolMs: { mean: 160, max: 200 } };
     Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
@@ -192,7 +199,7 @@ describe('the pool of threads', () => {
 
   test('gives no more than the requests in flight can take', () => {
     // 10 of 41 ms each.
-    const { low, high } = gain((facts) => Object.assign(facts, { slots: 10 }));
+    const { low, high } = gain((facts) => Object.assign(facts, { maxConcurrency: 10 }));
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
   });
 
@@ -201,11 +208,16 @@ describe('the pool of threads', () => {
     // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
     const some = wait();
     assert.ok(some.low < 2.25 && 2.25 < some.high && some.high < 3, `${some.high}`);
-    const many = wait((facts) => Object.assign(facts, { slots: 400 }));
+    const many = wait((facts) => Object.assign(facts, { maxConcurrency: 400 }));
     assert.ok(many.low < 2 && 2 < many.high && many.high < 2.6, `${many.high}`);
     // Of eight requests four wait, and then twelve: three times as long.
     const few = wait((facts) => {
-      Object.assign(facts, { slots: 8, throughput: 290, responseMs: 27, singleMs: 7 });
+      Object.assign(facts, {
+        maxConcurrency: 8,
+        throughput: 290,
+        responseMs: 27,
+        unloadedLatencyMs: 7,
+      });
       facts.base.inside.poolMs.mean = 13.7;
     });
     assert.ok(few.low < 3 && 3 < few.high && few.high < 4, `${few.high}`);
@@ -218,7 +230,7 @@ describe('the pool of threads', () => {
       const [one] = outside.processes;
       outside.processes.push({ ...one, pid: 200, main: { ...one.main, pid: 200 } });
       inside.pids = [100, 200];
-      facts.singleMs = 81;
+      facts.unloadedLatencyMs = 81;
     });
     assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
   });
@@ -236,8 +248,8 @@ describe('the pool of threads', () => {
       }));
       inside.pids = [100, 200, 300, 400];
       Object.assign(outside.cpu, { cores: 16, server: 8.4, idle: 7.4 });
-      Object.assign(facts, { slots: 100 });
-      facts.singleMs = 10;
+      Object.assign(facts, { maxConcurrency: 100 });
+      facts.unloadedLatencyMs = 10;
     });
     assert.match(arithmetic[0], /^16 threads/);
     assert.match(arithmetic[1], /8.00 of 16 cores: a bigger pool gives x 1.9 at most/);
@@ -256,12 +268,14 @@ describe('the pool of threads', () => {
 
   test('is not all that a request waits for', () => {
     // Alone it takes 240 ms: 20 / 240 ms is less than there is.
-    const { low, high } = gain((facts) => Object.assign(facts, { singleMs: 240 }));
+    const { low, high } = gain((facts) => Object.assign(facts, { unloadedLatencyMs: 240 }));
     assert.deepEqual([low, high], [100, 100]);
   });
 
   test('is tried with what it is said to give', () => {
-    const { predictions, remedy } = suspected((facts) => Object.assign(facts, { singleMs: 180 }));
+    const { predictions, remedy } = suspected((facts) =>
+      Object.assign(facts, { unloadedLatencyMs: 180 }),
+    );
     const { low } = remedy.predictedThroughput;
     assert.ok(low <= 101 && predictions['thread pool x4'].low <= low / 100, `${low}`);
     assert.equal(suspected().predictions['thread pool x4'].low, 1.5);
@@ -270,7 +284,7 @@ describe('the pool of threads', () => {
   test('may have several jobs of one request side by side', () => {
     // 25 requests a second with four jobs of 40 ms at once each: 16 threads take 100 a second.
     const { low, high } = gain((facts) => {
-      Object.assign(facts, { throughput: 25, slots: 10, singleMs: 41 });
+      Object.assign(facts, { throughput: 25, maxConcurrency: 10, unloadedLatencyMs: 41 });
       facts.base.throughput = 25;
     });
     assert.ok(low < 100 && 100 < high, `${low} to ${high}`);
@@ -299,7 +313,7 @@ describe('slow-dependency by its tail', () => {
       // 250/s of 1.2 ms each, which were 833/s; the requests in flight ask for more.
       facts.base.outside.processes[0].main = { ...facts.base.outside.processes[0].main, run: 0.3 };
       facts.base.throughput = 250;
-      Object.assign(facts, { throughput: 250, slots: 1000 });
+      Object.assign(facts, { throughput: 250, maxConcurrency: 1000 });
     });
     const { low, high } = suspect.predictions['client deadline'];
     assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);

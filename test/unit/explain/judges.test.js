@@ -1,14 +1,14 @@
 // What the judges say of facts: healthy ones with one thing changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { factsOf } from '../../../dist/explain/facts.js';
-import { judgeAll } from '../../../dist/explain/judges.js';
-import { degradesOverTime } from '../../../dist/explain/suspects/time.js';
+import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
+import { degradesOverTime } from '../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
+import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 import { judged } from '../../fixtures/explain/judged.js';
 
 test('of a healthy server nothing is suspected but that it could do more', () => {
-  const { suspects } = judgeAll(factsOfHealthy(), {
+  const { hypotheses } = evaluateHypotheses(factsOfHealthy(), {
     retained: null,
     history: [],
     besides: null,
@@ -16,7 +16,7 @@ test('of a healthy server nothing is suspected but that it could do more', () =>
     fresh: null,
   });
   assert.deepEqual(
-    suspects.map(({ limit }) => limit),
+    hypotheses.map(({ limit }) => limit),
     ['too-few-connections'],
   );
 });
@@ -201,7 +201,7 @@ describe('listen-backlog', () => {
       Object.assign(facts.base.load.connectMs, { p50: 10, p99: 1020 });
       Object.assign(facts.base.load.latencyMs, { p50: 15 });
       facts.base.load.connections.opened = 500;
-      Object.assign(facts, { slots: 50, throughput: 100, responseMs: 40 });
+      Object.assign(facts, { maxConcurrency: 50, throughput: 100, responseMs: 40 });
     });
     // 50 in 10 + 40 ms, at best in 10 + 15.
     assert.deepEqual(suspect.remedy.predictedThroughput, { low: 1000, high: 2000 });
@@ -210,7 +210,7 @@ describe('listen-backlog', () => {
 
 /** A profile in which nothing stands out. */
 const SPENT = {
-  collecting: 0.02,
+  gc: 0.02,
   files: 0,
   printing: 0,
   printingAtMost: 0,
@@ -219,9 +219,9 @@ const SPENT = {
 };
 
 /** What the remedy is said to give of a loop that is full with 1000 requests a second, by a profile. */
-function remedied(limit, spent, change = () => {}) {
+function remedied(limit, loopTime, change = () => {}) {
   return judged(limit, (facts) => {
-    Object.assign(facts, { throughput: 1000, spent: { ...SPENT, ...spent } });
+    Object.assign(facts, { throughput: 1000, loopTime: { ...SPENT, ...loopTime } });
     facts.base.throughput = 1000;
     Object.assign(facts.loop, { busy: 1, run: 1, queued: 0, eachMs: 1, cpuMs: 1 });
     change(facts);
@@ -237,7 +237,7 @@ describe('what a profile says of the gain', () => {
     const idle = (facts) => Object.assign(facts, { idleShare: 0.9 });
     contains(remedied('idle-work', { unasked: 0.5 }, idle), 2000);
     const { why } = judged('idle-work', (facts) => {
-      Object.assign(facts, { idleShare: 0.9, spent: { ...SPENT, unasked: 0 } });
+      Object.assign(facts, { idleShare: 0.9, loopTime: { ...SPENT, unasked: 0 } });
       Object.assign(facts.loop, { busy: 1, run: 1 });
     });
     assert.match(why, /none of what takes the busiest loop/);
@@ -299,8 +299,8 @@ describe('what waits or blocks in the loop', () => {
   /** 100 requests a second, each of which holds the loop for 10 ms, 9 of them without a core. */
   const waiting = (files, busyCores = 0.12) =>
     judged('event-loop-sync-wait', (facts) => {
-      const spent = files === null ? null : { ...SPENT, files };
-      Object.assign(facts, { throughput: 100, spent });
+      const loopTime = files === null ? null : { ...SPENT, files };
+      Object.assign(facts, { throughput: 100, loopTime });
       facts.base.throughput = 100;
       // What looks takes most of the generator's time, however few requests there are.
       Object.assign(facts.base.outside.cpu, { server: busyCores, others: 0, self: 0.3 });
@@ -395,7 +395,7 @@ describe('processes that serve nothing', () => {
       facts.base.outside.processes.push({ ...process, pid: 101, main });
       const { base, single, sample, unknownPath, idleShare, identityBytes, overload } = facts;
       const seen = { base, single, sample, unknownPath, idleShare, identityBytes, overload };
-      const changed = factsOf(seen);
+      const changed = deriveMetrics(seen);
       assert.equal(changed.loop.run, 0.3);
       return changed;
     });

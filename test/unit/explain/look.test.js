@@ -1,7 +1,7 @@
 // What is looked at before any experiment, on a simulated server whose queue outlives its clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { look } from '../../../dist/explain/look.js';
+import { measureBaseline } from '../../../dist/explain/phases/baseline.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 const CAPACITY = 120;
@@ -38,12 +38,12 @@ class Simulated {
 
   lengths = [];
 
-  async block({ settleMs, measureMs }, { alone = false } = {}) {
+  async block({ settleMs, measureMs }, { oneAtATime = false } = {}) {
     const seconds = (settleMs + measureMs) / 1000;
     this.lengths.push(settleMs + measureMs);
     const before = this.queued;
-    const isOpen = !alone && this.#connections === null;
-    this.blocks.push({ alone, isOpen, queuedBefore: before });
+    const isOpen = !oneAtATime && this.#connections === null;
+    this.blocks.push({ oneAtATime, isOpen, queuedBefore: before });
     const asked = isOpen ? this.options.rate * seconds : 0;
     this.queued = Math.max(0, before + asked - CAPACITY * seconds);
     const closed = before > 0 ? 0 : CAPACITY;
@@ -69,7 +69,7 @@ async function looked(rate, { moreLoad = true, outside = null, warmupMs = 0 } = 
   subject.outside = outside;
   const untilMs = performance.now() + 60_000;
   const options = { setting: () => ({ moreLoad }), untilMs, warmupMs, onStep() {} };
-  return { subject, ...(await look(subject, SAMPLED, options)) };
+  return { subject, ...(await measureBaseline(subject, SAMPLED, options)) };
 }
 
 test('a rate that is answered is the load', async () => {
@@ -83,8 +83,10 @@ test('in place of one that is not, a closed load, when its queue is over', async
   assert.equal(facts.model, 'closed');
   assert.equal(facts.throughput, CAPACITY);
   const last = subject.blocks.at(-1);
-  assert.deepEqual(last, { alone: false, isOpen: false, queuedBefore: 0 });
-  const waits = subject.blocks.filter(({ alone, queuedBefore }) => alone && queuedBefore > 0);
+  assert.deepEqual(last, { oneAtATime: false, isOpen: false, queuedBefore: 0 });
+  const waits = subject.blocks.filter(
+    ({ oneAtATime, queuedBefore }) => oneAtATime && queuedBefore > 0,
+  );
   assert.ok(waits.length > 1, JSON.stringify(subject.blocks));
 });
 

@@ -1,8 +1,8 @@
 // Where the requests in flight are said to be.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { factsOf } from '../../../dist/explain/facts.js';
-import { populationOf } from '../../../dist/explain/population.js';
+import { requestBreakdown } from '../../../dist/explain/conclusion/request-breakdown.js';
+import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 /** Requests by stage, where what was seen differs from the healthy service by what `change` does to it. */
@@ -13,7 +13,7 @@ function stages(change) {
   facts.base.inside.gc.young = 0.1;
   facts.base.inside.outbound[0].answering = 10;
   change(facts.base);
-  const all = populationOf(factsOf(facts));
+  const all = requestBreakdown(deriveMetrics(facts));
   return Object.fromEntries(all.map(({ stage, requests }) => [stage, requests]));
 }
 

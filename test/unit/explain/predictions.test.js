@@ -1,10 +1,10 @@
 // What predictions rest on beside experiments: profiles under load and at rest, and a server that does nothing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { remedyWorthRepeating } from '../../../dist/explain/prediction.js';
-import { whileResting } from '../../../dist/explain/probe.js';
-import { takeProfiles } from '../../../dist/explain/profiling.js';
-import { idleWork } from '../../../dist/explain/suspects/loop.js';
+import { remedyWorthRepeating } from '../../../dist/explain/conclusion/remedy-prediction.js';
+import { idleWork } from '../../../dist/explain/hypotheses/event-loop/loop.js';
+import { withProbePaused } from '../../../dist/explain/observe/probe/hub.js';
+import { takeProfiles } from '../../../dist/explain/profile/capture.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 /** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */
@@ -46,17 +46,17 @@ describe('what no request asks for', () => {
   ];
 
   test('is what runs at rest, with the share that it has under load, without what requests call of it', async () => {
-    const { spent, culprit } = await takeProfiles(
+    const { loopTime, culprit } = await takeProfiles(
       subjectOf(underLoad, [[['tick', 'scan'], 10]]),
       'idle-work',
     );
-    assert.ok(Math.abs(spent.unasked - 0.3) < 0.02, `${spent.unasked}`);
+    assert.ok(Math.abs(loopTime.unasked - 0.3) < 0.02, `${loopTime.unasked}`);
     assert.equal(culprit.name, 'scan');
   });
 
   test('is not looked for where it is not the question', async () => {
-    const { spent } = await takeProfiles(subjectOf(underLoad), 'logging');
-    assert.equal(spent.unasked, null);
+    const { loopTime } = await takeProfiles(subjectOf(underLoad), 'logging');
+    assert.equal(loopTime.unasked, null);
   });
 });
 test('work that nobody asked for gives way to more connections, by no more than it takes', () => {
@@ -78,7 +78,7 @@ test('a probe that rests watches again afterwards, whatever came of it', async (
       return [null];
     },
   });
-  const rest = (hub, work) => whileResting(hub, work, (why) => failed.push(why));
+  const rest = (hub, work) => withProbePaused(hub, work, (why) => failed.push(why));
   const work = async () => heard.push('work');
   await rest(hub(), work);
   assert.deepEqual(heard.splice(0), ['subscribe false', 'work', 'subscribe true']);

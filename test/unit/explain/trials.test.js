@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MillraceError } from '../../../dist/errors.js';
-import { EXPERIMENTS } from '../../../dist/explain/experiments.js';
-import { tryServers } from '../../../dist/explain/new-servers.js';
-import { ProbeFailure } from '../../../dist/explain/subject.js';
-import { Trials } from '../../../dist/explain/trials.js';
+import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
+import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
+import { tryServers } from '../../../dist/explain/target/restarts.js';
+import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 /** Of a server where eight requests share each connection, and each waits for the slowest of them. */
@@ -13,7 +13,7 @@ function factsOfPipelined() {
   const facts = structuredClone(factsOfHealthy());
   facts.base.load.plan.pipelining = 8;
   facts.base.inside.outbound = [];
-  Object.assign(facts, { responseMs: 200, singleMs: 50 });
+  Object.assign(facts, { responseMs: 200, unloadedLatencyMs: 50 });
   return facts;
 }
 
@@ -57,7 +57,7 @@ function trialsOf({
     moreLoad: true,
     ownPath: null,
   };
-  const trials = new Trials(
+  const trials = new ExperimentRunner(
     subject,
     { facts, retained: null },
     { setting: () => setting, untilMs: performance.now() + leftMs, onStep() {} },
@@ -67,8 +67,8 @@ function trialsOf({
 
 test('requests that wait for others on their connection: fewer connections give less, which speaks for it', async () => {
   const { trials } = trialsOf();
-  await trials.live();
-  const { finding, experiments } = trials.found();
+  await trials.runLiveExperiments();
+  const { finding, experiments } = trials.result();
   assert.equal(finding.chosen.limit, 'head-of-line');
   const half = experiments.find(({ name }) => name === 'connections /2');
   assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
@@ -81,7 +81,7 @@ test('a dependency is the same one with twice the connections, whatever waits fo
   facts.base.inside.outbound = [jobs, { ...call, answerMs: 45, answerP50Ms: 45 }];
   facts.single.inside = structuredClone(facts.base.inside);
   facts.single.inside.outbound[1].answerP50Ms = 5;
-  Object.assign(facts, { responseMs: 50, singleMs: 6 });
+  Object.assign(facts, { responseMs: 50, unloadedLatencyMs: 6 });
   const { trials } = trialsOf({
     facts,
     change(block, load) {
@@ -91,9 +91,9 @@ test('a dependency is the same one with twice the connections, whatever waits fo
       }
     },
   });
-  await trials.live();
+  await trials.runLiveExperiments();
   const slower = trials
-    .found()
+    .result()
     .experiments.find(({ name }) => name === 'dependency, connections x2');
   assert.equal(slower.measured.ratio, 2);
 });
@@ -104,9 +104,12 @@ test('requests that begin to fail as they were asked for leave no ratios', async
       if (!changed) requests.transportErrors = requests.ok;
     },
   });
-  await trials.live();
-  assert.deepEqual(trials.found().experiments, []);
-  assert.match(trials.missed.join(), /all experiments: meanwhile 50 % of the requests failed/);
+  await trials.runLiveExperiments();
+  assert.deepEqual(trials.result().experiments, []);
+  assert.match(
+    trials.skippedExperiments.join(),
+    /all experiments: meanwhile 50 % of the requests failed/,
+  );
 });
 
 test('an experiment that did not take place excludes nobody, and is named', async () => {
@@ -115,10 +118,10 @@ test('an experiment that did not take place excludes nobody, and is named', asyn
       if (load?.pipelining === 1) throw new ProbeFailure('most of the calls cannot be delayed');
     },
   });
-  await trials.live();
-  const names = trials.found().experiments.map(({ name }) => name);
+  await trials.runLiveExperiments();
+  const names = trials.result().experiments.map(({ name }) => name);
   assert.ok(names.length > 0 && !names.includes('depth 1'), names.join());
-  assert.match(trials.missed.join(), /depth 1: .*most of the calls cannot be delayed/);
+  assert.match(trials.skippedExperiments.join(), /depth 1: .*most of the calls cannot be delayed/);
 });
 
 test('a server that does not start with what is tried is started as it was', async () => {
@@ -142,23 +145,23 @@ test('a server that does not start with what is tried is started as it was', asy
 describe('a remedy that gave much more', () => {
   test('is tried for longer, while the probe rests', async () => {
     const { trials, heard } = trialsOf();
-    await trials.live();
-    assert.equal(trials.found().finding.chosen.limit, 'head-of-line');
+    await trials.runLiveExperiments();
+    assert.equal(trials.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
-    await trials.remedied();
+    await trials.repeatRemedy();
     assert.deepEqual(heard, ['subscribe false', 'depth 1 for longer', 'subscribe true']);
-    const { experiment, throughput } = trials.found().remedied;
+    const { experiment, throughput } = trials.result().repeatedRemedy;
     assert.deepEqual([experiment, throughput], ['depth 1', 4800]);
   });
 
   test('is not where no time is left for it', async () => {
     const { trials, heard } = trialsOf({ leftMs: 3500 });
-    await trials.live();
-    assert.equal(trials.found().finding.chosen.limit, 'head-of-line');
+    await trials.runLiveExperiments();
+    assert.equal(trials.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
-    await trials.remedied();
+    await trials.repeatRemedy();
     assert.deepEqual(heard, []);
-    assert.equal(trials.found().remedied, null);
+    assert.equal(trials.result().repeatedRemedy, null);
   });
 
   test('and fails for longer is said, and not promised', async () => {
@@ -168,10 +171,13 @@ describe('a remedy that gave much more', () => {
       return block;
     };
     const { trials } = trialsOf({ repeat });
-    await trials.live();
-    await trials.remedied();
-    assert.equal(trials.found().remedied, null);
-    assert.match(trials.missed.join(), /depth 1 for longer: 50 % of its requests failed/);
+    await trials.runLiveExperiments();
+    await trials.repeatRemedy();
+    assert.equal(trials.result().repeatedRemedy, null);
+    assert.match(
+      trials.skippedExperiments.join(),
+      /depth 1 for longer: 50 % of its requests failed/,
+    );
   });
 
   test('and cannot be tried again ends nothing else', async () => {
@@ -179,11 +185,11 @@ describe('a remedy that gave much more', () => {
       throw new ProbeFailure('the process has gone');
     };
     const { trials, heard } = trialsOf({ repeat });
-    await trials.live();
-    await trials.remedied();
-    assert.equal(trials.found().remedied, null);
+    await trials.runLiveExperiments();
+    await trials.repeatRemedy();
+    assert.equal(trials.result().repeatedRemedy, null);
     assert.match(
-      trials.missed.join(),
+      trials.skippedExperiments.join(),
       /depth 1 for longer: the probe could not: the process has gone/,
     );
     assert.equal(heard.at(-1), 'subscribe true');

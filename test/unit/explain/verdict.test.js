@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tellingExperiments } from '../../../dist/explain/choosing.js';
-import { decide } from '../../../dist/explain/verdict.js';
+import { decide } from '../../../dist/explain/conclusion/verdict.js';
+import { rankExperiments } from '../../../dist/explain/experiments/selection.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
 const CLOSED = { model: 'closed' };
@@ -186,7 +186,7 @@ test('an experiment that "no change" would fulfil too comes after one that tells
   const facts = factsOfHealthy();
   const vague = suspect('serialized', 1, { 'calls delayed': { low: 0.1, high: 1.08 } });
   const sharp = suspect('outbound-pool', 1, { 'sockets x2': { low: 1.5, high: 2.1 } });
-  const order = tellingExperiments(facts, [vague, sharp], setting).map(
+  const order = rankExperiments(facts, [vague, sharp], setting).map(
     ({ experiment }) => experiment.name,
   );
   assert.deepEqual(

@@ -1,8 +1,8 @@
 // Where requests go, in the ways in which people write it: hosts, IPv6, Unix sockets, other addresses for a host.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { planOf } from '../../../dist/load/plan.js';
-import { parseUrl } from '../../../dist/load/url.js';
+import { buildPlan } from '../../../dist/load/plan/plan.js';
+import { parseUrl } from '../../../dist/load/requests/url.js';
 
 describe('URLs', () => {
   for (const [text, expected] of [
@@ -49,7 +49,7 @@ describe('URLs', () => {
 });
 
 describe('other addresses', () => {
-  const origin = async (options) => (await planOf(options)).native.origins[0];
+  const origin = async (options) => (await buildPlan(options)).native.origins[0];
   for (const [options, expected] of [
     [
       { url: 'http://a.test', resolve: ['a.test:80:::1'] },
@@ -103,7 +103,7 @@ describe('other addresses', () => {
     [{ resolve: ['a.test:443:127.0.0.1'] }, /'a.test:443:127.0.0.1' fits no target/],
   ]) {
     test(`refused: ${JSON.stringify(options)}`, async () => {
-      const plan = planOf({ url: 'http://a.test', ...options });
+      const plan = buildPlan({ url: 'http://a.test', ...options });
       await assert.rejects(plan, { code: 'ERR_MILLRACE_USAGE', message });
     });
   }

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { readHeaderFile } from '../../../dist/load/header.js';
-import { planOf } from '../../../dist/load/plan.js';
+import { buildPlan } from '../../../dist/load/plan/plan.js';
+import { readHeaderFile } from '../../../dist/load/requests/header.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-files-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -32,7 +32,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
   describe(how, () => {
     test('targets in text', async () => {
       const targetsFile = file('t.txt', write(`GET ${url}a\nA: ü\n\nPUT ${url}b`));
-      const { native } = await planOf({ targetsFile });
+      const { native } = await buildPlan({ targetsFile });
       assert.deepEqual(
         native.requests.map(({ method, target }) => `${method} ${target}`),
         ['GET /a', 'PUT /b'],
@@ -43,7 +43,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
     test('targets in JSON', async () => {
       const line = (path) => JSON.stringify({ method: 'GET', url: url + path });
       const targetsFile = file('t.json', write(`${line('a')}\n${line('b')}`));
-      const { native } = await planOf({ targetsFile });
+      const { native } = await buildPlan({ targetsFile });
       assert.deepEqual(
         native.requests.map(({ target }) => target),
         ['/a', '/b'],
@@ -53,7 +53,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
     test('CSV', async () => {
       if (how === 'CR') return;
       const csv = file('values.csv', write('id,name\n1,Jürgen\n2,x'));
-      const { native } = await planOf({ url: `${url}{{csv:${csv}:id}}` });
+      const { native } = await buildPlan({ url: `${url}{{csv:${csv}:id}}` });
       const [{ columns, rows }] = native.csv;
       assert.deepEqual(
         [columns, ...rows],
@@ -79,11 +79,11 @@ const LATIN1 = Buffer.from('id,name\n1,J\u00fcrgen\n', 'latin1');
 
 test('text in another encoding is refused with its line', async () => {
   const csv = file('latin1.csv', LATIN1);
-  await assert.rejects(planOf({ url: `${url}{{csv:${csv}:id}}` }), {
+  await assert.rejects(buildPlan({ url: `${url}{{csv:${csv}:id}}` }), {
     code: 'ERR_MILLRACE_USAGE',
     message: `CSV file '${csv}' is not UTF-8: see line 2; accepted: UTF-8 or UTF-16`,
   });
-  await assert.rejects(planOf({ targetsFile: csv }), { message: /is not UTF-8: see line 2/ });
+  await assert.rejects(buildPlan({ targetsFile: csv }), { message: /is not UTF-8: see line 2/ });
 });
 
 test('a body that is no text has no placeholders, whatever it holds', async () => {
@@ -92,7 +92,7 @@ test('a body that is no text has no placeholders, whatever it holds', async () =
     Buffer.from('{{csv:none.csv:id}}\0'),
     LATIN1,
   ]) {
-    const { native } = await planOf({ url, bodyFile: file('body', body) });
+    const { native } = await buildPlan({ url, bodyFile: file('body', body) });
     assert.deepEqual(native.requests[0].body, body);
     assert.deepEqual(native.csv, []);
   }
@@ -100,14 +100,14 @@ test('a body that is no text has no placeholders, whatever it holds', async () =
 
 test('placeholders in a body of UTF-16 are refused, not sent unfilled', async () => {
   const bodyFile = file('wide', Buffer.from('\uFEFF{"id":"{{seq}}"}', 'utf16le'));
-  await assert.rejects(planOf({ url, bodyFile }), { message: /UTF-16.*--no-placeholders/ });
-  const { native } = await planOf({ url, bodyFile, placeholders: false });
+  await assert.rejects(buildPlan({ url, bodyFile }), { message: /UTF-16.*--no-placeholders/ });
+  const { native } = await buildPlan({ url, bodyFile, placeholders: false });
   assert.equal(native.requests[0].body.length, 34);
 });
 
 test('an unknown placeholder is quoted in a line, however much stands between its braces', async () => {
   const body = `{{ a page\nof ${'text '.repeat(1000)} }}`;
-  await assert.rejects(planOf({ url, body }), ({ message }) => {
+  await assert.rejects(buildPlan({ url, body }), ({ message }) => {
     assert.match(message, /^unknown placeholder \{\{a page of text .*\.\.\.\}\}: known are/);
     return message.length < 300 && !message.includes('\n');
   });

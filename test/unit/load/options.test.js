@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { load, MillraceError } from 'millrace';
-import { parseCsv } from '../../../dist/load/csv.js';
-import { planOf } from '../../../dist/load/plan.js';
-import { arrivalsWithin } from '../../../dist/load/schedule.js';
-import { parseUrl } from '../../../dist/load/url.js';
+import { buildPlan } from '../../../dist/load/plan/plan.js';
+import { arrivalsWithin } from '../../../dist/load/plan/schedule.js';
+import { parseCsv } from '../../../dist/load/requests/csv.js';
+import { parseUrl } from '../../../dist/load/requests/url.js';
 import { parseBytes, parseCount, parseDuration, parseRate } from '../../../dist/units.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-options-'));
@@ -75,7 +75,7 @@ test('counts, rates and sizes', () => {
 });
 
 test('a closed run by default, every default spelled out', async () => {
-  const { summary, native } = await planOf({ url });
+  const { summary, native } = await buildPlan({ url });
   assert.deepEqual(summary, {
     model: 'closed',
     targets: [{ method: 'GET', url, weight: null, bodyBytes: 0 }],
@@ -107,7 +107,7 @@ test('a closed run by default, every default spelled out', async () => {
 });
 
 test('a rate makes the run open', async () => {
-  const { summary, native } = await planOf({ url, rate: '50/1s', threads: 2 });
+  const { summary, native } = await buildPlan({ url, rate: '50/1s', threads: 2 });
   assert.equal(summary.model, 'open');
   assert.equal(summary.rate, 50);
   assert.equal(summary.arrivals, 'constant');
@@ -115,7 +115,7 @@ test('a rate makes the run open', async () => {
   assert.equal(summary.connections, 1000);
   assert.equal(summary.initialConnections, 10);
   assert.equal(native.startRate, 50);
-  const given = await planOf({ url, rate: 50, connections: 100 });
+  const given = await buildPlan({ url, rate: 50, connections: 100 });
   assert.equal(given.summary.initialConnections, 100);
 });
 
@@ -124,7 +124,7 @@ test('stages make the run open and give its length', async () => {
     { duration: '10s', rate: 100 },
     { duration: '20s', rate: '1k' },
   ];
-  const { summary } = await planOf({ url, stages });
+  const { summary } = await buildPlan({ url, stages });
   assert.equal(summary.model, 'open');
   assert.equal(summary.durationMs, 30_000);
   assert.deepEqual(summary.stages, [
@@ -142,13 +142,13 @@ test('stages make the run open and give its length', async () => {
 test('counts may be text', async () => {
   const stages = [{ duration: '1s', rate: '1k' }];
   const counts = { connections: '1k', threads: '2', pipelining: '3', maxPending: '10k' };
-  const { summary } = await planOf({ url, stages, ...counts });
+  const { summary } = await buildPlan({ url, stages, ...counts });
   const { connections, threads, pipelining, maxPending } = summary;
   assert.deepEqual([connections, threads, pipelining, maxPending], [1000, 2, 3, 10_000]);
 });
 
 test('a number of requests ends the run; more connections are not opened', async () => {
-  const { summary } = await planOf({ url, requests: '3', connections: 50, threads: 4 });
+  const { summary } = await buildPlan({ url, requests: '3', connections: 50, threads: 4 });
   assert.equal(summary.requests, 3);
   assert.equal(summary.durationMs, null);
   assert.equal(summary.connections, 3);
@@ -157,7 +157,7 @@ test('a number of requests ends the run; more connections are not opened', async
 
 test('handshakes for each request close connections', async () => {
   const https = 'https://127.0.0.1/';
-  const plan = async (options) => (await planOf({ url: https, ...options })).summary;
+  const plan = async (options) => (await buildPlan({ url: https, ...options })).summary;
   assert.equal((await plan({})).tls, 'keep-alive');
   assert.equal((await plan({})).verifyCertificate, true);
   assert.equal((await plan({ connection: 'close' })).tls, 'full');
@@ -208,11 +208,11 @@ test('URLs', () => {
 });
 
 test("headers: the user's win, the engine's are taken out", async () => {
-  const plain = await planOf({ url });
+  const plain = await buildPlan({ url });
   assert.deepEqual(Object.keys(headersOf(plain)), ['Host', 'User-Agent', 'Accept']);
   assert.match(headersOf(plain)['User-Agent'], /^millrace\/\d/);
 
-  const own = await planOf({
+  const own = await buildPlan({
     url: 'http://user:pw@h/',
     headers: { host: 'other', ACCEPT: 'text/html', Authorization: 'Bearer x', 'X-Two': ['a', 'b'] },
   });
@@ -220,24 +220,24 @@ test("headers: the user's win, the engine's are taken out", async () => {
     own.native.requests[0].headers.map(({ name, value }) => `${name}: ${value}`).slice(1),
     ['host: other', 'ACCEPT: text/html', 'Authorization: Bearer x', 'X-Two: a', 'X-Two: b'],
   );
-  const credentials = await planOf({ url: 'http://user:pw@h/' });
+  const credentials = await buildPlan({ url: 'http://user:pw@h/' });
   assert.equal(headersOf(credentials).Authorization, `Basic ${btoa('user:pw')}`);
   assert.equal(credentials.summary.targets[0].url, 'http://h/');
 
-  const framed = await planOf({
+  const framed = await buildPlan({
     url,
     body: 'hello',
     headers: { 'Content-Length': '5', Connection: 'keep-alive' },
   });
   assert.deepEqual(Object.keys(headersOf(framed)), ['Host', 'User-Agent', 'Accept']);
-  const close = await planOf({ url, headers: [['connection', 'Close']] });
+  const close = await buildPlan({ url, headers: [['connection', 'Close']] });
   assert.equal(close.summary.connection, 'close');
   assert.equal(headersOf(close).connection, undefined);
 });
 
 test('bodies and methods', async () => {
   const path = file('body.bin', 'from a file');
-  const request = async (options) => (await planOf({ url, ...options })).native.requests[0];
+  const request = async (options) => (await buildPlan({ url, ...options })).native.requests[0];
   assert.equal((await request({})).body, undefined);
   assert.equal((await request({ body: 'hé' })).body.toString(), 'hé');
   assert.equal((await request({ body: 'x' })).method, 'POST');
@@ -248,7 +248,7 @@ test('bodies and methods', async () => {
 });
 
 test('several URLs, origins once each', async () => {
-  const { native, summary } = await planOf({ url: ['http://a/1', 'http://b/', 'http://a/2'] });
+  const { native, summary } = await buildPlan({ url: ['http://a/1', 'http://b/', 'http://a/2'] });
   assert.deepEqual(
     native.origins.map(({ host }) => host),
     ['a', 'b'],
@@ -261,7 +261,7 @@ test('several URLs, origins once each', async () => {
 });
 
 test('weighted targets; those without a host go to the URL', async () => {
-  const { native, summary } = await planOf({
+  const { native, summary } = await buildPlan({
     url: 'http://h:81/base',
     headers: { 'X-Run': '1', 'X-Both': 'run' },
     targets: [
@@ -298,7 +298,7 @@ Content-Type: application/json
 HEAD http://h/3\r
 `,
   );
-  const { native } = await planOf({ targetsFile, placeholders: false });
+  const { native } = await buildPlan({ targetsFile, placeholders: false });
   assert.deepEqual(
     native.requests.map(({ method, target }) => [method, target]),
     [
@@ -321,7 +321,7 @@ test("vegeta's JSON targets", async () => {
 
 {"method":"POST","url":"http://h/2","body":"${btoa('hello')}","weight":2}`,
   );
-  const { native, summary } = await planOf({ targetsFile });
+  const { native, summary } = await buildPlan({ targetsFile });
   assert.equal(native.requests[0].headers.at(-1).value, 'b');
   assert.equal(native.requests[1].body.toString(), 'hello');
   assert.deepEqual(

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-// biome-ignore lint/style/noRestrictedImports: the exit codes are what is tested
 import { exitCode } from '../../../dist/cli/exit.js';
-import { clientBoundReasons } from '../../../dist/load/verdict.js';
-import { warningsOf } from '../../../dist/load/warnings.js';
-import { clientBound } from '../../../dist/report/client-bound.js';
+import { clientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
+import { clientBound } from '../../../dist/load/outcome/client-bound-words.js';
+import { findWarnings } from '../../../dist/load/outcome/warnings.js';
 
 const calm = {
   refusedAddresses: [],
@@ -214,7 +213,7 @@ const CASES = [
 
 for (const [name, change, ids] of CASES) {
   test(`warnings: ${name}`, () => {
-    const warnings = warningsOf(resultWith(change), calm);
+    const warnings = findWarnings(resultWith(change), calm);
     assert.deepEqual(
       warnings.map(({ id }) => id),
       ids,
@@ -224,7 +223,7 @@ for (const [name, change, ids] of CASES) {
 }
 
 test('warnings: what the result does not hold', () => {
-  const [ended, several, leftOut] = warningsOf(resultWith(), {
+  const [ended, several, leftOut] = findWarnings(resultWith(), {
     refusedAddresses: ['[::1]:80'],
     serverEnded: 'ended with exit code 1',
     otherPorts: [3001, 3002],
@@ -240,7 +239,7 @@ test('warnings: what the result does not hold', () => {
 
 test('requests without an answer: idempotent or not is said', () => {
   const withMethods = (...methods) =>
-    warningsOf(
+    findWarnings(
       resultWith(({ plan, requests, errors }) => {
         plan.targets = methods.map((method) => ({ method, url: 'http://h/' }));
         requests.transportErrors = 1;
@@ -254,7 +253,7 @@ test('requests without an answer: idempotent or not is said', () => {
 
 test('client-bound: the warning says what the report says', () => {
   const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
-  const [{ message }] = warningsOf(resultWith(change), calm);
+  const [{ message }] = findWarnings(resultWith(change), calm);
   const { title, meaning, advice } = clientBound;
   assert.equal(message, `${title}: x. ${meaning} ${advice}`);
 });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { decodeTimes, latencyTimes } from '../../../dist/explain/statistics/times.js';
 import { logBins } from '../../../dist/report/histogram.js';
 import { decades, logScale, multiples, powersOfTwo } from '../../../dist/report/html/scale.js';
+import { decodeTimes, latencyTimes } from '../../../dist/statistics/times.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
 import { Random } from '../../fixtures/stack/random.js';
 import { decodeHistogram } from '../../fixtures/truth/histogram.js';

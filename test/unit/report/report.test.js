@@ -2,10 +2,6 @@
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buckets } from '../../../dist/report/buckets.js';
-import { htmlReport } from '../../../dist/report/html.js';
-import { intervals } from '../../../dist/report/intervals.js';
-import { textReport } from '../../../dist/report/text.js';
 import {
   bytes,
   duration,
@@ -14,7 +10,11 @@ import {
   roundTime,
   share,
   time,
-} from '../../../dist/report/units.js';
+} from '../../../dist/format/units.js';
+import { buckets } from '../../../dist/report/buckets.js';
+import { htmlReport } from '../../../dist/report/html.js';
+import { intervals } from '../../../dist/report/intervals.js';
+import { textReport } from '../../../dist/report/text.js';
 import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 

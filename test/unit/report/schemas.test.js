@@ -2,7 +2,7 @@
 // and real results where they are made.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { LIMIT_IDS } from '../../../dist/explain/limits.js';
+import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { STUDY_NAMES } from '../../../dist/lab/result.js';
 import { labPage } from '../../../dist/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';

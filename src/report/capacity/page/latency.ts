@@ -1,11 +1,11 @@
 import type { CapacityPoint } from '../../../explain/result.js';
+import { roundTime, time } from '../../../format/units.js';
 import { type Axis, chartFigure, type Mark, up } from '../../html/chart.js';
 import { type Place, polyline } from '../../html/curves.js';
 import { legend, lineSign } from '../../html/legend.js';
 import { dot, square } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { decades, type Scale, scaleAround } from '../../html/scale.js';
-import { roundTime, time } from '../../units.js';
 
 /** Room beside the outermost values, as a ratio. */
 const room = 1.5;

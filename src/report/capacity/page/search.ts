@@ -1,5 +1,6 @@
 import type { RateTrial, Search } from '../../../capacity/result.js';
-import { type Condition, parseCondition } from '../../../load/condition.js';
+import { rate, roundTime } from '../../../format/units.js';
+import { type Condition, parseCondition } from '../../../load/plan/condition.js';
 import { flatBound, risingBound } from '../../html/bounds.js';
 import { type Axis, bottom, chartFigure, type Mark, top, up } from '../../html/chart.js';
 import { type Place, polyline } from '../../html/curves.js';
@@ -7,7 +8,6 @@ import { areaSign, legend, lineSign } from '../../html/legend.js';
 import { dot, type Look, square } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { decades, linearScale, multiples, type Scale, scaleAround } from '../../html/scale.js';
-import { rate, roundTime } from '../../units.js';
 import { hasEnd } from '../answer.js';
 import { measuredValue, metricOf } from '../measured.js';
 import { latencyFigure } from './latency.js';

@@ -1,4 +1,5 @@
 import type { CapacityResult } from '../../../capacity/result.js';
+import { duration, plural } from '../../../format/units.js';
 import type { Markup } from '../../html/markup.js';
 import {
   connectionSettings,
@@ -6,7 +7,6 @@ import {
   settingsTable,
   targetSettings,
 } from '../../html/settings.js';
-import { duration, plural } from '../../units.js';
 import { took } from '../settings.js';
 
 /** What was asked for and what was done for it. */

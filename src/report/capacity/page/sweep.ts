@@ -1,5 +1,6 @@
 import { usable } from '../../../capacity/levels.js';
 import type { CapacityCurve, CapacityLevel, Sweep } from '../../../capacity/result.js';
+import { count, plural, rate, time } from '../../../format/units.js';
 import { flatBound, risingBound } from '../../html/bounds.js';
 import { type Axis, chartFigure, type Mark, up } from '../../html/chart.js';
 import { areaBetween, type Place, polyline } from '../../html/curves.js';
@@ -7,7 +8,6 @@ import { areaSign, legend, lineSign } from '../../html/legend.js';
 import { dot, spread } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { decades, powersOfTwo, type Scale, scaleAround } from '../../html/scale.js';
-import { count, plural, rate, time } from '../../units.js';
 import { hasEnd } from '../answer.js';
 import { latencyFigure } from './latency.js';
 

@@ -1,8 +1,8 @@
 import type { CapacityLevel, RateTrial, Search, Sweep } from '../../../capacity/result.js';
+import { cores, count, duration, rate } from '../../../format/units.js';
 import { figure } from '../../distribution.js';
 import { html, type Markup } from '../../html/markup.js';
 import { table, textTable } from '../../html/tables.js';
-import { cores, count, duration, rate } from '../../units.js';
 import { measuredValue, metricOf, outcomeOf, remarkOn } from '../measured.js';
 
 /** The levels, beside what the curve gives there. */

@@ -1,7 +1,7 @@
 import type { Search, Sweep } from '../../../capacity/result.js';
+import { count, plural, rate, time } from '../../../format/units.js';
 import type { Markup } from '../../html/markup.js';
 import { split, tile, tiles } from '../../html/tiles.js';
-import { count, plural, rate, time } from '../../units.js';
 import { between, hasEnd } from '../answer.js';
 
 /** The numbers of throughput over connections to be seen first. */

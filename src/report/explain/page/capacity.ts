@@ -1,4 +1,5 @@
 import type { CapacityPoint, Explanation } from '../../../explain/result.js';
+import { count, rate, time } from '../../../format/units.js';
 import { figure } from '../../distribution.js';
 import { flatBound, risingBound } from '../../html/bounds.js';
 import { chartFigure, type Mark, up } from '../../html/chart.js';
@@ -6,7 +7,6 @@ import { dot, spread } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { decades, type Scale, scaleAround } from '../../html/scale.js';
 import { table } from '../../html/tables.js';
-import { count, rate, time } from '../../units.js';
 
 /** Room beside the outermost points, as a ratio. */
 const room = 1.5;

@@ -1,9 +1,10 @@
-import type { LimitId } from '../../../explain/limits.js';
-import type { ExperimentResult, Explanation, Range } from '../../../explain/result.js';
+import type { LimitId } from '../../../explain/limits/ids.js';
+import type { ExperimentResult, Explanation } from '../../../explain/result.js';
+import { factor, measuredRatio } from '../../../format/ratios.js';
+import { plural } from '../../../format/units.js';
+import type { Range } from '../../../statistics/types.js';
 import { html, type Markup } from '../../html/markup.js';
 import { logScale, powersOfTwo, type Scale } from '../../html/scale.js';
-import { plural } from '../../units.js';
-import { factor, measuredRatio } from '../numbers.js';
 
 /** Predictions further away than this ratio from all that was measured end at the edge. */
 const reach = 4;

@@ -1,11 +1,11 @@
 import type { Explanation } from '../../../explain/result.js';
-import { latencyTimes } from '../../../explain/statistics/times.js';
+import { roundTime, share, time } from '../../../format/units.js';
+import { latencyTimes } from '../../../statistics/times.js';
 import { figure } from '../../distribution.js';
 import { type Bin, logBins } from '../../histogram.js';
 import { chartFigure, type Mark, up } from '../../html/chart.js';
 import { html, type Markup } from '../../html/markup.js';
 import { decades, linearScale, logScale, multiples, type Scale } from '../../html/scale.js';
-import { roundTime, share, time } from '../../units.js';
 
 /** Times at which the timers of TCP show. */
 const ruler: Mark[] = [

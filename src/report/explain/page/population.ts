@@ -1,8 +1,8 @@
 import type { Explanation, Stage } from '../../../explain/result.js';
+import { amount } from '../../../format/ratios.js';
+import { count, share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
 import { table } from '../../html/tables.js';
-import { count, share } from '../../units.js';
-import { amount } from '../numbers.js';
 
 /** Colours of the style sheet for stages; further stages begin anew. */
 const colors = 8;

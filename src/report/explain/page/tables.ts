@@ -1,8 +1,8 @@
 import type { Explanation } from '../../../explain/result.js';
+import { evidenceValue } from '../../../format/ratios.js';
+import { share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
 import { textTable } from '../../html/tables.js';
-import { share } from '../../units.js';
-import { evidenceValue } from '../numbers.js';
 import { limitName } from './verdict.js';
 
 /** The functions that cost most. */

@@ -1,7 +1,7 @@
-import { CATALOGUE } from '../../../explain/catalogue.js';
+import { CATALOGUE } from '../../../explain/limits/catalogue.js';
 import type { Explanation } from '../../../explain/result.js';
+import { throughputRange } from '../../../format/ratios.js';
 import { html, type Markup } from '../../html/markup.js';
-import { throughputRange } from '../numbers.js';
 import { STATUS } from '../status.js';
 
 /** The limit in a sentence, how sure that is, and the arithmetic. */

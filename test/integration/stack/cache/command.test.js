@@ -20,7 +20,7 @@ import {
   controlDirectories,
   controlDirectory,
   meetingDirectory,
-} from '../../../../dist/http/control-protocol.js';
+} from '../../../../dist/http/cache/control-protocol.js';
 import { get, limits, serve } from '../../../fixtures/stack/caching.js';
 
 describe('millrace cache', () => {

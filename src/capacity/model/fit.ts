@@ -1,0 +1,115 @@
+import { studentQuantile } from '../../statistics/student.js';
+import type { Curve } from './curves.js';
+import { leastSquares } from './least-squares.js';
+import type { LogLevel } from './level.js';
+
+/** A quantity with its 95 % interval. */
+export interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+}
+
+/** A curve put through levels. */
+export interface Fit {
+  curve: Curve;
+  parameters: number[];
+  /** Akaike's criterion with the correction for few points (Hurvich and Tsai 1989): the lower, the better. */
+  aicc: number;
+  /** Standard deviation of a block around the curve, as a share. */
+  scatter: number;
+  /** The interval of a function of the parameters; `more`: variance that is added to theirs. */
+  estimate: (of: (parameters: readonly number[]) => number, more?: number) => Estimate;
+}
+
+/** Blocks that agree better than this do so by chance. */
+const leastScatter = 0.005;
+
+/** Assumed where nothing tells: no level was measured twice, and the curve goes through all of them. */
+const unknownScatter = { scatter: 0.03, freedom: 1 };
+
+/**
+ * Least squares on log X, which is right for scatter that is a share of the value. The scatter is taken from the deviations
+ * of the levels from the curve or of the blocks from their level, whichever is larger: a curve of the wrong form has wide
+ * intervals. They come from the linearised curve: Student's t times sqrt(gᵀ (JᵀJ)⁻¹ g s²), g the gradient.
+ */
+export function fit(curve: Curve, levels: readonly LogLevel[]): Fit {
+  const connections = levels.map((level) => level.connections);
+  const residuals = (parameters: readonly number[]) => {
+    const curved = curve.logThroughput(parameters, connections);
+    return levels.map(
+      ({ blocks, logThroughput }, i) => Math.sqrt(blocks) * (logThroughput - (curved[i] ?? 0)),
+    );
+  };
+  const { parameters, squares, covariance } = leastSquares({
+    residuals,
+    start: startOf(curve, levels),
+    low: curve.low,
+    high: curve.high,
+  });
+  const { scatter, freedom } = scatterOf(levels, squares, parameters.length);
+  const estimate: Fit['estimate'] = (of, more = 0) => {
+    const value = of(parameters);
+    const gradient = gradientOf(of, parameters, curve.high);
+    const variance = gradient.reduce(
+      (sum, a, i) =>
+        sum + gradient.reduce((row, b, j) => row + a * b * (covariance[i]?.[j] ?? 0), 0),
+      0,
+    );
+    const half = studentQuantile(freedom) * Math.sqrt(Math.max(0, variance) * scatter ** 2 + more);
+    return { value, low: value - half, high: value + half };
+  };
+  return { curve, parameters, aicc: aicc(squares, levels, parameters.length), scatter, estimate };
+}
+
+function startOf(curve: Curve, levels: readonly LogLevel[]): number[] {
+  // Responses are fastest where least is in flight; the highest is a plateau, or on the way to one.
+  const single = Math.min(
+    ...levels.map((level) => level.connections / Math.exp(level.logThroughput)),
+  );
+  const most = Math.max(...levels.map((level) => Math.exp(level.logThroughput)));
+  return curve.start(single, most);
+}
+
+function scatterOf(
+  levels: readonly LogLevel[],
+  squares: number,
+  parameters: number,
+): { scatter: number; freedom: number } {
+  const blocks = levels.reduce((sum, level) => sum + level.blocks, 0);
+  const within = levels.reduce((sum, level) => sum + level.squares, 0);
+  const sources = [
+    { freedom: levels.length - parameters, squares },
+    { freedom: blocks - levels.length, squares: within },
+  ];
+  const known = sources
+    .filter(({ freedom }) => freedom > 0)
+    .map(({ freedom, squares }) => ({ freedom, scatter: Math.sqrt(squares / freedom) }))
+    .sort((a, b) => b.scatter - a.scatter);
+  const [{ scatter, freedom } = unknownScatter] = known;
+  return { scatter: Math.max(leastScatter, scatter), freedom };
+}
+
+function gradientOf(
+  of: (parameters: readonly number[]) => number,
+  parameters: readonly number[],
+  high: readonly number[],
+): number[] {
+  return parameters.map((value, i) => {
+    const size = 1e-5 * Math.max(1e-2, Math.abs(value));
+    const step = value + size > (high[i] ?? Number.POSITIVE_INFINITY) ? -size : size;
+    const moved = parameters.map((other, j) => (i === j ? value + step : other));
+    return (of(moved) - of(parameters)) / step;
+  });
+}
+
+function aicc(squares: number, levels: readonly LogLevel[], parameters: number): number {
+  const n = levels.length;
+  const blocks = levels.reduce((sum, level) => sum + level.blocks, 0);
+  // The mean square of a block's deviation, never below what is chance.
+  const meanSquare = Math.max(squares / blocks, leastScatter ** 2 / 10);
+  const k = parameters + 1;
+  // With fewer levels only curves of two parameters are compared, for which it is the same.
+  const correction = n > k + 1 ? (2 * k * (k + 1)) / (n - k - 1) : 0;
+  return n * Math.log(meanSquare) + 2 * k + correction;
+}

@@ -1,0 +1,144 @@
+import { constants, setPriority } from 'node:os';
+import { usageError } from '../../errors.js';
+import { type LoadResult, type LoadRun, load } from '../../index.js';
+import { maskText } from '../../masking.js';
+import { EXIT, exitCode } from '../exit.js';
+import { type Invocation, newInvocation } from '../flags/invocation.js';
+import { addUrl, LOAD_FLAGS, UNSUPPORTED_FLAGS } from '../flags/load-flags.js';
+import { parseArguments } from '../flags/parse.js';
+import { onInterrupt } from '../interrupt.js';
+import { checkWritable, textOptions, writeResult } from '../output.js';
+import { askPassphrase } from '../passphrase.js';
+import { showProgress } from '../progress.js';
+
+/** Loads what the command line names, or the demo, and reports. */
+export async function loadCommand(args: string[]): Promise<number> {
+  const invocation = readInvocation(args);
+  await askPassphrase(invocation.options);
+  // The report shows the notes, JSON has no place for them.
+  if (invocation.json)
+    for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
+  const { url, targets, targetsFile, command, socketPath } = invocation.options;
+  const isDemo = [url, targets, targetsFile, command, socketPath].every((it) => it === undefined);
+  if (isDemo) {
+    const { prepareDemo, nextSteps } = await import('./demo.js');
+    const introduction = await prepareDemo(invocation);
+    say(introduction, invocation);
+    const code = await runAndReport(invocation);
+    say(nextSteps, invocation);
+    return code;
+  }
+  return runAndReport(invocation);
+}
+
+function readInvocation(args: string[]): Invocation {
+  const invocation = { ...newInvocation(), args };
+  const { positional, command } = parseArguments(args, LOAD_FLAGS, invocation, UNSUPPORTED_FLAGS);
+  for (const url of positional) addUrl(invocation, url);
+  if (command?.length === 0) throw usageError('-- given without a command after it');
+  if (command) invocation.options.command = command;
+  if (invocation.abortOnFail && invocation.failOn.length === 0) {
+    throw usageError('--abort-on-fail given without --fail-on; accepted: with one or more');
+  }
+  return invocation;
+}
+
+/** Beside the report: with `--json` stdout is for the JSON alone. */
+function say(text: string, { json }: Invocation): void {
+  if (json) console.error(text);
+  else console.log(text);
+}
+
+async function runAndReport(invocation: Invocation): Promise<number> {
+  const { options, strict, failOn, output, html } = invocation;
+  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  const abort = new AbortController();
+  const listenNoLonger = onInterrupt(() => abort.abort());
+  const abortOnFail = invocation.abortOnFail ? failOn.map(({ text }) => text) : [];
+  try {
+    const result = await runShown(
+      { ...options, abortOnFail, signal: abort.signal },
+      invocation.progress,
+    );
+    await report(result, invocation);
+    const failures = failOn.flatMap(({ text, failure }) => {
+      const measured = failure(result);
+      return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
+    });
+    for (const line of failures) console.error(`millrace: ${line}`);
+    const code = exitCode(result, {
+      strict,
+      conditions: failOn.length,
+      failedConditions: failures.length + (result.abortedBy === undefined ? 0 : 1),
+    });
+    if (code === EXIT.interrupted && result.requests.sent > 0) {
+      console.error(`millrace: ${UNJUDGED}`);
+    }
+    return code;
+  } catch (error) {
+    if (error !== abort.signal.reason) throw error;
+    console.error('millrace: interrupted before a request was sent');
+    return EXIT.interrupted;
+  } finally {
+    listenNoLonger();
+  }
+}
+
+const UNJUDGED =
+  'interrupted: what --fail-on and --strict ask for was not measured to its end (exit code 130)';
+
+async function runShown(options: Invocation['options'], progress: boolean): Promise<LoadResult> {
+  const run = load(options);
+  stepBack(run).catch(() => {}); // The run's own failure is reported by who awaits it.
+  if (progress) await showProgress(run);
+  return run;
+}
+
+/**
+ * Lets the engine's threads go first on a core that they share with this one, once they have been started. On Linux
+ * a priority is a thread's, elsewhere the process's.
+ */
+async function stepBack(run: LoadRun): Promise<void> {
+  for await (const _ of run) {
+    try {
+      if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+    } catch {
+      // A system that does not permit it: the schedule may be less exact.
+    }
+    return;
+  }
+}
+
+async function report(result: LoadResult, invocation: Invocation): Promise<void> {
+  const { json, output, html } = invocation;
+  const asJson = `${JSON.stringify(result, null, 2)}\n`;
+  if (json) process.stdout.write(asJson);
+  else
+    console.log(
+      [await asText(result, invocation), ...(await why(result, invocation))].join('\n\n'),
+    );
+  if (output !== undefined) writeResult(output, asJson);
+  if (html === undefined) return;
+  const { htmlReport } = await import('../../report/html.js');
+  writeResult(html, htmlReport(result));
+}
+
+/** The short form of an explanation, where a server was started: it is at hand for the long one. */
+async function why(result: LoadResult, { demo, args }: Invocation): Promise<string[]> {
+  if (!result.plan.command) return [];
+  const { quickHint } = await import('../../explain/quick-hint.js');
+  const seen = quickHint(result);
+  if (!seen) return [];
+  const { wrapped } = await import('../../report/text.js');
+  const { explainLine } = await import('../explain-line.js');
+  const sentence = `${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)}`;
+  const longer = demo ? null : explainLine(args);
+  const line = `Why not more? ${sentence}${longer === null ? '' : ' To be sure:'}`;
+  // To be copied, so it is not wrapped.
+  return [[wrapped(line, textOptions([])), ...(longer === null ? [] : [`  ${longer}`])].join('\n')];
+}
+
+async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
+  const { textReport } = await import('../../report/text.js');
+  return textReport(result, textOptions(notes));
+}

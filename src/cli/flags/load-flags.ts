@@ -1,0 +1,588 @@
+// The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
+import { existsSync } from 'node:fs';
+import { usageError } from '../../errors.js';
+import { DEFAULTS, LIMITS } from '../../load/defaults.js';
+import { parseCondition } from '../../load/plan/condition.js';
+import { readExpect } from '../../load/plan/expect.js';
+import { readHeaderFile, splitHeader } from '../../load/requests/header.js';
+import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../../units.js';
+import { type Flag, namesOf } from './flag.js';
+import type { Invocation } from './invocation.js';
+import type { UnsupportedFlags } from './parse.js';
+
+const LOAD = 'Load';
+const REQUESTS = 'Requests';
+const CONNECTIONS = 'Connections and TLS';
+export const RESULT = 'Result';
+
+/** The groups of the flags, in the order of the reference page. */
+export const GROUPS = [LOAD, REQUESTS, CONNECTIONS, RESULT];
+
+export const LOAD_FLAGS: Flag<Invocation>[] = [
+  {
+    name: 'connections',
+    short: 'c',
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openConnections}`,
+    help: 'connections',
+    details:
+      'Without a rate all are opened before the clock starts. With a rate some are, all if the flag is given; the others when an arrival finds none free. At least one per thread. With fewer requests than connections (-n) only as many are opened.',
+    set({ options }, value, given) {
+      options.connections = parseCount(value, given, LIMITS.connections);
+    },
+  },
+  {
+    name: 'threads',
+    short: 't',
+    aliases: ['w', 'workers'],
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: String(DEFAULTS.threads),
+    help: 'threads that send',
+    details:
+      'They share the connections and the rate. One is enough for most servers; the report says when it was not (CLIENT-BOUND). A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-t' && hasDurationUnit(value) && !isCount(value)) {
+        options.timeout = parseDuration(value, given);
+        notes.push(`-t ${value} is taken as --timeout ${value}; threads are -t N`);
+      } else {
+        options.threads = parseCount(value, given, LIMITS.threads);
+      }
+    },
+  },
+  {
+    name: 'duration',
+    short: 'd',
+    aliases: ['z'],
+    value: 'TIME',
+    group: LOAD,
+    common: true,
+    fallback: `${DEFAULTS.durationMs / 1000}s`,
+    help: 'how long to measure: 10, 500ms, 1m30s',
+    details:
+      'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with { or [, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (isBody(value)) {
+        options.body = value;
+        notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 10s`);
+      } else {
+        options.duration = parseDuration(value, given);
+      }
+    },
+  },
+  {
+    name: 'requests',
+    short: 'n',
+    aliases: ['a', 'amount'],
+    value: 'N',
+    group: LOAD,
+    common: true,
+    help: 'end after exactly N requests: 200, 10k, 1M',
+    details:
+      'The warm-up does not count. With -d too, the first of both ends the run. -n without a number is taken as "no progress line", as in autocannon, and the report says so.',
+    set({ options }, value, given) {
+      options.requests = parseCount(value, given, LIMITS.requests);
+    },
+    bare: {
+      unless: (next) => !isCount(next) && /^-|[./:]|^localhost$/.test(next),
+      set(invocation) {
+        invocation.progress = false;
+        invocation.notes.push('-n without a number is taken as "no progress"; a count is -n 10k');
+      },
+    },
+  },
+  {
+    name: 'rate',
+    short: 'R',
+    aliases: ['q', 'rps'],
+    value: 'RATE',
+    group: LOAD,
+    common: true,
+    help: 'requests per second in all: 1000, 10k, 50/1s',
+    details:
+      'Makes the run open: requests are due at this rate whatever the server does, and latency counts from when a request was due. It is the total over all threads and connections. With --stage it is where the first stage starts.',
+    set({ options }, value, given) {
+      options.rate = parseRate(value, given, LIMITS.rate);
+    },
+  },
+  {
+    name: 'stage',
+    value: 'TIME:RATE',
+    repeatable: true,
+    group: LOAD,
+    common: true,
+    help: 'go to this rate within this time: 30s:100',
+    details:
+      'Several follow each other, each in a straight line from the rate before it, the first from --rate or 0. Without -d the run ends with the last one.',
+    set({ options }, value, given) {
+      const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
+      if (time === undefined || rate === undefined) {
+        throw usageError(
+          `${given}: '${value}' is not a stage; accepted: TIME:RATE, such as 30s:100`,
+        );
+      }
+      const duration = parseDuration(time, given);
+      options.stages = [
+        ...(options.stages ?? []),
+        { duration, rate: parseRate(rate, given, LIMITS.rate) },
+      ];
+    },
+  },
+  {
+    name: 'poisson',
+    group: LOAD,
+    help: 'space the arrivals of a rate at random',
+    details:
+      'As many independent clients would: exponential times between arrivals. Without it they are evenly spaced.',
+    set({ options }) {
+      options.arrivals = 'poisson';
+    },
+  },
+  {
+    name: 'max-pending',
+    value: 'N',
+    group: LOAD,
+    fallback: String(DEFAULTS.maxPending),
+    help: 'the most arrivals waiting or in flight',
+    details: 'With a rate. What exceeds it is not sent; it is counted, and the report warns of it.',
+    set({ options }, value, given) {
+      options.maxPending = parseCount(value, given, LIMITS.maxPending);
+    },
+  },
+  {
+    name: 'pipelining',
+    short: 'p',
+    value: 'N',
+    group: LOAD,
+    common: true,
+    fallback: String(DEFAULTS.pipelining),
+    help: 'requests in flight per connection',
+    details: 'Not with --connection close or --tls resume|full.',
+    set({ options }, value, given) {
+      options.pipelining = parseCount(value, given, LIMITS.pipelining);
+    },
+  },
+  {
+    name: 'think-time',
+    value: 'TIME',
+    group: LOAD,
+    fallback: '0',
+    help: 'wait between a response and the next request',
+    details: 'Not with a rate.',
+    set({ options }, value, given) {
+      options.thinkTime = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'warmup',
+    value: 'TIME',
+    group: LOAD,
+    common: true,
+    fallback: '0',
+    help: 'load before, left out of the statistics',
+    details: 'At the rate of -R, also where stages follow.',
+    set({ options }, value, given) {
+      options.warmup = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'method',
+    short: 'm',
+    aliases: ['X'],
+    value: 'METHOD',
+    group: REQUESTS,
+    common: true,
+    fallback: 'GET, with a body POST',
+    help: 'request method',
+    set({ options }, value) {
+      options.method = value;
+    },
+  },
+  {
+    name: 'header',
+    short: 'H',
+    aliases: ['headers'],
+    value: "'NAME: VALUE'|@FILE",
+    repeatable: true,
+    group: REQUESTS,
+    common: true,
+    help: 'a header, or a file of them; repeatable',
+    details:
+      "Wins over millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length comes from the body. Values may hold placeholders.",
+    set({ options }, value, given) {
+      const headers = value.startsWith('@')
+        ? readHeaderFile(value.slice(1))
+        : [splitHeader(value, given)];
+      options.headers = [
+        ...((options.headers as [string, string][] | undefined) ?? []),
+        ...headers,
+      ];
+    },
+  },
+  {
+    name: 'body',
+    short: 'b',
+    value: 'TEXT|@FILE',
+    group: REQUESTS,
+    common: true,
+    help: 'request body, or @ and the file that holds it',
+    details:
+      'Text may hold placeholders; bytes that are not UTF-8 go out as they are. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-body' && existsSync(value)) {
+        options.bodyFile = value;
+        notes.push(`-body ${value} is taken as --body @${value}; a text is --body TEXT`);
+      } else if (value.startsWith('@')) options.bodyFile = value.slice(1);
+      else options.body = value;
+    },
+  },
+  {
+    name: 'input',
+    short: 'i',
+    value: 'FILE',
+    group: REQUESTS,
+    help: 'file that holds the request body',
+    details: 'The same as --body @FILE. - is standard input.',
+    set({ options }, value) {
+      options.bodyFile = value;
+    },
+  },
+  {
+    name: 'url',
+    value: 'URL',
+    repeatable: true,
+    group: REQUESTS,
+    help: 'a URL; the same as one without the flag',
+    details:
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out, and the host before a port. Several are taken in turn. With -- COMMAND, or beside --targets, a URL may begin with /.',
+    set(invocation, value) {
+      addUrl(invocation, value);
+    },
+  },
+  {
+    name: 'targets',
+    value: 'FILE',
+    group: REQUESTS,
+    common: true,
+    help: "requests in vegeta's text or JSON form",
+    details:
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. They are taken in turn, or by weight. - is standard input.',
+    set({ options }, value) {
+      options.targetsFile = value;
+    },
+  },
+  {
+    name: 'follow',
+    value: 'N',
+    group: REQUESTS,
+    fallback: String(DEFAULTS.follow),
+    help: 'follow up to N redirections of a request',
+    details:
+      'Statuses 301, 302, 303, 307 and 308 that lead to the same server. A request with its redirections is one request: its status is that of the last response, its latency the time to that. 303 continues with GET, and so do 301 and 302 after POST. Cookies that a redirection sets are not kept. One that leads to another server, ends its connection or is one too many counts as it is. Not with --pipelining or --connection close.',
+    set({ options }, value, given) {
+      options.follow = parseCount(value, given, LIMITS.follow);
+    },
+  },
+  {
+    name: 'no-placeholders',
+    group: REQUESTS,
+    help: 'send {{...}} as it is',
+    details:
+      'Unless it is given, these are filled in in URL, headers and body, anew for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
+    set({ options }) {
+      options.placeholders = false;
+    },
+  },
+  {
+    name: 'connection',
+    value: 'MODE',
+    group: CONNECTIONS,
+    common: true,
+    fallback: DEFAULTS.connection,
+    help: 'keep-alive, or close: one for each request',
+    details: 'close: a new connection for each request, which sends Connection: close.',
+    set({ options }, value, given) {
+      options.connection = oneOf(value, ['keep-alive', 'close'], given);
+    },
+  },
+  {
+    name: 'tls',
+    value: 'MODE',
+    group: CONNECTIONS,
+    common: true,
+    fallback: `${DEFAULTS.tls[0]}, with --connection close ${DEFAULTS.tls[1]}`,
+    help: 'keep-alive, or for each request: resume, full',
+    details:
+      'keep-alive: one handshake per connection; resume: a new connection for each request, which resumes a session; full: the same with a full handshake. Only for https:// URLs.',
+    set({ options }, value, given) {
+      options.tls = oneOf(value, ['keep-alive', 'resume', 'full'], given);
+    },
+  },
+  {
+    name: 'insecure',
+    short: 'k',
+    group: CONNECTIONS,
+    common: true,
+    help: 'accept any certificate',
+    details: 'Without it the certificate is verified. The report says if it was not.',
+    set({ options }) {
+      options.insecure = true;
+    },
+  },
+  {
+    name: 'ca',
+    aliases: ['cacert'],
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: "trust these authorities instead of the system's (PEM, DER)",
+    set({ options }, value) {
+      options.ca = value;
+    },
+  },
+  {
+    name: 'cert',
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: 'client certificate (PEM, DER, PKCS #12)',
+    details: 'With --key, unless the file holds the key, too.',
+    set({ options }, value) {
+      options.cert = value;
+    },
+  },
+  {
+    name: 'key',
+    value: 'FILE',
+    group: CONNECTIONS,
+    help: "the client certificate's key (PEM, DER)",
+    set({ options }, value) {
+      options.key = value;
+    },
+  },
+  {
+    name: 'passphrase',
+    aliases: ['pass'],
+    value: 'TEXT',
+    group: CONNECTIONS,
+    help: "of the key's file, if it is encrypted",
+    details: 'At a terminal it is asked for.',
+    set({ options }, value) {
+      options.passphrase = value;
+    },
+  },
+  {
+    name: 'sni',
+    value: 'NAME',
+    group: CONNECTIONS,
+    help: "server name for TLS instead of the URL's host",
+    set({ options }, value) {
+      options.sni = value;
+    },
+  },
+  {
+    name: 'resolve',
+    value: 'HOST:PORT:ADDRESS',
+    repeatable: true,
+    group: CONNECTIONS,
+    help: 'the addresses of a host, as in curl',
+    details:
+      'Several addresses have a comma between them and are used in turn. * is every host. Host header and server name stay those of the URL.',
+    set({ options }, value) {
+      options.resolve = [...(options.resolve ?? []), value];
+    },
+  },
+  {
+    name: 'connect-to',
+    value: 'HOST1:PORT1:HOST2:PORT2',
+    repeatable: true,
+    group: CONNECTIONS,
+    help: 'connect to another host and port, as in curl',
+    details: 'HOST1 and PORT1 may be empty, which fits all; HOST2 and PORT2, which keeps them.',
+    set({ options }, value) {
+      options.connectTo = [...(options.connectTo ?? []), value];
+    },
+  },
+  {
+    name: 'socketPath',
+    short: 'S',
+    aliases: ['socket-path', 'unix-socket'],
+    value: 'PATH',
+    group: CONNECTIONS,
+    help: "connect to this Unix socket instead of the URL's host",
+    set({ options }, value) {
+      options.socketPath = value;
+    },
+  },
+  {
+    name: 'expect',
+    value: 'STATUSES',
+    group: REQUESTS,
+    fallback: 'all below 400',
+    help: 'what counts as ok: 2xx, or 200,201,3xx,404',
+    details:
+      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the first of each status is shown.',
+    set({ options }, value, given) {
+      options.expect = readExpect(value, given);
+    },
+  },
+  {
+    name: 'timeout',
+    short: 'T',
+    value: 'TIME',
+    group: CONNECTIONS,
+    common: true,
+    fallback: `${DEFAULTS.timeoutMs / 1000}s`,
+    help: 'for a request, to the end of its response',
+    details:
+      'From its first byte sent. Of its latency is known then that it is longer, and its connection is given up. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+    set({ options, notes }, value, given) {
+      if (given === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
+        const header: [string, string] = ['Content-Type', value];
+        options.headers = [...((options.headers as [string, string][] | undefined) ?? []), header];
+        notes.push(`-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`);
+      } else {
+        options.timeout = parseDuration(value, given);
+      }
+    },
+  },
+  {
+    name: 'connect-timeout',
+    value: 'TIME',
+    group: CONNECTIONS,
+    fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
+    help: 'for the connect, and again for the handshake',
+    set({ options }, value, given) {
+      options.connectTimeout = parseDuration(value, given);
+    },
+  },
+  {
+    name: 'json',
+    short: 'j',
+    group: RESULT,
+    common: true,
+    help: 'print the result as JSON, and nothing else',
+    set(invocation) {
+      invocation.json = true;
+    },
+  },
+  {
+    name: 'output',
+    short: 'o',
+    value: 'FILE',
+    group: RESULT,
+    common: true,
+    help: 'write the result as JSON to a file',
+    details: 'Beside the report. - is standard output: the same as --json.',
+    set(invocation, value) {
+      if (value === '-') invocation.json = true;
+      else invocation.output = value;
+    },
+  },
+  {
+    name: 'html',
+    value: 'FILE',
+    group: RESULT,
+    common: true,
+    help: 'write the result as a page with plots',
+    set(invocation, value, given) {
+      if (value === '-') throw usageError(`${given}: '-' given; accepted: the name of a file`);
+      invocation.html = value;
+    },
+  },
+  {
+    name: 'strict',
+    group: RESULT,
+    common: true,
+    help: 'exit 4 if the generator was the limit',
+    set(invocation) {
+      invocation.strict = true;
+    },
+  },
+  {
+    name: 'fail-on',
+    value: 'CONDITION',
+    repeatable: true,
+    group: RESULT,
+    common: true,
+    help: "exit 99 unless this holds: 'p99<50ms'",
+    details:
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or with service., connect. or tls. before it, as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. One that has no sample does not hold.",
+    set(invocation, value, given) {
+      invocation.failOn.push(parseCondition(value, given));
+    },
+  },
+  {
+    name: 'abort-on-fail',
+    group: RESULT,
+    help: 'end the run as soon as a --fail-on cannot hold any more',
+    details:
+      'With --fail-on. Looked at ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; the others are judged at the end. A share and a percentile are lost when what is still to come cannot mend them: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
+    set(invocation) {
+      invocation.abortOnFail = true;
+    },
+  },
+  {
+    name: 'pid',
+    value: 'N|none',
+    group: RESULT,
+    fallback: "the command's, or the local owner of the port",
+    help: 'process to sample CPU and memory of',
+    details: 'Its descendants are sampled with it. none: no process.',
+    set({ options }, value, given) {
+      const range = { min: 1, max: 2 ** 31 - 1 };
+      options.pid = value === 'none' ? false : parseCount(value, given, range);
+    },
+  },
+  {
+    name: 'latency',
+    short: 'L',
+    aliases: ['l'],
+    group: RESULT,
+    help: 'accepted and without effect',
+    details: 'The distribution of the latencies is always shown.',
+    set() {},
+  },
+];
+
+/** Other tools' flags that mean nothing here. */
+export const UNSUPPORTED_FLAGS: UnsupportedFlags = {
+  s: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage',
+  script: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}',
+  r: 'a rate per connection is not offered; the total rate is -R',
+  F: 'forms are not built; a body from a file is -b @FILE',
+  form: 'forms are not built; a body from a file is -b @FILE',
+  W: 'a warm-up is --warmup 5s, with the connections of the run',
+  'on-port':
+    'a command follows --, as in -- node server.js, and its port is found; a URL names another',
+  keepalive: 'connections are kept; one for each request is --connection close',
+  D: 'the body from a file is -b @FILE, a connection per request --connection close',
+};
+
+/** Reasons not to take some of the load's flags, by every name of theirs: for a command that has no use for them. */
+export function unsupportedFlags(reasons: UnsupportedFlags): UnsupportedFlags {
+  const refused = LOAD_FLAGS.flatMap((flag) => {
+    const why = reasons[flag.name];
+    return why === undefined ? [] : namesOf(flag).map((name) => [name, why] as const);
+  });
+  return Object.fromEntries(refused);
+}
+
+/** What other tools take as a body where a duration would be. */
+export function isBody(value: string): boolean {
+  return /^\s*[{[]/.test(value);
+}
+
+/** Adds a URL to the targets. */
+export function addUrl({ options }: Invocation, url: string): void {
+  options.url = [...[options.url ?? []].flat(), url];
+}
+
+function oneOf<Choice extends string>(value: string, choices: Choice[], given: string): Choice {
+  const choice = choices.find((choice) => choice === value);
+  if (choice === undefined) {
+    throw usageError(`${given}: '${value}' given; accepted: ${choices.join(', ')}`);
+  }
+  return choice;
+}

@@ -1,0 +1,148 @@
+import { MillraceError, usageError } from '../../errors.js';
+import { nearest } from '../../validation/nearest.js';
+import { refuseBareCommand } from '../bare-command.js';
+import { dashed, type Flag, namesOf } from './flag.js';
+
+/** What is left when the flags are taken out. */
+export interface Operands {
+  positional: string[];
+  /** What follows `--`; `null` without one. */
+  command: string[] | null;
+}
+
+/** Other tools' flags that are not taken: name to what to do instead. */
+export type UnsupportedFlags = Record<string, string>;
+
+/** A flag that a command does not have: another one may. */
+export class UnknownFlag extends MillraceError {
+  /** As it was typed. */
+  readonly given: string;
+  /** Without dashes. */
+  readonly flag: string;
+  /** Of millrace, as `explain`. */
+  readonly command: string;
+
+  constructor(given: string, flag: string, command: string, advice: string) {
+    super('ERR_MILLRACE_USAGE', `unknown flag '${given}'; ${advice}`);
+    this.given = given;
+    this.flag = flag;
+    this.command = command;
+  }
+}
+
+/**
+ * Sets the flags of a command line in `into`. Knows `-c 400`, `-c400`, `-kj`, `--flag value`, `--flag=value`, and long
+ * names with one dash. `topic`: whose help lists the flags.
+ */
+export function parseArguments<Into>(
+  args: string[],
+  flags: Flag<Into>[],
+  into: Into,
+  refusals: UnsupportedFlags = {},
+  topic?: string,
+): Operands {
+  const parser = new Parser(args, flags, into, refusals, topic);
+  return parser.parse();
+}
+
+class Parser<Into> {
+  readonly #args: string[];
+  readonly #into: Into;
+  readonly #flags = new Map<string, Flag<Into>>();
+  readonly #refusals: UnsupportedFlags;
+  readonly #topic: string | undefined;
+  #index = 0;
+
+  constructor(
+    args: string[],
+    flags: Flag<Into>[],
+    into: Into,
+    refusals: UnsupportedFlags,
+    topic: string | undefined,
+  ) {
+    this.#args = args;
+    this.#into = into;
+    this.#refusals = refusals;
+    this.#topic = topic;
+    for (const flag of flags) for (const name of namesOf(flag)) this.#flags.set(name, flag);
+  }
+
+  parse(): Operands {
+    const positional: string[] = [];
+    for (;;) {
+      const arg = this.#take();
+      if (arg === undefined) return { positional, command: null };
+      if (arg === '--') return { positional, command: this.#args.slice(this.#index) };
+      if (arg.startsWith('-') && arg !== '-') this.#flag(arg);
+      else {
+        const takesUrls = this.#flags.has('url');
+        if (takesUrls && positional.length === 0)
+          refuseBareCommand(arg, this.#args.slice(this.#index));
+        positional.push(arg);
+      }
+    }
+  }
+
+  #take(): string | undefined {
+    const arg = this.#args[this.#index];
+    if (arg !== undefined) this.#index += 1;
+    return arg;
+  }
+
+  #flag(arg: string): void {
+    const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    // With one dash it is a long name only if there is such a flag: vegeta's and hey's habit.
+    const isKnown = this.#flags.has(name) || Object.hasOwn(this.#refusals, name);
+    if (dashes === '--' || (name.length > 1 && isKnown)) this.#long(arg, name, value);
+    else this.#short(arg.slice(1));
+  }
+
+  #long(arg: string, name: string, value: string | undefined): void {
+    const flag = name.length > 1 ? this.#flags.get(name) : undefined;
+    const given = value === undefined ? arg : arg.slice(0, -value.length - 1);
+    if (!flag) throw this.#unknown(given, name);
+    if (flag.value !== undefined) this.#set(flag, given, value);
+    else if (value === undefined) flag.set(this.#into, '', given);
+    else throw usageError(`${given}: '${value}' given; accepted: no value`);
+  }
+
+  #short(letters: string): void {
+    const [letter = '', ...more] = letters;
+    const flag = this.#flags.get(letter);
+    // A long name of another tool with one dash, as vegeta's -max-workers: no method is written like that.
+    if (/^m[a-z]*-[a-z-]+(=|$)/.test(letters)) throw this.#unknown(`-${letters}`, letters);
+    const given = `-${letter}`;
+    if (!flag) throw this.#unknown(given, letter);
+    const rest = more.join('');
+    if (flag.value !== undefined) {
+      this.#set(flag, given, rest === '' ? undefined : rest.replace(/^=/, ''));
+      return;
+    }
+    flag.set(this.#into, '', given);
+    if (rest !== '') this.#short(rest);
+  }
+
+  #set(flag: Flag<Into>, given: string, attached: string | undefined): void {
+    if (attached !== undefined) {
+      flag.set(this.#into, attached, given);
+      return;
+    }
+    const next = this.#args[this.#index];
+    if (flag.bare && given === `-${flag.short}` && (next === undefined || flag.bare.unless(next))) {
+      flag.bare.set(this.#into);
+      return;
+    }
+    const value = this.#take();
+    if (value === undefined) throw usageError(`${given} needs a value: ${given} ${flag.value}`);
+    flag.set(this.#into, value, given);
+  }
+
+  #unknown(given: string, name: string): Error {
+    const refusal = Object.hasOwn(this.#refusals, name) ? this.#refusals[name] : undefined;
+    if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
+    const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
+    const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
+    const advice = near ? `did you mean ${dashed(near)}?` : `${help} lists those that there are`;
+    return new UnknownFlag(given, name, this.#topic ?? 'load', advice);
+  }
+}

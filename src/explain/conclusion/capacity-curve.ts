@@ -1,0 +1,44 @@
+import type { Distribution } from '../../load/result.js';
+import type { MeasuredBlocks } from '../experiments/interleaved-rounds.js';
+import type { Metrics } from '../metrics/types.js';
+import type { Observation } from '../observe/types.js';
+import type { CapacityPoint } from '../result.js';
+
+/** Throughput over the requests in flight, of every number that had a block. */
+export function capacityCurve(
+  facts: Metrics,
+  { base, changed }: MeasuredBlocks,
+  further: Observation[],
+): CapacityPoint[] {
+  const groups: Observation[][] = [
+    facts.single ? [facts.single] : [],
+    [facts.base, ...base.filter((block) => block !== facts.base)],
+    ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
+    ...further.map((block) => [block]),
+  ];
+  return groups
+    .flatMap((blocks) => {
+      const [first] = blocks;
+      if (!first) return [];
+      const rates = blocks.map(({ throughput }) => throughput);
+      const { plan, latencyMs } = first.load;
+      return [
+        {
+          connections: plan.connections * plan.pipelining,
+          throughput: {
+            low: Math.min(...rates),
+            high: Math.max(...rates),
+            mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
+          },
+          latencyMs: pointLatency(latencyMs),
+        },
+      ];
+    })
+    .sort((a, b) => a.connections - b.connections);
+}
+
+function pointLatency({ p50, p99, mean, atLeast }: Distribution): CapacityPoint['latencyMs'] {
+  const bounds = (['p50', 'p99', 'mean'] as const).filter((name) => atLeast[name]);
+  const marked = Object.fromEntries(bounds.map((name) => [name, true]));
+  return { p50, p99, mean, ...(bounds.length > 0 && { atLeast: marked }) };
+}

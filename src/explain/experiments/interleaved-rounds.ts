@@ -1,0 +1,91 @@
+import { ratioOf } from '../../statistics/ratio.js';
+import type { MeasuredRatio } from '../../statistics/types.js';
+import type { Metrics } from '../metrics/types.js';
+import type { Observation } from '../observe/types.js';
+import type { BlockLength } from '../target/block-length.js';
+import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
+import type { Experiment } from './definitions.js';
+
+/** What the blocks of an experiment showed, round by round beside those of the unchanged load. */
+export interface MeasuredBlocks {
+  base: Observation[];
+  changed: Map<string, Observation[]>;
+}
+
+/** The order of the blocks in a round: forwards, then backwards, so that what drifts falls on all alike. */
+function ordered<T>(round: number, kinds: T[]): T[] {
+  return round % 2 === 0 ? kinds : [...kinds].reverse();
+}
+
+/**
+ * Runs the experiments in rounds, one block each and one of the unchanged load, until the rounds or the time are over.
+ * What they show is added to `blocks`; a round that is not complete is left out.
+ */
+export async function runRounds(
+  subject: ServerUnderTest,
+  facts: Metrics,
+  experiments: Experiment[],
+  blocks: MeasuredBlocks,
+  {
+    length,
+    rounds,
+    untilMs,
+    onBlock,
+    onSeen,
+    onRound,
+    onFailed,
+  }: {
+    length: BlockLength;
+    rounds: number;
+    /** On the clock of `performance.now()`. */
+    untilMs: number;
+    onBlock?: (what: string) => void;
+    /** Told of each block; `null` is the unchanged load. */
+    onSeen?: (name: string | null, block: Observation) => void;
+    /** Told of an experiment that could not be made, and is left out. */
+    onFailed?: (name: string, why: string) => void;
+    /** Awaited between two rounds. */
+    onRound?: () => Promise<void>;
+  },
+): Promise<void> {
+  const kinds = [null, ...experiments];
+  const failed = new Set<Experiment>();
+  const perRound = kinds.length * (length.settleMs + length.measureMs);
+  for (let round = 0; round < rounds; round += 1) {
+    if (round >= 2 && performance.now() + perRound > untilMs) break;
+    const seen = new Map<string | null, Observation>();
+    for (const experiment of ordered(round, kinds)) {
+      if (experiment && failed.has(experiment)) continue;
+      onBlock?.(experiment ? experiment.name : 'as asked for');
+      const change = experiment?.change(facts, subject.options);
+      try {
+        const block = await subject.block(length, change);
+        onSeen?.(experiment?.name ?? null, block);
+        seen.set(experiment?.name ?? null, block);
+      } catch (error) {
+        if (!(error instanceof ProbeFailure) || !experiment) throw error;
+        failed.add(experiment);
+        blocks.changed.delete(experiment.name);
+        onFailed?.(experiment.name, error.message);
+      }
+    }
+    await onRound?.();
+    for (const [name, block] of seen) {
+      if (name === null) blocks.base.push(block);
+      else blocks.changed.set(name, [...(blocks.changed.get(name) ?? []), block]);
+    }
+  }
+}
+
+/** The ratio of a quantity after / before, by pairs of the same round; `null` if it was not seen. */
+export function ratioBetween(
+  before: Observation[],
+  after: Observation[],
+  of: (block: Observation) => number | null = ({ throughput }) => throughput,
+): MeasuredRatio | null {
+  const pairs = after.flatMap((block, index): [number, number][] => {
+    const [a, b] = [before[index] ? of(before[index]) : null, of(block)];
+    return a !== null && b !== null && a > 0 && b > 0 ? [[a, b]] : [];
+  });
+  return pairs.length >= 2 ? ratioOf(pairs) : null;
+}

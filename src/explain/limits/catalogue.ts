@@ -1,0 +1,16 @@
+import { CONNECTIONS } from './catalogue/connections.js';
+import { CPU } from './catalogue/cpu.js';
+import type { CatalogueEntry } from './catalogue/entry.js';
+import { LOAD } from './catalogue/load.js';
+import { MACHINE } from './catalogue/machine.js';
+import { WAITING } from './catalogue/waiting.js';
+import type { LimitId } from './ids.js';
+
+/** Every limit that explain knows by name: a missing one does not compile. */
+export const CATALOGUE: Record<LimitId, CatalogueEntry> = {
+  ...LOAD,
+  ...CPU,
+  ...WAITING,
+  ...CONNECTIONS,
+  ...MACHINE,
+};

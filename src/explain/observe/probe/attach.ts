@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import { readlinkSync } from 'node:fs';
+import { get } from 'node:http';
+import { basename } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type MillraceError, usageError } from '../../../errors.js';
+import { findAcceptingProcesses } from '../../../process/discovery/accepting-processes.js';
+import { listeningSockets } from '../../../process/discovery/listening.js';
+import type { Endpoint } from '../../../process/discovery/types.js';
+import { readText } from '../../../process/procfs/procfs.js';
+import { CdpClient } from './cdp-client.js';
+import type { ProbeHub } from './hub.js';
+
+const PROBE = fileURLToPath(new URL('../../../probe/agent.cjs', import.meta.url));
+/** Where Node opens its debugger on SIGUSR1, unless it was told another port. */
+const PORT = 9229;
+const PATIENCE_MS = 5000;
+const LOOK_MS = 20;
+const LOOK_PATIENCE_MS = 500;
+/** In the mask of signals, see proc_pid_status(5). */
+const SIGUSR1 = 1n << 9n;
+
+/**
+ * Puts the probe into a server that runs: into its process, or where others take its connections, as the workers of a
+ * cluster, into those. One after the other: all may open their debuggers on the same port. Not into the cluster's first
+ * process, on whose debugger Node opens those of all workers, of other servers among them.
+ *
+ * Gives for each that could not have it the reason; who is forked later has none, either.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why none can have it.
+ */
+export async function attachProbes(
+  server: number,
+  endpoint: Endpoint | null,
+  hub: ProbeHub,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const takers = await findAcceptingProcesses(server, endpoint, signal);
+  if (takers === null) {
+    throw cannotAttach(
+      server,
+      'which workers of its cluster serve the port cannot be seen from here',
+    );
+  }
+  const failures: Error[] = [];
+  for (const pid of takers) {
+    await attachProbe(pid, hub).catch((error: Error) => failures.push(error));
+  }
+  const [first] = failures;
+  if (first && failures.length === takers.length) throw first;
+  return failures.map(({ message }) => message);
+}
+
+/**
+ * Puts the probe into a process that runs: SIGUSR1 makes Node open its debugger on 127.0.0.1, through which the probe is
+ * loaded, and it is closed again. Resolves when the probe is there.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why it cannot be.
+ */
+export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
+  const fail = (reason: string) => cannotAttach(pid, reason);
+  checkTarget(pid, fail);
+  if (await debuggerUrl(PORT)) {
+    throw fail(`port ${PORT}, where its debugger would open, is taken by a debugger`);
+  }
+  const before = portsOf(pid);
+  try {
+    process.kill(pid, 'SIGUSR1');
+  } catch (error) {
+    throw fail(reasonOf(error));
+  }
+  const url = await openedDebugger(pid, before);
+  if (!url) throw fail('its debugger does not open');
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const joined = helloOf(hub, pid, signal);
+  // Its failure is only of interest if nothing failed before.
+  joined.catch(() => {});
+  try {
+    await load(pid, url, hub.path, signal);
+    await joined;
+  } catch (error) {
+    throw fail(signal.aborted ? 'the probe does not answer' : (error as Error).message);
+  }
+}
+
+function cannotAttach(pid: number, reason: string): MillraceError {
+  return usageError(`cannot put the probe into process ${pid}: ${reason}`);
+}
+
+/** SIGUSR1 would end a process that does not wait for it. */
+function checkTarget(pid: number, fail: (reason: string) => MillraceError): void {
+  if (process.platform !== 'linux') throw fail(`not supported on ${process.platform}`);
+  let program: string;
+  try {
+    program = basename(readlinkSync(`/proc/${pid}/exe`));
+  } catch (error) {
+    throw fail(reasonOf(error));
+  }
+  if (!/^node/.test(program)) throw fail(`it is ${program}, not node`);
+  const caught = /^SigCgt:\s*([\da-f]+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
+  if ((BigInt(`0x${caught ?? 0}`) & SIGUSR1) === 0n) {
+    throw fail('it does not wait for SIGUSR1 (started with --disable-sigusr1?)');
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const reasons: Record<string, string> = {
+    ENOENT: 'there is no such process',
+    ESRCH: 'there is no such process',
+    EACCES: 'not permitted',
+    EPERM: 'not permitted',
+  };
+  return reasons[code] ?? message;
+}
+
+/** The address of the debugger that listens on a port; `null` if none does. */
+async function debuggerUrl(port: number): Promise<string | null> {
+  try {
+    const signal = AbortSignal.timeout(LOOK_PATIENCE_MS);
+    const asked = get({ host: '127.0.0.1', port, path: '/json/list', agent: false, signal });
+    const [response] = await once(asked, 'response');
+    const [target] = (await json(response)) as { webSocketDebuggerUrl?: string }[];
+    const url: unknown = target?.webSocketDebuggerUrl;
+    return typeof url === 'string' && /^ws:/.test(url) ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+/** It opens where the process was told to (`--inspect-port`): a port on which it did not listen before. */
+async function openedDebugger(pid: number, before: Set<number>): Promise<string | null> {
+  const until = performance.now() + PATIENCE_MS;
+  while (performance.now() < until) {
+    for (const port of portsOf(pid)) {
+      const url = before.has(port) ? null : await debuggerUrl(port);
+      if (url) return url;
+    }
+    await sleep(LOOK_MS);
+  }
+  return null;
+}
+
+function portsOf(pid: number): Set<number> {
+  return new Set(listeningSockets(pid).map(({ port }) => port));
+}
+
+async function helloOf(hub: ProbeHub, pid: number, signal: AbortSignal): Promise<void> {
+  while (!hub.processes.some((hello) => hello.pid === pid)) {
+    await once(hub.events, 'hello', { signal });
+  }
+}
+
+async function load(pid: number, url: string, channel: string, signal: AbortSignal): Promise<void> {
+  const client = await CdpClient.connect(url, signal);
+  try {
+    signal.addEventListener('abort', () => client.close());
+    const own = await evaluate(client, 'process.pid');
+    if (own !== pidWithin(pid)) throw new Error(`its debugger is that of process ${own}`);
+    const path = JSON.stringify(channel);
+    try {
+      const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;
+      await evaluate(client, `${connect}; undefined`);
+    } finally {
+      // It ends this connection. Node 20 may crash if the connection ends from here meanwhile.
+      await evaluate(client, "setImmediate(require('node:inspector').close); undefined");
+      await client.ended;
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** The pid as the process itself knows it, in its own namespace. */
+function pidWithin(pid: number): number {
+  const namespaces = /^NSpid:\s*(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
+  return Number(namespaces?.split('\t').at(-1) ?? pid);
+}
+
+async function evaluate(client: CdpClient, expression: string): Promise<unknown> {
+  const { result, exceptionDetails } = (await client.call('Runtime.evaluate', {
+    expression,
+    includeCommandLineAPI: true,
+    returnByValue: true,
+  })) as {
+    result?: { value?: unknown };
+    exceptionDetails?: { text: string; exception?: { description?: string } };
+  };
+  if (exceptionDetails) {
+    const [line] = (exceptionDetails.exception?.description ?? exceptionDetails.text).split('\n');
+    throw new Error(line);
+  }
+  return result?.value;
+}

@@ -1,0 +1,108 @@
+import type { Counters } from '../../../probe/protocol.cjs';
+import type { FullSample, ProbedProcess } from './process.js';
+
+/** Counters, by any names. */
+type Grown = Record<string, Counters>;
+
+/** How much the counters of one process grew in a stretch of time. */
+export interface Window {
+  process: ProbedProcess;
+  ms: number;
+  /** The samples within. */
+  samples: FullSample[];
+  /** Growth of counters, by where a sample has them. */
+  grown(pick: (sample: FullSample) => Counters | undefined): Counters;
+  /** The names that any sample up to the end has. */
+  last: FullSample;
+}
+
+/**
+ * The window of a process. Between two samples counters grow evenly; before the first and after the last sample there
+ * is nothing known, and the window is cut. `null` if nothing is left of it.
+ */
+export function windowOf(process: ProbedProcess, fromMs: number, toMs: number): Window | null {
+  const { samples } = process;
+  const first = samples[0];
+  const end = samples.at(-1);
+  if (!first || !end) return null;
+  const from = Math.max(fromMs, first.at);
+  const to = Math.min(toMs, end.at);
+  if (!(to > from)) return null;
+  const start = between(samples, from);
+  const stop = between(samples, to);
+  return {
+    process,
+    ms: to - from,
+    samples: samples.filter(({ at }) => at > from && at <= stop.after.at),
+    last: stop.after,
+    grown: (pick) => difference(valuesAt(start, pick), valuesAt(stop, pick)),
+  };
+}
+
+/** A time between two samples, and how far it is from the first to the second. */
+interface Moment {
+  before: FullSample;
+  after: FullSample;
+  share: number;
+}
+
+function between(samples: FullSample[], at: number): Moment {
+  const next = Math.max(
+    1,
+    samples.findIndex((sample) => sample.at >= at),
+  );
+  const before = samples[next - 1] as FullSample;
+  const after = samples[next] ?? before;
+  const length = after.at - before.at;
+  return { before, after, share: length > 0 ? Math.min(1, (at - before.at) / length) : 0 };
+}
+
+function valuesAt(
+  { before, after, share }: Moment,
+  pick: (sample: FullSample) => Counters | undefined,
+): Counters {
+  const old = pick(before) ?? {};
+  const values: Counters = {};
+  for (const [name, value] of Object.entries(pick(after) ?? {})) {
+    const from = old[name] ?? 0;
+    values[name] = from + (value - from) * share;
+  }
+  return values;
+}
+
+function difference(from: Counters, to: Counters): Counters {
+  const grown: Counters = {};
+  for (const [name, value] of Object.entries(to)) {
+    const growth = value - (from[name] ?? 0);
+    if (growth > 0) grown[name] = growth;
+  }
+  return grown;
+}
+
+/** Adds up counters by their names. */
+export function total(all: Counters[]): Counters {
+  const sum: Counters = {};
+  for (const counters of all) {
+    for (const [name, value] of Object.entries(counters)) sum[name] = (sum[name] ?? 0) + value;
+  }
+  return sum;
+}
+
+/** The growth of every part of a kind (routes, origins ...), added up over the processes by name. */
+export function totalByName<Part>(
+  windows: Window[],
+  parts: (sample: FullSample) => Record<string, Part>,
+  counters: (part: Part) => Counters,
+): Grown {
+  const grown: Record<string, Counters[]> = {};
+  for (const window of windows) {
+    for (const name of Object.keys(parts(window.last))) {
+      const pick = (sample: FullSample) => {
+        const part = parts(sample)[name];
+        return part && counters(part);
+      };
+      grown[name] = [...(grown[name] ?? []), window.grown(pick)];
+    }
+  }
+  return Object.fromEntries(Object.entries(grown).map(([name, all]) => [name, total(all)]));
+}

@@ -1,0 +1,208 @@
+import type { Counters } from '../../../probe/protocol.cjs';
+import { quantileOf } from '../../../statistics/histogram.cjs';
+import type { InsideView, OutboundView, RouteView } from '../types.js';
+import type { ProbedProcess } from './process.js';
+import { total, totalByName, type Window, windowOf } from './sample-window.js';
+
+/** Less than this says nothing. */
+const LEAST_MS = 50;
+const MB = 1e6;
+/** How the name begins of a peer whose protocol is not HTTP. */
+export const TCP = 'tcp://';
+
+/**
+ * The processes over a stretch of time. Rates and numbers are sums; shares are means over the processes, `utilisation`
+ * is of the busiest.
+ */
+export function probeView(
+  processes: ProbedProcess[],
+  fromMs: number,
+  toMs: number,
+  workers: number[] = [],
+): InsideView | null {
+  const windows = processes
+    .flatMap((process) => windowOf(process, fromMs, toMs) ?? [])
+    .filter(({ ms }) => ms >= LEAST_MS);
+  if (windows.length === 0) return null;
+  const each = windows.map((window) => window.grown(({ counters }) => counters));
+  const sum = total(each);
+  const ms = Math.max(...windows.map((window) => window.ms));
+  const of = (name: string) => sum[name] ?? 0;
+  /** Per second; of all processes together. */
+  const rate = (name: string) => (of(name) * 1000) / ms;
+  /** Of the time of all processes. */
+  const share = (time: number) => time / (ms * windows.length);
+  return {
+    seconds: ms / 1000,
+    processes: windows.length,
+    pids: windows.flatMap(({ process }) => process.hello?.pid ?? []),
+    workers,
+    utilisation: Math.max(...each.map(utilisation)),
+    busyLoops: each.map(utilisation).reduce((sum, one) => sum + one, 0),
+    loops: of('loops') > 0 ? rate('loops') : null,
+    eventsPerLoop: of('loops') > 0 ? of('events') / of('loops') : null,
+    started: rate('begun'),
+    finished: rate('ended'),
+    inFlight: of('inFlightMs') / ms,
+    handlerMs: mean(of('handlerMs'), of('ended')),
+    gc: {
+      young: share(of('gcYoungMs')),
+      old: share(of('gcOldMs')),
+      other: share(of('gcOtherMs')),
+      longestMs: longest(windows, 'gcMs'),
+    },
+    heap: heapOf(windows),
+    poolMs:
+      of('poolSamples') >= 1
+        ? { mean: of('poolMs') / of('poolSamples'), max: longest(windows, 'poolMs') }
+        : null,
+    stalls: {
+      share: share(of('stallMs')),
+      count: of('stalls'),
+      longestMs: longest(windows, 'stallMs'),
+      residualMs: share(of('stallSquaredMs')) / 2,
+      by: stallsBy(windows),
+    },
+    routes: routesOf(windows, ms),
+    outbound: outboundOf(windows, ms),
+    output: {
+      writes: rate('writes'),
+      bytes: rate('writtenBytes'),
+      share: share(of('writeMs')),
+    },
+    threadPoolSize: windows[0]?.process.hello?.threadPoolSize ?? null,
+    maxSemiSpaceMb: windows[0]?.process.hello?.maxSemiSpaceMb ?? null,
+    resources: resourcesOf(windows),
+  };
+}
+
+function utilisation({ idleMs = 0, activeMs = 0 }: Counters): number {
+  return activeMs + idleMs > 0 ? activeMs / (activeMs + idleMs) : 0;
+}
+
+function mean(sum: number, count: number): number | null {
+  return count > 0 ? sum / count : null;
+}
+
+function longest(windows: Window[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
+  const all = windows.flatMap(({ samples }) => samples.map(({ longest }) => longest[kind]));
+  return all.reduce((most, one) => Math.max(most, one), 0);
+}
+
+function heapOf(windows: Window[]): InsideView['heap'] {
+  const heap: InsideView['heap'] = { usedMb: 0, limitMb: 0, afterOldMb: null, externalMb: 0 };
+  for (const { process, last } of windows) {
+    const known = process.samples.filter(({ at, levels }) => levels && at <= last.at);
+    const levels = known.at(-1)?.levels;
+    if (!levels) continue;
+    heap.usedMb += levels.heapUsed / MB;
+    heap.limitMb += levels.heapLimit / MB;
+    heap.externalMb += levels.external / MB;
+    if (levels.heapAfterOld !== null) {
+      heap.afterOldMb = (heap.afterOldMb ?? 0) + levels.heapAfterOld / MB;
+    }
+  }
+  return heap;
+}
+
+function stallsBy(windows: Window[]): InsideView['stalls']['by'] {
+  const by = totalByName(
+    windows,
+    ({ stalls }) => stalls,
+    (counters) => counters,
+  );
+  return Object.entries(by)
+    .map(([what, { ms = 0, count = 0 }]) => ({ what, ms, count }))
+    .filter(({ ms }) => ms > 0)
+    .sort((a, b) => b.ms - a.ms);
+}
+
+function routesOf(windows: Window[], ms: number): RouteView[] {
+  const counters = totalByName(
+    windows,
+    ({ routes }) => routes,
+    (route) => route.counters,
+  );
+  const times = totalByName(
+    windows,
+    ({ routes }) => routes,
+    (route) => route.handlerTimes,
+  );
+  const view = ([route, grown]: [string, Counters]): RouteView[] => {
+    const { ended = 0, handlerMs = 0, syncMs = 0 } = grown;
+    if (ended === 0) return [];
+    const most = windows.flatMap(({ samples }) =>
+      samples.map(({ longestSyncMs }) => longestSyncMs[route] ?? 0),
+    );
+    return [
+      {
+        route,
+        rate: (ended * 1000) / ms,
+        handlerMs: handlerMs / ended,
+        handlerP50Ms: quantileOf(times[route] ?? {}, 0.5) ?? 0,
+        handlerP99Ms: quantileOf(times[route] ?? {}, 0.99) ?? 0,
+        syncMs: syncMs / ended,
+        syncMaxMs: Math.max(0, ...most),
+        syncShare: syncMs / (ms * windows.length),
+      },
+    ];
+  };
+  return Object.entries(counters)
+    .flatMap(view)
+    .sort((a, b) => b.rate - a.rate);
+}
+
+function outboundOf(windows: Window[], ms: number): OutboundView[] {
+  const counters = totalByName(
+    windows,
+    ({ outbound }) => outbound,
+    (one) => one.counters,
+  );
+  const times = totalByName(
+    windows,
+    ({ outbound }) => outbound,
+    (one) => one.answerTimes,
+  );
+  const view = ([origin, grown]: [string, Counters]): OutboundView[] => {
+    const of = (name: string) => grown[name] ?? 0;
+    if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
+    const median = quantileOf(times[origin] ?? {}, 0.5);
+    // Among unknown questions there may be some that are to wait, as a monitor's for news: the mean would be theirs.
+    const isHttp = !origin.startsWith(TCP);
+    const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
+    const square = mean(of('answerSquaredMs'), of('answered'));
+    const bounds = windows.flatMap(({ last }) => last.outbound[origin]?.maxSockets ?? []);
+    return [
+      {
+        origin,
+        opened: (of('opened') * 1000) / ms,
+        holdsBack: of('heldBack') > 0,
+        rate: (of('ended') * 1000) / ms,
+        failed: of('failed'),
+        waiting: of('waitingMs') / ms,
+        answering: of('answeringMs') / ms,
+        waitMs: mean(of('waitMs'), of('assigned')),
+        answerMs,
+        answerP50Ms: median,
+        answerP99Ms: quantileOf(times[origin] ?? {}, 0.99),
+        answerSpread: isHttp && answerMs && square ? square / answerMs ** 2 : null,
+        maxSockets: bounds.length > 0 ? Math.max(...bounds) : null,
+      },
+    ];
+  };
+  return Object.entries(counters)
+    .flatMap(view)
+    .sort((a, b) => b.waiting + b.answering - (a.waiting + a.answering));
+}
+
+function resourcesOf(windows: Window[]): Record<string, number> {
+  return total(
+    windows.map(({ samples }) => {
+      const seen = samples.flatMap(({ levels }) => (levels?.resources ? [levels.resources] : []));
+      const sums = total(seen);
+      return Object.fromEntries(
+        Object.entries(sums).map(([name, sum]) => [name, sum / seen.length]),
+      );
+    }),
+  );
+}

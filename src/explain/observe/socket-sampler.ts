@@ -1,0 +1,250 @@
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listenBacklog } from '../../process/discovery/listen-backlog.js';
+import { localPorts } from '../../process/discovery/local-ports.js';
+import { networkFolder } from '../../process/discovery/namespace.js';
+import { hasProcfs } from '../../process/procfs/procfs.js';
+import { countSockets } from '../../process/procfs/socket-counts.js';
+import {
+  canonicalAddress,
+  ESTABLISHED,
+  LISTEN,
+  type TcpSocket,
+  tcpSockets,
+} from '../../process/procfs/tcp-table.js';
+import { ownCpuMs } from '../../process/procfs/thread-times.js';
+import { SocketOwners } from './socket-owners.js';
+import type { SocketGroup, SocketStats } from './types.js';
+
+/** Whose sockets are counted. */
+export interface CensusTarget {
+  /** The server's first process; `null` if it is on another machine or unknown. */
+  pid: number | null;
+  /** Where the load goes; `null` for a Unix socket, of which no table tells what waits. A name stands for any address. */
+  endpoint: { host: string; port: number } | null;
+}
+
+/** A running census. */
+export interface SocketWatch {
+  /** What the looks between two times on the clock of `performance.now()` saw; `null` without `/proc`. */
+  between(fromMs: number, toMs: number): SocketStats | null;
+  stop(): void;
+}
+
+/** More would take too much time to read. */
+const MOST_SOCKETS = 20_000;
+/** Share of one core that the looks may take. */
+const MOST_TIME = 1 / 20;
+
+/** Sockets of a group at one look. */
+interface Tally {
+  sockets: number;
+  unread: number;
+  unsent: number;
+}
+
+interface Look {
+  atMs: number;
+  server: Tally;
+  client: Tally;
+  /** Connections that waited on the listening socket; `null` if it is not there. */
+  waiting: number | null;
+  /** By peer. */
+  outbound: Map<string, Tally>;
+}
+
+/** Told even where there are too many sockets to look at. */
+interface TimeWait {
+  atMs: number;
+  sockets: number;
+}
+
+/**
+ * Looks at the kernel's table of TCP sockets, four times a second at irregular intervals, until it is stopped. A look
+ * costs 3 ms for each of IPv4 and IPv6 that is in use and 3 us per socket; where that is more than a twentieth of a core
+ * there are fewer looks, and none while there are more than 20 000 sockets. The timer does not keep this process alive.
+ *
+ * @example
+ * const census = censusOfSockets({ pid, endpoint: { host: '127.0.0.1', port: 8080 } });
+ * const fromMs = performance.now();
+ * await measure();
+ * console.log(census.between(fromMs, performance.now())?.server.unread);
+ * census.stop();
+ */
+export function watchSockets(
+  target: CensusTarget,
+  { intervalMs = 250 }: { intervalMs?: number } = {},
+): SocketWatch {
+  if (!hasProcfs) return { between: () => null, stop() {} };
+  const observer = new Observer(target);
+  const looks: Look[] = [];
+  const waits: TimeWait[] = [];
+  const ending = new AbortController();
+  const run = async () => {
+    while (!ending.signal.aborted) {
+      const beginMs = ownCpuMs() ?? 0;
+      waits.push({ atMs: performance.now(), sockets: observer.timeWait() });
+      const look = observer.look();
+      if (look !== null) looks.push(look);
+      const costMs = (ownCpuMs() ?? 0) - beginMs;
+      // Irregular, or what the server does at regular times would be met always or never.
+      const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MOST_TIME);
+      await sleep(pauseMs, undefined, { ref: false, signal: ending.signal });
+    }
+  };
+  run().catch(() => {});
+  let bound: number | null = null;
+  if (target.endpoint && observer.isHere) {
+    listenBacklog(target.endpoint.port).then((found) => {
+      bound = found;
+    });
+  }
+  return {
+    between: (fromMs, toMs) =>
+      summarise(within(looks, fromMs, toMs), within(waits, fromMs, toMs), bound),
+    stop: () => ending.abort(),
+  };
+}
+
+class Observer {
+  /** Whether the server sees the same network as this process. */
+  readonly isHere: boolean;
+  readonly #folder: string;
+  readonly #port: number | null;
+  /** `null`: any. */
+  readonly #host: string | null;
+  readonly #owners: SocketOwners | null;
+
+  constructor({ pid, endpoint }: CensusTarget) {
+    this.#folder = networkFolder(pid);
+    this.isHere = this.#folder === networkFolder(null);
+    this.#port = endpoint?.port ?? null;
+    const host = endpoint?.host.replace(/^\[|\]$/g, '') ?? '';
+    this.#host = isIP(host) ? canonicalAddress(host) : null;
+    this.#owners = pid === null ? null : new SocketOwners(pid);
+  }
+
+  timeWait(): number {
+    return countSockets(this.#folder).timeWait;
+  }
+
+  /** `null` if there are too many sockets. */
+  look(): Look | null {
+    const look: Look = {
+      atMs: performance.now(),
+      server: emptyTally(),
+      client: emptyTally(),
+      waiting: null,
+      outbound: new Map(),
+    };
+    const sockets = readSockets(this.#folder);
+    const others = this.isHere ? sockets : readSockets(networkFolder(null));
+    if (sockets === null || others === null) return null;
+    const opened = this.#serverSide(sockets, look);
+    for (const socket of others) if (this.#isClient(socket)) count(look.client, socket);
+    this.#countOutbound(opened, look);
+    return look;
+  }
+
+  /** Counts the server's ends and what waits for it; gives the connections that some program opened elsewhere. */
+  #serverSide(sockets: TcpSocket[], look: Look): TcpSocket[] {
+    const listening = new Set<number>();
+    const opened: TcpSocket[] = [];
+    for (const socket of sockets) {
+      const { state, localPort, inode } = socket;
+      if (state === LISTEN) {
+        listening.add(localPort);
+        if (localPort === this.#port && this.#takes(socket.localHost())) {
+          look.waiting = Math.max(look.waiting ?? 0, socket.unread);
+        }
+      } else if (state === ESTABLISHED && inode !== 0) {
+        // Those that nobody holds yet wait with the listening socket.
+        if (localPort === this.#port && this.#takes(socket.localHost())) count(look.server, socket);
+        else if (!this.#isClient(socket)) opened.push(socket);
+      }
+    }
+    return opened.filter(({ localPort }) => !listening.has(localPort));
+  }
+
+  #countOutbound(opened: TcpSocket[], look: Look): void {
+    for (const socket of this.#owners?.ownedOf(opened) ?? []) {
+      const peer = peerOf(socket);
+      const tally = look.outbound.get(peer) ?? emptyTally();
+      look.outbound.set(peer, tally);
+      count(tally, socket);
+    }
+  }
+
+  #isClient(socket: TcpSocket): boolean {
+    return (
+      socket.state === ESTABLISHED &&
+      socket.remotePort === this.#port &&
+      (this.#host === null || this.#host === socket.remoteHost())
+    );
+  }
+
+  /** Whether a socket with this local address takes the load's connections. */
+  #takes(host: string): boolean {
+    return this.#host === null || [this.#host, '0.0.0.0', '::'].includes(host);
+  }
+}
+
+/** The sockets of both tables, read only where there are any; `null` if there are too many. */
+function readSockets(folder: string): TcpSocket[] | null {
+  const { ipv4, ipv6, timeWait } = countSockets(folder);
+  if (ipv4 + ipv6 + timeWait > MOST_SOCKETS) return null;
+  return [
+    ...(ipv4 > 0 ? tcpSockets(`${folder}/tcp`) : []),
+    ...(ipv6 > 0 ? tcpSockets(`${folder}/tcp6`) : []),
+  ];
+}
+
+function peerOf(socket: TcpSocket): string {
+  const host = socket.remoteHost();
+  return `${host.includes(':') ? `[${host}]` : host}:${socket.remotePort}`;
+}
+
+function emptyTally(): Tally {
+  return { sockets: 0, unread: 0, unsent: 0 };
+}
+
+function count(tally: Tally, { unread, unsent }: TcpSocket): void {
+  tally.sockets += 1;
+  if (unread > 0) tally.unread += 1;
+  if (unsent > 0) tally.unsent += 1;
+}
+
+function within<T extends { atMs: number }>(all: T[], fromMs: number, toMs: number): T[] {
+  return all.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
+}
+
+function summarise(looks: Look[], waits: TimeWait[], bound: number | null): SocketStats {
+  const waiting = looks.flatMap((look) => look.waiting ?? []);
+  const peers = new Set(looks.flatMap(({ outbound }) => [...outbound.keys()]));
+  const outbound = [...peers].map((peer) => {
+    return { peer, ...groupOf(looks.map((look) => look.outbound.get(peer) ?? emptyTally())) };
+  });
+  const ports = localPorts();
+  return {
+    looks: looks.length,
+    server: groupOf(looks.map(({ server }) => server)),
+    client: groupOf(looks.map(({ client }) => client)),
+    listen: waiting.length > 0 ? { waiting: Math.max(...waiting), bound } : null,
+    outbound: outbound.sort((a, b) => b.sockets - a.sockets),
+    timeWait: waits.at(-1)?.sockets ?? 0,
+    localPorts: ports && ports.last - ports.first + 1,
+  };
+}
+
+function groupOf(tallies: Tally[]): SocketGroup {
+  const sum = (name: keyof Tally) => tallies.reduce((total, tally) => total + tally[name], 0);
+  const counts = tallies.map(({ sockets }) => sockets);
+  const total = Math.max(1, sum('sockets'));
+  return {
+    sockets: sum('sockets') / Math.max(1, tallies.length),
+    least: counts.length > 0 ? Math.min(...counts) : 0,
+    most: Math.max(0, ...counts),
+    unread: sum('unread') / total,
+    unsent: sum('unsent') / total,
+  };
+}

@@ -1,0 +1,14 @@
+import { LOAD_OPTIONS } from '../load/option-schema.js';
+import { duration, flag, number, type Shapes } from '../validation/shape.js';
+import type { ExplainOptions } from './options.js';
+
+const { duration: _, requests: __, abortOnFail: ___, follow: ____, ...load } = LOAD_OPTIONS;
+
+/** What each option of `explain()` may be. */
+export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {
+  ...load,
+  pid: number,
+  budget: duration,
+  attach: flag,
+  allowMoreLoad: flag,
+};

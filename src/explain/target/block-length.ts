@@ -1,0 +1,17 @@
+import type { LoadResult } from '../../load/result.js';
+
+/** How long a block of load lasts: first it settles, then it is measured. */
+export interface BlockLength {
+  settleMs: number;
+  measureMs: number;
+}
+
+/** Long enough for the slow responses, short enough for several rounds. */
+export function blockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
+  const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
+  const leastMs = plan.connection === 'close' ? 900 : 750;
+  return {
+    settleMs: Math.min(2500, Math.max(250, responseMs * 2, slowMs)),
+    measureMs: Math.min(5000, Math.max(leastMs, responseMs * 8, slowMs * 2)),
+  };
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import type { LoadOptions } from '../../load/options.js';
+import { buildPlan } from '../../load/plan/plan.js';
+import type { NativeHeader } from '../../native.js';
+import { speaksTls } from '../../process/discovery/trial-request.js';
+
+/** One response, looked at whole before the load. */
+export interface Sample {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bodyBytes: number;
+}
+
+const NOT_FOUND = 404;
+
+/** What one request of the load showed. */
+export interface SampleRequest {
+  sample: Sample | null;
+  /** A URL at which the server finds nothing; `null`: it answers every path alike. */
+  unknownPath: string | null;
+  /** Until the response was complete, the connection's opening included. */
+  tookMs: number | null;
+  /** Bytes of the body when no compression is asked for; `null` if there is none anyway, or nevertheless. */
+  identityBytes: number | null;
+}
+
+/** Sends the first request of the load once or twice; a server that does not answer gives nothing. */
+export async function requestSample(options: LoadOptions, signal: AbortSignal): Promise<SampleRequest> {
+  const take = (load: LoadOptions, added = {}) => takeOne(load, added, signal);
+  // The first times are those of code that is being compiled.
+  if ((await take(options)) === null) {
+    return { sample: null, unknownPath: null, tookMs: null, identityBytes: null };
+  }
+  const begun = performance.now();
+  const sample = await take(options);
+  const tookMs = sample ? performance.now() - begun : null;
+  const encoding = sample?.headers['content-encoding'];
+  const identity = encoding ? await take(options, { 'accept-encoding': 'identity' }) : null;
+  const isPlain = identity !== null && identity.headers['content-encoding'] === undefined;
+  const unknownPath =
+    sample && sample.status !== NOT_FOUND ? await unknownPathOf(options, take) : null;
+  return { sample, unknownPath, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
+}
+
+/** The URL of a server that is to be loaded in plain text and takes a TLS handshake instead; `null`: it does not. */
+export async function urlThatNeedsTls(options: LoadOptions): Promise<string | null> {
+  const { targets } = (await buildPlan(options)).summary;
+  const url = targets[0]?.url ?? '';
+  if (!url.startsWith('http://') || options.socketPath !== undefined) return null;
+  const { hostname, port } = new URL(url);
+  const endpoint = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
+  return (await speaksTls(endpoint)) ? url : null;
+}
+
+async function unknownPathOf(
+  options: LoadOptions,
+  take: (options: LoadOptions) => Promise<Sample | null>,
+): Promise<string | null> {
+  const { targets } = (await buildPlan(options)).summary;
+  const origins = new Set(targets.map(({ url }) => new URL(url).origin));
+  const [origin] = origins;
+  if (!origin || origins.size > 1) return null;
+  const url = `${origin}/no-such-path-${randomBytes(4).toString('hex')}`;
+  const { body, bodyFile, targets: _, targetsFile, ...others } = options;
+  const found = await take({ ...others, url, method: 'GET' });
+  return found?.status === NOT_FOUND ? url : null;
+}
+
+/** A response that has not ended by then is none to look at. */
+const PATIENCE_MS = 5000;
+
+async function takeOne(
+  options: LoadOptions,
+  added: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Sample | null> {
+  const { native, summary } = await buildPlan(options);
+  const [[first], [target]] = [native.requests, summary.targets];
+  if (!first || !target || !/^https?:/.test(target.url)) return null;
+  // What the summary says of the target is masked.
+  const url = new URL(`${new URL(target.url).origin}${first.target}`);
+  const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
+  const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const security = url.protocol === 'https:' ? securityOf(options) : {};
+  return new Promise<Sample | null>((resolve) => {
+    const nothing = () => resolve(null);
+    const sent = request(
+      url,
+      {
+        method: first.method,
+        headers: byName(fields),
+        agent: false,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+        ...security,
+        ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
+      },
+      (response) => {
+        let bodyBytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bodyBytes += chunk.length;
+        });
+        response.on('error', nothing);
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, bodyBytes });
+        });
+      },
+    );
+    sent.on('error', nothing);
+    sent.on('close', nothing);
+    sent.end(first.body);
+    // What Node cannot use, as a certificate that is none, the load says better.
+  }).catch(() => null);
+}
+
+/** As Node takes them: those that are there once as text, which it expects of Host. */
+function byName(fields: NativeHeader[]): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = {};
+  for (const { name, value } of fields) {
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+  }
+  return values;
+}
+
+/** As the load verifies: the request may carry what only the right server is to see. */
+function securityOf({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
+  rejectUnauthorized: boolean;
+  servername?: string;
+} {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(ca !== undefined && { ca: readFileSync(ca) }),
+    ...(cert !== undefined && { cert: readFileSync(cert) }),
+    ...(key !== undefined && { key: readFileSync(key) }),
+    ...(sni !== undefined && { servername: sni }),
+  };
+}

@@ -1,0 +1,345 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MillraceError } from '../../errors.js';
+import { DEFAULTS } from '../../load/defaults.js';
+import type { LoadOptions } from '../../load/options.js';
+import { runLoad } from '../../load/engine/run.js';
+import type { PortRemap } from '../../probe/process/port-remap.cjs';
+import type { TrialRequest } from '../../process/discovery/trial-request.js';
+import { type ServerProcess, startCommand } from '../../process/command/start-command.js';
+import type { Endpoint } from '../../process/discovery/types.js';
+import { freePort } from '../../process/discovery/free-port.js';
+import { listeningSockets } from '../../process/discovery/listening.js';
+import type { BlockLength } from './block-length.js';
+import { watchSockets, type SocketWatch } from '../observe/socket-sampler.js';
+import type { Change } from '../experiments/types.js';
+import type { ProbeCommand } from '../experiments/types.js';
+import { TCP } from '../observe/probe/view.js';
+import { aimedAt, changed, closed, withinConnections } from './load-variants.js';
+import type { Observation } from '../observe/types.js';
+import { type ProcessObserver, observeProcess } from '../observe/process-observer.js';
+import type { ProbeHub } from '../observe/probe/hub.js';
+
+/** A process could not do what the probe was told: nothing was changed, or not in all of them. */
+export class ProbeFailure extends Error {}
+
+/** A busy loop samples late; what it has not sampled by then is not waited for. */
+const SAMPLE_PATIENCE_MS = 500;
+/** For a message about a request that has been answered. */
+const SERVED_PATIENCE_MS = 500;
+/** Between the first port that a second process opens and the one that is wanted. */
+const SECOND_PATIENCE_MS = 2000;
+const LOOK_MS = 50;
+/** What Node says where its permission model does not let the probe be read. */
+const FORBIDDEN = /Access to this API has been restricted/;
+
+/** The server under study, and how it is loaded and looked at. */
+export class ServerUnderTest {
+  readonly hub: ProbeHub | null;
+  /** Whether the command may not read the probe, and runs without it. */
+  isForbidden = false;
+  /** How long the server took to start, the last time. */
+  startMs = 0;
+  /** Responses that the server has sent in all blocks since it was started. */
+  answered = 0;
+  readonly #given: LoadOptions;
+  readonly #port: number | null;
+  /** By what the command's ports are tried, where no URL names one. */
+  readonly #trial: TrialRequest | null;
+  /** Those that the load's URLs name; `null`: whatever serves is under study. */
+  #ports: number[] | null;
+  #options: LoadOptions;
+  #command: string[] | null;
+  #server: ServerProcess | null = null;
+  #second: ServerProcess | null = null;
+  /** Numbers of the processes that were there before the second. */
+  #first: number[] = [];
+  #beside: Endpoint | null = null;
+  /** Where the command listens; a new server may do so elsewhere. */
+  #origin: string | null = null;
+  /** Of a load that was made closed. */
+  #connections: number | null = null;
+  #pid: number | null = null;
+  #endpoint: Endpoint | null = null;
+  #outside: ProcessObserver | null = null;
+  #sockets: SocketWatch | null = null;
+  readonly #signal: AbortSignal;
+
+  /**
+   * @param options the load, without the command, whose server is started by `start`
+   * @param ports those that the load's URLs name, if they do; where the command's server is to be waited for is the first
+   * @param trial by what the command's ports are tried, where they name none
+   */
+  constructor(
+    options: LoadOptions,
+    command: string[] | null,
+    hub: ProbeHub | null,
+    signal: AbortSignal,
+    ports: number[] = [],
+    trial: TrialRequest | null = null,
+  ) {
+    this.#trial = trial;
+    this.#ports = ports;
+    this.#port = command ? (ports[0] ?? null) : null;
+    this.#given = options;
+    this.#options = options;
+    this.#command = command;
+    this.hub = hub;
+    this.#signal = signal;
+  }
+
+  /** The other ports that its command listens on. */
+  async otherPorts(): Promise<number[]> {
+    return (await this.#server?.otherPorts()) ?? [];
+  }
+
+  get pid(): number | null {
+    return this.#pid;
+  }
+
+  /** Where the load goes; `null` for a Unix socket. */
+  get endpoint(): Endpoint | null {
+    return this.#endpoint;
+  }
+
+  get options(): LoadOptions {
+    return this.#options;
+  }
+
+  /** Ends what is going on. */
+  get signal(): AbortSignal {
+    return this.#signal;
+  }
+
+  get canRestart(): boolean {
+    return this.#command !== null;
+  }
+
+  /** How the command ended, if it has. */
+  ended: string | null = null;
+
+  /** Starts the command, with more in its environment; the load goes to where it listens. */
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    if (!this.#command) return;
+    this.ended = null;
+    const begun = performance.now();
+    const server = await this.#startServer(this.#command, environment);
+    this.startMs = performance.now() - begun;
+    this.#server = server;
+    server.exited.then((how) => {
+      if (this.#server === server) this.ended = how;
+    });
+    if (this.#port === null) this.#origin = server.origin;
+    this.#aim();
+    this.watch(server.pid, { host: server.host, port: server.port });
+  }
+
+  async #startServer(
+    command: string[],
+    environment: Record<string, string>,
+  ): Promise<ServerProcess> {
+    const where =
+      this.#port === null ? this.#trial && { trial: this.#trial } : { port: this.#port };
+    try {
+      return await startCommand(command, {
+        timeoutMs: DEFAULTS.commandTimeoutMs,
+        ...where,
+        signal: this.#signal,
+        env: (own) => this.#environment(own, environment),
+      });
+    } catch (error) {
+      const isForbidden = FORBIDDEN.test((error as Error).message);
+      if (!this.hub || this.isForbidden || !isForbidden) throw error;
+      this.isForbidden = true;
+      return this.#startServer(command, environment);
+    }
+  }
+
+  #environment(own: NodeJS.ProcessEnv, added: Record<string, string>): NodeJS.ProcessEnv {
+    const { NODE_OPTIONS: options, ...others } = added;
+    const joined = [own.NODE_OPTIONS, options].filter(Boolean).join(' ');
+    const base = { ...own, ...others, ...(joined && { NODE_OPTIONS: joined }) };
+    return this.isForbidden || !this.hub ? base : this.hub.environment(base);
+  }
+
+  /** Looks at this process from now on. */
+  watch(pid: number | null, endpoint: Endpoint | null): void {
+    this.#endpoint = endpoint;
+    this.#outside?.stop();
+    this.#sockets?.stop();
+    this.#pid = pid;
+    this.#outside = pid === null ? null : observeProcess(pid);
+    this.#sockets = watchSockets({ pid, endpoint: this.#endpoint });
+    this.answered = 0;
+    this.#study();
+  }
+
+  /** A dependency that listens elsewhere, though in the same process, is none of the server. */
+  #study(): void {
+    if (!this.#endpoint || !this.#ports) return;
+    const beside = this.#beside ? [this.#beside.port] : [];
+    this.hub?.setPorts([this.#endpoint.port, ...beside, ...this.#ports]);
+  }
+
+  /** When it has answered: where no process got that request at the server's own port, something stands before those that serve. */
+  async findServing(): Promise<void> {
+    if (!this.hub || this.hub.processes.length === 0) return;
+    if (await this.hub.served(SERVED_PATIENCE_MS)) return;
+    // One that has the port itself answers by other means than node:http: what that asks is not the server.
+    const port = this.#endpoint?.port;
+    const hasPort = ({ pid }: { pid: number }) =>
+      listeningSockets(pid).some((own) => own.port === port && own.depth === 0);
+    if (this.hub.processes.some(hasPort)) return;
+    this.#ports = null;
+    this.hub.setPorts(null);
+  }
+
+  /** Ends the server that was started, and starts it anew. */
+  async restart(environment: Record<string, string> = {}): Promise<void> {
+    await this.#stopServer();
+    await this.start(environment);
+  }
+
+  /** Starts the command once more beside the first; blocks with `beside` go to both. */
+  async startSecondProcess(): Promise<void> {
+    // Only a process that runs the same main module listens elsewhere than it asks for.
+    const script = this.hub?.processes.find(({ serving }) => serving)?.argv[1];
+    if (!this.#command || !this.#endpoint) return;
+    if (script === undefined) {
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is not known');
+    }
+    this.#first = this.hub?.processes.map(({ pid }) => pid) ?? [];
+    const port = await freePort().catch(() => {
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'no port is free for it');
+    });
+    const moved: PortRemap = { script, from: this.#endpoint.port, to: port };
+    const second = await startCommand(this.#command, {
+      timeoutMs: DEFAULTS.commandTimeoutMs,
+      signal: this.#signal,
+      env: (own) => this.#environment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(moved) }),
+    });
+    this.#second = second;
+    this.#beside = { host: second.host, port: await this.#portOfSecond(second, port) };
+    this.#study();
+  }
+
+  /** The port that it was moved to, which may not be the first to be open; where none was asked for, the one it has. */
+  async #portOfSecond(second: ServerProcess, moved: number): Promise<number> {
+    const until = performance.now() + SECOND_PATIENCE_MS;
+    while (second.port !== moved && performance.now() < until) {
+      if ((await second.otherPorts()).includes(moved)) return moved;
+      await this.rest(LOOK_MS);
+    }
+    return second.port;
+  }
+
+  async stopSecondProcess(): Promise<void> {
+    const second = this.#second;
+    this.#second = null;
+    this.#beside = null;
+    this.hub?.disconnect(this.#first);
+    await second?.stop();
+  }
+
+  /** Looks at the server for some time, without load. */
+  async rest(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
+    const fromMs = performance.now();
+    await sleep(durationMs, undefined, { signal: this.#signal }).catch(() => {});
+    this.#signal.throwIfAborted();
+    return { fromMs, toMs: performance.now() };
+  }
+
+  /** Runs a block of load with something changed, and gives what it showed. */
+  async block(length: BlockLength, change: Change = {}): Promise<Observation> {
+    this.#signal.throwIfAborted();
+    if (!change.probe) return this.#load(length, change);
+    const { on, off } = change.probe;
+    try {
+      const bounds = await this.#tell(on);
+      if (on.name === 'maxSockets' && bounds.flat().length === 0) {
+        throw new ProbeFailure('no agent with a bound was seen');
+      }
+      const seen = await this.#load(length, change);
+      const undone = await this.#tell(off);
+      if (off.name === 'outboundDelay') checkDelayed(undone, seen);
+      if (off.name === 'noDelay' && undone.every((connections) => connections === 0)) {
+        throw new ProbeFailure('no connection holds back what it is given');
+      }
+      return seen;
+    } catch (error) {
+      // A process that is gone has nothing to undo.
+      await this.#tell(off).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #load({ settleMs, measureMs }: BlockLength, change: Change): Promise<Observation> {
+    const wanted = changed(this.#options, change);
+    const load = {
+      ...wanted,
+      ...withinConnections(wanted),
+      warmup: settleMs,
+      duration: measureMs,
+      pid: false as const,
+      signal: this.#signal,
+    };
+    const { result, fromMs, toMs, completed } = await runLoad(load, {
+      earlyAckProbe: change.earlyAckProbe ?? false,
+      ...(change.withSecondProcess && this.#beside && { secondEndpoint: this.#beside }),
+    });
+    this.#signal.throwIfAborted();
+    this.answered += completed + result.warmup.requests;
+    await this.hub?.sampledAfter(toMs, SAMPLE_PATIENCE_MS);
+    return {
+      load: result,
+      throughput: (completed * 1000) / Math.max(1, toMs - fromMs),
+      outside: this.#outside?.between(fromMs, toMs) ?? null,
+      inside: this.hub?.between(fromMs, toMs) ?? null,
+      sockets: this.#sockets?.between(fromMs, toMs) ?? null,
+    };
+  }
+
+  async #tell({ name, given }: ProbeCommand): Promise<unknown[]> {
+    try {
+      return (await this.hub?.command(name, given)) ?? [];
+    } catch (error) {
+      throw new ProbeFailure((error as Error).message);
+    }
+  }
+
+  /** From now on the load is closed: so many connections, each answer followed by the next request. */
+  saturate(connections: number): void {
+    this.#connections = connections;
+    this.#aim();
+  }
+
+  #aim(): void {
+    const load = this.#connections === null ? this.#given : closed(this.#given, this.#connections);
+    this.#options = this.#origin === null ? load : aimedAt(load, this.#origin);
+  }
+
+  outsideBetween(fromMs: number, toMs: number): Observation['outside'] {
+    return this.#outside?.between(fromMs, toMs) ?? null;
+  }
+
+  async #stopServer(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    this.#outside?.stop();
+    this.#sockets?.stop();
+    this.hub?.disconnect();
+    await server?.stop();
+  }
+
+  /** Ends all that was started. */
+  async close(): Promise<void> {
+    await Promise.all([this.#stopServer(), this.stopSecondProcess()]);
+  }
+}
+
+/** What an application has kept of `fetch`, or calls undici by, is seen and not delayed. */
+function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
+  const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
+  const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP)) ?? [];
+  const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
+  if (delayed < calls / 2) throw new ProbeFailure('most of the calls cannot be delayed');
+}

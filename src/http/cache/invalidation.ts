@@ -1,0 +1,53 @@
+import type http from 'node:http';
+import { native } from '../reactor/native.js';
+import type { NativeServer } from '../server/native-server.js';
+
+/*
+ * Requests that Node's own code answers, whose responses the reactor does not see: those with an unsafe method make entries
+ * of the server's cache out of date.
+ */
+
+interface Asked {
+  home: NativeServer;
+  secure: boolean;
+  method: string;
+  target: string;
+  host: string;
+}
+
+/** As they have arrived: applications change `url`. */
+const asked = new WeakMap<object, Asked>();
+
+/** Sees how a request comes out. */
+export function watchOutcome(home: NativeServer, request: http.IncomingMessage): void {
+  const { method = '', url: target = '', rawHeaders, socket } = request;
+  if (method === 'GET' || method === 'HEAD') return;
+  const hosts = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && /^host$/i.test(rawHeaders[at - 1] ?? ''),
+  );
+  // Of several, nobody knows which one the application goes by.
+  if (hosts.length > 1) return;
+  const secure = 'encrypted' in socket && socket.encrypted === true;
+  asked.set(request, { home, secure, method, target, host: hosts[0] ?? '' });
+}
+
+/** The head of a response is about to leave that Node's own code has rendered. */
+export function onHead(response: {
+  req: object;
+  _header: string | null;
+  statusCode: number;
+}): void {
+  const about = asked.get(response.req);
+  if (about === undefined) return;
+  const { home, secure, method, target, host } = about;
+  const header = response._header ?? '';
+  if (home.id < 0) return;
+  native.stackCacheOutdate(home.id, {
+    secure,
+    method,
+    target: Buffer.from(target, 'latin1'),
+    host: Buffer.from(host, 'latin1'),
+    status: response.statusCode,
+    fields: Buffer.from(header.slice(header.indexOf('\r\n') + 2), 'latin1'),
+  });
+}

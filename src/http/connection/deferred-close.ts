@@ -1,0 +1,41 @@
+import { drainTicks } from '../install/node-internals.js';
+import { native } from '../reactor/native.js';
+import { callBack } from '../request/contexts.js';
+import { endCutOff } from './cut-off-writes.js';
+import { closingHandle } from './handle.js';
+import type { ServerSocket } from './socket.js';
+
+/** Sockets that are destroyed and have not said that they are closed. */
+let closing: ServerSocket[] = [];
+
+/**
+ * Says that a socket is closed where Node's own would: when the loop closes handles, which is behind all that
+ * `setImmediate` was given in this turn.
+ */
+export function closeLater(socket: ServerSocket): void {
+  if (closing.length === 0) closingHandle().close(closeAll);
+  closing.push(socket);
+}
+
+function closeAll(): void {
+  const sockets = closing;
+  closing = [];
+  for (const socket of sockets) {
+    if (socket.isCutOff) tell(endCutOff, socket);
+    tell(close, socket);
+  }
+}
+
+function tell(action: (socket: ServerSocket) => void, socket: ServerSocket): void {
+  try {
+    callBack(socket.nativeContext, action, socket);
+    drainTicks();
+  } catch (error) {
+    native.stackFatal(error);
+  }
+}
+
+function close(socket: ServerSocket): void {
+  socket.closeTold = true;
+  socket.nativeServer.onClose(socket);
+}

@@ -1,0 +1,16 @@
+import { Duplex } from 'node:stream';
+import { nodeHttp } from '../install/node-http.js';
+import { nodeConnection } from '../install/node-internals.js';
+
+/** This Node.js counts a connection that has sent nothing yet among the idle ones, which `server.close()` ends: 26 and later do. */
+export const endsUnused = ((): boolean => {
+  const server = nodeHttp.createServer();
+  // Connections are listed from here on.
+  server.emit('listening');
+  const unused = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+  nodeConnection.call(server, unused);
+  server.close();
+  const { destroyed } = unused;
+  unused.destroy();
+  return destroyed;
+})();

@@ -1,0 +1,683 @@
+import { EventEmitter } from 'node:events';
+import net from 'node:net';
+import { Writable } from 'node:stream';
+import {
+  type Events,
+  nodeListeners,
+  nodeTimeout,
+  type StandIns,
+} from '../fallback/node-listeners.js';
+import { type Incoming, kWritableFinished, type Outgoing } from '../install/node-internals.js';
+import { emit } from '../install/node-methods.js';
+import { native } from '../reactor/native.js';
+import { ConnectionContext, HTTPServerAsyncResource } from '../request/contexts.js';
+import { receive } from '../request/exchange.js';
+import {
+  appendBytes,
+  appendText,
+  collected,
+  discard,
+  flushOf,
+  settleLater,
+  tellSoon,
+} from '../response/output-buffer.js';
+import { flushBatch } from '../response/write-batch.js';
+import type { NativeServer } from '../server/native-server.js';
+import { FINISHES_CUT_OFF } from './cut-off-writes.js';
+import { closeLater } from './deferred-close.js';
+import { type Handle, socketHandle } from './handle.js';
+import { type KeepAliveOptions, seconds, setKeepAlive, TAKES_OPTIONS } from './keep-alive.js';
+import { NONE } from './none.js';
+import { afterEndError, destroyedError, endedByPeerError, systemError } from './socket-errors.js';
+import { ReadableView, WritableView } from './stream-state.js';
+
+type Callback = (error?: Error | null) => void;
+
+const kEvents = Symbol('millrace.events');
+
+/**
+ * The socket of a connection that the reactor owns: a `net.Socket` to look at (`instanceof`, the properties, calls and
+ * events that servers use), without a handle and without stream buffers. What is written
+ * goes to the reactor; what arrives is parsed there.
+ *
+ * Its constructor is not run; `handOver` runs it when the connection becomes an ordinary one. One file, though long: what a
+ * `net.Socket` has, one method after the other.
+ */
+export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener' | 'emit'> {
+  emit(event: string | symbol, ...args: unknown[]): boolean;
+  _eventsCount: number;
+  setTimeout(ms: number, callback?: () => void): this;
+  _unrefTimer(): void;
+}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
+export class ServerSocket {
+  /** Number of the connection in the reactor; -1 when it has none any more. An application may have an `id` of its own. */
+  nativeId: number;
+  readonly nativeServer: NativeServer;
+  server: net.Server;
+  _server: net.Server | null;
+  _httpMessage: Outgoing | null = null;
+  _parent = null;
+  /** Its listeners, as soon as somebody has asked for them; until then Node's own are thought to be there. */
+  [kEvents]: Events | null = null;
+  /** What stands for Node's own among them. */
+  standIns: StandIns | null = null;
+  /** The request whose body is being received. */
+  receiving: Incoming | null = null;
+  /** Requests that are not answered, the oldest first. */
+  incoming: Incoming[] = NONE;
+  /** Responses that wait for their turn, and approximately their bytes. */
+  outgoing: Outgoing[] = NONE;
+  outgoingData = 0;
+  requestsCount = 0;
+  /** Requests that the reactor has told of. */
+  told = 0;
+  /** Responses that end with the bytes collected so far. */
+  done = 0;
+  /** A response whose last byte is among them. */
+  finishing: Outgoing | null = null;
+  /** To be called when they have left. */
+  callbacks: Callback[] | null = null;
+  /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */
+  inFlight = 0;
+  /** What is written now belongs to that, too. */
+  gathersFlight = false;
+  /** Reads the rest of the connection in place of the reactor. */
+  foreign: { take(bytes: Buffer, packet: Buffer): void; close?(): void } | null = null;
+  /** Bytes in the outbox. */
+  posted = 0;
+  /** Bytes that the reactor could not send yet. */
+  queued = 0;
+  /** Calls of `cork` that `uncork` has not undone. */
+  corked = 0;
+  /** What is corked now leaves with what else is written in this turn. */
+  gathers = false;
+  /** Bytes written since everything had left. */
+  unsettled = 0;
+  needDrain = false;
+  settling = false;
+  /** The timeout is the keep-alive time. */
+  waiting = false;
+  /** The peer's side has ended within a message. */
+  endedWithin = false;
+  /** Options that the application has set; otherwise they are the server's. */
+  noDelay: boolean | null = null;
+  keepAlive: { on: boolean; delayMs: number } | null = null;
+  /** What to do with an unusual request when the responses before it are sent. */
+  onAnswered: (() => void) | null = null;
+  _paused = false;
+  pausedReading = false;
+  timeout = 0;
+  /** Bytes given to the reactor. */
+  sent = 0;
+  /** Our side: end() was called, and it has taken effect. */
+  writableEnded = false;
+  writableFinished = false;
+  /** The peer's side has ended. */
+  readableEnded = false;
+  /** 'close' was told. */
+  closeTold = false;
+  _hadError = false;
+  /** When it was destroyed, nothing was waiting to be sent. */
+  allLeft = false;
+  /** What was given to the reactor could not be sent. */
+  broken = false;
+  /** When it was destroyed, the system had not taken all that it was given. */
+  isCutOff = false;
+  /** The server was told of an error. */
+  failed = false;
+  #destroyed = false;
+  #destroyWhenFinished = false;
+  readonly nativeContext = new ConnectionContext();
+  #requests: HTTPServerAsyncResource | null = null;
+  #writable: WritableView | null = null;
+  #readable: ReadableView | null = null;
+  #addresses: ReturnType<typeof native.stackAddresses> | null = null;
+  #peer: ReturnType<typeof native.stackAddresses>['remote'];
+  /** Bytes read of a connection that is gone. */
+  #read = 0;
+  /** As far as somebody has asked for one. */
+  nativeHandle: Handle | null = null;
+
+  constructor(id: number, home: NativeServer) {
+    this._eventsCount = 0;
+    this.nativeId = id;
+    this.nativeServer = home;
+    this.server = home.server;
+    this._server = home.server;
+  }
+
+  // Listeners.
+
+  get _events(): Events {
+    this[kEvents] ??= this.nodeListeners();
+    return this[kEvents];
+  }
+  set _events(events: Events) {
+    this[kEvents] = events;
+  }
+  /** Those that are there without the application. */
+  protected nodeListeners(): Events {
+    return nodeListeners(this);
+  }
+  /** Whether anybody may hear this socket, or see what it emits. */
+  get isObserved(): boolean {
+    return this[kEvents] !== null || this.emit !== emit;
+  }
+
+  // What streams are asked for.
+
+  get destroyed() {
+    return this.#destroyed;
+  }
+  /** As with Node's own sockets, before 'close' tells of it. */
+  get closed() {
+    return this.destroyed;
+  }
+  get writable() {
+    return !this.#destroyed && !this.writableEnded;
+  }
+  get readable() {
+    return !this.#destroyed && !this.readableEnded;
+  }
+  get readyState() {
+    if (this.readable) return this.writable ? 'open' : 'readOnly';
+    return this.writable ? 'writeOnly' : 'closed';
+  }
+  // What was collected counts as sent, as small writes leave at once with Node, unless the socket is corked.
+  get writableLength() {
+    return this.corked > 0 ? this.unsettled : this.queued;
+  }
+  get bufferSize() {
+    return this.writableLength;
+  }
+  get writableHighWaterMark() {
+    return this.nativeServer.highWaterMark;
+  }
+  get readableHighWaterMark() {
+    return this.nativeServer.highWaterMark;
+  }
+  get writableNeedDrain() {
+    return this.needDrain;
+  }
+  get writableObjectMode() {
+    return false;
+  }
+  get readableObjectMode() {
+    return false;
+  }
+  get writableCorked() {
+    return this.corked;
+  }
+  get writableAborted() {
+    return this.#destroyed && !this.writableFinished;
+  }
+  get readableAborted() {
+    return this.#destroyed && !this.readableEnded;
+  }
+  get readableFlowing() {
+    return !this.pausedReading;
+  }
+  get readableLength() {
+    return 0;
+  }
+  get readableEncoding() {
+    return null;
+  }
+  get readableDidRead() {
+    return true;
+  }
+  get errored() {
+    return this._writableState.errored;
+  }
+  get allowHalfOpen(): boolean {
+    return true;
+  }
+  get connecting() {
+    return false;
+  }
+  get pending() {
+    return this.#destroyed;
+  }
+  get bytesWritten() {
+    return this.sent + this.posted + collected(this);
+  }
+  get _bytesDispatched() {
+    return this.bytesWritten;
+  }
+  get bytesRead() {
+    return this.nativeId >= 0 ? native.stackBytesRead(this.nativeId) : this.#read;
+  }
+  get _writableState(): WritableView {
+    this.#writable ??= new WritableView(this);
+    return this.#writable;
+  }
+  get _readableState(): ReadableView {
+    this.#readable ??= new ReadableView(this);
+    return this.#readable;
+  }
+
+  // Addresses.
+
+  address() {
+    const local = this.#local();
+    return local ? { address: local.address, family: local.family, port: local.port } : {};
+  }
+  get remoteAddress() {
+    return this.#remote()?.address;
+  }
+  get remotePort() {
+    return this.#remote()?.port;
+  }
+  get remoteFamily() {
+    return this.#remote()?.family;
+  }
+  get localAddress() {
+    return this.#local()?.address;
+  }
+  get localPort() {
+    return this.#local()?.port;
+  }
+  get localFamily() {
+    return this.#local()?.family;
+  }
+  _getpeername() {
+    return this.#remote() ?? {};
+  }
+  _getsockname() {
+    return this.#local() ?? {};
+  }
+  // As in Node, a socket that is gone has its peer's address if it was asked for before, and none of its own.
+  #remote() {
+    if (this.nativeId >= 0) this.#peer ??= this.#ends().remote;
+    return this.#peer;
+  }
+  #local() {
+    return this.nativeId >= 0 ? this.#ends().local : undefined;
+  }
+  #ends() {
+    this.#addresses ??= native.stackAddresses(this.nativeId);
+    return this.#addresses;
+  }
+
+  /** As Node's, for who looks at it or sends it to another process; the reactor reads and writes past it. */
+  get _handle(): Handle | null {
+    if (this.nativeHandle === null && this.nativeId >= 0) {
+      this.nativeHandle = socketHandle(native.stackDuplicateConnection(this.nativeId), this);
+    }
+    return this.nativeHandle;
+  }
+  set _handle(handle: Handle | null) {
+    // Whoever takes it away has it from now on.
+    if (handle === null && this.nativeId >= 0) this.nativeServer.detach(this);
+    this.nativeHandle = handle;
+  }
+
+  // What is a stream's to know may be set with Node, too, though not to this effect.
+  set writable(_value: boolean) {}
+  set readable(_value: boolean) {}
+  set destroyed(_value: boolean) {}
+  set readableFlowing(_value: boolean) {}
+  set allowHalfOpen(_value: boolean) {}
+
+  /** Stands where Node has its parser: what is being received. */
+  get parser(): { incoming: Incoming | null; socket: object } | null {
+    if (this.nativeId < 0) return null;
+    return { incoming: this.receiving ?? this.incoming.at(-1) ?? null, socket: this };
+  }
+
+  // Writing.
+
+  cork() {
+    this.corked++;
+  }
+  uncork() {
+    if (this.corked === 0 || --this.corked > 0) return;
+    if (!this.gathers) flushOf(this);
+    this.gathers = false;
+  }
+
+  write(chunk: string | Uint8Array, encoding?: string | Callback | null, callback?: Callback) {
+    let done = callback;
+    let coding = encoding;
+    if (typeof coding === 'function') {
+      done = coding;
+      coding = null;
+    }
+    if (this.writableEnded || this.#destroyed) {
+      const error = this.#refusal();
+      if (typeof done === 'function') process.nextTick(done, error);
+      if (!this.#destroyed) this.destroy(error);
+      return false;
+    }
+    if (!isUsual(chunk, coding)) judgeWrite(chunk, coding);
+    if (typeof chunk === 'string') {
+      if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
+      else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
+        appendText(this, chunk, true);
+      } else appendBytes(this, Buffer.from(chunk, coding as BufferEncoding));
+    } else {
+      appendBytes(this, chunk);
+    }
+    if (typeof done === 'function') this.afterWrite(done);
+    const more = this.wrote(chunk.length);
+    // As with Node, it is on its way before the caller goes on.
+    if (this.corked === 0) flushOf(this);
+    return more;
+  }
+
+  /** Why nothing can be written any more. */
+  #refusal(): Error {
+    if (this.writableEnded && this.readableEnded && !this.allowHalfOpen) return endedByPeerError();
+    return this.#destroyed ? destroyedError() : afterEndError();
+  }
+
+  /** Counts what was written in this turn, as a stream does, even if it has left by now; `false`: wait for 'drain'. */
+  wrote(bytes: number): boolean {
+    this.unsettled += bytes;
+    if (this.unsettled < this.nativeServer.highWaterMark) return true;
+    this.needDrain = true;
+    settleLater(this);
+    return false;
+  }
+
+  /** Asks the reactor for the bytes that wait, answers from the cache among them. */
+  countQueued(): void {
+    if (this.posted > 0) flushBatch();
+    if (this.nativeId >= 0) this.queued = native.stackQueued(this.nativeId);
+  }
+
+  /** Calls back when everything written so far has left. */
+  afterWrite(callback: Callback): void {
+    if (this.callbacks === null) this.callbacks = [callback];
+    else this.callbacks.push(callback);
+    if (this.queued === 0 || this.gathersFlight) this.inFlight = this.callbacks.length;
+    if (this.posted > 0) flushBatch();
+    settleLater(this);
+    tellSoon(this);
+  }
+
+  /** The reactor's answer to an entry of the outbox. */
+  left(result: number, count: number): void {
+    this.posted -= count;
+    this.written(result, count);
+    const all = this.posted + this.queued + collected(this) === 0;
+    if (all) this.unsettled = 0;
+  }
+
+  /** The reactor's answer to a send: bytes that wait, or a negative error number. */
+  written(result: number, count: number): void {
+    this.sent += count;
+    if (result >= 0) {
+      if (result > 0 && this.queued === 0) {
+        this.gathersFlight = true;
+        process.nextTick(endFlight, this);
+      }
+      this.queued = result;
+    } else {
+      this.broken = true;
+      if (!this.#destroyed) process.nextTick(failWrite, this, result);
+    }
+    if (this.timeout > 0) this._unrefTimer();
+  }
+
+  end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
+    const done = [chunk, encoding, callback].find((value) => typeof value === 'function');
+    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
+      this.write(
+        chunk as string | Uint8Array,
+        typeof encoding === 'function' ? null : (encoding as string),
+      );
+    }
+    if (typeof done === 'function') this.once('finish', done as () => void);
+    if (this.writableEnded || this.#destroyed) return this;
+    this.corked = 0;
+    this.writableEnded = true;
+    if (this.nativeServer.caches) this.countQueued();
+    this.afterWrite((error) => {
+      if (error || this.#destroyed) return;
+      this.writableFinished = true;
+      native.stackEnd(this.nativeId);
+      this.emit('finish');
+      if (this.readableEnded || this.#destroyWhenFinished) this.destroy();
+    });
+    return this;
+  }
+
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.#destroyWhenFinished = true;
+  }
+
+  destroy(error?: Error | null): this {
+    if (this.#destroyed) return this;
+    // As with Node's own sockets, what was written before has left unless it was corked.
+    const corked = this.corked > 0;
+    if (corked) discard(this);
+    flushOf(this);
+    // Before it is destroyed: afterwards nothing is set any more.
+    if (this.timeout > 0) this.setTimeout(0);
+    // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
+    const overtaken = error && kWritableFinished !== undefined;
+    this.allLeft = !overtaken && !corked && !this.broken && this.queued === 0;
+    this.isCutOff = !corked && !this.broken && this.queued > 0;
+    this.#destroyed = true;
+    if (error) {
+      this._hadError = true;
+      this._writableState.errored = error;
+      this._readableState.errored = error;
+    }
+    // A client that is still sending gets what was written.
+    if (error && this.failed && this.nativeId >= 0) native.stackEnd(this.nativeId);
+    if (this.nativeId >= 0) this.close(false);
+    process.nextTick(failCallbacks, this, error ?? null);
+    closeLater(this);
+    this.nativeServer.released();
+    return this;
+  }
+
+  _destroy(error: Error | null, callback: Callback): void {
+    this.destroy(error);
+    callback(error);
+  }
+
+  /** Closes the connection; its handle may have another owner. */
+  close(reset: boolean, keepHandle = false): void {
+    this.#read = native.stackClose(this.nativeId, reset);
+    this.nativeServer.forget(this);
+    if (!keepHandle) this.nativeHandle?.close();
+    this.nativeHandle = null;
+  }
+
+  resetAndDestroy(): this {
+    if (this.nativeId >= 0) {
+      flushOf(this);
+      this.close(true);
+    }
+    return this.destroy();
+  }
+
+  // Reading: the reactor's, not this object's.
+
+  resume() {
+    if (this.pausedReading) {
+      this.pausedReading = false;
+      if (this.nativeId >= 0) native.stackPause(this.nativeId, false);
+      process.nextTick(emitResume, this);
+    }
+    return this;
+  }
+  pause() {
+    if (!this.pausedReading) {
+      this.pausedReading = true;
+      if (this.nativeId >= 0) native.stackPause(this.nativeId, true);
+      this.emit('pause');
+    }
+    return this;
+  }
+  isPaused() {
+    return this.pausedReading;
+  }
+  read() {
+    return null;
+  }
+  push(chunk: string | Uint8Array | null, encoding?: BufferEncoding) {
+    if (chunk !== null) this.nativeServer.wantsBytes(this, Buffer.from(chunk as string, encoding));
+    return true;
+  }
+  setEncoding(): never {
+    throw Object.assign(
+      new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'),
+      { code: 'ERR_HTTP_SOCKET_ENCODING' },
+    );
+  }
+
+  // Options.
+
+  setNoDelay(on = true) {
+    this.noDelay = Boolean(on);
+    if (this.nativeId >= 0) native.stackSetNoDelay(this.nativeId, this.noDelay);
+    return this;
+  }
+  setKeepAlive(
+    enable: boolean | KeepAliveOptions = false,
+    initialDelay = 0,
+    interval?: number,
+    count?: number,
+  ) {
+    let options: KeepAliveOptions = { enable: enable as boolean, initialDelay, interval, count };
+    if (TAKES_OPTIONS && enable !== null && typeof enable === 'object') options = enable;
+    const delayMs = seconds(options.initialDelay) * 1000;
+    this.keepAlive = { on: Boolean(options.enable), delayMs };
+    if (this.nativeId >= 0) setKeepAlive(this.nativeId, options);
+    return this;
+  }
+  ref() {
+    this.nativeServer.reference(this, true);
+    return this;
+  }
+  unref() {
+    this.nativeServer.reference(this, false);
+    return this;
+  }
+  _onTimeout() {
+    // A timer that was set before the connection became Node's goes on as Node's.
+    if (!(this instanceof ServerSocket)) {
+      (net.Socket.prototype as unknown as ServerSocket)._onTimeout.call(this);
+    } else if (this.nativeServer.isInactive(this)) this.tellTimeout();
+  }
+  /** Nothing has happened for as long as was waited for. */
+  tellTimeout(): void {
+    if (this.isObserved) this.emit('timeout');
+    else nodeTimeout(this);
+  }
+
+  /** A request, in the connection's own asynchronous context. */
+  run(head: string, method: string, url: string, flags: number): void {
+    this.requestsContext.runInAsyncScope(receive, undefined, this, head, method, url, flags);
+  }
+
+  /** The asynchronous context of what Node's parser tells. */
+  get requestsContext(): HTTPServerAsyncResource {
+    this.#requests ??= new HTTPServerAsyncResource(this);
+    return this.#requests;
+  }
+
+  /** Runs `action` in the asynchronous context of the connection's requests, as Node's parser does with all it tells. */
+  inContext<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
+    this.#requests ??= new HTTPServerAsyncResource(this);
+    this.#requests.runInAsyncScope(action, undefined, ...args);
+  }
+
+  /** From here on requests have the context of this moment. */
+  enterContext(): void {
+    this.#requests = new HTTPServerAsyncResource(this);
+  }
+
+  // The stream's own `on` starts reading; this socket has nothing to read.
+  on(event: string | symbol, listener: (...args: unknown[]) => void): this {
+    // Handed over, it is another's: Node's `on` for it stops its parser from reading past the listener.
+    if (isOfBytes(event) && this.nativeServer.wantsBytes(this)) return this.on(event, listener);
+    return EventEmitter.prototype.on.call(this, event, listener) as this;
+  }
+  prependListener(event: string | symbol, listener: (...args: unknown[]) => void): this {
+    if (isOfBytes(event) && this.nativeServer.wantsBytes(this)) {
+      return this.prependListener(event, listener);
+    }
+    return EventEmitter.prototype.prependListener.call(this, event, listener) as this;
+  }
+}
+
+Object.setPrototypeOf(ServerSocket.prototype, net.Socket.prototype);
+for (const name of ['removeListener', 'removeAllListeners', 'off'] as const) {
+  Object.defineProperty(ServerSocket.prototype, name, {
+    value: EventEmitter.prototype[name],
+    writable: true,
+    configurable: true,
+  });
+}
+Object.defineProperty(ServerSocket.prototype, 'addListener', {
+  value: ServerSocket.prototype.on,
+  writable: true,
+  configurable: true,
+});
+
+Object.defineProperty(ServerSocket.prototype, 'eventNames', {
+  value: function eventNames(this: ServerSocket) {
+    // Node's own would trust the count, which comes with the listeners.
+    const events = this._events;
+    return Reflect.ownKeys(events).filter((event) => events[event] !== undefined);
+  },
+  writable: true,
+  configurable: true,
+});
+
+/** As it is named where applications look. */
+Object.defineProperty(ServerSocket.prototype, 'constructor', {
+  value: net.Socket,
+  writable: true,
+  configurable: true,
+});
+
+function isOfBytes(event: string | symbol): boolean {
+  return event === 'data' || event === 'readable';
+}
+
+/** Who waited for what does not leave any more is told; where the connection was cut off, when it is closed. */
+function failCallbacks(socket: ServerSocket, error: Error | null): void {
+  if (socket.allLeft) socket.nativeServer.concludeAll(socket);
+  if (!socket.isCutOff) {
+    const { callbacks } = socket;
+    socket.callbacks = null;
+    if (callbacks !== null) {
+      const cause = error ?? destroyedError();
+      for (const callback of callbacks) callback(cause);
+    }
+    if (FINISHES_CUT_OFF) socket.nativeServer.conclude(socket);
+  }
+  if (error) socket.nativeServer.onSocketError(socket, error);
+}
+
+function endFlight(socket: ServerSocket): void {
+  socket.gathersFlight = false;
+}
+
+function emitResume(socket: ServerSocket): void {
+  socket.emit('resume');
+}
+
+function failWrite(socket: ServerSocket, result: number): void {
+  socket.destroy(systemError('write', result));
+}
+
+function isUsual(chunk: unknown, encoding: unknown): boolean {
+  if (chunk instanceof Uint8Array) return true;
+  return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
+}
+
+/** Throws what a stream of Node's throws for what cannot be written. */
+function judgeWrite(chunk: unknown, encoding: unknown): void {
+  new Writable({ write() {} }).write(chunk, encoding as BufferEncoding);
+}

@@ -1,0 +1,262 @@
+import { closeSync } from 'node:fs';
+import type http from 'node:http';
+import net from 'node:net';
+import { watchOutcome } from '../cache/invalidation.js';
+import { countFrom, type Handle } from '../connection/handle.js';
+import type { ServerSocket } from '../connection/socket.js';
+import { nodeHttp } from '../install/node-http.js';
+import { unreadOffset } from '../reactor/event-batch.js';
+import { input, native } from '../reactor/native.js';
+import { abandon, abortIncoming } from '../request/exchange.js';
+import { flushAll } from '../response/output-buffer.js';
+import type { HttpServer, NativeServer } from '../server/native-server.js';
+import { MISDIRECTED, owns } from '../sharing/ownership.js';
+import { type Carried, carry, giveToParser, restore } from './carried-state.js';
+import { inPackets } from './node-parser.js';
+
+/** Bytes that start a request; `packet` is what was read last, which ends with them. */
+export interface Bytes {
+  bytes: Buffer;
+  packet: Buffer;
+}
+
+/**
+ * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
+ * descriptor, and what the reactor has read is the first that Node's parser sees: `bytes`, or else `made`, which the
+ * application has made up, and what no event was taken of.
+ */
+export function fallBackToNode(
+  home: NativeServer,
+  socket: ServerSocket,
+  bytes: Bytes | null,
+  reason: string,
+  made: Buffer = NOTHING,
+): void {
+  if (!hasAllLeft(home, socket)) {
+    socket.afterWrite(() => fallBackToNode(home, socket, bytes, reason, made));
+    return;
+  }
+  // Node would read later what no request has come of.
+  const from = unreadOffset(socket.nativeId);
+  if (from === null) return;
+  const later = from >= 0 || (bytes === null && socket.told === 0);
+  const carried = carry(home, socket, bytes !== null);
+  socket.nativeContext.runInAsyncScope(() => {
+    const [ordinary, rest] = release(home, socket, from, reason, carried);
+    const unread = bytes?.bytes ?? Buffer.concat([made, rest]);
+    giveToParser(socket, ordinary, countingFrom(home.server, socket.requestsCount), carried);
+    // Not the one that counts.
+    ordinary.server = home.server;
+    countRequests(home, ordinary);
+    abortWithin(socket, ordinary, reason);
+    if (unread.length === 0) return;
+    // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone, though a request
+    // before it may have paused the socket.
+    if (carried.paused && bytes === null) ordinary.push(unread);
+    else if (later) process.nextTick(deliver, ordinary, [unread]);
+    else {
+      const parts = inPackets(unread, bytes?.packet);
+      home.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
+    }
+  });
+}
+
+/** Gives a connection to an application that has taken Node's own listener for 'connection' away: nobody reads it yet. */
+export function fallBackUnread(home: NativeServer, socket: ServerSocket): void {
+  const from = unreadOffset(socket.nativeId);
+  if (from === null) return;
+  const carried = carry(home, socket, false);
+  socket.nativeContext.runInAsyncScope(() => {
+    const [ordinary, rest] = release(home, socket, from, 'connection wanted', carried);
+    restore(ordinary, carried.own, carried.timeout);
+    if (rest.length > 0) ordinary.unshift(rest);
+  });
+}
+
+/** What has been sent leaves first. */
+function hasAllLeft(home: NativeServer, socket: ServerSocket): boolean {
+  flushAll();
+  if (home.caches) socket.countQueued();
+  return socket.queued === 0;
+}
+
+/** Makes the socket an ordinary one; gives it, and what was read, from `from` in the input memory on, and not taken. */
+function release(
+  home: NativeServer,
+  socket: ServerSocket,
+  from: number,
+  reason: string,
+  carried: Carried,
+): [OrdinarySocket, Buffer] {
+  const { server, nativeHandle: handle } = socket;
+  const { fd, told, bytes: kept, read } = native.stackRelease(socket.nativeId);
+  const ahead = from < 0 ? NOTHING : input.subarray(from, told);
+  const rest = Buffer.concat([ahead, kept]);
+  home.forget(socket);
+  home.countHandedOver(reason);
+  const { noDelay, keepAlive, keepAliveInitialDelay } = home.server;
+  // Node keeps seconds.
+  const ofServer = { on: keepAlive, delayMs: keepAliveInitialDelay * 1000 };
+  const { on, delayMs } = socket.keepAlive ?? ofServer;
+  const options = {
+    ...{ allowHalfOpen: true, readable: true, writable: true, pauseOnCreate: carried.paused },
+    // As they are: nothing is set by these.
+    noDelay: socket.noDelay ?? noDelay,
+    ...{ keepAlive: on, keepAliveInitialDelay: delayMs },
+  };
+  for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
+  Object.setPrototypeOf(socket, net.Socket.prototype);
+  const ordinary = socket as unknown as OrdinarySocket;
+  const construct = net.Socket as unknown as (this: net.Socket, options: object) => void;
+  if (handle !== null) {
+    handle.reading = false;
+    closeSync(fd);
+    construct.call(ordinary, { ...options, handle });
+  } else {
+    construct.call(ordinary, { ...options, fd });
+  }
+  countFrom(ordinary._handle, read, carried.bytesWritten);
+  ordinary._server = ordinary.server = server;
+  if (!carried.referenced) ordinary.unref();
+  return [ordinary, rest];
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Requests that were unanswered at the hand-over end with the connection; behind an upgrade, Node looks after them no more.
+ */
+export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: string): void {
+  if (socket.incoming.length === 0) return;
+  if (reason === UPGRADE) abandon(socket);
+  else ordinary.once('close', () => abortIncoming(socket));
+}
+
+export const UPGRADE = 'upgrade';
+
+/** Whether a connection is handed over for a request that is the last of HTTP on it: an upgrade, or CONNECT. */
+export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
+  return reason === UPGRADE || bytes?.toString('latin1', 0, CONNECT.length) === CONNECT;
+}
+
+const CONNECT = 'CONNECT ';
+
+/** Node's parser, which tells what it made of the bytes that it reads off the handle. */
+interface Parser {
+  constructor: { kOnExecute?: number };
+  execute(this: Parser, bytes: Buffer): number | ParseError;
+  [callback: number]: (outcome: number | ParseError) => void;
+}
+
+type ParseError = Error & { bytesParsed: number };
+
+export function deliver(socket: net.Socket, parts: Buffer[]): void {
+  const { parser } = socket as { parser?: Parser | null };
+  let failure: ParseError | null = null;
+  if (parser) {
+    const { execute } = parser;
+    parser.execute = (bytes) => {
+      const outcome = execute.call(parser, bytes);
+      if (outcome instanceof Error) failure ??= outcome;
+      return outcome;
+    };
+  }
+  try {
+    for (const bytes of parts) if (!socket.destroyed) socket.emit('data', bytes);
+  } finally {
+    // Node keeps parsers for other connections.
+    if (parser) delete (parser as Partial<Parser>).execute;
+  }
+  if (failure) repeatPlace(socket as { parser?: Parser | null }, failure);
+}
+
+/**
+ * An error of the parser stays for all later bytes. Its place is a distance in the memory that Node reads into, which
+ * these parts were not in: it stays what it was, too.
+ */
+function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: ParseError): void {
+  const index = parser?.constructor.kOnExecute;
+  if (!parser || index === undefined) return;
+  const told = parser[index];
+  if (!told) return;
+  parser[index] = (outcome) => {
+    told(outcome instanceof Error ? Object.assign(outcome, { bytesParsed }) : outcome);
+  };
+}
+
+/**
+ * The server, for a connection that has had so many requests already: Node's own code counts from one, so it is
+ * shown a lower limit.
+ */
+export function countingFrom(server: HttpServer, requests: number): HttpServer {
+  if (requests === 0) return server;
+  return Object.create(server, {
+    maxRequestsPerSocket: {
+      get() {
+        const limit = server.maxRequestsPerSocket;
+        // Less than one: each is too much; zero would be no limit.
+        return limit && limit > 0 ? Math.max(limit - requests, 0.5) : limit;
+      },
+    },
+    emit: {
+      value(event: string, ...args: unknown[]) {
+        const [, response] = args;
+        if (response instanceof nodeHttp.ServerResponse) {
+          // What the response tells the client is the whole.
+          Object.assign(response, { _maxRequestsPerSocket: server.maxRequestsPerSocket });
+        }
+        return server.emit(event, ...args);
+      },
+    },
+  });
+}
+
+interface Parser {
+  onIncoming:
+    | ((request: http.IncomingMessage & { upgrade?: boolean }, keepAlive: boolean) => number)
+    | null;
+}
+
+interface OrdinarySocket extends net.Socket {
+  _handle: Handle;
+  _server: net.Server;
+  server: net.Server;
+  parser: Parser | null;
+  _httpMessage?: object | null;
+}
+
+/** Counts the requests that Node's parser finds on this socket, and keeps away those of others. */
+export function countRequests(home: NativeServer, socket: net.Socket): void {
+  const { parser } = socket as OrdinarySocket;
+  const onIncoming = parser?.onIncoming;
+  if (!parser || !onIncoming) return;
+  let isOver = false;
+  parser.onIncoming = (request, keepAlive) => {
+    if (isOver || (home.isShared && !owns(home.id, request))) {
+      isOver = true;
+      misdirected(socket as OrdinarySocket);
+      request.upgrade = false;
+      return STOP;
+    }
+    home.stats.requests.handedOver++;
+    if (home.caches) watchOutcome(home, request);
+    return onIncoming(request, keepAlive);
+  };
+}
+
+/** Tells the parser to read no further. */
+const STOP = 2;
+
+/** Such a connection cannot move on: its client is to make another. */
+function misdirected(socket: OrdinarySocket): void {
+  if (socket.writableEnded) return;
+  // In the place of another response it would be that one.
+  if (socket._httpMessage) socket.destroy();
+  else socket.end(MISDIRECTED, () => socket.destroy());
+}
+
+/** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
+const REPLACED = [
+  ...['readableEnded', 'writableEnded', 'writableFinished', 'sent'],
+  ...['timeout', '_paused', '_hadError', '_parent'],
+];

@@ -1,0 +1,159 @@
+import { EventEmitter } from 'node:events';
+import net from 'node:net';
+import type { ServerSocket } from '../connection/socket.js';
+import { nodeHttp } from '../install/node-http.js';
+import { nodeConnection } from '../install/node-internals.js';
+import { assigns } from '../install/node-methods.js';
+import { emitClose } from '../request/exchange.js';
+
+/*
+ * The listeners that Node's own code gives each connection of a server. Applications find them, put others before and
+ * behind them, take them away, call them and put them back. A native connection works without; as soon as somebody looks, it
+ * has listeners of the same names in the same order, Node's own where they can serve it.
+ */
+
+type Listener = (this: unknown, ...args: never[]) => void;
+export type Events = Record<string | symbol, Listener | Listener[] | undefined>;
+/** What stands for Node's own listeners of a connection, by event. */
+export type StandIns = Record<string, Listener>;
+
+/** Those that are made for each connection. Once it is Node's, they call Node's own. */
+const made: Record<string, (socket: ServerSocket, ...args: never[]) => void> = {
+  data: function socketOnData(socket, bytes: Buffer) {
+    if (!forward(socket, 'data', bytes)) socket.nativeServer.wantsBytes(socket, bytes);
+  },
+  end: function socketOnEnd(socket) {
+    if (!forward(socket, 'end')) socket.nativeServer.onEnd(socket);
+  },
+  close: function socketOnClose(socket) {
+    if (!forward(socket, 'close')) socket.nativeServer.abort(socket);
+  },
+  drain: function socketOnDrain(socket) {
+    if (!forward(socket, 'drain')) socket.nativeServer.drain(socket);
+  },
+};
+
+/** In the place of those that start and stop a handle, and replace `write` when the peer has ended its side. */
+const idle: Record<string, Listener> = {
+  end: function onReadableStreamEnd() {},
+  resume: function onSocketResume() {},
+  pause: function onSocketPause() {},
+};
+
+function listenersOf(value: Events[string]): Listener[] {
+  return value === undefined ? [] : typeof value === 'function' ? [value] : value;
+}
+
+/** Several listeners in an array as `EventEmitter` makes it: newer versions keep in it whether it is being called. */
+function listed(listeners: readonly Listener[]): Events[string] {
+  const emitter = new EventEmitter().setMaxListeners(0);
+  for (const listener of listeners) emitter.on('any', listener as never);
+  return (emitter as unknown as { _events: Events })._events.any;
+}
+
+/** A connection as Node sets it up, without a handle. */
+const sample = new net.Socket() as net.Socket & { _events: Events };
+nodeConnection.call(new nodeHttp.Server(), sample);
+/** Its listeners: all events that it has a place for, in order. */
+const ofNode = Reflect.ownKeys(sample._events).map(
+  (event) => [event as string, listenersOf(sample._events[event])] as const,
+);
+const count = ofNode.filter(([, listeners]) => listeners.length > 0).length;
+sample.destroy();
+
+const [socketOnTimeout] = sample.listeners('timeout') as ((this: object) => void)[];
+const [socketOnError] = sample.listeners('error') as ((this: object, error: Error) => void)[];
+
+/** What Node does with a timeout that nobody else hears. */
+export function nodeTimeout(socket: object): void {
+  socketOnTimeout?.call(socket);
+}
+
+/** What Node does with an error: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
+export function nodeError(socket: object, error: Error): void {
+  socketOnError?.call(socket, error);
+}
+
+/** The listener by which a response hears of the end of its connection. */
+let onServerResponseClose: Listener = function onServerResponseClose(this: unknown) {
+  const response = (this as ServerSocket)._httpMessage;
+  if (response) emitClose(response);
+};
+// Who has replaced the method is not to see a response that is none.
+if (assigns) {
+  nodeHttp.ServerResponse.prototype.assignSocket.call(
+    { emit() {}, _flush() {} } as never,
+    {
+      on(_event: string, listener: Listener) {
+        onServerResponseClose = listener;
+      },
+    } as never,
+  );
+}
+
+/** Listeners as Node gives them to a connection, and to the response whose turn it is. */
+export function nodeListeners(socket: ServerSocket): Events {
+  const events: Events = Object.create(null);
+  for (const [event, listeners] of ofNode) {
+    events[event] = listeners.length > 0 ? (idle[event] ?? listeners[0]) : undefined;
+  }
+  socket.standIns = {};
+  for (const [event, listeners] of ofNode) {
+    const standIn = made[event]?.bind(undefined, socket) as Listener | undefined;
+    if (standIn === undefined) continue;
+    socket.standIns[event] = standIn;
+    // Node's own of HTTP has the last place.
+    const others = listeners.slice(0, -1).map((listener) => idle[event] ?? listener);
+    const all = [...others, standIn];
+    if (event === 'close' && socket._httpMessage !== null) all.push(onServerResponseClose);
+    events[event] = all.length > 1 ? listed(all) : standIn;
+  }
+  socket._eventsCount = count;
+  return events;
+}
+
+/** Whether the application has taken away Node's listener for the bytes of a connection. */
+export function isTakenOver(socket: ServerSocket): boolean {
+  const { standIns } = socket;
+  return standIns !== null && !socket.listeners('data').includes(standIns.data as never);
+}
+
+/**
+ * Puts Node's own listeners, which a connection has just got, where those that stood for them are; what the application has
+ * taken away stays away.
+ */
+export function takePlaces(ordinary: net.Socket, before: Events, standIns: StandIns): void {
+  const emitter = ordinary as unknown as { _events: Events; _eventsCount: number };
+  const own: StandIns = {};
+  const first: StandIns = {};
+  for (const [event, listeners] of Object.entries(emitter._events)) {
+    own[event] = listenersOf(listeners).at(-1) as Listener;
+    first[event] = listenersOf(listeners)[0] as Listener;
+  }
+  const events: Events = Object.create(null);
+  let heard = 0;
+  for (const event of Reflect.ownKeys(before) as string[]) {
+    const all = listenersOf(before[event]).map((listener) => {
+      if (listener === standIns[event]) return own[event] as Listener;
+      return listener === idle[event] ? (first[event] as Listener) : listener;
+    });
+    events[event] = all.length > 1 ? listed(all) : all[0];
+    if (all.length > 0) heard++;
+  }
+  emitter._events = events;
+  emitter._eventsCount = heard;
+  handedOver.set(standIns, own);
+}
+
+/** By those that stand for them, Node's own listeners of connections that are Node's. */
+const handedOver = new WeakMap<StandIns, StandIns>();
+
+/** The application may have kept what stood for Node's own listener. */
+function forward(socket: ServerSocket, event: string, ...args: unknown[]): boolean {
+  const { standIns } = socket;
+  const listener = standIns && handedOver.get(standIns)?.[event];
+  if (!listener) return false;
+  // Without a parser, Node has taken its listeners away.
+  if (socket.parser) listener.apply(socket, args as never[]);
+  return true;
+}

@@ -1,0 +1,160 @@
+import type http from 'node:http';
+import { Duplex } from 'node:stream';
+import type { ServerSocket } from '../connection/socket.js';
+import { nodeHttp } from '../install/node-http.js';
+import { drainTicks, nodeConnection, type ServerInternals } from '../install/node-internals.js';
+import { complete } from '../request/exchange.js';
+
+type AnyServer = http.Server & Partial<ServerInternals>;
+
+/** A server with the same parser, and one connection of it that is fed by hand. */
+function parserOf(
+  server: AnyServer,
+  onError: (error: Error) => void,
+  onRequest: (request: http.IncomingMessage) => void,
+): Duplex {
+  const options: http.ServerOptions & { httpValidation?: string } = {};
+  if (server.maxHeaderSize) options.maxHeaderSize = server.maxHeaderSize;
+  if (server.httpValidation) options.httpValidation = server.httpValidation;
+  else if (server.insecureHTTPParser !== undefined) {
+    options.insecureHTTPParser = server.insecureHTTPParser;
+  }
+  const parsing = nodeHttp.createServer(options, onRequest);
+  parsing.maxHeadersCount = server.maxHeadersCount;
+  parsing.on('clientError', onError);
+  const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+  nodeConnection.call(parsing, duplex);
+  duplex.on('error', () => {});
+  return duplex;
+}
+
+/**
+ * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
+ * rejected, and with which error, is Node's own decision. `bytes` start a request, or follow `before`; `null`: a request's
+ * head is not complete and the stream has ended. `packet` is what was read last, which ends with them.
+ */
+export function parseWithNode(
+  server: AnyServer,
+  bytes: Buffer | null,
+  packet?: Buffer,
+  before?: string,
+): { error: Error | null } {
+  let error: Error | null = null;
+  const duplex = parserOf(
+    server,
+    (found) => {
+      error ??= found;
+    },
+    () => {},
+  );
+  if (before) duplex.emit('data', Buffer.from(before));
+  for (const part of bytes ? inPackets(bytes, packet) : [Buffer.from('GET')]) {
+    duplex.emit('data', part);
+  }
+  if (bytes === null) duplex.emit('end');
+  duplex.destroy();
+  if (error && bytes && packet) inPacket(error, bytes, packet);
+  return { error };
+}
+
+/** Bytes as they have come: `packet` is what was read last, which ends with them. */
+export function inPackets(bytes: Buffer, packet?: Buffer): Buffer[] {
+  const before = packet ? bytes.length - packet.length : 0;
+  return before > 0 ? [bytes.subarray(0, before), bytes.subarray(before)] : [bytes];
+}
+
+/** What an error tells of the packet that it was found in, of which the parser had only the end. */
+function inPacket(error: Error & { bytesParsed?: number }, bytes: Buffer, packet: Buffer): Error {
+  const before = Math.max(0, packet.length - bytes.length);
+  const bytesParsed = before + (error.bytesParsed ?? 0);
+  return Object.assign(error, { bytesParsed, rawPacket: packet });
+}
+
+/** Reads the rest of a chunked body, from where the reactor found something unusual, with the host's parser. */
+export class NodeParserBody {
+  readonly #duplex: Duplex;
+  readonly #socket: ServerSocket;
+  #request: http.IncomingMessage | null = null;
+  #bytes: Buffer = Buffer.alloc(0);
+  #packet: Buffer = this.#bytes;
+  #taken = 0;
+  /** A part of the body was in the line that was read last. */
+  #began = false;
+  /** Names and values of trailers that the parser has put aside. */
+  #trailers = 0;
+
+  /** `prelude` leads the parser to where the reactor's stands. */
+  constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
+    this.#socket = socket;
+    let skipped = prelude.startsWith('1') ? 1 : 0;
+    this.#duplex = parserOf(
+      server,
+      (error: Error & { bytesParsed?: number }) => {
+        const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
+        Object.assign(error, { bytesParsed });
+        try {
+          this.#tick(socket);
+        } finally {
+          socket.nativeServer.onError(socket, inPacket(error, this.#bytes, this.#packet));
+        }
+      },
+      (inner) => {
+        this.#request = inner;
+        inner.on('data', (chunk: Buffer) => {
+          this.#began = true;
+          const rest = chunk.subarray(skipped);
+          skipped = Math.max(0, skipped - chunk.length);
+          if (rest.length > 0 && socket.receiving?.push(rest) === false) socket.pause();
+        });
+        inner.on('end', () => {
+          this.#duplex.destroy();
+          const request = socket.receiving;
+          socket.receiving = null;
+          if (request === null) return;
+          request.complete = true;
+          const { rawTrailers } = inner;
+          if (rawTrailers.length > 0) request._addHeaderLines(rawTrailers, rawTrailers.length);
+          complete(request);
+        });
+      },
+    );
+    const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    this.#duplex.emit('data', Buffer.from(head + prelude));
+  }
+
+  /** Reads on; gives how many of these bytes are the body's if it ends in them. A body ends with a line. */
+  take(bytes: Buffer, packet: Buffer): number | null {
+    const socket = this.#socket;
+    this.#bytes = bytes;
+    this.#packet = packet;
+    for (this.#taken = 0; this.#taken < bytes.length; ) {
+      const line = bytes.indexOf(LF, this.#taken);
+      const end = line < 0 ? bytes.length : line + 1;
+      this.#duplex.emit('data', bytes.subarray(this.#taken, end));
+      this.#taken = end;
+      if (this.#request?.complete) return end;
+      this.#tick(socket);
+      if (socket.destroyed) return null;
+    }
+    return null;
+  }
+
+  /** With Node, ticks come behind each part of a body, and behind each part of many trailers. */
+  #tick(socket: ServerSocket): void {
+    const { parser } = this.#duplex as Duplex & { parser?: { _headers?: string[] } | null };
+    const trailers = parser?._headers?.length ?? 0;
+    // It flows from the first tick on.
+    if (!this.#began && !this.#request?.readableLength && trailers === this.#trailers) return;
+    this.#began = false;
+    this.#trailers = trailers;
+    drainTicks();
+    socket.nativeServer.concludeEnded(socket);
+  }
+
+  /** The connection is gone: Node's parser is kept by Node until its own connection closes. */
+  close(): void {
+    this.#duplex.destroy();
+  }
+}
+
+const LF = 0x0a;

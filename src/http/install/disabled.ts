@@ -1,0 +1,42 @@
+import cluster from 'node:cluster';
+import { writeSync } from 'node:fs';
+import { fromEnvironment } from '../../environment.js';
+import { MillraceError, usageError } from '../../errors.js';
+import { loadNative } from '../../native.js';
+
+/** The process that has said so: in the environment, as threads and a cluster's workers inherit it. */
+const SAID_BY = 'MILLRACE_OFF_SAID_BY';
+
+/** Why servers are on Node's own stack, whichever way this one is asked for; `null`: they are not. */
+export const isTurnedOff = fromEnvironment(wantsNodes);
+export const offBecause = isTurnedOff ? 'MILLRACE_STACK=node turns it off' : lackOfAddon();
+export const isOff = offBecause !== null;
+
+function wantsNodes(): boolean {
+  const given = process.env.MILLRACE_STACK ?? '';
+  if (given === '' || given === 'node') return given === 'node';
+  throw usageError(`MILLRACE_STACK: '${given}' given; accepted: node, which turns the stack off`);
+}
+
+function lackOfAddon(): string | null {
+  try {
+    loadNative();
+    return null;
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    sayOnce(`millrace: this process runs on Node's own HTTP code: ${error.message}\n`);
+    return error.message;
+  }
+}
+
+/** Writes a line to standard error, once for a process, its threads and the workers of its cluster. */
+function sayOnce(line: string): void {
+  const by = Number(process.env[SAID_BY]);
+  process.env[SAID_BY] = String(process.pid);
+  if (by === process.pid || (cluster.isWorker && by === process.ppid)) return;
+  try {
+    writeSync(2, line);
+  } catch {
+    // The application goes on where nobody can be told.
+  }
+}

@@ -1,0 +1,329 @@
+import cluster from 'node:cluster';
+import type http from 'node:http';
+import type net from 'node:net';
+import { installCacheDuration } from '../cache/cache-duration.js';
+import { ServerCache } from '../cache/server-cache.js';
+import { type Handle, learnFrom, listeningHandle } from '../connection/handle.js';
+import { ServerSocket } from '../connection/socket.js';
+import { countRequests } from '../fallback/node-handoff.js';
+import { startReactor } from '../reactor/dispatch.js';
+import { reference } from '../reactor/loop-reference.js';
+import { native } from '../reactor/native.js';
+import { installHead } from '../request/request-head.js';
+import { installPipe } from '../response/fast-pipe.js';
+import { installStoreHeader } from '../response/header-writer.js';
+import { installResponse } from '../response/response.js';
+import { installLimits } from '../server/limits.js';
+import { type HttpServer, NativeServer } from '../server/native-server.js';
+import type { StackStats } from '../server/stats.js';
+import { keepForStats, settleStats } from '../server/stats-file.js';
+import {
+  alreadyListening,
+  cancelJoining,
+  claimMembership,
+  isJoining,
+  isPrefix,
+  listenShared,
+} from '../sharing/listen-prefix.js';
+import { installSecureContext } from '../tls/secure-context.js';
+import { isSecure, nodeTlsConnection, SecureServer } from '../tls/secure-server.js';
+import { SecureSocket, Underlying } from '../tls/secure-socket.js';
+import { isOff } from './disabled.js';
+import { nodeConnection } from './node-internals.js';
+import { socketsAreNodes } from './node-methods.js';
+
+/** The native sides of servers that listen natively, or have. */
+const nativeServers = new WeakMap<http.Server, NativeServer>();
+
+interface TcpHandle {
+  fd: number;
+  close(callback?: () => void): void;
+  getsockname?(out: object): number;
+}
+
+/** Marks the handle of a listening socket that the reactor accepts from. */
+const kListens = Symbol('millrace.listens');
+
+/**
+ * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
+ * another process. `ticket`: of the shared address that the server is to have a part of.
+ */
+function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number): Handle {
+  try {
+    if (ticket !== undefined) home.share(ticket, handle.fd);
+  } catch (error) {
+    handle.close();
+    home.server._handle = null;
+    throw error;
+  }
+  let listener = native.stackListen(home.id, handle.fd);
+  let shown: Handle;
+  try {
+    shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
+  } catch (error) {
+    native.stackCloseListener(listener);
+    throw error;
+  }
+  handle.close();
+  reference(1);
+  const { close, ref, unref } = shown;
+  let referenced = true;
+  const refer = (alive: boolean) => {
+    if (referenced !== alive && listener >= 0) reference(alive ? 1 : -1);
+    referenced = alive;
+  };
+  return Object.assign(shown, {
+    [kListens]: true,
+    close(this: Handle, callback?: () => void) {
+      if (listener >= 0) {
+        native.stackCloseListener(listener);
+        home.unshare();
+        refer(false);
+        listener = -1;
+        home.unwatch();
+      }
+      close.call(this, callback);
+    },
+    ref(this: Handle) {
+      refer(true);
+      ref.call(this);
+    },
+    unref(this: Handle) {
+      refer(false);
+      unref.call(this);
+    },
+  });
+}
+
+interface AcceptingHandle extends TcpHandle {
+  onconnection: (this: unknown, error: number, client?: TcpHandle) => void;
+}
+
+/** Listens natively, if this server and its handle are of the kind that the reactor knows. */
+export function takeOver(server: HttpServer): void {
+  const handle = server._handle as AcceptingHandle | null;
+  const ticket = handle ? claimMembership(server) : undefined;
+  if (!handle || kListens in handle || isNodes(server)) return;
+  learnFrom(handle);
+  // What was joined has a reactor already.
+  if (ticket === undefined && !hasReactor()) return;
+  const home = nativeServers.get(server) ?? attachNative(server);
+  home.start();
+  keepForStats(home);
+  const isOwn = cluster.isPrimary || ticket !== undefined;
+  if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
+    server._handle = listenWith(home, handle, ticket);
+    if (server._unref) server.unref();
+  } else {
+    acceptFrom(home, handle);
+  }
+}
+
+/** Without descriptors for a reactor, servers are Node's own. */
+function hasReactor(): boolean {
+  try {
+    startReactor();
+    return true;
+  } catch (error) {
+    const { message } = error as Error;
+    process.emitWarning(`millrace: a server is on Node's own HTTP code: ${message}`);
+    return false;
+  }
+}
+
+/** Listens natively; without descriptors for that, Node accepts. */
+function listenWith(home: NativeServer, handle: AcceptingHandle, ticket?: number): Handle {
+  try {
+    return listenNatively(home, handle, ticket);
+  } catch (error) {
+    if (ticket !== undefined) throw error;
+    acceptFrom(home, handle);
+    return handle as unknown as Handle;
+  }
+}
+
+function attachNative(server: HttpServer): NativeServer {
+  const secure = isSecure(server);
+  const home = secure ? new SecureServer(server) : new NativeServer(server);
+  nativeServers.set(server, home);
+  if (secure) home.standFor('connection', nodeTlsConnection, onTlsConnection);
+  home.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
+  return home;
+}
+
+/**
+ * Leaves accepting to Node and takes its connections: a Unix socket, whose path would go with its handle,
+ * and a
+ * cluster's worker, whose connections come from the primary, or whose handle the primary counts.
+ */
+function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
+  const { onconnection, close } = handle;
+  handle.onconnection = function (error, client) {
+    if (error || !client || client.fd < 0) {
+      onconnection.call(this, error, client);
+      return;
+    }
+    const id = adoptSocket(home, client.fd);
+    if (id < 0) {
+      // It has a descriptor; a second one is not to be had.
+      home.countNotTaken();
+      onconnection.call(this, error, client);
+      return;
+    }
+    client.close();
+    const socket = home.open(id);
+    if (socket) home.connected(socket);
+  };
+  handle.close = function (callback) {
+    home.unwatch();
+    close.call(this, callback);
+  };
+}
+
+/** -1: the system refuses it. */
+function adoptSocket(home: NativeServer, fd: number): number {
+  try {
+    return native.stackAdopt(home.id, fd);
+  } catch {
+    return -1;
+  }
+}
+
+/** Whether only Node's own code knows what this server wants. */
+function isNodes(server: HttpServer): boolean {
+  return impedimentOf(server) !== null;
+}
+
+function impedimentOf(server: HttpServer): string | null {
+  const option = nodesOption(server);
+  if (option !== null) return `the option ${option} is served by Node's own stack`;
+  if (socketsAreNodes()) return null;
+  return "methods of net.Socket were replaced, which only Node's own stack calls";
+}
+
+function nodesOption(server: HttpServer): string | null {
+  if (server.insecureHTTPParser) return 'insecureHTTPParser';
+  if (server.blockList) return 'blockList';
+  // For HTTPS it is decided with each handshake.
+  if (server.pauseOnConnect && !isSecure(server)) return 'pauseOnConnect';
+  const { httpValidation } = server;
+  return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
+}
+
+/** In place of Node's own listener: this server's native connections need nothing, others go the usual way. */
+function onConnection(this: http.Server, socket: net.Socket): void {
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
+    if (socket.nativeServer.server === this) {
+      socket.enterContext();
+      return;
+    }
+    // Another server's: it has two from now on.
+    socket.nativeServer.wantsBytes(socket);
+  }
+  nodeConnection.call(this, socket);
+  const home = nativeServers.get(this);
+  if (home && isSecure(home.server)) countRequests(home, socket);
+}
+
+function onTlsConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
+}
+
+/** The server is closed and its last connection gone. */
+function dispose(server: http.Server): void {
+  const home = nativeServers.get(server);
+  if (!home) return;
+  home.retire();
+  settleStats(home);
+}
+
+const kInstalled = Symbol('millrace.installed');
+
+/** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
+export function install(prototype: object): void {
+  const target = prototype as {
+    _listen2(this: HttpServer, ...args: unknown[]): void;
+    close(this: HttpServer, ...args: unknown[]): HttpServer;
+    _emitCloseIfDrained(this: HttpServer): void;
+    closeAllConnections(this: http.Server): void;
+    closeIdleConnections(this: http.Server): void;
+    stats(this: http.Server): StackStats | null;
+    [kInstalled]?: true;
+  };
+  if (target[kInstalled]) return;
+  target[kInstalled] = true;
+  installLimits(prototype, (server) => nativeServers.get(server)?.configure());
+  target.stats = function () {
+    return nativeServers.get(this)?.count() ?? null;
+  };
+  const none = new ServerCache(() => -1);
+  Object.defineProperty(prototype, 'cache', {
+    configurable: true,
+    enumerable: false,
+    get(this: http.Server) {
+      return nativeServers.get(this)?.cache ?? none;
+    },
+  });
+  installPrefixes(prototype);
+  if (isOff) return;
+  const { close } = target;
+  target.close = function (...args) {
+    cancelJoining(this);
+    nativeServers.get(this)?.openAccepted();
+    return close.apply(this, args);
+  };
+  installCacheDuration();
+  installHead();
+  installResponse();
+  installPipe();
+  installStoreHeader();
+  const { _listen2, _emitCloseIfDrained, closeAllConnections, closeIdleConnections } = target;
+  target._listen2 = function (...args) {
+    _listen2.apply(this, args);
+    takeOver(this);
+  };
+  target._emitCloseIfDrained = function () {
+    _emitCloseIfDrained.call(this);
+    if (!this._handle && this._connections === 0) dispose(this);
+  };
+  target.closeAllConnections = function () {
+    closeAllConnections.call(this);
+    nativeServers.get(this)?.closeAll();
+  };
+  target.closeIdleConnections = function () {
+    closeIdleConnections.call(this);
+    nativeServers.get(this)?.closeIdle();
+  };
+}
+
+/**
+ * Lets servers of this prototype listen to URL prefixes; turned off, they say why they cannot: Node's own code would take one for
+ * the path of a Unix socket.
+ */
+export function installPrefixes(prototype: object): void {
+  const target = prototype as { listen(this: HttpServer, ...args: unknown[]): HttpServer };
+  const { listen } = target;
+  target.listen = function (...args) {
+    if (isJoining(this)) throw alreadyListening();
+    if (!isPrefix(args)) return listen.apply(this, args);
+    listenShared(this, args, isSecure(this), impedimentOf(this));
+    return this;
+  };
+}
+
+/** Puts the stack under every `https.Server` of this prototype. */
+export function installSecure(prototype: object): void {
+  install(prototype);
+  if (isOff) return;
+  installSecureContext();
+  const target = prototype as Record<string, (this: http.Server, ...args: unknown[]) => unknown>;
+  for (const name of ['setTicketKeys', 'setSecureContext', 'addContext']) {
+    const original = target[name] as (this: http.Server, ...args: unknown[]) => unknown;
+    target[name] = function (...args) {
+      const result = original.apply(this, args);
+      const home = nativeServers.get(this);
+      if (home instanceof SecureServer) home.forgetContexts();
+      return result;
+    };
+  }
+}

@@ -1,0 +1,294 @@
+import { constants } from 'node:os';
+import timers from 'node:timers';
+import type { ServerSocket } from '../connection/socket.js';
+import { systemError } from '../connection/socket-errors.js';
+import { drainTicks } from '../install/node-internals.js';
+import { lasting } from '../install/persistent-listeners.js';
+import { callBack } from '../request/contexts.js';
+import { complete } from '../request/exchange.js';
+import { trailersOf } from '../request/request-head.js';
+import {
+  collected,
+  flush,
+  flushAll,
+  pending,
+  sendDue,
+  setInTurn,
+  settle,
+} from '../response/output-buffer.js';
+import { servers, sockets } from '../server/native-server.js';
+import { takeSecure } from '../tls/secure-server.js';
+import { fixDate } from './date.js';
+import { batch } from './event-batch.js';
+import {
+  ACCEPT_FAILED,
+  ANSWERED,
+  BODY,
+  CLOSED,
+  DOUBT_UPGRADE,
+  DRAINED,
+  END,
+  EOF,
+  EVENT_LENGTH,
+  IDLE,
+  NONE,
+  OPEN,
+  RAW,
+  REQUEST,
+  UNSURE,
+} from './events.js';
+import { METHODS } from './methods.js';
+import { events, input, native, start } from './native.js';
+
+/** Whatever becomes of the global ones. */
+const { setImmediate } = timers;
+
+/** Bytes of pipelined responses that may wait for those behind them. */
+const MAX_COLLECTED = 64 * 1024;
+
+const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
+const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
+
+/** Puts the reactor into this thread's loop. */
+export function startReactor(): void {
+  if (start(onBatch)) leaveNothing();
+}
+
+/** With Node, what was written before the process ends, or ends itself, has left. */
+function leaveNothing(): void {
+  const leave = () => {
+    flush();
+    // What other listeners write leaves at once.
+    setInTurn(false);
+  };
+  lasting(() => {
+    if (!process.listeners('exit').includes(leave)) process.prependListener('exit', leave);
+  });
+  const { abort, kill } = process;
+  process.abort = () => {
+    flushAll();
+    return abort.call(process);
+  };
+  process.kill = (pid, signal) => {
+    flushAll();
+    return kill.call(process, pid, signal);
+  };
+}
+
+/**
+ * Takes a batch of so many events; none: what is left of the last one, where something was thrown, or where a listener runs
+ * the event loop itself. That one then finds its batch taken when it comes back.
+ */
+function onBatch(count: number): void {
+  if (count > 0) {
+    batch.cursor = 0;
+    batch.total = count;
+  }
+  setInTurn(true);
+  fixDate(true);
+  while (batch.cursor < batch.total) {
+    const at = batch.cursor * EVENT_LENGTH;
+    batch.cursor++;
+    try {
+      sendDue();
+      take(events[at] as number, events[at + 1] as number, at);
+      if (batch.cursor < batch.total && joined(at)) continue;
+      drainTicks();
+      if (batch.cursor < batch.total && pipelined(at)) continue;
+      settleAll();
+    } catch (error) {
+      onThrown(error);
+    }
+  }
+  setInTurn(false);
+  batch.cursor = batch.total = 0;
+  fixDate(false);
+}
+
+/**
+ * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
+ * answered before leaves.
+ */
+function onThrown(thrown: unknown): void {
+  let error = thrown;
+  for (;;) {
+    native.stackFatal(error);
+    try {
+      drainTicks();
+      settleAll();
+      return;
+    } catch (next) {
+      error = next;
+    }
+  }
+}
+
+/**
+ * With Node, no tick comes between a request and the first of its body that has come with it, nor between its head or its
+ * end and what is wrong behind that.
+ */
+function joined(at: number): boolean {
+  if (events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
+  const kind = events[at];
+  const next = events[at + EVENT_LENGTH];
+  if (next === UNSURE) return kind !== BODY && events[at + EVENT_LENGTH + 4] !== DOUBT_UPGRADE;
+  return kind === REQUEST && (next === BODY || next === END);
+}
+
+/** What answers bytes that came together leaves together, as long as it is short. */
+function pipelined(at: number): boolean {
+  const id = events[at + 1] as number;
+  if (events[at + EVENT_LENGTH + 1] !== id) return false;
+  const socket = sockets[id];
+  if (!socket || collected(socket) > MAX_COLLECTED) return false;
+  const next = events[at + EVENT_LENGTH];
+  if (next === BODY || next === END) {
+    socket.nativeServer.concludeEnded(socket);
+    return true;
+  }
+  if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  // Behind a connection's last response, nothing is dispatched.
+  if (socket.finishing._last) return false;
+  socket.nativeServer.conclude(socket);
+  return true;
+}
+
+function settleAll(): void {
+  while (pending() !== null) {
+    flush();
+    if (settle()) drainTicks();
+  }
+  while (settle()) {
+    drainTicks();
+    flush();
+  }
+}
+
+function take(kind: number, id: number, at: number): void {
+  if (kind === OPEN) {
+    const home = servers[events[at + 2] as number];
+    const socket = home?.open(id);
+    if (!home) native.stackClose(id, true);
+    else if (socket) home.connected(socket);
+    return;
+  }
+  if (kind === NONE) return;
+  if (kind === ACCEPT_FAILED) {
+    const errno = events[at + 2] as number;
+    // As with Node; but for want of descriptors or memory a connection waits until there are some.
+    if (!SHORTAGES.has(errno)) {
+      servers[events[at + 3] as number]?.server.emit('error', systemError('accept', -errno));
+    }
+    return;
+  }
+  const socket = sockets[id];
+  if (!socket) return;
+  const a = events[at + 2] as number;
+  const b = events[at + 3] as number;
+  switch (kind) {
+    case REQUEST: {
+      const head = input.latin1Slice(a, a + b);
+      const flags = events[at + 4] as number;
+      const url = head.slice(events[at + 5] as number, events[at + 6] as number);
+      socket.run(head, METHODS[events[at + 7] as number] as string, url, flags);
+      break;
+    }
+    case BODY:
+      callBack(socket.requestsContext, onBody, socket, a, b);
+      break;
+    case END:
+      callBack(socket.requestsContext, onEnd, socket, a, b);
+      break;
+    case EOF:
+      // With Node, an end that has come with a request is told in the turn after it, so that who answers by `setImmediate`
+      // still can; with TLS in the same.
+      if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
+        setImmediate(takeEnd, socket, a);
+      } else callBack(socket.nativeContext, takeState, socket, kind, a);
+      break;
+    case CLOSED:
+    case DRAINED:
+    case IDLE:
+      callBack(socket.nativeContext, takeState, socket, kind, a);
+      break;
+    case UNSURE: {
+      const doubt = events[at + 4] as number;
+      const start = events[at + 6] as number;
+      const first = Math.min(a, start);
+      const all = Buffer.from(input.subarray(first, a + b));
+      const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
+      callBack(
+        socket.requestsContext,
+        onUnsure,
+        socket,
+        bytes,
+        packet,
+        doubt,
+        events[at + 5] as number,
+      );
+      break;
+    }
+    case RAW:
+      callBack(socket.requestsContext, onRaw, socket, Buffer.from(input.subarray(a, a + b)));
+      break;
+    case ANSWERED:
+      socket.destroySoon();
+      break;
+    default:
+      takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
+  }
+}
+
+function takeEnd(socket: ServerSocket, detail: number): void {
+  if (sockets[socket.nativeId] !== socket) return;
+  callBack(socket.nativeContext, takeState, socket, EOF, detail);
+}
+
+/** What has become of a connection. */
+function takeState(socket: ServerSocket, kind: number, detail: number): void {
+  const { nativeServer } = socket;
+  if (kind === EOF) nativeServer.onEof(socket, detail === 1);
+  else if (kind === CLOSED) nativeServer.onReset(socket, detail);
+  else if (kind === IDLE) nativeServer.onIdle(socket);
+  else {
+    // More may have been sent since.
+    socket.countQueued();
+    nativeServer.settle(socket);
+  }
+}
+
+function onUnsure(
+  socket: ServerSocket,
+  bytes: Buffer,
+  packet: Buffer,
+  doubt: number,
+  prelude: number,
+): void {
+  socket.nativeServer.onUnsure(socket, bytes, packet, doubt, prelude);
+}
+
+function onRaw(socket: ServerSocket, bytes: Buffer): void {
+  socket.nativeServer.onRaw(socket, bytes);
+}
+
+function onBody(socket: ServerSocket, offset: number, length: number): void {
+  if (socket.timeout > 0) socket._unrefTimer();
+  const request = socket.receiving;
+  if (request === null || request._dumped) return;
+  const chunk = Buffer.allocUnsafe(length);
+  chunk.set(input.subarray(offset, offset + length));
+  if (!request.push(chunk)) socket.pause();
+}
+
+function onEnd(socket: ServerSocket, offset: number, length: number): void {
+  const request = socket.receiving;
+  socket.receiving = null;
+  if (request === null) return;
+  if (length > 0) {
+    request.complete = true;
+    const trailers = trailersOf(input.latin1Slice(offset, offset + length));
+    request._addHeaderLines(trailers, trailers.length);
+  }
+  complete(request);
+  if (socket.pausedReading && !socket._paused) socket.resume();
+}

@@ -1,0 +1,41 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { ServerSocket } from '../connection/socket.js';
+import { native } from '../reactor/native.js';
+
+/**
+ * Calls an application from outside of JavaScript, in an asynchronous context. What is thrown is told while that context is
+ * there, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors.
+ */
+export function callBack<A extends unknown[]>(
+  context: AsyncResource,
+  action: (...args: A) => void,
+  ...args: A
+): void {
+  context.runInAsyncScope(guarded<A>, undefined, action, ...args);
+}
+
+function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
+  try {
+    action(...args);
+  } catch (error) {
+    native.stackFatal(error);
+  }
+}
+
+/** The asynchronous context of a connection's own events, as Node's handle of a connection has it. */
+export class ConnectionContext extends AsyncResource {
+  constructor() {
+    super('TCPWRAP');
+  }
+}
+
+/** The asynchronous context of a connection's requests, made when the connection is announced. To look at as Node's. */
+export class HTTPServerAsyncResource extends AsyncResource {
+  readonly type = 'HTTPINCOMINGMESSAGE';
+  readonly socket: ServerSocket;
+
+  constructor(socket: ServerSocket) {
+    super('HTTPINCOMINGMESSAGE');
+    this.socket = socket;
+  }
+}

@@ -1,0 +1,163 @@
+import { Readable } from 'node:stream';
+import type { ServerSocket } from '../connection/socket.js';
+import { nodeHttp } from '../install/node-http.js';
+import { type Incoming, kConnection, type Outgoing } from '../install/node-internals.js';
+import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
+
+type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
+
+type Listener = (...given: unknown[]) => void;
+
+/** A request whose body goes to its own response. */
+interface Piping {
+  /** The response, as long as Node's pipe is not needed. */
+  [kPiped]?: Outgoing | undefined;
+  /** A part of the body has gone. */
+  [kBegun]?: boolean;
+  [kNode]?: NodePipe | undefined;
+}
+
+/** Node's own pipe, whose listeners are called in the place of those that were there before. */
+interface NodePipe {
+  response: Outgoing;
+  data: Listener | undefined;
+  end: Listener | undefined;
+}
+
+/** 'data' and 'end'. */
+const OWN_EVENTS = 2;
+const kPiped = Symbol('millrace.piped');
+const kBegun = Symbol('millrace.begun');
+const kNode = Symbol('millrace.node');
+const { pipe: nodePipe, unpipe: nodeUnpipe } = Readable.prototype as unknown as {
+  pipe: Pipe;
+  unpipe: Pipe;
+};
+
+/**
+ * `pipe` for the usual case, a small request into its own response. Node's own puts five listeners on the response and
+ * takes them away again, which costs as much as all else of such a request. Here the response says itself when it is
+ * over (`unpipeFinished`). Whatever else happens before that (a second part of the body, a full connection, another
+ * destination, `unpipe`) turns it into Node's own pipe.
+ */
+function pipe(this: Incoming & Piping, destination: unknown, options?: unknown): unknown {
+  toNode(this);
+  const response = destination as Outgoing & { [kConnection]?: ServerSocket };
+  const state = this._readableState;
+  if (
+    options !== undefined ||
+    response?.[kConnection] === undefined ||
+    (response.req as unknown) !== this ||
+    Readable.prototype.pipe !== (nodePipe as unknown) ||
+    state.pipes.length > 0 ||
+    state.endEmitted ||
+    state.destroyed ||
+    // In which order its listeners are called would differ.
+    response._eventsCount > 0 ||
+    this.unpipe !== (unpipe as unknown) ||
+    !pipesAsNode(this, response) ||
+    (this._eventsCount > 0 && this.listenerCount('pause') > 0) ||
+    response.finished ||
+    response.destroyed ||
+    response.writableNeedDrain
+  ) {
+    return nodePipe.call(this, destination, options);
+  }
+  this[kPiped] = response;
+  state.pipes.push(response);
+  this.on('end', endResponse);
+  this.on('data', forward);
+  if (!state.flowing) this.resume();
+  return destination;
+}
+
+function unpipe(this: Incoming & Piping, destination?: unknown): unknown {
+  toNode(this);
+  const piped = this[kNode];
+  if (piped && (destination === undefined || destination === piped.response)) {
+    this[kNode] = undefined;
+    this.removeListener('data', forward);
+    this.removeListener('end', endResponse);
+  }
+  return nodeUnpipe.call(this, destination);
+}
+
+function forward(this: Incoming & Piping, chunk: unknown): void {
+  const piped = this[kNode];
+  if (piped) {
+    piped.data?.(chunk);
+    return;
+  }
+  const response = this[kPiped] as (Outgoing & { [kConnection]?: ServerSocket }) | undefined;
+  // Nobody computes between a body and its end, with which it leaves.
+  const connection = response?.[kConnection];
+  if (connection !== undefined) connection.gathers = true;
+  const more = response?.write(chunk as Buffer);
+  if (more && !this[kBegun]) this[kBegun] = true;
+  // Which waits by itself where the response is full.
+  else toNode(this);
+}
+
+function endResponse(this: Incoming & Piping): void {
+  const piped = this[kNode];
+  if (piped) piped.end?.();
+  else this[kPiped]?.end();
+}
+
+/** From here on by Node's own pipe, as if it had been Node's from the beginning: it gets no part of the body that has gone already. */
+function toNode(request: Incoming & Piping): void {
+  const response = request[kPiped];
+  if (response === undefined) return;
+  const { pipes, endEmitted } = request._readableState;
+  request[kPiped] = undefined;
+  pipes.splice(pipes.indexOf(response), 1);
+  const told = response.rawListeners('pipe') as Listener[];
+  for (const listener of told) response.removeListener('pipe', listener);
+  nodePipe.call(request, response);
+  for (const listener of told) response.on('pipe', listener);
+  for (const name of ['unpipe', 'close', 'finish']) toFront(response, name);
+  request[kNode] = {
+    response,
+    data: takeLast(request, 'data'),
+    end: endEmitted ? undefined : takeLast(request, 'end'),
+  };
+}
+
+/** Takes a listener away that was just added. */
+function takeLast(request: Incoming, name: string): Listener | undefined {
+  const last = request.rawListeners(name).at(-1) as
+    | (Listener & { listener?: Listener })
+    | undefined;
+  if (last) request.removeListener(name, last);
+  return last?.listener ?? last;
+}
+
+/** Calls the listener that was just added before the others. */
+function toFront(response: Outgoing, name: string): void {
+  const listeners = response.rawListeners(name) as Listener[];
+  const last = listeners.at(-1);
+  if (listeners.length < 2 || !last) return;
+  response.removeListener(name, last);
+  response.prependListener(name, last);
+}
+
+/** The response is over: as Node does, nothing goes to it any more, and it is told so. */
+export function unpipeFinished(request: Incoming & Piping, response: Outgoing): void {
+  if (request[kPiped] !== response) return;
+  const state = request._readableState;
+  if (state.endEmitted && !isObserved(response) && request._eventsCount === OWN_EVENTS) {
+    // Nobody else is to be told, and nothing more will come.
+    request[kPiped] = undefined;
+    state.pipes.length = 0;
+  } else {
+    request.unpipe(response as never);
+  }
+}
+
+/** Puts the fast path into `http.IncomingMessage.prototype`, for requests of native connections alone. */
+export function installPipe(): void {
+  if (!pipes) return;
+  const prototype = nodeHttp.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
+  prototype.pipe = pipe as Pipe;
+  prototype.unpipe = unpipe as Pipe;
+}

@@ -1,0 +1,225 @@
+import type { ServerSocket } from '../connection/socket.js';
+import { isObserved } from '../install/node-methods.js';
+import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
+import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
+
+/** Bytes from here on are handed to the system from where they are. */
+const COPY_LIMIT = 8 * 1024;
+
+/** Up to here, copying byte by byte costs less than a call. */
+const LOOP_LIMIT = 48;
+
+/** Bytes that may wait in the outbox. */
+const MAX_POSTED = 64 * 1024;
+
+/*
+ * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
+ * body and last chunk leave in one system call. At the end of a request, or when another connection wants to send,
+ * they go into the outbox, and are in front of `start` until that is sent.
+ */
+let owner: ServerSocket | null = null;
+let start = 0;
+let length = 0;
+let inTurn = false;
+let scheduled = false;
+/** Connections with something to tell when their bytes have left. */
+let settling: ServerSocket[] = [];
+
+/** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
+export function setInTurn(value: boolean): void {
+  inTurn = value;
+  if (!value) send();
+}
+
+/** Bytes of this connection that have not been given to the system. */
+export function collected(socket: ServerSocket): number {
+  return owner === socket ? length - start : 0;
+}
+
+function schedule(): void {
+  if (inTurn || scheduled) return;
+  scheduled = true;
+  process.nextTick(later);
+}
+
+// An 'end' that was put into the queue behind the first write still comes with it.
+function later(): void {
+  process.nextTick(now);
+}
+
+function now(): void {
+  scheduled = false;
+  flush();
+  settle();
+}
+
+function claim(socket: ServerSocket): void {
+  if (owner === socket) return;
+  flush();
+  // Who answers many may take its time over each.
+  if (inTurn) sendDue();
+  owner = socket;
+  schedule();
+}
+
+export function appendText(socket: ServerSocket, text: string, latin1: boolean): void {
+  claim(socket);
+  // A UTF-16 unit takes at most three bytes of UTF-8.
+  const most = latin1 ? text.length : text.length * 3;
+  if (most > OUTPUT_BYTES - length) {
+    appendBytes(socket, Buffer.from(text, latin1 ? 'latin1' : 'utf8'));
+  } else {
+    length += latin1 ? output.latin1Write(text, length) : output.utf8Write(text, length);
+  }
+}
+
+/** CRLF. */
+export function appendLineEnd(socket: ServerSocket): void {
+  claim(socket);
+  if (length + 2 > OUTPUT_BYTES) {
+    appendText(socket, '\r\n', true);
+    return;
+  }
+  output[length] = 13;
+  output[length + 1] = 10;
+  length += 2;
+}
+
+export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
+  claim(socket);
+  if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - length) {
+    if (bytes.length > LOOP_LIMIT) output.set(bytes, length);
+    else for (let at = 0; at < bytes.length; at++) output[length + at] = bytes[at] as number;
+    length += bytes.length;
+  } else {
+    const first = length - start;
+    if (socket.posted > 0) flushBatch();
+    // Those in memory that other threads write to are copied there.
+    const queued = functions.sendBytes(socket.nativeId, start, first, bytes, 0);
+    length = start;
+    socket.written(queued, first + bytes.length);
+  }
+}
+
+/** A response has ended: outside of a turn nothing more is to be waited for. */
+export function flushEnd(): void {
+  if (inTurn) return;
+  flush();
+  if (settling.length > 0) process.nextTick(settle);
+}
+
+/** Gives what was collected to the system, or in a turn to the outbox. */
+export function flush(): void {
+  const socket = owner;
+  if (socket === null) return;
+  const bytes = length - start;
+  owner = null;
+  if (socket.nativeId < 0) {
+    length = start;
+    return;
+  }
+  // Behind a connection's last response our side ends, and the end leaves with it.
+  const last = socket.finishing?._last === true;
+  if (bytes > 0 || socket.done > 0) enqueue(socket, start, bytes, last);
+  if (bytes === 0 && socket.queued === 0) socket.unsettled = 0;
+  start = length;
+  if (inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last)) return;
+  send();
+}
+
+/**
+ * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and no
+ * second thread goes by what has left.
+ */
+function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
+  const { finishing } = socket;
+  return (
+    bytes < COPY_LIMIT &&
+    !last &&
+    (finishing === null ? socket._httpMessage === null : !isObserved(finishing)) &&
+    !socket.nativeServer.isWatched &&
+    socket.callbacks === null &&
+    !socket.needDrain &&
+    socket.queued === 0
+  );
+}
+
+/** Gives to the system what this connection has written. */
+export function flushOf(socket: ServerSocket): void {
+  if (owner === socket) flush();
+  if (socket.posted > 0) send();
+}
+
+/** Gives everything to the system, the outbox first. */
+export function flushAll(): void {
+  flush();
+  send();
+}
+
+/** Gives to the system what has waited in the outbox for long enough. */
+export function sendDue(): void {
+  if (isDue()) send();
+}
+
+function send(): void {
+  flushBatch();
+  if (owner === null) start = length = 0;
+}
+
+/** Responses ended without bytes of their own to send. */
+export function report(socket: ServerSocket): void {
+  if (socket.done === 0 || socket.posted > 0 || socket.nativeId < 0) return;
+  enqueue(socket, start, 0, false);
+  // On a shared port, what comes next may be another's, and go there without this loop.
+  if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
+}
+
+/** Drops what a connection has collected. */
+export function discard(socket: ServerSocket): void {
+  if (owner === socket) length = start;
+}
+
+/** `socket` has something to tell when its bytes have left. */
+export function settleLater(socket: ServerSocket): void {
+  if (socket.settling) return;
+  socket.settling = true;
+  settling.push(socket);
+  schedule();
+}
+
+/** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
+export function tellSoon(socket: ServerSocket): void {
+  if (inTurn) process.nextTick(tell, socket);
+}
+
+function tell(socket: ServerSocket): void {
+  // A connection ends with its turn: the rest of a request that came with this one is still told.
+  if (socket.destroyed || socket.writableEnded) return;
+  // A short response that is over may leave together with the next; who wrote with a callback wants it to have left.
+  const bytes = collected(socket);
+  if (bytes > COPY_LIMIT || (socket.callbacks !== null && bytes > 0)) flush();
+  if (socket.queued === 0) socket.nativeServer.concludeAll(socket);
+}
+
+/** Tells those whose bytes have left; `true` if there was one. The others are told of when theirs have. */
+export function settle(): boolean {
+  if (settling.length === 0) return false;
+  const sockets = settling;
+  settling = [];
+  let told = false;
+  for (const socket of sockets) {
+    if (collected(socket) > 0) {
+      settling.push(socket);
+      continue;
+    }
+    told = true;
+    socket.settling = false;
+    socket.nativeServer.settle(socket);
+  }
+  return told;
+}
+
+/** Whose bytes are collected. */
+export function pending(): ServerSocket | null {
+  return owner;
+}

@@ -1,0 +1,126 @@
+import type http from 'node:http';
+import { fromEnvironment } from '../../environment.js';
+import { MillraceError, usageError } from '../../errors.js';
+import { hasDurationUnit, parseDuration } from '../../units.js';
+
+/** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
+export interface StackLimits {
+  /** Requests of one connection that are with the application at once. Later ones wait unread until half of them are answered. */
+  maxPipelinedRequests: number;
+  /** For each response, from its request's head to its last byte. Then: `responseTimeoutStatus` in its turn, and the connection is closed; a response that has begun is cut off. */
+  responseTimeout: number;
+  /** The status that those are answered with that `responseTimeout` ends. */
+  responseTimeoutStatus: number;
+  /** Requests of the server that are with the application at once. Those beyond: 503, `Connection: close`, event `dropRequest`. */
+  maxRequestsInFlight: number;
+  /** The rate at which a request's body has to arrive, on average after five seconds; time in which the application did not read does not count. Otherwise: event `clientError`, by default 408, and the connection is closed. */
+  minReceiveRate: number;
+  /** The rate at which a client has to take what waits for it, on average after five seconds; what the system has taken and the client has not does not count (Linux). Otherwise the connection is closed. */
+  minSendRate: number;
+}
+
+interface Limit {
+  unit: string;
+  fallback: number;
+  /** The least that is accepted, or all that is. */
+  accepted: number | readonly number[];
+}
+
+/** What is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
+export const LIMITS: Record<keyof StackLimits, Limit> = {
+  maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1 },
+  responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
+  responseTimeoutStatus: { unit: 'status', fallback: 408, accepted: [408, 503, 504] },
+  maxRequestsInFlight: { unit: 'requests', fallback: 0, accepted: 0 },
+  minReceiveRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
+  minSendRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
+};
+
+/** What a limit may be, in words. */
+export function acceptedText({ accepted }: Limit): string {
+  return typeof accepted === 'number' ? `${accepted} or more` : oneOf(accepted);
+}
+
+const NAMES = Object.keys(LIMITS) as (keyof StackLimits)[];
+
+const DEFAULTS: StackLimits = {
+  ...(Object.fromEntries(NAMES.map((name) => [name, LIMITS[name].fallback])) as Record<
+    keyof StackLimits,
+    number
+  >),
+  responseTimeout: fromEnvironment(givenResponseTimeout),
+  responseTimeoutStatus: fromEnvironment(givenResponseTimeoutStatus),
+};
+
+const set = new WeakMap<http.Server, StackLimits>();
+
+/** The limits of a server. */
+export function limitsOf(server: http.Server): Readonly<StackLimits> {
+  return set.get(server) ?? DEFAULTS;
+}
+
+/** Makes the limits properties of servers with this prototype; `changed` hears of each change. */
+export function installLimits(prototype: object, changed: (server: http.Server) => void): void {
+  for (const name of NAMES) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      enumerable: true,
+      get(this: http.Server): number {
+        return limitsOf(this)[name];
+      },
+      set(this: http.Server, value: number) {
+        setLimit(this, name, value);
+        changed(this);
+      },
+    });
+  }
+}
+
+/** Takes the limits that are among a server's options. */
+export function takeLimits(server: http.Server, options: unknown): void {
+  if (typeof options !== 'object' || options === null) return;
+  const given = options as Partial<StackLimits>;
+  for (const name of NAMES) {
+    if (given[name] !== undefined) setLimit(server, name, given[name]);
+  }
+}
+
+function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
+  const limit = LIMITS[name];
+  if (!isAccepted(limit, value)) {
+    throw new MillraceError(
+      'ERR_MILLRACE_USAGE',
+      `server.${name} = ${String(value)}: accepted is a number, ${acceptedText(limit)}`,
+    );
+  }
+  set.set(server, { ...limitsOf(server), [name]: value });
+}
+
+function isAccepted({ accepted }: Limit, value: unknown): boolean {
+  if (typeof value !== 'number') return false;
+  return typeof accepted === 'number' ? value >= accepted : accepted.includes(value);
+}
+
+function oneOf(numbers: readonly number[]): string {
+  return `${numbers.slice(0, -1).join(', ')} or ${numbers.at(-1)}`;
+}
+
+function givenResponseTimeoutStatus(): number {
+  const limit = LIMITS.responseTimeoutStatus;
+  const text = process.env.MILLRACE_RESPONSE_TIMEOUT_STATUS;
+  if (!text) return limit.fallback;
+  if (/^\d+$/.test(text) && isAccepted(limit, Number(text))) return Number(text);
+  throw usageError(
+    `MILLRACE_RESPONSE_TIMEOUT_STATUS: '${text}' given; accepted: ${acceptedText(limit)}`,
+  );
+}
+
+function givenResponseTimeout(): number {
+  const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
+  if (!text) return LIMITS.responseTimeout.fallback;
+  if (/^\d+$/.test(text)) return Number(text);
+  if (hasDurationUnit(text)) return parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
+  throw usageError(
+    `MILLRACE_RESPONSE_TIMEOUT: '${text}' given; accepted: milliseconds, or 500ms, 3s, 1m30s`,
+  );
+}

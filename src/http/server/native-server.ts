@@ -1,0 +1,743 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type http from 'node:http';
+import { constants } from 'node:os';
+import { getDefaultHighWaterMark } from 'node:stream';
+import timers from 'node:timers';
+import { offerControl } from '../cache/control.js';
+import { cacheOf, nativeCache, ServerCache } from '../cache/server-cache.js';
+import { announce } from '../connection/announce.js';
+import { endsUnused } from '../connection/idle-connections.js';
+import { ServerSocket } from '../connection/socket.js';
+import { systemError } from '../connection/socket-errors.js';
+import { inContextOf } from '../fallback/carried-state.js';
+import { type Bytes, fallBackToNode, fallBackUnread, UPGRADE } from '../fallback/node-handoff.js';
+import { isTakenOver, nodeError } from '../fallback/node-listeners.js';
+import { NodeParserBody, parseWithNode } from '../fallback/node-parser.js';
+import { nodeHttp } from '../install/node-http.js';
+import type { Outgoing, ServerInternals } from '../install/node-internals.js';
+import {
+  internalKey,
+  kConnection,
+  kNeedDrain,
+  kWritableFinished,
+} from '../install/node-internals.js';
+import { MAJOR } from '../node-version.js';
+import { takeAccepted } from '../reactor/event-batch.js';
+import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from '../reactor/events.js';
+import { wantHelperThread } from '../reactor/helper-thread.js';
+import { reference } from '../reactor/loop-reference.js';
+import { native } from '../reactor/native.js';
+import { eofError, errorResponse, requestTimeoutError } from '../request/error-responses.js';
+import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
+import { MessageClasses } from '../request/message-classes.js';
+import { appendText, collected, flushAll, flushOf } from '../response/output-buffer.js';
+import { limitsOf, type StackLimits } from './limits.js';
+import { Deadlines } from './response-timeouts.js';
+import type { CountedHere, StackStats } from './stats.js';
+
+/** Whatever becomes of the global ones. */
+const { setImmediate, setInterval, clearInterval } = timers;
+
+/** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
+const MAX_FIELDS = 1000;
+const KEEP_ALIVE_BUFFER = 1000;
+const { EPIPE } = constants.errno;
+/** Milliseconds between two looks at the connections' rates. */
+const RATE_INTERVAL = 1000;
+
+export type HttpServer = http.Server & ServerInternals;
+type NativeSettings = Parameters<typeof native.stackAddServer>[0];
+
+/** The native side of one `http.Server`. One file, though long: what the reactor tells of its connections, one method for each. */
+export class NativeServer {
+  readonly server: HttpServer;
+  /** Number of the server in the reactor; -1 when it has none: before it listens, and when it is closed. */
+  id = -1;
+  readonly stats: CountedHere = {
+    connections: { native: 0, handedOver: 0 },
+    requests: { handedOver: 0 },
+    reasons: {},
+    responseTimeouts: 0,
+    overloaded: 0,
+    tooSlow: 0,
+  };
+  readonly deadlines = new Deadlines((response) => this.#late(response));
+  /** As `server.stats()` gives them; counted here, where it is cheap. */
+  requests = 0;
+  inFlight = 0;
+  /** Of the server, when they were last told to the reactor. */
+  #keepAliveTimeout: unknown;
+  #maxHeadersCount: unknown;
+  #maxHeaderSize: unknown;
+  limits: Readonly<StackLimits>;
+  /** There is an output cache, and its responses say what it did. */
+  caches = false;
+  tellsCache = false;
+  readonly cache = new ServerCache(() => this.id);
+  readonly connections = new Set<ServerSocket>();
+  readonly highWaterMark: number;
+  readonly messages: MessageClasses;
+  readonly responseOptions: object;
+  readonly uniqueHeaders: unknown;
+  /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
+  readonly optimizeEmpty: boolean;
+  #settings = '';
+  #screened = false;
+  /** What went with the server's earlier numbers in the reactor. */
+  #cached = 0;
+  #counted = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
+  /** It shares its port with others, and so has a part of its requests only. */
+  isShared = false;
+  #checking: NodeJS.Timeout | null = null;
+  #rating: NodeJS.Timeout | null = null;
+  #unreferenced = new WeakSet<ServerSocket>();
+  /** Calls in the asynchronous context in which the server began to listen, as Node does with a new connection. */
+  protected inListenContext = AsyncLocalStorage.snapshot();
+
+  constructor(server: HttpServer) {
+    this.server = server;
+    this.limits = limitsOf(server);
+    this.highWaterMark = server.highWaterMark ?? getDefaultHighWaterMark(false);
+    const own = (name: string) => {
+      const key = internalKey(server, name);
+      return key && server[key];
+    };
+    this.messages = new MessageClasses(
+      own('IncomingMessage') as never,
+      own('ServerResponse') as never,
+    );
+    this.optimizeEmpty = own('OptimizeEmptyRequestsOption') === true;
+    this.uniqueHeaders = own('kUniqueHeaders') ?? null;
+    this.responseOptions = {
+      highWaterMark: this.highWaterMark,
+      rejectNonStandardBodyWrites: server.rejectNonStandardBodyWrites,
+    };
+  }
+
+  /** The server listens. */
+  start(): void {
+    if (this.id < 0) {
+      this.id = native.stackAddServer(this.settings());
+      servers[this.id] = this;
+    }
+    this.configure();
+    this.inListenContext = AsyncLocalStorage.snapshot();
+    // What is set right after the call of `listen`, or when that is awaited, holds from the first connection on.
+    process.nextTick(configure, this);
+    setImmediate(configure, this);
+    this.#watch();
+  }
+
+  /** A property that requests depend on is another than the reactor was told. */
+  isOutdated(): boolean {
+    const { server } = this;
+    return (
+      server.keepAliveTimeout !== this.#keepAliveTimeout ||
+      server.maxHeadersCount !== this.#maxHeadersCount ||
+      server.maxHeaderSize !== this.#maxHeaderSize
+    );
+  }
+
+  /** The server is closed and its last connection gone. It may listen again. */
+  retire(): void {
+    if (this.id < 0) return;
+    servers[this.id] = null;
+    this.#cached = this.#hits();
+    this.#counted = this.#countedNatively();
+    this.isShared = false;
+    wantHelperThread(this, false);
+    offerControl(this, false);
+    native.stackRemoveServer(this.id);
+    this.id = -1;
+    this.#settings = '';
+  }
+
+  /** What the reactor has to know. */
+  protected settings(): NativeSettings {
+    const { server } = this;
+    return {
+      maxHeaderSize: server.maxHeaderSize || nodeHttp.maxHeaderSize,
+      maxFields: Math.min(MAX_FIELDS, positive(server.maxHeadersCount) || MAX_FIELDS),
+      maxPipelined: Math.min(this.limits.maxPipelinedRequests, 0xffff_ffff),
+      keepAliveMs: this.keepAliveMs,
+      noDelay: server.noDelay !== false,
+      // Node keeps it in seconds.
+      ...(server.keepAlive && { tcpKeepAliveMs: (server.keepAliveInitialDelay || 0) * 1000 }),
+      ...(positive(server.keepAliveTimeout) && {
+        keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
+      }),
+      countsRequests: positive(server.maxRequestsPerSocket) > 0,
+      screens: this.screens,
+      maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
+      responseMs: this.limits.responseTimeout,
+      responseStatus: this.limits.responseTimeoutStatus,
+      ...nativeCache(cacheOf(server)),
+    };
+  }
+
+  /** How long a connection may wait for its next request; 0: for ever. */
+  get keepAliveMs(): number {
+    const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
+    const timeout = positive(keepAliveTimeout);
+    const buffer = Number.isFinite(keepAliveTimeoutBuffer) && Number(keepAliveTimeoutBuffer);
+    return timeout && timeout + (buffer !== false && buffer >= 0 ? buffer : KEEP_ALIVE_BUFFER);
+  }
+
+  /** By event, Node's own listener and what stands for it. */
+  readonly #standIns = new Map<string, [unknown, unknown]>();
+
+  /** Puts a listener where Node's own is, as far as the application has not taken that away. */
+  standFor(event: string, nodes: unknown, standIn: unknown): void {
+    this.#standIns.set(event, [nodes, standIn]);
+    const { _events } = this.server;
+    const listening = _events[event];
+    // In the array itself, in which newer versions keep whether it is being called.
+    if (listening === nodes) _events[event] = standIn;
+    else if (Array.isArray(listening) && listening.includes(nodes)) {
+      listening[listening.indexOf(nodes)] = standIn;
+    }
+  }
+
+  /** Whether what stands for Node's own listener is there; the application may have taken it away, to call it by itself or never. */
+  protected stands(event: string): boolean {
+    const [nodes, standIn] = this.#standIns.get(event) ?? [];
+    const listening = this.server._events[event];
+    if (listening === standIn) return true;
+    const all = [listening].flat();
+    // It has put Node's own back.
+    if (all.includes(nodes)) this.standFor(event, nodes, standIn);
+    return all.includes(standIn) || all.includes(nodes);
+  }
+
+  /** The application decides about connections when they have been accepted. */
+  protected get screens(): boolean {
+    const { server } = this;
+    if (!this.stands('connection')) return true;
+    return server.maxConnections != null || server.listenerCount('connection') > 1;
+  }
+
+  /** Tells the reactor what the server's properties say now. */
+  configure(): void {
+    this.limits = limitsOf(this.server);
+    this.deadlines.limit = this.limits.responseTimeout;
+    this.#keepAliveTimeout = this.server.keepAliveTimeout;
+    this.#maxHeadersCount = this.server.maxHeadersCount;
+    this.#maxHeaderSize = this.server.maxHeaderSize;
+    const cache = cacheOf(this.server);
+    this.caches = cache !== null;
+    this.tellsCache = cache?.status === true;
+    this.#screened = this.screens;
+    if (this.id < 0) return;
+    const { responseTimeout, maxRequestsInFlight } = this.limits;
+    const before = this.isWatched;
+    this.isWatched = this.caches || responseTimeout > 0 || maxRequestsInFlight > 0;
+    if (this.isWatched && !before) flushAll();
+    wantHelperThread(this, this.isWatched || this.isShared);
+    offerControl(this, this.caches);
+    const settings = this.settings();
+    const text = JSON.stringify(settings);
+    if (text === this.#settings) return;
+    this.#settings = text;
+    native.stackConfigure(this.id, settings);
+  }
+
+  /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` refuses it. */
+  isWatched = false;
+
+  /** Starts to look for requests that take too long to arrive, as Node does. */
+  #watch(): void {
+    this.unwatch();
+    this.#checking = setInterval(
+      () => this.#check(),
+      this.server.connectionsCheckingInterval,
+    ).unref();
+    this.#rating = setInterval(() => this.#rate(), RATE_INTERVAL).unref();
+  }
+
+  unwatch(): void {
+    if (this.#checking) clearInterval(this.#checking);
+    if (this.#rating) clearInterval(this.#rating);
+    this.#checking = null;
+    this.#rating = null;
+  }
+
+  /** What `server.stats()` gives. */
+  count(): StackStats {
+    const { stats } = this;
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
+    return {
+      ...stats,
+      responseTimeouts: stats.responseTimeouts + timedOut,
+      overloaded: stats.overloaded + refused,
+      connections: { open: this.connections.size, ...stats.connections, lost, moved, relayed },
+      requests: {
+        inFlight: this.inFlight,
+        native: this.requests,
+        cached: this.#hits(),
+        ...stats.requests,
+        unowned,
+      },
+      reasons: { ...stats.reasons },
+    };
+  }
+
+  /** Requests answered from the cache, since the server first listened. */
+  #hits(): number {
+    return this.#cached + (this.caches ? (this.cache.stats()?.hits ?? 0) : 0);
+  }
+
+  /** What was done without JavaScript, since the server first listened. */
+  #countedNatively(): ReturnType<typeof native.stackCounts> {
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#counted;
+    if (this.id < 0) return this.#counted;
+    const now = native.stackCounts(this.id);
+    return {
+      lost: lost + now.lost,
+      moved: moved + now.moved,
+      relayed: relayed + now.relayed,
+      unowned: unowned + now.unowned,
+      refused: refused + now.refused,
+      timedOut: timedOut + now.timedOut,
+    };
+  }
+
+  /** Joins those who share a port; `ticket` is of `stackJoin`, `fd` what they listen with. */
+  share(ticket: number, fd: number): void {
+    native.stackShare(this.id, ticket, fd);
+    this.isShared = true;
+    this.configure();
+  }
+
+  /** Others may have its prefix; what it has begun it ends. */
+  unshare(): void {
+    if (this.isShared) native.stackUnshare(this.id);
+  }
+
+  #rate(): void {
+    const { minReceiveRate, minSendRate } = this.limits;
+    if (!minReceiveRate && !minSendRate) return;
+    const { receiving, sending } = native.stackSlow(this.id, minReceiveRate, minSendRate);
+    for (const id of receiving) {
+      this.stats.tooSlow++;
+      const socket = sockets[id];
+      if (socket) this.onError(socket, requestTimeoutError());
+    }
+    for (const id of sending) {
+      this.stats.tooSlow++;
+      sockets[id]?.destroy();
+    }
+  }
+
+  /** A response has met its deadline: those before it have not, so its turn has come. */
+  #late(response: Outgoing): void {
+    const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
+    if (!socket || socket.destroyed || socket._httpMessage !== response) return;
+    // It had its answer while the event loop was busy.
+    if (native.stackIsTimedOut(socket.nativeId)) return;
+    this.stats.responseTimeouts++;
+    if (response._headerSent || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    appendText(socket, errorResponse(this.limits.responseTimeoutStatus), true);
+    socket.destroySoon();
+  }
+
+  #check(): void {
+    this.configure();
+    const head = positive(this.server.headersTimeout);
+    const whole = positive(this.server.requestTimeout);
+    if (!head && !whole) return;
+    for (const id of native.stackLate(this.id, head, whole)) {
+      const socket = sockets[id] ?? this.open(id);
+      if (socket) this.onError(socket, requestTimeoutError());
+    }
+  }
+
+  // A connection's life.
+
+  protected create(id: number): ServerSocket {
+    return new ServerSocket(id, this);
+  }
+
+  open(id: number): ServerSocket | null {
+    const { server } = this;
+    if (this.caches && this.screens !== this.#screened) this.configure();
+    const socket = this.create(id);
+    if (this.#isFull()) {
+      native.stackClose(id, false);
+      if (server.listenerCount('drop') > 0) {
+        const local = socket.address() as { address?: string; port?: number; family?: string };
+        server.emit('drop', {
+          localAddress: local.address,
+          localPort: local.port,
+          localFamily: local.family,
+          remoteAddress: socket.remoteAddress,
+          remotePort: socket.remotePort,
+          remoteFamily: socket.remoteFamily,
+        });
+      }
+      return null;
+    }
+    this.stats.connections.native++;
+    sockets[id] = socket;
+    this.connections.add(socket);
+    server._connections++;
+    reference(1);
+    return socket;
+  }
+
+  #isFull(): boolean {
+    const { maxConnections, _connections } = this.server;
+    // What is zero means "none" since Node 22, and "no limit" before.
+    const isLimit = MAJOR < 22 ? Boolean(maxConnections) : maxConnections != null;
+    return isLimit && _connections >= maxConnections;
+  }
+
+  connected(socket: ServerSocket): void {
+    if (!this.stands('connection')) fallBackUnread(this, socket);
+    else if (this.server.timeout) socket.setTimeout(this.server.timeout);
+    this.inListenContext(announce, this.server, socket);
+  }
+
+  /** What was accepted before the server closes is its own, though this batch has yet to tell of it. */
+  openAccepted(): void {
+    for (const id of takeAccepted(this.id)) {
+      const socket = this.open(id);
+      if (socket) this.connected(socket);
+    }
+  }
+
+  /**
+   * Calls in the asynchronous context in which Node's parser tells of errors, and of what leaves HTTP: that of the connection's
+   * requests, but before Node 24 that of the connection for the latter.
+   */
+  inParser(socket: ServerSocket, leaves: boolean, action: () => void): void {
+    if (MAJOR < 24 && leaves) socket.nativeContext.runInAsyncScope(action);
+    else inContextOf(socket, action);
+  }
+
+  closeAll(): void {
+    for (const socket of this.connections) socket.destroy();
+  }
+
+  closeIdle(): void {
+    const idle = new Map<number, number>();
+    const told = native.stackIdle(this.id, endsUnused);
+    for (let at = 0; at < told.length; at += 2)
+      idle.set(told[at] as number, told[at + 1] as number);
+    for (const socket of this.connections) {
+      // Of a request that was read, this batch may still have to tell.
+      if (idle.get(socket.nativeId) !== socket.told >>> 0) continue;
+      const response = socket._httpMessage;
+      const answered = response === null || response.finished;
+      if (!answered || socket.outgoing.length > 0) continue;
+      endSide(socket);
+      socket.destroy();
+    }
+  }
+
+  /** The reactor has no connection for it any more. */
+  forget(socket: ServerSocket): void {
+    sockets[socket.nativeId] = null;
+    socket.nativeId = -1;
+    if (this.connections.delete(socket) && !this.#unreferenced.has(socket)) reference(-1);
+  }
+
+  isReferenced(socket: ServerSocket): boolean {
+    return !this.#unreferenced.has(socket);
+  }
+
+  reference(socket: ServerSocket, alive: boolean): void {
+    if (socket.nativeId < 0 || this.#unreferenced.has(socket) !== alive) return;
+    if (alive) this.#unreferenced.delete(socket);
+    else this.#unreferenced.add(socket);
+    reference(alive ? 1 : -1);
+  }
+
+  released(): void {
+    this.server._connections--;
+    this.server._emitCloseIfDrained();
+  }
+
+  onClose(socket: ServerSocket): void {
+    socket.foreign?.close?.();
+    socket.foreign = null;
+    try {
+      if (socket.isObserved) socket.emit('close', socket._hadError);
+      else {
+        this.abort(socket);
+        if (socket._httpMessage) emitClose(socket._httpMessage);
+      }
+    } finally {
+      abandon(socket);
+    }
+  }
+
+  /** As Node's own listener for 'close': requests that are unanswered have ended. */
+  abort(socket: ServerSocket): void {
+    abortIncoming(socket);
+  }
+
+  /** The descriptor has another owner, who sends it to another process: the end of the connection is not told. */
+  detach(socket: ServerSocket): void {
+    flushAll();
+    socket.close(false, true);
+    socket._httpMessage?.detachSocket(socket as never);
+    abandon(socket);
+  }
+
+  /** The bytes given to the reactor have left, or some of them. */
+  settle(socket: ServerSocket): void {
+    if (socket.destroyed || socket.queued + collected(socket) > 0) return;
+    socket.unsettled = 0;
+    // As Node, in this order: who hears of it may write on, and a response that is being written is not drained.
+    if (socket.needDrain) {
+      socket.needDrain = false;
+      if (socket.isObserved) socket.emit('drain');
+      else this.drain(socket);
+    }
+    this.concludeAll(socket);
+  }
+
+  /** All that was written has left. */
+  concludeAll(socket: ServerSocket): void {
+    const { callbacks } = socket;
+    if (callbacks !== null) {
+      socket.callbacks = null;
+      socket.inFlight = 0;
+      for (const callback of callbacks) callback(null);
+    }
+    this.conclude(socket);
+  }
+
+  /** The response that has ended is over. */
+  conclude(socket: ServerSocket): void {
+    const response = socket.finishing;
+    if (response === null) return;
+    socket.finishing = null;
+    finish(socket, response);
+  }
+
+  /** By a tick that has passed, a response that was ended before the rest of its request has come is over. */
+  concludeEnded(socket: ServerSocket): void {
+    if (socket.finishing && !socket.callbacks && socket.queued === 0) this.conclude(socket);
+  }
+
+  /** Reading and writing go on when less is waiting. */
+  drain(socket: ServerSocket): void {
+    if (socket._paused && socket.outgoingData <= this.highWaterMark) {
+      socket._paused = false;
+      socket.resume();
+    }
+    const message = socket._httpMessage as (Outgoing & Record<symbol, unknown>) | null;
+    if (message && !message.finished && message[kNeedDrain] && isDrained(message)) {
+      message[kNeedDrain] = false;
+      message.emit('drain');
+    }
+  }
+
+  // What goes wrong.
+
+  /** As Node: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
+  onError(socket: ServerSocket, error: Error): void {
+    if (socket.failed) return;
+    socket.failed = true;
+    nodeError(socket, error);
+  }
+
+  /** A connection ends by an error. */
+  onSocketError(socket: ServerSocket, error: Error): void {
+    socket.emit('error', error);
+  }
+
+  onIdle(socket: ServerSocket): void {
+    // It may have been answered from the cache since.
+    if (this.caches && (native.stackIdleFor(socket.nativeId) ?? 0) < this.keepAliveMs) return;
+    // A timeout that was set takes the keep-alive time itself.
+    if (socket.timeout === 0 && this.isInactive(socket)) socket.tellTimeout();
+  }
+
+  /** Whether nothing has happened while a timer ran; otherwise it runs again. */
+  isInactive(socket: ServerSocket): boolean {
+    // Others' requests are their owner's to time.
+    const relayed = this.isShared && native.stackIsRelayed(socket.nativeId);
+    // Answers from the cache are activity, too.
+    const idleMs = this.caches ? native.stackIdleFor(socket.nativeId) : null;
+    if (!relayed && (idleMs === null || idleMs >= socket.timeout)) return true;
+    socket._unrefTimer();
+    return false;
+  }
+
+  /** The peer sends no more. */
+  onEof(socket: ServerSocket, middle: boolean): void {
+    socket.readableEnded = true;
+    socket.endedWithin = middle || socket.foreign !== null;
+    if (socket.isObserved) socket.emit('end');
+    else this.onEnd(socket);
+  }
+
+  /** As Node's own listener for 'end'. */
+  onEnd(socket: ServerSocket): void {
+    if (!socket.failed && socket.endedWithin) {
+      this.onError(socket, parseWithNode(this.server, null).error ?? eofError());
+    } else if (!this.server.httpAllowHalfOpen) {
+      socket.end();
+      if (socket.writableFinished) socket.destroy();
+    } else {
+      const last = socket.outgoing.at(-1) ?? socket._httpMessage;
+      if (last) last._last = true;
+      else socket.end();
+    }
+  }
+
+  onReset(socket: ServerSocket, errno: number): void {
+    if (errno === 0) socket.destroy();
+    else socket.destroy(systemError(errno === EPIPE ? 'write' : 'read', -errno));
+  }
+
+  /** Bytes that the reactor does not judge; `packet` is what was read last, which ends with them. */
+  onUnsure(
+    socket: ServerSocket,
+    bytes: Buffer,
+    packet: Buffer,
+    doubt: number,
+    prelude: number,
+  ): void {
+    switch (doubt) {
+      case DOUBT_UPGRADE:
+        if (socket.incoming.length > 0 && this.#mayRefuseUpgrade()) {
+          // A refused one is answered behind those before it.
+          socket.onAnswered = () => this.handOver(socket, { bytes, packet }, UPGRADE);
+        } else if (this.#wantsUpgrade()) {
+          // At once, as Node does, even if requests before it are unanswered.
+          this.handOver(socket, { bytes, packet }, UPGRADE);
+        } else native.stackProceed(socket.nativeId);
+        break;
+      case DOUBT_BODY:
+        socket.foreign = new NodeParserBody(this.server, socket, preludes.get(prelude) ?? '');
+        this.onRaw(socket, bytes, packet);
+        break;
+      case DOUBT_CLOSED:
+        native.stackProceedRaw(socket.nativeId);
+        this.onError(
+          socket,
+          parseWithNode(this.server, bytes, packet, CLOSING_HEAD).error ?? eofError(),
+        );
+        break;
+      default:
+        this.#onUnusual(socket, bytes, packet);
+    }
+  }
+
+  handOver(socket: ServerSocket, bytes: Bytes | null, reason: string, made?: Buffer): void {
+    fallBackToNode(this, socket, bytes, reason, made);
+  }
+
+  countHandedOver(reason: string): void {
+    this.stats.connections.handedOver++;
+    this.stats.connections.native--;
+    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+  }
+
+  /** A connection that the reactor could not take: Node's own code has it from its beginning. */
+  countNotTaken(): void {
+    this.stats.connections.native++;
+    this.countHandedOver('descriptors');
+  }
+
+  #wantsUpgrade(): boolean {
+    return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
+  }
+
+  /** Whether Node asks before it upgrades, and is not sure to hear yes: its own callback wants all that is listened for. */
+  #mayRefuseUpgrade(): boolean {
+    const { shouldUpgradeCallback } = this.server;
+    if (!shouldUpgradeCallback) return false;
+    return (
+      String(shouldUpgradeCallback) !== listenedFor || this.server.listenerCount('upgrade') === 0
+    );
+  }
+
+  // Node tells of an error at once, and of a request when those before it are answered.
+  #onUnusual(socket: ServerSocket, bytes: Buffer, packet: Buffer): void {
+    const isBehind = socket.incoming.length > 0 || packet.length > bytes.length;
+    const error = isBehind ? parseWithNode(this.server, bytes, packet).error : null;
+    if (error) {
+      native.stackProceedRaw(socket.nativeId);
+      this.onError(socket, error);
+    } else if (socket.incoming.length === 0) {
+      this.handOver(socket, { bytes, packet }, 'unusual');
+    } else {
+      socket.onAnswered = () => this.handOver(socket, { bytes, packet }, 'unusual');
+    }
+  }
+
+  /** The next bytes of a body that the host's parser reads. */
+  onRaw(socket: ServerSocket, bytes: Buffer, packet = bytes): void {
+    const taken = socket.foreign?.take(bytes, packet) ?? null;
+    if (socket.nativeId < 0) return;
+    if (taken === null) {
+      native.stackProceedRaw(socket.nativeId);
+      return;
+    }
+    socket.foreign = null;
+    const rest = bytes.subarray(taken);
+    // As with Node, no tick comes before what is wrong behind it.
+    const { error } = rest.length > 0 ? parseWithNode(this.server, rest, packet) : { error: null };
+    if (error) {
+      native.stackProceedRaw(socket.nativeId);
+      this.onError(socket, error);
+    } else {
+      native.stackProceedBehind(socket.nativeId, taken);
+    }
+  }
+
+  /**
+   * Somebody listens for the connection's bytes, or makes some up: Node's own code does that. In the midst of a request it
+   * does only if the application has taken the connection away from Node. Gives whether it is Node's now.
+   */
+  wantsBytes(socket: ServerSocket, made?: Buffer): boolean {
+    if (socket.nativeId < 0 || socket.receiving !== null) return false;
+    if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
+    this.handOver(socket, null, 'bytes wanted', made);
+    return socket.nativeId < 0;
+  }
+}
+
+/** Behind this, the host's parser takes nothing. */
+const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/** The source of what Node's own servers have for `shouldUpgradeCallback`. */
+const listenedFor = String((nodeHttp.createServer() as HttpServer).shouldUpgradeCallback);
+
+/** What leads the host's parser to where the reactor's stands in a body, by length. */
+const preludes = new Map([
+  [0, ''],
+  [4, '1\r\nx'],
+  [3, '0\r\n'],
+]);
+
+/** The connections of this thread, by the reactor's number. */
+export const sockets: (ServerSocket | null)[] = [];
+/** The servers of this thread that listen or have connections, by the reactor's number. */
+export const servers: (NativeServer | null)[] = [];
+
+/** With Node versions that have `kWritableFinished`, a response whose bytes are just being flushed is not drained yet. */
+function isDrained(response: Outgoing): boolean {
+  return kWritableFinished === undefined || response.writableLength === 0;
+}
+
+/** A client that is still sending gets what was written, though the connection is destroyed now. */
+function endSide(socket: ServerSocket): void {
+  flushOf(socket);
+  if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
+}
+
+function configure(home: NativeServer): void {
+  if (home.id >= 0) home.configure();
+}
+
+function positive(value: unknown): number {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;
+}

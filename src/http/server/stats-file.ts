@@ -1,0 +1,122 @@
+import { appendFileSync, writeSync } from 'node:fs';
+import { lasting } from '../install/persistent-listeners.js';
+import type { NativeServer } from './native-server.js';
+
+/** At the process's end, appends a line with what its servers counted to the file that this variable names. */
+const file = process.env.MILLRACE_STATS_FILE;
+
+interface Totals {
+  connections: {
+    native: number;
+    handedOver: number;
+    lost: number;
+    moved: number;
+    relayed: number;
+  };
+  requests: { native: number; cached: number; handedOver: number; unowned: number };
+  reasons: Record<string, number>;
+}
+
+/** Servers that listen or have connections. */
+const live = new Set<NativeServer>();
+/** What others have counted, as they may be gone by the process's end. */
+const earlier = zero();
+/** What of a server is in `earlier`. */
+const taken = new WeakMap<NativeServer, Totals>();
+
+/** A server listens. */
+export function keepForStats(server: NativeServer): void {
+  if (!file) return;
+  live.add(server);
+  writeStatsAtExit();
+}
+
+/** A server neither listens nor has connections, until it listens again. */
+export function settleStats(server: NativeServer): void {
+  if (!live.delete(server)) return;
+  const counted = server.count();
+  add(earlier, counted, 1);
+  const before = taken.get(server);
+  if (before) add(earlier, before, -1);
+  taken.set(server, counted);
+}
+
+let isToBeWritten = false;
+
+export function writeStatsAtExit(): void {
+  if (!file || isToBeWritten) return;
+  isToBeWritten = true;
+  const append = () => appendStats(file);
+  let isWritten = false;
+  lasting(() => {
+    if (!isWritten && !process.listeners('exit').includes(append)) process.on('exit', append);
+  });
+  onDeadlyTerminate(() => {
+    isWritten = true;
+    process.off('exit', append);
+    append();
+  });
+}
+
+/**
+ * Calls back when SIGTERM is about to end the process, before 'exit'. Our listener is there only while there is no
+ * other: some listeners count them, and end the process themselves if they are alone.
+ */
+function onDeadlyTerminate(callback: () => void): void {
+  const listeners = () => process.listenerCount('SIGTERM');
+  const onTerminate = () => {
+    if (listeners() > 1) return;
+    process.off('removeListener', comeBack);
+    process.off('SIGTERM', onTerminate);
+    callback();
+    process.kill(process.pid, 'SIGTERM');
+  };
+  const comeBack = (event: string | symbol) => {
+    if (event === 'SIGTERM' && listeners() === 0) process.on('SIGTERM', onTerminate);
+  };
+  const stepAside = () => {
+    if (listeners() > 1) process.off('SIGTERM', onTerminate);
+  };
+  const watch = (event: string | symbol) => {
+    // The other one is added after this.
+    if (event === 'SIGTERM') process.nextTick(stepAside);
+  };
+  lasting(() => {
+    comeBack('SIGTERM');
+    if (!process.listeners('removeListener' as never).includes(comeBack as never)) {
+      process.on('removeListener', comeBack);
+      process.on('newListener', watch);
+    }
+  });
+}
+
+function zero(): Totals {
+  return {
+    connections: { native: 0, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
+    requests: { native: 0, cached: 0, handedOver: 0, unowned: 0 },
+    reasons: {},
+  };
+}
+
+function add(to: Totals, what: Totals, times: 1 | -1): void {
+  for (const group of ['connections', 'requests'] as const) {
+    const counts: Record<string, number> = to[group];
+    const more: Record<string, number> = what[group];
+    for (const name of Object.keys(counts)) {
+      counts[name] = (counts[name] as number) + times * (more[name] as number);
+    }
+  }
+  for (const [reason, count] of Object.entries(what.reasons)) {
+    to.reasons[reason] = (to.reasons[reason] ?? 0) + times * count;
+  }
+}
+
+function appendStats(path: string): void {
+  for (const server of live) settleStats(server);
+  try {
+    appendFileSync(path, `${JSON.stringify(earlier)}\n`);
+  } catch (error) {
+    // The application's end and its exit code are its own.
+    writeSync(2, `millrace: MILLRACE_STATS_FILE: ${(error as Error).message}\n`);
+  }
+}

@@ -1,0 +1,194 @@
+import { errorMonitor } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import type http from 'node:http';
+import { join as joinPath } from 'node:path';
+import timers from 'node:timers';
+import { meetingDirectory } from '../cache/control-protocol.js';
+import { offBecause } from '../install/disabled.js';
+import { startReactor } from '../reactor/dispatch.js';
+import { native } from '../reactor/native.js';
+import type { HttpServer } from '../server/native-server.js';
+
+/*
+ * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as ever, with a socket of its own or
+ * with the one that the others share; who has which requests is the reactor's to know.
+ */
+
+/** Whatever becomes of the global ones. */
+const { setImmediate, setTimeout } = timers;
+
+/** By server: what it has joined, until it listens. */
+const tickets = new WeakMap<http.Server, number>();
+/** Servers that are about to listen; `false`: they were closed in the meantime. */
+const joining = new Map<http.Server, boolean>();
+/** How often a shared address may cease to be one while it is joined. */
+const ATTEMPTS = 100;
+/** Milliseconds for which others may join it before us, each until its event loop comes back; and between two looks, at most. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 16;
+
+/** Whether these arguments of `listen` ask for a URL prefix. */
+export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
+  return typeof args[0] === 'string' && /^https?:\/\//i.test(args[0]);
+}
+
+/** What a server has joined that is about to listen. */
+export function claimMembership(server: http.Server): number | undefined {
+  const ticket = tickets.get(server);
+  tickets.delete(server);
+  return ticket;
+}
+
+/** Has a server listen to a URL prefix. `impediment`: why it cannot be served natively, if so. */
+export function listenShared(
+  server: HttpServer,
+  [url, ...args]: [string, ...unknown[]],
+  secure: boolean,
+  impediment: string | null,
+): void {
+  if (offBecause) throw cannot(url, `it needs the native stack: ${offBecause}`);
+  if (impediment) throw cannot(url, impediment);
+  const prefix = native.stackPrefix(url);
+  if (prefix.error !== undefined) throw cannot(url, prefix.error);
+  if (prefix.secure !== secure) {
+    throw cannot(url, `this is an ${secure ? 'https' : 'http'}.Server`);
+  }
+  if (server._handle || joining.has(server)) throw alreadyListening();
+  const callback = args.at(-1);
+  if (typeof callback === 'function') server.once('listening', callback as () => void);
+  const backlog = args.find((it) => typeof it === 'number');
+  startReactor();
+  joining.set(server, true);
+  void joinAndListen(server, prefix, backlog).catch((error) => {
+    process.nextTick(() => server.emit('error', error));
+  });
+}
+
+type Prefix = ReturnType<typeof native.stackPrefix>;
+
+async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: number): Promise<void> {
+  try {
+    const joined = await join(prefix, () => joining.get(server) === true);
+    if (joined === null) return;
+    const { ticket, shared, code, message } = joined;
+    if (code !== undefined) {
+      const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
+      throw Object.assign(error, { code, syscall: 'listen' });
+    }
+    try {
+      if (joining.get(server)) listenWith(server, prefix, ticket, shared, backlog);
+    } finally {
+      claimMembership(server);
+      // The server may not have come to share it; whoever closes its handle closes the descriptor.
+      native.stackAbandon(ticket, !server._handle);
+    }
+  } finally {
+    joining.delete(server);
+  }
+}
+
+/** With the socket that the others share, if there are any. */
+function listenWith(
+  server: HttpServer,
+  prefix: Prefix,
+  ticket: number,
+  shared: boolean,
+  backlog?: number,
+): void {
+  tickets.set(server, ticket);
+  if (shared) {
+    const fd = native.stackJoinedListener(ticket);
+    server._listen2(null, null, null, backlog, fd, 0);
+    return;
+  }
+  const { address = null, port } = prefix;
+  explainAddressInUse(server, prefix.text);
+  server._listen2(address, port, address?.includes(':') ? 6 : 4, backlog, undefined, 0);
+}
+
+/** That others share the port by another address, or have it for themselves, the system does not tell. */
+function explainAddressInUse(server: NodeJS.EventEmitter, url: string): void {
+  const say = (error: NodeJS.ErrnoException) => {
+    forget();
+    if (error.code !== 'EADDRINUSE') return;
+    const { message, stack } = error;
+    error.message = `${message}; ${url} shares its port with those who name the same host, and with nobody else`;
+    // It begins with the message as it was.
+    if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
+  };
+  const forget = () => {
+    server.off(errorMonitor, say);
+    server.off('listening', forget);
+    server.off('close', forget);
+  };
+  server.on(errorMonitor, say);
+  server.on('listening', forget);
+  server.on('close', forget);
+}
+
+type Joined = Awaited<ReturnType<typeof native.stackJoin>>;
+
+/** Joins those who share the address; null: that is not wanted any more. */
+async function join(prefix: Prefix, isWanted: () => boolean): Promise<Joined | null> {
+  const directory = portsDirectory();
+  let attempts = 0;
+  let waited = 0;
+  let pause = 1;
+  while (isWanted()) {
+    const joined = await native.stackJoin(directory, prefix.text);
+    if (joined.code === 'EAGAIN' && ++attempts < ATTEMPTS) {
+      // Another server of this process has just left the address.
+      await new Promise(setImmediate);
+    } else if (joined.code !== 'EBUSY') {
+      return joined;
+    } else if (waited >= PATIENCE_MS) {
+      const message = `${joined.message} and has not done so in ${PATIENCE_MS / 1000} s`;
+      return { ...joined, code: 'ETIMEDOUT', message };
+    } else {
+      // Here and not in the pool of threads, of which the whole process has a few.
+      await sleep(pause);
+      waited += pause;
+      pause = Math.min(2 * pause, LOOK_MS);
+    }
+  }
+  return null;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** A server is closed that may be about to listen. */
+export function cancelJoining(server: http.Server): void {
+  if (joining.has(server)) joining.set(server, false);
+}
+
+/** Another `listen` may not come now. */
+export function isJoining(server: http.Server): boolean {
+  return joining.has(server);
+}
+
+/** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
+function portsDirectory(): string {
+  const given = process.env.MILLRACE_PORTS;
+  if (given) return given;
+  const directory = meetingDirectory();
+  if (directory === null) {
+    throw new Error(
+      'no directory of this user alone to share ports in; MILLRACE_PORTS may name one',
+    );
+  }
+  const path = joinPath(directory, 'ports');
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+function cannot(url: string, why: string): Error {
+  const error = new TypeError(`The URL prefix '${url}' cannot be listened to: ${why}`);
+  return Object.assign(error, { code: 'ERR_INVALID_ARG_VALUE' });
+}
+
+export function alreadyListening(): Error {
+  const error = new Error('Listen method has been called more than once without closing.');
+  return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
+}

@@ -1,0 +1,234 @@
+import crypto, { type KeyObject, X509Certificate } from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import tls from 'node:tls';
+import { native } from '../reactor/native.js';
+import { suitesOf } from './cipher-suites.js';
+
+/** What a secure context was made of, as far as it matters here. */
+type ContextOptions = tls.SecureContextOptions & Record<string, unknown>;
+
+/** What the server adds. */
+export interface ServerSide {
+  requestCert: boolean;
+  rejectUnauthorized: boolean;
+  protocols: Buffer[];
+  ticketKeys: Buffer;
+}
+
+/** A context that the reactor can use, and what its certificates are. */
+export interface NativeContext {
+  context: InstanceType<typeof native.NativeSecureContext>;
+  certificates: X509Certificate[];
+  authorities: X509Certificate[];
+}
+
+/** Options that rustls has no counterpart for. */
+const FOREIGN = [
+  ...['pfx', 'sigalgs', 'crl', 'secureProtocol', 'clientCertEngine', 'privateKeyEngine'],
+  ...['privateKeyIdentifier', 'allowPartialTrustChain', 'certificateCompression'],
+];
+const KEPT = [
+  ...FOREIGN,
+  ...[
+    'key',
+    'cert',
+    'ca',
+    'passphrase',
+    'ciphers',
+    'ecdhCurve',
+    'secureOptions',
+    'honorCipherOrder',
+  ],
+  ...['minVersion', 'maxVersion', 'sessionIdContext', 'sessionTimeout'],
+];
+
+/** By the context's own object, which is what Node keeps in `server._contexts`. */
+const remembered = new WeakMap<object, ContextOptions>();
+
+/** Lets `tls.createSecureContext` remember its options: the contexts themselves give no certificate or key. */
+export function installSecureContext(): void {
+  const { createSecureContext } = tls;
+  tls.createSecureContext = function (this: unknown, options) {
+    const created = createSecureContext.call(this, options);
+    const kept: Record<string, unknown> = {};
+    for (const name of KEPT) {
+      const value = (options as ContextOptions | undefined)?.[name];
+      if (value !== undefined && value !== null) kept[name] = value;
+    }
+    remembered.set(created.context, kept);
+    return created;
+  } as typeof createSecureContext;
+  syncBuiltinESMExports();
+}
+
+const [major = 0, minor = 0] = (process.versions.openssl ?? '').split('.').map(Number);
+/** As OpenSSL from 3.5 on. */
+const POST_QUANTUM = major > 3 || (major === 3 && minor >= 5);
+
+/** The context for the reactor; a string says why there is none, and Node's own code has to do it. */
+export function nativeContext(context: object, side: ServerSide): NativeContext | string {
+  const options = remembered.get(context);
+  if (!options) return 'TLS context of unknown make';
+  const foreign = foreignOption(options);
+  if (foreign) return `TLS option ${foreign}`;
+  try {
+    return convert(options, side);
+  } catch {
+    return 'TLS certificate, key or version';
+  }
+}
+
+const { constants } = crypto;
+/** Options of OpenSSL that rustls keeps anyway. */
+const IMPLIED =
+  constants.SSL_OP_NO_SSLv2 |
+  constants.SSL_OP_NO_SSLv3 |
+  constants.SSL_OP_NO_TLSv1 |
+  constants.SSL_OP_NO_TLSv1_1 |
+  constants.SSL_OP_NO_COMPRESSION |
+  constants.SSL_OP_NO_RENEGOTIATION |
+  constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
+  constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION;
+const UNDERSTOOD =
+  IMPLIED | constants.SSL_OP_NO_TLSv1_2 | constants.SSL_OP_NO_TLSv1_3 | constants.SSL_OP_NO_TICKET;
+
+function foreignOption(options: ContextOptions): string | undefined {
+  const foreign = FOREIGN.find((name) => options[name]);
+  if (foreign) return foreign;
+  if (suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) === null) return 'ciphers';
+  if ((options.ecdhCurve ?? tls.DEFAULT_ECDH_CURVE) !== 'auto') return 'ecdhCurve';
+  if (((options.secureOptions ?? 0) & ~UNDERSTOOD) !== 0) return 'secureOptions';
+  if (crypto.getFips()) return 'FIPS';
+  return undefined;
+}
+
+function convert(options: ContextOptions, side: ServerSide): NativeContext | string {
+  const secureOptions = options.secureOptions ?? 0;
+  const lowest = options.minVersion ?? tls.DEFAULT_MIN_VERSION;
+  const highest = options.maxVersion ?? tls.DEFAULT_MAX_VERSION;
+  const tls12 =
+    lowest !== 'TLSv1.3' && highest >= 'TLSv1.2' && !(secureOptions & constants.SSL_OP_NO_TLSv1_2);
+  const tls13 = highest === 'TLSv1.3' && !(secureOptions & constants.SSL_OP_NO_TLSv1_3);
+  if (!tls12 && !tls13) return 'TLS option maxVersion';
+
+  const given = options.ca ? certificatesOf(options.ca) : null;
+  const identities = pair(options, given ?? []);
+  if (identities.length === 0) return 'TLS without a certificate';
+  const authorities = side.requestCert ? (given ?? defaultAuthorities()) : [];
+  const context = new native.NativeSecureContext({
+    identities: identities.map(({ chain, key }) => ({
+      chain: chain.map(raw),
+      key: key.export({ type: 'pkcs8', format: 'der' }),
+    })),
+    protocols: side.protocols,
+    tls12,
+    tls13,
+    suites: suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) ?? [],
+    clientOrder: options.honorCipherOrder === false,
+    postQuantum: POST_QUANTUM,
+    ticketContext: String(options.sessionIdContext ?? ''),
+    // OpenSSL's own time.
+    ticketLifetime: Number(options.sessionTimeout ?? 0) || 7200,
+    ...(secureOptions & constants.SSL_OP_NO_TICKET ? {} : { ticketKeys: side.ticketKeys }),
+    ...(side.requestCert && {
+      clients: {
+        required: side.rejectUnauthorized,
+        roots: authorities.filter(isSelfSigned).map(raw),
+        intermediates: authorities.filter((one) => !isSelfSigned(one)).map(raw),
+        hint: given !== null,
+      },
+    }),
+  });
+  return { context, certificates: identities[0]?.chain ?? [], authorities };
+}
+
+function raw(certificate: X509Certificate): Buffer {
+  return certificate.raw;
+}
+
+export function isSelfSigned(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
+}
+
+type Text = string | Buffer;
+
+function list<T>(value: T | T[] | undefined): T[] {
+  return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+}
+
+const PEM =
+  /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
+
+function certificatesOf(texts: Text | Text[]): X509Certificate[] {
+  return list(texts).flatMap((text) =>
+    (String(text).match(PEM) ?? []).map((pem) => new X509Certificate(pem)),
+  );
+}
+
+let trusted: X509Certificate[] | null = null;
+
+/** Those that Node trusts when it is told no others. */
+function defaultAuthorities(): X509Certificate[] {
+  const modern = (tls as { getCACertificates?(type: string): string[] }).getCACertificates;
+  trusted ??= certificatesOf([...(modern?.('default') ?? tls.rootCertificates)]);
+  return trusted;
+}
+
+interface Identity {
+  chain: X509Certificate[];
+  key: KeyObject;
+}
+
+/** Certificates with their keys, elliptic curves first as OpenSSL prefers them. */
+function pair(options: ContextOptions, authorities: X509Certificate[]): Identity[] {
+  const keys = (list(options.key as never) as (Text | { pem: Text; passphrase?: string })[]).map(
+    (entry) => {
+      const plain =
+        typeof entry === 'string' || Buffer.isBuffer(entry) || ArrayBuffer.isView(entry);
+      const pem = plain ? entry : entry.pem;
+      const passphrase = (plain ? undefined : entry.passphrase) ?? options.passphrase;
+      return crypto.createPrivateKey({
+        key: pem,
+        format: 'pem',
+        ...(passphrase && { passphrase }),
+      });
+    },
+  );
+  const identities: Identity[] = [];
+  for (const text of list(options.cert)) {
+    const chain = certificatesOf(text);
+    const key = keys.find((candidate) => chain[0]?.checkPrivateKey(candidate));
+    if (!chain[0] || !key) throw new Error('a certificate without its key');
+    identities.push({ chain: chain.length > 1 ? chain : completed(chain[0], authorities), key });
+  }
+  return identities.sort((a, b) => rank(a.key) - rank(b.key));
+}
+
+function rank(key: KeyObject): number {
+  return key.asymmetricKeyType === 'rsa' ? 1 : 0;
+}
+
+/** As OpenSSL, a certificate alone is followed by those that lead to its authority. */
+function completed(
+  certificate: X509Certificate,
+  authorities: X509Certificate[],
+): X509Certificate[] {
+  const chain = [certificate];
+  for (let last = certificate; chain.length < 10 && !isSelfSigned(last); ) {
+    const issuer = issuerOf(last, authorities);
+    if (!issuer) break;
+    chain.push(issuer);
+    last = issuer;
+  }
+  // Without the root it is no chain for OpenSSL either.
+  return chain;
+}
+
+export function issuerOf(
+  certificate: X509Certificate,
+  among: X509Certificate[],
+): X509Certificate | undefined {
+  return among.find(
+    (other) => certificate.checkIssued(other) && certificate.verify(other.publicKey),
+  );
+}

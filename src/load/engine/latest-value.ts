@@ -1,0 +1,60 @@
+/**
+ * Something that changes, for any number of readers. A reader that is slower than the changes misses some: it is always
+ * given the newest, and nothing is kept for it.
+ */
+export class LatestValue<T> implements AsyncIterable<T> {
+  #newest: T[] = [];
+  #count = 0;
+  #ended = false;
+  #wake: () => void = () => {};
+  #change = this.#nextChange();
+
+  push(value: T): void {
+    this.#newest = [value];
+    this.#count += 1;
+    this.#tell();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#tell();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
+    let seen = this.#count;
+    for (;;) {
+      if (seen < this.#count) {
+        seen = this.#count;
+        yield* this.#newest;
+      } else if (this.#ended) {
+        return;
+      } else {
+        await this.#change;
+      }
+    }
+  }
+
+  /** The promise, which is iterable too: over what changes until it is settled. */
+  follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<T> {
+    const changes = this;
+    async function* iterate(): AsyncGenerator<T, void, void> {
+      // The reader gets the error below, however late it comes.
+      result.catch(() => {});
+      yield* changes;
+      await result;
+    }
+    return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  }
+
+  #tell(): void {
+    const wake = this.#wake;
+    this.#change = this.#nextChange();
+    wake();
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

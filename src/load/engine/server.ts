@@ -1,0 +1,48 @@
+import type { NativeOrigin } from '../../native.js';
+import { ownerOfPort } from '../../process/discovery/listening.js';
+import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
+import type { LoadOptions } from '../options.js';
+import type { ServerResult } from '../result.js';
+
+/** The server's process, and how it was known. */
+export interface KnownServer {
+  pid: number;
+  source: ServerResult['source'];
+}
+
+/** The server's process: given, the command's, or the local owner of the targets' ports; else `null`. */
+export function knownServer(
+  pid: LoadOptions['pid'],
+  commandPid: number | null,
+  origins: NativeOrigin[],
+): KnownServer | null {
+  if (pid === false) return null;
+  if (pid !== undefined) return { pid, source: 'pid' };
+  if (commandPid !== null) return { pid: commandPid, source: 'command' };
+  const [owner, ...others] = new Set(origins.map(ownerOf));
+  // Of several servers one would be read for all; one in this process is not told from the generator.
+  const isOne = others.length === 0 && owner !== process.pid;
+  return isOne && owner ? { pid: owner, source: 'port-owner' } : null;
+}
+
+function ownerOf({ host, port, unixPath }: NativeOrigin): number | null {
+  return unixPath === undefined ? ownerOfPort(port, host) : null;
+}
+
+/** Samples the server until the returned function is called with the measurement's start and end, by `performance.now()`. */
+export function sampleServer({
+  pid,
+  source,
+}: KnownServer): (from: number, to: number) => ServerResult | null {
+  const sampler = sampleProcesses(pid);
+  return (from, to) => {
+    const readings = sampler.stop(from, to);
+    if (!readings) return null;
+    const series = readings.series.map(({ tMs, cpu, rssMb }) => ({
+      tMs: Math.max(0, tMs - from),
+      cpu,
+      rssMb,
+    }));
+    return { ...readings, source, series };
+  };
+}

@@ -1,0 +1,216 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { usageError } from '../../errors.js';
+import { readInput } from './file.js';
+import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';
+import { utf16Of } from './text.js';
+
+/** The client's certificate and what goes with it, as files. */
+export interface IdentityFiles {
+  cert?: string | undefined;
+  key?: string | undefined;
+  passphrase?: string | undefined;
+}
+
+/** Certificates, the client's own first, and its key, all PEM. */
+export interface Identity {
+  cert: Buffer;
+  key: Buffer;
+}
+
+const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
+
+/** The certificates of authorities, from PEM or DER, as PEM. */
+export function readAuthorities(path: string): Buffer {
+  const file = new CertificateFile(path, 'ca file');
+  const certificates = file.certificates(undefined);
+  if (certificates.length === 0) throw file.refused('holds no certificate');
+  return pemOf(certificates);
+}
+
+/** The client's certificate and key, from PEM, DER or PKCS #12. A file may hold both. */
+export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity | null {
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined) throw usageError('key without cert; accepted: both');
+  const certFile = new CertificateFile(cert, 'cert file');
+  const keyFile = key === undefined ? certFile : new CertificateFile(key, 'key file');
+  const privateKey = keyFile.key(passphrase);
+  if (!privateKey && key === undefined) {
+    throw usageError('cert without key; accepted: both, or a file that holds both');
+  }
+  if (!privateKey) throw keyFile.refused('holds no private key');
+  checkKind(privateKey, keyFile);
+  const certificates = certFile.certificates(passphrase);
+  const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
+  if (certificates.length === 0) throw certFile.refused('holds no certificate');
+  if (own < 0) throw keyFile.refused(`does not belong to the certificate in '${cert}'`);
+  const chain = [...certificates.splice(own, 1), ...certificates];
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  return { cert: pemOf(chain), key: Buffer.from(pem) };
+}
+
+/** The file whose passphrase is needed and not given. */
+export function lockedFile({ cert, key, passphrase }: IdentityFiles): string | null {
+  const path = key ?? cert;
+  if (path === undefined || passphrase !== undefined) return null;
+  return new CertificateFile(path, 'key file').isLocked() ? path : null;
+}
+
+/** A file with certificates or a key or both. */
+class CertificateFile {
+  readonly #path: string;
+  readonly #what: string;
+  readonly #bytes: Buffer;
+  /** Labels and texts. */
+  readonly #blocks: [label: string, pem: string][];
+  #container: Pkcs12 | null = null;
+
+  constructor(path: string, what: string) {
+    this.#path = path;
+    this.#what = what;
+    this.#bytes = readInput(path, what);
+    const wide = utf16Of(this.#bytes);
+    const text = wide ? new TextDecoder(wide).decode(this.#bytes) : this.#bytes.toString('latin1');
+    this.#blocks = [...text.matchAll(PEM)].map(([pem, label = '']) => [label, pem]);
+  }
+
+  refused(why: string): Error {
+    return usageError(`${this.#what} '${this.#path}' ${why}`);
+  }
+
+  isLocked(): boolean {
+    try {
+      this.key(undefined);
+      return false;
+    } catch (error) {
+      return /is locked/.test((error as Error).message);
+    }
+  }
+
+  certificates(passphrase: string | undefined): X509Certificate[] {
+    if (this.#blocks.some(([label]) => label === 'PKCS7' || label === 'CMS')) {
+      throw this.refused('is of PKCS #7; convert it with openssl pkcs7 -print_certs');
+    }
+    if (this.#blocks.length > 0) {
+      return this.#blocks
+        .filter(([label]) => /^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label))
+        .map(([, pem]) => this.#certificate(pem));
+    }
+    if (isPkcs12(this.#bytes)) return this.#opened(passphrase).certificates.map(this.#certificate);
+    return [this.#certificate(this.#bytes)];
+  }
+
+  key(passphrase: string | undefined): KeyObject | null {
+    const [label, pem] = this.#blocks.find(([label]) => label.endsWith('PRIVATE KEY')) ?? [];
+    if (pem !== undefined) {
+      if (label === 'OPENSSH PRIVATE KEY') {
+        throw this.refused(
+          "is in OpenSSH's own form; convert a copy with ssh-keygen -p -m PEM -f FILE",
+        );
+      }
+      const locked = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
+      return this.#unlocked(locked, passphrase, { key: pem, format: 'pem' });
+    }
+    if (this.#blocks.length > 0) return null;
+    if (isPkcs12(this.#bytes)) {
+      const { key } = this.#opened(passphrase);
+      return key;
+    }
+    return this.#derKey(passphrase);
+  }
+
+  #derKey(passphrase: string | undefined): KeyObject | null {
+    for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const) {
+      try {
+        return createPrivateKey({ key: this.#bytes, format: 'der', type });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ERR_MISSING_PASSPHRASE') continue;
+        return this.#unlocked(true, passphrase, { key: this.#bytes, format: 'der', type: 'pkcs8' });
+      }
+    }
+    // A certificate in DER has no key beside it.
+    if (isCertificate(this.#bytes)) return null;
+    throw this.#unknown();
+  }
+
+  #unlocked(
+    locked: boolean,
+    passphrase: string | undefined,
+    input: { key: string | Buffer; format: 'pem' | 'der'; type?: 'pkcs8' },
+  ): KeyObject {
+    if (locked && passphrase === undefined) throw this.#locked();
+    try {
+      return createPrivateKey({ ...input, ...(locked && { passphrase: passphrase ?? '' }) });
+    } catch (error) {
+      if (locked)
+        throw this.refused(
+          'cannot be opened: the passphrase is wrong, or its cipher is out of use',
+        );
+      throw this.refused(`cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  #opened(passphrase: string | undefined): Pkcs12 {
+    try {
+      this.#container ??= readPkcs12(this.#bytes, passphrase ?? '');
+      return this.#container;
+    } catch (error) {
+      if (passphrase === undefined && /passphrase/.test((error as Error).message)) {
+        throw this.#locked();
+      }
+      throw this.refused(`cannot be opened: ${(error as Error).message}`);
+    }
+  }
+
+  #locked(): Error {
+    return this.refused('is locked; its passphrase is given by --passphrase (option passphrase)');
+  }
+
+  readonly #certificate = (bytes: string | Buffer): X509Certificate => {
+    try {
+      return new X509Certificate(bytes);
+    } catch {
+      throw typeof bytes === 'string'
+        ? this.refused('holds a certificate that cannot be read')
+        : this.#unknown();
+    }
+  };
+
+  #unknown(): Error {
+    const accepted = 'accepted: PEM, DER or PKCS #12';
+    if (this.#bytes.length === 0) return this.refused('is empty');
+    if (this.#bytes.subarray(0, 4).toString('hex') === 'feedfeed') {
+      return this.refused(
+        'is a Java key store; convert it with keytool -importkeystore -deststoretype PKCS12',
+      );
+    }
+    if (this.#bytes.includes('PuTTY-User-Key-File')) {
+      return this.refused(`is a key of PuTTY; ${accepted}`);
+    }
+    return this.refused(`is no certificate or key that is known; ${accepted}`);
+  }
+}
+
+function isCertificate(bytes: Buffer): boolean {
+  try {
+    return new X509Certificate(bytes).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
+
+function checkKind(key: KeyObject, file: CertificateFile): void {
+  const kind = key.asymmetricKeyType ?? 'unknown';
+  const curve = key.asymmetricKeyDetails?.namedCurve;
+  const known =
+    kind === 'rsa' || kind === 'ed25519' || (kind === 'ec' && CURVES.includes(curve ?? ''));
+  if (known) return;
+  throw file.refused(
+    `holds a key of kind ${kind}${curve ? ` on ${curve}` : ''}; accepted: RSA, Ed25519, EC on P-256, P-384 or P-521`,
+  );
+}
+
+function pemOf(certificates: X509Certificate[]): Buffer {
+  return Buffer.from(certificates.map((certificate) => certificate.toString()).join(''));
+}

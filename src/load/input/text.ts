@@ -1,0 +1,39 @@
+import { isUtf8 } from 'node:buffer';
+import { usageError } from '../../errors.js';
+import { readInput } from './file.js';
+
+/** The text of a file that the user named, `-` for standard input; `what` says in a message what the file is for. */
+export function readText(path: string, what: string): string {
+  return decodeText(readInput(path, what), `${what} '${path}'`);
+}
+
+/** Text as editors and shells write it: UTF-8 with or without a byte order mark, or UTF-16. */
+export function decodeText(bytes: Buffer, what: string): string {
+  const wide = utf16Of(bytes);
+  if (wide) return new TextDecoder(wide).decode(bytes);
+  if (!isUtf8(bytes)) {
+    throw usageError(
+      `${what} is not UTF-8: see line ${lineOfFault(bytes)}; accepted: UTF-8 or UTF-16`,
+    );
+  }
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/** The byte order of UTF-16, by its mark or by the zero in its first character. */
+export function utf16Of(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
+  const [first, second] = bytes;
+  if (first === undefined || second === undefined) return null;
+  if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return 'utf-16le';
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second > 0)) return 'utf-16be';
+  return null;
+}
+
+/** The lines of a text, without their ends: CRLF, LF or CR. */
+export function linesOf(text: string): string[] {
+  return text.split(/\r\n|\n|\r/);
+}
+
+function lineOfFault(bytes: Buffer): number {
+  const lines = bytes.toString('latin1').split('\n');
+  return lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1;
+}

@@ -1,0 +1,112 @@
+import { maskHeader, Secrets } from '../../masking.js';
+import type { NativeKeptResponse, NativePlan } from '../../native.js';
+import { isExpected } from '../plan/expect.js';
+import type { Plan } from '../plan/plan.js';
+import type { ErrorKind, FailingResponse } from '../result.js';
+
+/** Bytes of a body that are shown. */
+const BODY = 1024;
+
+/** The first response of each status that is no success, and what had come of those that errors broke off. */
+export function failingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
+  const failing = kept.filter(
+    ({ status }) => status === undefined || !isExpected(plan.summary, status),
+  );
+  const secrets = secretsOf(plan.native);
+  return failing.map(({ status, error, request, bytes }) => ({
+    status: status ?? null,
+    error: (error ?? null) as ErrorKind | null,
+    request: requestOf(plan, request),
+    ...shownResponse(bytes, secrets),
+  }));
+}
+
+/** Where the first of the redirections went, by status. */
+export function redirectTargets(kept: NativeKeptResponse[], plan: Plan): Map<number, string> {
+  const secrets = secretsOf(plan.native);
+  const targets = kept.flatMap(({ status, bytes }): [number, string][] => {
+    const [, location] = /^location:[ \t]*(.*)$/im.exec(splitResponse(bytes).head) ?? [];
+    return status === undefined || location === undefined
+      ? []
+      : [[status, secrets.mask(location.trim())]];
+  });
+  return new Map(targets);
+}
+
+function requestOf({ summary }: Plan, index: number): FailingResponse['request'] {
+  // A second server has each request of the mix once more.
+  const target = summary.targets[index % summary.targets.length];
+  return { method: target?.method ?? '', url: target?.url ?? '' };
+}
+
+function secretsOf({ requests }: NativePlan): Secrets {
+  const secrets = new Secrets();
+  for (const { headers, target } of requests) {
+    for (const { name, value } of headers) secrets.addHeader(name, value);
+    secrets.addTarget(target);
+  }
+  return secrets;
+}
+
+type Shown = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
+
+function shownResponse(bytes: Buffer, secrets: Secrets): Shown {
+  const { head, content } = splitResponse(bytes);
+  const isChunked = /^transfer-encoding:.*chunked/im.test(head);
+  const body = isChunked ? withoutChunks(content) : content;
+  const bodyTruncated = body.length > BODY;
+  return {
+    head: head
+      .split('\n')
+      .map((line) => maskedLine(line, secrets))
+      .join('\n'),
+    body: textOf(body.subarray(0, BODY), head, secrets),
+    bodyTruncated,
+  };
+}
+
+function maskedLine(line: string, secrets: Secrets): string {
+  const [, name, space, value] = /^([^:\s]+)(:\s*)(.*)$/.exec(line) ?? [];
+  if (name === undefined || value === undefined) return secrets.mask(line);
+  return `${name}${space}${secrets.mask(maskHeader(name, value))}`;
+}
+
+/** Bytes that are no text are counted. */
+function textOf(body: Buffer, head: string, secrets: Secrets): string {
+  const isCoded = /^content-encoding:(?!\s*identity)/im.test(head);
+  // A character that the cut went through is left out.
+  const text = body.toString('utf8').replace(/\uFFFD{1,3}$/, '');
+  const isText = !isCoded && !/[\0\uFFFD]/.test(text);
+  return isText ? secrets.mask(text) : `(${body.length} bytes that are no text)`;
+}
+
+/** The head of the final response without its line ends, and the bytes behind it. What is no response is all content. */
+function splitResponse(bytes: Buffer): { head: string; content: Buffer } {
+  let rest = bytes;
+  for (;;) {
+    const text = rest.toString('latin1');
+    if (!text.startsWith('HTTP/')) return { head: '', content: rest };
+    const [whole] = /^[\s\S]*?\r?\n\r?\n/.exec(text) ?? [text];
+    const content = rest.subarray(whole.length);
+    const isInterim = /^HTTP\/\d\.\d 1(?!01)\d\d/.test(text) && content.length > 0;
+    if (!isInterim) return { head: whole.trimEnd().replaceAll('\r\n', '\n'), content };
+    rest = content;
+  }
+}
+
+/** The content of the chunks as far as they have come. */
+function withoutChunks(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const end = bytes.indexOf('\n', at);
+    if (end < 0) break;
+    const size = Number.parseInt(bytes.toString('latin1', at, end), 16);
+    if (!(size > 0)) break;
+    parts.push(bytes.subarray(end + 1, end + 1 + size));
+    // The line end behind the chunk is part of it.
+    const next = bytes.indexOf('\n', end + 1 + size);
+    at = next < 0 ? bytes.length : next + 1;
+  }
+  return Buffer.concat(parts);
+}

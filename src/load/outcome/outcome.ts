@@ -1,0 +1,189 @@
+import type { NativeDistribution, NativeOutcome } from '../../native.js';
+import { packageVersion } from '../../version.js';
+import type { Phases } from '../engine/run-clock.js';
+import type { Plan } from '../plan/plan.js';
+import type {
+  Distribution,
+  ErrorKind,
+  LoadResult,
+  MachineResult,
+  ServerResult,
+  Statistic,
+} from '../result.js';
+import { clientBoundReasons } from './client-bound.js';
+import { failingResponses, redirectTargets } from './failing-responses.js';
+import { findWarnings } from './warnings.js';
+
+/** What the result of a run is made of. */
+export interface Finished {
+  plan: Plan;
+  outcome: NativeOutcome;
+  phases: Phases;
+  server: ServerResult | null;
+  machine: MachineResult | null;
+  /** Whether the caller's signal ended the run. */
+  interrupted: boolean;
+  /** How the command's server ended, if that ended the run. */
+  serverEnded: string | null;
+  /** The condition that could not hold any more, if that ended the run. */
+  abortedBy: string | null;
+  /** Ports of the command's server that were not loaded. */
+  otherPorts: number[];
+}
+
+/** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
+export function buildResult(finished: Finished): LoadResult {
+  const {
+    plan,
+    outcome,
+    phases,
+    server,
+    machine,
+    interrupted,
+    serverEnded,
+    abortedBy,
+    otherPorts,
+  } = finished;
+  const measured = measuredOf(outcome);
+  const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
+  const result: LoadResult = {
+    schemaVersion: 1,
+    tool: { name: 'millrace', version: packageVersion() },
+    plan: { ...plan.summary, addresses: outcome.addresses },
+    startedAt: phases.startedAt.toISOString(),
+    ...measured,
+    failingResponses: failingResponses(outcome.kept, plan),
+    interrupted,
+    ...(abortedBy !== null && { abortedBy }),
+    warmup: {
+      durationMs: phases.warmupMs,
+      requests: outcome.warmup.requests,
+      completedLater: outcome.warmup.completedLater,
+    },
+    generator: { ...measured.generator, clientBound: reasons.length > 0, reasons },
+    ...(server && { server }),
+    ...(machine && { machine }),
+    warnings: [],
+  };
+  const { refusedAddresses } = outcome;
+  const redirectedTo = redirectTargets(outcome.kept, plan);
+  const circumstances = { refusedAddresses, serverEnded, otherPorts, redirectedTo };
+  return { ...result, warnings: findWarnings(result, circumstances) };
+}
+
+type Added =
+  | 'schemaVersion'
+  | 'tool'
+  | 'plan'
+  | 'startedAt'
+  | 'interrupted'
+  | 'abortedBy'
+  | 'warmup'
+  | 'server'
+  | 'machine'
+  | 'warnings'
+  | 'failingResponses'
+  | 'generator';
+type Measured = Omit<LoadResult, Added> & {
+  generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
+};
+
+// Field by field, so that what the addon adds or drops does not compile until it is mapped.
+function measuredOf(outcome: NativeOutcome): Measured {
+  const { generator, throughput, histograms, percentiles } = outcome;
+  return {
+    durationMs: outcome.durationMs,
+    setupMs: outcome.setupMs,
+    requests: outcome.requests,
+    throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
+    latencyMs: distributionOf(outcome.latencyMs),
+    serviceTimeMs: distributionOf(outcome.serviceTimeMs),
+    gapMs: distributionOf(outcome.gapMs),
+    connectMs: distributionOf(outcome.connectMs),
+    tlsMs: distributionOf(outcome.tlsMs),
+    connections: outcome.connections,
+    statusCodes: outcome.statusCodes,
+    errors: outcome.errors
+      .map(({ kind, count, example }) => ({
+        kind: kind as ErrorKind,
+        count,
+        example: example ?? null,
+      }))
+      .sort((a, b) => b.count - a.count),
+    bytes: outcome.bytes,
+    generator: {
+      busy: generator.busy,
+      starved: generator.starved ?? null,
+      latenessMs: generator.latenessMs ?? null,
+      littleResidual: generator.littleResidual ?? null,
+      workers: generator.workers.map((worker) => ({ ...worker, starved: worker.starved ?? null })),
+    },
+    meanInFlight: outcome.meanInFlight,
+    series: outcome.series.map((window) => ({
+      ...window,
+      p50Ms: window.p50Ms ?? null,
+      p99Ms: window.p99Ms ?? null,
+    })),
+    histograms: { unit: 'ns', ...histograms },
+    percentiles: {
+      latency: percentiles.latency as [number, number][],
+      serviceTime: percentiles.serviceTime as [number, number][],
+    },
+  };
+}
+
+function distributionOf(native: NativeDistribution): Distribution {
+  return {
+    count: native.count,
+    censored: native.censored,
+    atLeast: boundsOf(native),
+    imprecise: impreciseOf(native),
+    min: native.min ?? null,
+    mean: native.mean ?? null,
+    stdev: native.stdev ?? null,
+    p50: native.p50 ?? null,
+    p75: native.p75 ?? null,
+    p90: native.p90 ?? null,
+    p95: native.p95 ?? null,
+    p99: native.p99 ?? null,
+    p99_9: native.p99_9 ?? null,
+    p99_99: native.p99_99 ?? null,
+    max: native.max ?? null,
+  };
+}
+
+const PERCENTILES = {
+  p50: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+  p99_9: 0.999,
+  p99_99: 0.9999,
+} as const;
+
+/** Shares that are sums and products of fractions are equal if they are as close as this. */
+const EQUAL = 1e-12;
+
+/** What lies beyond the share up to which the times are known. */
+function boundsOf({ count, known }: NativeDistribution): Distribution['atLeast'] {
+  if (count === 0 || known === 1) return {};
+  return { ...percentilesAbove(known), mean: true, stdev: true, max: true };
+}
+
+/** Percentiles that are known, and not by enough samples. */
+function impreciseOf({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
+  if (count === 0) return {};
+  const bounds = percentilesAbove(known);
+  const names = Object.keys(percentilesAbove(supported)) as Statistic[];
+  return marked(names.filter((name) => !(name in bounds)));
+}
+
+function percentilesAbove(share: number): Distribution['atLeast'] {
+  const names = Object.keys(PERCENTILES) as (keyof typeof PERCENTILES)[];
+  return marked(names.filter((name) => PERCENTILES[name] > share + EQUAL));
+}
+
+function marked(names: Statistic[]): Distribution['atLeast'] {
+  return Object.fromEntries(names.map((name) => [name, true]));
+}

@@ -1,0 +1,68 @@
+import type { NativeBound, NativeSnapshot } from '../../native.js';
+import type { LoadOptions } from '../options.js';
+import type { PlanSummary } from '../result.js';
+import { type Condition, parseCondition } from './condition.js';
+import { arrivalsWithin } from './schedule.js';
+
+/** The conditions that end a run as soon as one of them cannot hold any more. */
+export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOnFail'>) {
+  return [abortOnFail].flat().map((text) => parseCondition(text, 'abortOnFail'));
+}
+
+/** What samples are counted against while the run goes on, one for each condition. */
+export function boundsOf(conditions: readonly Condition[]): NativeBound[] {
+  return conditions.map(({ boundMs, ofServiceTime }) => ({
+    serviceTime: ofServiceTime,
+    ms: boundMs ?? 0,
+  }));
+}
+
+type Ends = Pick<PlanSummary, 'model' | 'requests' | 'durationMs' | 'rate' | 'stages' | 'arrivals'>;
+
+/** A closed run is not expected to become faster than so many times its fastest second. */
+const FASTER = 2;
+
+/** From then on there is a second to judge by. */
+const FIRST_SECOND_MS = 1000;
+
+/** Watches a run for a condition that cannot hold any more, whatever is still to come. */
+export class AbortWatch {
+  readonly #conditions: readonly Condition[];
+  readonly #plan: Ends;
+  #fastest = 0;
+
+  constructor(conditions: readonly Condition[], plan: Ends) {
+    this.#conditions = conditions;
+    this.#plan = plan;
+  }
+
+  /** The condition that cannot hold any more, as it was given; `null`: none. */
+  lost(snapshot: NativeSnapshot): string | null {
+    if (snapshot.phase !== 'measure') return null;
+    this.#fastest = Math.max(this.#fastest, snapshot.throughput);
+    const rest = Math.max(0, this.#rest(snapshot));
+    const { durationMs } = this.#plan;
+    const lost = this.#conditions.find(({ isLost }, index) =>
+      isLost({ ...snapshot, above: snapshot.above[index] ?? 0, rest, durationMs }),
+    );
+    return lost?.text ?? null;
+  }
+
+  /** The most requests that may still come. */
+  #rest({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
+    const { model, requests, durationMs } = this.#plan;
+    const due = sent + connectFailed;
+    const byNumber = requests === null ? Number.POSITIVE_INFINITY : requests - due;
+    if (durationMs === null) return byNumber;
+    if (model === 'open') return Math.min(byNumber, this.#arrivals(durationMs) - due);
+    if (elapsedMs < FIRST_SECOND_MS) return byNumber;
+    const perMs = (FASTER * this.#fastest) / 1000;
+    return Math.min(byNumber, inFlight + perMs * (durationMs - elapsedMs));
+  }
+
+  /** All arrivals of the schedule; of a random one more than it has by chance. */
+  #arrivals(durationMs: number): number {
+    const mean = arrivalsWithin(this.#plan, durationMs);
+    return mean + 1 + (this.#plan.arrivals === 'poisson' ? 6 * Math.sqrt(mean) : 0);
+  }
+}

@@ -1,0 +1,96 @@
+import { usageError } from '../../errors.js';
+import { plural } from '../../format/units.js';
+import { parseCount } from '../../units.js';
+import { DEFAULTS, LIMITS } from '../defaults.js';
+import type { LoadOptions } from '../options.js';
+import type { PlanSummary } from '../result.js';
+import { arrivalsWithin, type Schedule } from './schedule.js';
+
+/** How much runs at once. */
+export type Concurrency = Pick<
+  PlanSummary,
+  'connections' | 'initialConnections' | 'threads' | 'pipelining' | 'follow'
+>;
+
+/** Reads how many connections, threads and pipelined requests the options ask for. */
+export function readConcurrency(
+  options: LoadOptions,
+  schedule: Schedule,
+  connection: PlanSummary['connection'],
+  origins: number,
+): Concurrency {
+  const open = schedule.model === 'open';
+  const fallback = open ? DEFAULTS.openConnections : DEFAULTS.connections;
+  const asked = parseCount(options.connections ?? fallback, 'connections', LIMITS.connections);
+  const threads = parseCount(options.threads ?? DEFAULTS.threads, 'threads', LIMITS.threads);
+  const least = threads * origins;
+  if (asked < least) {
+    const many = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
+    throw usageError(
+      `connections: ${asked} given for ${many}; accepted: ${least} or more, so that each has one`,
+    );
+  }
+  const pipelining = parseCount(
+    options.pipelining ?? DEFAULTS.pipelining,
+    'pipelining',
+    LIMITS.pipelining,
+  );
+  if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection, options.tls);
+  const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
+  if (follow > 0) refuseToFollow(follow, pipelining, connection);
+  // More connections than requests would stay idle.
+  const connections = Math.min(asked, Math.max(schedule.requests ?? asked, origins));
+  const usedThreads = Math.min(threads, Math.floor(connections / origins));
+  const opened =
+    open && options.connections === undefined
+      ? Math.max(DEFAULTS.openInitialConnections, usedThreads * origins)
+      : connections;
+  return {
+    connections,
+    initialConnections: Math.min(connections, opened),
+    threads: usedThreads,
+    pipelining,
+    follow,
+  };
+}
+
+/** The next request goes where the redirection came from, and no other request is between. */
+function refuseToFollow(
+  follow: number,
+  pipelining: number,
+  connection: PlanSummary['connection'],
+): void {
+  if (pipelining === 1 && connection === 'keep-alive') return;
+  const cause = pipelining > 1 ? `pipelining ${pipelining}` : 'a new connection for each request';
+  throw usageError(
+    `follow ${follow} with ${cause}: redirections are followed on the same connection; accepted: one of them`,
+  );
+}
+
+function refuseUnreachableDepth(
+  pipelining: number,
+  schedule: Schedule,
+  connection: PlanSummary['connection'],
+  tls: LoadOptions['tls'],
+): void {
+  if (connection === 'close') {
+    const cause = tls === undefined ? 'connection close' : `tls ${tls}`;
+    throw usageError(
+      `pipelining ${pipelining} with ${cause}, which sends one request per connection; accepted: pipelining 1, or keep-alive`,
+    );
+  }
+  if (schedule.model === 'closed') return;
+  const { maxPending, durationMs, requests } = schedule;
+  if (maxPending !== null && maxPending < pipelining) {
+    throw usageError(
+      `pipelining ${pipelining} with at most ${maxPending} pending arrivals: the depth cannot be reached; accepted: ${maxPending} or less`,
+    );
+  }
+  const due = durationMs === null ? Number.POSITIVE_INFINITY : arrivalsWithin(schedule, durationMs);
+  const arrivals = Math.floor(Math.min(due, requests ?? due));
+  if (arrivals < pipelining) {
+    throw usageError(
+      `pipelining ${pipelining} with ${arrivals} arrivals in all: the depth cannot be reached; accepted: ${Math.max(arrivals, 1)} or less, or a higher rate`,
+    );
+  }
+}

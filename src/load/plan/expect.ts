@@ -1,0 +1,52 @@
+import { usageError } from '../../errors.js';
+import { DEFAULTS } from '../defaults.js';
+import type { LoadOptions } from '../options.js';
+
+const FIRST = 100;
+const LAST = 999;
+const ACCEPTED = "accepted: statuses and classes, such as '2xx' or '200,201,3xx,404'";
+
+/** Reads which statuses count as a success: each a status (`404`), a class (`2xx`) or a range (`200-204`). */
+export function readExpect(value: LoadOptions['expect'], name = 'expect'): string[] {
+  if (value === undefined) return [...DEFAULTS.expect];
+  const words = [value].flat().flatMap((word) => String(word).split(','));
+  return words.map((word) => {
+    const pattern = word.trim().toLowerCase();
+    if (boundsOf(pattern) !== null) return pattern;
+    throw usageError(`${name}: '${word}' given; ${ACCEPTED}`);
+  });
+}
+
+/** Every status that these patterns name. */
+export function expectedStatuses(patterns: readonly string[]): number[] {
+  const statuses = new Set<number>();
+  for (const pattern of patterns) {
+    const [from, to] = boundsOf(pattern) ?? [FIRST, FIRST - 1];
+    for (let status = from; status <= to; status++) statuses.add(status);
+  }
+  return [...statuses];
+}
+
+/** Whether a status is one of a success; a result of an older version names no patterns. */
+export function isExpected(
+  { expect = [...DEFAULTS.expect] }: { expect?: string[] },
+  status: number,
+): boolean {
+  return expect.some((pattern) => {
+    const [from, to] = boundsOf(pattern) ?? [1, 0];
+    return status >= from && status <= to;
+  });
+}
+
+/** Whether nothing else was asked for than that statuses from 400 on are errors. */
+export function isDefaultExpect({ expect = [...DEFAULTS.expect] }: { expect?: string[] }): boolean {
+  return expect.join() === DEFAULTS.expect.join();
+}
+
+function boundsOf(pattern: string): [from: number, to: number] | null {
+  const [, digit] = /^([1-9])xx$/.exec(pattern) ?? [];
+  if (digit !== undefined) return [Number(digit) * 100, Number(digit) * 100 + 99];
+  const [, from, to = from] = /^([1-9]\d\d)(?:-([1-9]\d\d))?$/.exec(pattern) ?? [];
+  if (from === undefined || Number(from) > Number(to)) return null;
+  return [Number(from), Math.min(Number(to), LAST)];
+}

@@ -1,0 +1,134 @@
+import { usageError } from '../../errors.js';
+import { maskArguments } from '../../masking.js';
+import type { NativePlan } from '../../native.js';
+import type { TrialRequest } from '../../process/discovery/trial-request.js';
+import { parseDuration } from '../../units.js';
+import { DEFAULTS } from '../defaults.js';
+import { checkPid } from '../input/pid.js';
+import type { LoadOptions } from '../options.js';
+import { readPlaceholders } from '../requests/placeholders.js';
+import { readRequestMix } from '../requests/request-mix.js';
+import { parseUrl } from '../requests/url.js';
+import type { PlanSummary } from '../result.js';
+import { boundsOf, readAbortOnFail } from './abort-conditions.js';
+import { readConcurrency } from './concurrency.js';
+import { expectedStatuses, readExpect } from './expect.js';
+import { positive, readSchedule, type Schedule } from './schedule.js';
+import { readTransport } from './transport.js';
+
+/** What the engine is told, and what the result says was told. */
+export interface Plan {
+  native: NativePlan;
+  /** Without the addresses: they are known after the run. */
+  summary: Omit<PlanSummary, 'addresses'>;
+  /** Whether requests go to the command's server without naming its port. */
+  toCommand: boolean;
+}
+
+type NativeSchedule = Pick<
+  NativePlan,
+  | 'startRate'
+  | 'stages'
+  | 'poisson'
+  | 'maxPending'
+  | 'durationMs'
+  | 'maxRequests'
+  | 'warmupMs'
+  | 'thinkTimeMs'
+>;
+
+/**
+ * Reads the options, completes them with the defaults and refuses what cannot be run.
+ * `command` is where a command's server listens, as a URL without path. Rejects with `ERR_MILLRACE_USAGE`.
+ */
+export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
+  checkCommand(options);
+  checkPid(options.pid);
+  const base = command === undefined ? null : parseUrl(command, 'command');
+  const mix = readRequestMix(options, base);
+  const schedule = readSchedule(options);
+  const { model, ...timing } = schedule;
+  const transport = readTransport(options, mix);
+  const concurrency = readConcurrency(options, schedule, transport.connection, mix.origins.length);
+  const limits = {
+    timeoutMs: timeLimit(options.timeout ?? DEFAULTS.timeoutMs, 'timeout'),
+    connectTimeoutMs: timeLimit(
+      options.connectTimeout ?? DEFAULTS.connectTimeoutMs,
+      'connectTimeout',
+    ),
+  };
+  const expect = readExpect(options.expect);
+  const placeholders = options.placeholders ?? true;
+  const csv = placeholders ? await readPlaceholders(mix.requests) : [];
+  return {
+    native: {
+      origins: mix.origins,
+      requests: mix.requests,
+      weighted: mix.weighted,
+      ...nativeSchedule(schedule),
+      ...concurrency,
+      ...limits,
+      placeholders,
+      csv,
+      closeConnections: transport.connection === 'close',
+      tls: transport.native,
+      expected: expectedStatuses(expect),
+      bounds: boundsOf(readAbortOnFail(options)),
+      nudge: false,
+      seed: Math.floor(Math.random() * 2 ** 32),
+    },
+    summary: {
+      model,
+      targets: mix.summary,
+      order: mix.weighted ? 'weighted' : 'in-turn',
+      ...concurrency,
+      ...timing,
+      ...limits,
+      connection: transport.connection,
+      tls: transport.tls,
+      verifyCertificate: transport.tls === null ? null : transport.native.verify,
+      expect,
+      command: options.command === undefined ? null : maskArguments(options.command),
+    },
+    toCommand: mix.toCommand,
+  };
+}
+
+/** The request by which the ports of a command are tried: the first, without what only the load is to send. */
+export function trialOf({ native }: Plan): TrialRequest {
+  const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
+  return {
+    method: method === 'GET' ? 'GET' : 'HEAD',
+    target: target.includes('{{') ? '/' : target,
+  };
+}
+
+function checkCommand({ command, socketPath }: LoadOptions): void {
+  if (command === undefined) return;
+  if (command.length === 0) {
+    throw usageError('command: an empty list given; accepted: a list, the program first');
+  }
+  if (socketPath !== undefined) {
+    throw usageError(
+      'a command and a Unix socket given; accepted: a command that listens on a TCP port',
+    );
+  }
+}
+
+function timeLimit(value: number | string, name: string): number {
+  return positive(parseDuration(value, name), name);
+}
+
+function nativeSchedule(schedule: Schedule): NativeSchedule {
+  const { rate, stages, durationMs, requests, warmupMs, thinkTimeMs } = schedule;
+  return {
+    ...(rate !== null && { startRate: rate }),
+    ...(durationMs !== null && { durationMs }),
+    ...(requests !== null && { maxRequests: requests }),
+    stages,
+    poisson: schedule.arrivals === 'poisson',
+    maxPending: schedule.maxPending ?? DEFAULTS.maxPending,
+    warmupMs,
+    thinkTimeMs,
+  };
+}

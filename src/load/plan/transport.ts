@@ -1,0 +1,63 @@
+import { usageError } from '../../errors.js';
+import type { NativeTls } from '../../native.js';
+import { DEFAULTS } from '../defaults.js';
+import { readAuthorities, readIdentity } from '../input/certificates.js';
+import type { LoadOptions } from '../options.js';
+import type { RequestMix } from '../requests/request-mix.js';
+import type { PlanSummary } from '../result.js';
+
+/** How long a connection lives, and how it is secured. */
+export interface Transport {
+  connection: PlanSummary['connection'];
+  /** `null` where no target is `https`. */
+  tls: PlanSummary['tls'];
+  native: NativeTls;
+}
+
+/** Reads what the options say about connections' lives and TLS. */
+export function readTransport(options: LoadOptions, mix: RequestMix): Transport {
+  const secure = mix.origins.some(({ tls }) => tls);
+  refuseTlsWithoutHttps(options, secure);
+  const connection = readConnection(options, mix.close);
+  const tls = secure ? (options.tls ?? DEFAULTS.tls[connection === 'close' ? 1 : 0]) : null;
+  if (tls === 'keep-alive' && connection === 'close') {
+    throw usageError('tls keep-alive with connection close; accepted with it: resume, full');
+  }
+  return { connection, tls, native: { ...readCertificates(options), mode: tls ?? 'keep-alive' } };
+}
+
+function readConnection(options: LoadOptions, headersClose: boolean): PlanSummary['connection'] {
+  const { connection, tls } = options;
+  const handshakes = tls === 'resume' || tls === 'full';
+  if (connection === 'keep-alive' && handshakes) {
+    throw usageError(
+      `connection keep-alive with tls ${tls}, which opens a connection for each request; accepted: one of them`,
+    );
+  }
+  if (connection === 'keep-alive' && headersClose) {
+    throw usageError(
+      'connection keep-alive with a header Connection: close; accepted: one of them',
+    );
+  }
+  return handshakes || headersClose ? 'close' : (connection ?? DEFAULTS.connection);
+}
+
+function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
+  if (secure) return;
+  for (const option of ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const) {
+    if (options[option] === undefined) continue;
+    const shown = option === 'passphrase' ? '***' : options[option];
+    throw usageError(
+      `${option}: '${shown}' given without an https:// URL; accepted: only with one`,
+    );
+  }
+}
+
+function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
+  const { insecure = false, ca, cert, key, passphrase } = options;
+  return {
+    verify: !insecure,
+    ...(ca !== undefined && { ca: readAuthorities(ca) }),
+    ...readIdentity({ cert, key, passphrase }),
+  };
+}

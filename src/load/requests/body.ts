@@ -1,0 +1,18 @@
+import { usageError } from '../../errors.js';
+import { readInput } from '../input/file.js';
+import type { LoadOptions } from '../options.js';
+
+/** The body that requests without one of their own carry. */
+export function sharedBody({ body, bodyFile }: LoadOptions): Buffer | undefined {
+  if (body !== undefined && bodyFile !== undefined) {
+    throw usageError('a body and a body file are given; accepted: one of them');
+  }
+  return bodyFile === undefined ? bodyBytes(body) : readInput(bodyFile, 'body file');
+}
+
+/** The bytes of a body; text becomes UTF-8. */
+export function bodyBytes(body: string | Uint8Array | undefined): Buffer | undefined {
+  if (body === undefined) return undefined;
+  if (typeof body === 'string') return Buffer.from(body);
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}

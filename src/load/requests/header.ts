@@ -1,0 +1,114 @@
+import { usageError } from '../../errors.js';
+import type { NativeHeader } from '../../native.js';
+import { shown } from '../../validation/shape.js';
+import { packageVersion } from '../../version.js';
+import { linesOf, readText } from '../input/text.js';
+import type { LoadOptions } from '../options.js';
+import type { Location } from './url.js';
+
+/** The headers of a request as sent, but for those that the engine adds. */
+export interface HeaderSection {
+  headers: NativeHeader[];
+  /** Whether a header asks for `Connection: close`. */
+  close: boolean;
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Reads the headers that a user gave, in their order. */
+export function readHeaders(headers: LoadOptions['headers'], where: string): NativeHeader[] {
+  if (headers === undefined) return [];
+  const entries = Array.isArray(headers) ? headers : Object.entries(headers);
+  return entries.flatMap(([name, values]) =>
+    [values].flat().map((value) => readHeader(name, value, where)),
+  );
+}
+
+/** Splits `Name: value`. */
+export function splitHeader(line: string, where: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  if (colon < 0) throw usageError(`${where}: '${line}' has no colon; accepted: 'Name: value'`);
+  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}
+
+/** Reads a file with a header a line; blank lines and those that begin with `#` are passed over. */
+export function readHeaderFile(path: string): [name: string, value: string][] {
+  return linesOf(readText(path, 'header file')).flatMap((line, index) =>
+    /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
+  );
+}
+
+/** Completes a request's own headers with the run's and the defaults; the nearer to the request wins. */
+export function completeHeaders(
+  own: NativeHeader[],
+  shared: NativeHeader[],
+  location: Location,
+): NativeHeader[] {
+  const given = [...own, ...shared.filter(({ name }) => !has(own, name))];
+  const { authority, authorization } = location;
+  const defaults: NativeHeader[] = [
+    { name: 'Host', value: authority },
+    { name: 'User-Agent', value: `millrace/${packageVersion()}` },
+    { name: 'Accept', value: '*/*' },
+  ];
+  if (authorization !== undefined) defaults.push({ name: 'Authorization', value: authorization });
+  return [...defaults.filter(({ name }) => !has(given, name)), ...given];
+}
+
+/** Takes out the headers that belong to the engine, and refuses what contradicts it. */
+export function frameHeaders(
+  headers: NativeHeader[],
+  bodyBytes: number,
+  where: string,
+): HeaderSection {
+  let close = false;
+  const kept = headers.filter(({ name, value }) => {
+    switch (name.toLowerCase()) {
+      case 'connection':
+        close ||= connectionCloses(value, where);
+        return false;
+      case 'content-length':
+        if (Number(value) === bodyBytes) return false;
+        throw usageError(
+          `${where}: Content-Length: ${value} with a body of ${bodyBytes} bytes; leave it out, it is set from the body`,
+        );
+      case 'transfer-encoding':
+        throw usageError(
+          `${where}: Transfer-Encoding: ${value} cannot be sent; bodies go out with a Content-Length`,
+        );
+      default:
+        return true;
+    }
+  });
+  if (kept.filter(({ name }) => name.toLowerCase() === 'host').length > 1) {
+    throw usageError(`${where}: the header Host is given more than once; accepted: once`);
+  }
+  return { headers: kept, close };
+}
+
+function readHeader(name: unknown, value: unknown, where: string): NativeHeader {
+  if (typeof name !== 'string' || !TOKEN.test(name)) {
+    throw usageError(
+      `${where}: ${shown(name)} is not a header name; accepted: letters, digits and -`,
+    );
+  }
+  if (typeof value !== 'string') {
+    throw usageError(`${where}: ${name}: ${shown(value)} given; accepted: text`);
+  }
+  // Tab, visible characters and beyond ASCII: RFC 9110, 5.5.
+  if (/[^\t\x20-\x7e\u0080-\uffff]/.test(value)) {
+    throw usageError(`${where}: the value of ${name} holds a character that no header may hold`);
+  }
+  return { name, value };
+}
+
+function connectionCloses(value: string, where: string): boolean {
+  const option = value.trim().toLowerCase();
+  if (option === 'close') return true;
+  if (option === 'keep-alive') return false;
+  throw usageError(`${where}: Connection: ${value} given; accepted: close, keep-alive`);
+}
+
+function has(headers: NativeHeader[], name: string): boolean {
+  return headers.some((header) => header.name.toLowerCase() === name.toLowerCase());
+}

@@ -1,0 +1,190 @@
+import { usageError } from '../../errors.js';
+import { maskText } from '../../masking.js';
+import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native.js';
+import type { LoadOptions } from '../options.js';
+import type { PlanSummary } from '../result.js';
+import { bodyBytes, sharedBody } from './body.js';
+import { ConnectionOverrides } from './connect-to.js';
+import { completeHeaders, frameHeaders, readHeaders } from './header.js';
+import { type GivenTarget, readTargetsFile } from './targets-file.js';
+import { formatUrl, type Location, parseUrl } from './url.js';
+
+/** The requests of a run, completed, and where they go. */
+export interface RequestMix {
+  origins: NativeOrigin[];
+  requests: NativeRequest[];
+  weighted: boolean;
+  /** Whether the requests' headers ask for `Connection: close`. */
+  close: boolean;
+  /** Whether some go to the command's server by a URL without a host. */
+  toCommand: boolean;
+  summary: PlanSummary['targets'];
+}
+
+/** Reads what the options say about requests; `command` is where a command's server listens. */
+export function readRequestMix(options: LoadOptions, command: Location | null): RequestMix {
+  const { targets, base } = givenTargets(options, command);
+  const weighted = targets.some(({ weight }) => weight !== undefined);
+  const shared = {
+    headers: readHeaders(options.headers, 'headers'),
+    body: sharedBody(options),
+    method: options.method,
+  };
+  const origins = new Origins(options);
+  const toCommand = command !== null && base === command && targets.some(isRelative);
+  const mix: RequestMix = {
+    origins: origins.list,
+    requests: [],
+    weighted,
+    close: false,
+    toCommand,
+    summary: [],
+  };
+  let closing = 0;
+  for (const target of targets) {
+    const location = connectTo(parseUrl(target.url, target.where, base), options, target.where);
+    const { request, close } = completeRequest(target, shared, location, origins.indexOf(location));
+    mix.requests.push(request);
+    closing += close ? 1 : 0;
+    mix.summary.push({
+      method: request.method,
+      url: maskText(formatUrl(location)),
+      weight: weighted ? request.weight : null,
+      bodyBytes: request.body?.length ?? 0,
+    });
+  }
+  origins.redirections.checkUsed();
+  if (closing > 0 && closing < targets.length) {
+    throw usageError(
+      `Connection: close in ${closing} of ${targets.length} targets; accepted: in all of them or in none`,
+    );
+  }
+  mix.close = closing > 0;
+  return mix;
+}
+
+interface Given {
+  targets: GivenTarget[];
+  /** Where a target goes that begins with `/`. */
+  base?: Location;
+}
+
+function givenTargets(options: LoadOptions, command: Location | null): Given {
+  const urls = [options.url ?? []].flat().map((url) => ({ url, where: 'URL' }));
+  const base = command ? { base: command } : {};
+  if (options.targets && options.targetsFile !== undefined) {
+    throw usageError('targets and a targets file are given; accepted: one of them');
+  }
+  const targets = options.targets
+    ? options.targets.map((target, index) => ({ ...target, where: `targets[${index}]` }))
+    : options.targetsFile === undefined
+      ? null
+      : readTargetsFile(options.targetsFile);
+  if (targets) {
+    if (targets.length === 0)
+      throw usageError('targets: an empty list given; accepted: one or more');
+    return { targets, ...base, ...baseOfTargets(urls, targets) };
+  }
+  if (urls.length > 0) return { targets: urls, ...base };
+  if (command) return { targets: [{ url: '/', where: 'URL' }], ...base };
+  if (options.socketPath !== undefined) {
+    return { targets: [{ url: 'http://localhost/', where: 'URL' }] };
+  }
+  throw usageError('no target given; accepted: a URL, targets, a targets file or a command');
+}
+
+// Beside targets, a URL is the base of those that name no host.
+function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Location } {
+  const [url, ...more] = urls;
+  if (!url) return {};
+  if (more.length > 0 || !targets.some(isRelative)) {
+    throw usageError(
+      `URL '${(more[0] ?? url).url}' given with targets; accepted: one URL, for the targets that begin with /`,
+    );
+  }
+  return { base: parseUrl(url.url, url.where) };
+}
+
+function isRelative({ url }: GivenTarget): boolean {
+  return url.startsWith('/');
+}
+
+function connectTo(location: Location, { socketPath }: LoadOptions, where: string): Location {
+  if (socketPath === undefined) return location;
+  if (location.unixPath === undefined) return { ...location, unixPath: socketPath };
+  throw usageError(`${where}: a unix: URL and a socket path are given; accepted: one of them`);
+}
+
+interface Shared {
+  headers: NativeHeader[];
+  body: Buffer | undefined;
+  method: string | undefined;
+}
+
+const EXPECTS_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
+
+function completeRequest(
+  target: GivenTarget,
+  shared: Shared,
+  location: Location,
+  origin: number,
+): { request: NativeRequest; close: boolean } {
+  const { where, weight = 1 } = target;
+  const content = bodyBytes(target.body) ?? shared.body;
+  const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);
+  // A server may expect content with these: RFC 9110, 8.6, has them say that there is none.
+  const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
+  const given = readHeaders(target.headers, where);
+  const complete = completeHeaders(given, shared.headers, location);
+  const { headers, close } = frameHeaders(complete, body?.length ?? 0, where);
+  if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
+    throw usageError(`${where}: weight ${weight} given; accepted: a number above 0`);
+  }
+  const request = { origin, method, target: location.target, headers, weight };
+  return { request: body ? { ...request, body } : request, close };
+}
+
+function readMethod(method: string, where: string): string {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method) || method.toUpperCase() === 'CONNECT') {
+    throw usageError(
+      `${where}: method '${method}' given; accepted: GET, POST, and all but CONNECT`,
+    );
+  }
+  return method.toUpperCase();
+}
+
+/** Each origin once. */
+class Origins {
+  readonly list: NativeOrigin[] = [];
+  readonly #indexes = new Map<string, number>();
+  readonly #sni: string | undefined;
+  readonly redirections: ConnectionOverrides;
+
+  constructor(options: LoadOptions) {
+    this.#sni = options.sni;
+    this.redirections = new ConnectionOverrides(options);
+  }
+
+  indexOf({ tls, host, port, unixPath }: Location): number {
+    const key = `${tls} ${unixPath ?? ''} ${host} ${port}`;
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    const origin: NativeOrigin = { host, port, tls };
+    if (unixPath !== undefined) origin.unixPath = unixPath;
+    else Object.assign(origin, this.#redirected(host, port));
+    // Neither a zone nor the dot of the root is part of the name (RFC 6066, section 3).
+    if (tls) origin.serverName = this.#sni ?? host.replace(/%.*$|\.$/, '');
+    this.#indexes.set(key, this.list.length);
+    return this.list.push(origin) - 1;
+  }
+
+  #redirected(host: string, port: number): Pick<NativeOrigin, 'host' | 'otherHosts' | 'port'> {
+    const destination = this.redirections.destinationOf(host, port);
+    const [first, ...otherHosts] = destination.hosts;
+    return {
+      host: first,
+      port: destination.port,
+      ...(otherHosts.length > 0 && { otherHosts }),
+    };
+  }
+}

@@ -1,0 +1,108 @@
+import { usageError } from '../../errors.js';
+import { isObject, shown } from '../../validation/shape.js';
+import { readInput } from '../input/file.js';
+import { linesOf, readText } from '../input/text.js';
+import type { Target } from '../options.js';
+import { splitHeader } from './header.js';
+
+/** A request of the mix, and where it was given: `targets.txt:3`. */
+export interface GivenTarget extends Target {
+  where: string;
+}
+
+/** Reads a file of targets in vegeta's text form or in its JSON form, one object per line. */
+export function readTargetsFile(path: string): GivenTarget[] {
+  const lines = linesOf(readText(path, 'targets file'));
+  const first = lines.find((line) => !isBlankOrComment(line));
+  const targets = first?.trimStart().startsWith('{')
+    ? jsonTargets(lines, path)
+    : textTargets(lines, path);
+  if (targets.length === 0) throw usageError(`targets file '${path}' holds no target`);
+  return targets;
+}
+
+function isBlankOrComment(line: string): boolean {
+  return /^\s*(#|$)/.test(line);
+}
+
+const REQUEST_LINE = /^([A-Z]+)\s+(\S.*)$/;
+
+function textTargets(lines: string[], path: string): GivenTarget[] {
+  const targets: GivenTarget[] = [];
+  let headers: [string, string][] | null = null;
+  for (const [index, raw] of lines.entries()) {
+    const line = raw.trim();
+    const where = `${path}:${index + 1}`;
+    const current = targets.at(-1);
+    const [, method, url] = REQUEST_LINE.exec(line) ?? [];
+    if (line.startsWith('#')) continue;
+    if (line === '') {
+      headers = null;
+    } else if (method && url) {
+      headers = [];
+      targets.push({ where, method, url, headers });
+    } else if (!headers || !current) {
+      throw usageError(`${where}: '${line}' is not a target; accepted: METHOD URL`);
+    } else if (current.body !== undefined) {
+      throw usageError(`${where}: '${line}' follows the body; accepted: METHOD URL`);
+    } else if (line.startsWith('@')) {
+      current.body = readInput(line.slice(1), `${where}: body file`);
+    } else {
+      headers.push(splitHeader(line, where));
+    }
+  }
+  return targets;
+}
+
+function jsonTargets(lines: string[], path: string): GivenTarget[] {
+  return lines.flatMap((line, index) =>
+    isBlankOrComment(line) ? [] : [jsonTarget(line, `${path}:${index + 1}`)],
+  );
+}
+
+function jsonTarget(line: string, where: string): GivenTarget {
+  const { method, url, header, body, weight, ...unknown } = parseObject(line, where);
+  for (const name of Object.keys(unknown)) {
+    throw usageError(
+      `${where}: the field '${name}' is not known; accepted: method, url, header, body, weight`,
+    );
+  }
+  if (typeof method !== 'string' || typeof url !== 'string') {
+    throw usageError(`${where}: a target needs a method and a url, both text`);
+  }
+  const target: GivenTarget = { where, method, url };
+  if (header !== undefined && header !== null) target.headers = jsonHeaders(header, where);
+  if (body !== undefined && body !== null) target.body = base64(body, where);
+  if (weight !== undefined) {
+    if (typeof weight !== 'number') {
+      throw usageError(`${where}: weight: ${shown(weight)} given; accepted: a number`);
+    }
+    target.weight = weight;
+  }
+  return target;
+}
+
+function parseObject(line: string, where: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (isObject(value)) return value as Record<string, unknown>;
+  } catch {
+    // The message below says it.
+  }
+  throw usageError(
+    `${where}: not a target; accepted: one JSON object per line, {"method":"GET","url":"http://..."}`,
+  );
+}
+
+function jsonHeaders(header: unknown, where: string): Record<string, string[]> {
+  if (isObject(header) && Object.values(header).every(Array.isArray))
+    return header as Record<string, string[]>;
+  throw usageError(`${where}: the header field needs lists of text: {"Name": ["value"]}`);
+}
+
+function base64(body: unknown, where: string): Buffer {
+  if (typeof body === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(body)) {
+    return Buffer.from(body, 'base64');
+  }
+  throw usageError(`${where}: the body is not base64`);
+}

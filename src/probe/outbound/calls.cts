@@ -1,0 +1,196 @@
+import { Histogram } from '../../statistics/histogram.cjs';
+import type { OutboundCounters, OutboundSample } from '../protocol.cjs';
+import { now } from '../runtime/clock.cjs';
+
+/** Origins that are told apart; the others are one. */
+const MOST_ORIGINS = 50;
+const OTHER = 'other';
+/** Addresses that are known to be called by HTTP. */
+const MOST_ADDRESSES = 10_000;
+
+/** The calls to one origin. */
+class Origin {
+  readonly counters: OutboundCounters = {
+    opened: 0,
+    heldBack: 0,
+    ended: 0,
+    failed: 0,
+    assigned: 0,
+    waitMs: 0,
+    answered: 0,
+    answerMs: 0,
+    answerSquaredMs: 0,
+    waitingMs: 0,
+    answeringMs: 0,
+  };
+  readonly answerTimes = new Histogram();
+  maxSockets: number | null = null;
+  waiting = 0;
+  answering = 0;
+  /** Queues of which only the length is seen, when one looks. */
+  readonly queues = new Set<Queue>();
+  #queued = 0;
+  #changedAt = now();
+  changed = false;
+
+  heldBack(): void {
+    this.counters.heldBack++;
+  }
+
+  opened(): void {
+    this.counters.opened++;
+    this.changed = true;
+  }
+
+  /** Sockets that its queues wait for at most; `null` without a queue. */
+  get queueBound(): number | null {
+    if (this.queues.size === 0) return null;
+    return [...this.queues].reduce((sum, { maxSockets }) => sum + maxSockets, 0);
+  }
+
+  /** Brings the integrals up to the given time. */
+  count(at: number): void {
+    const ms = at - this.#changedAt;
+    this.counters.waitingMs += (this.waiting + this.#queued) * ms;
+    // By Little's law: who waits there says nothing of when it came.
+    this.counters.waitMs += this.#queued * ms;
+    this.counters.answeringMs += this.answering * ms;
+    this.#changedAt = at;
+    this.changed ||= this.waiting + this.#queued + this.answering > 0;
+    this.#queued = 0;
+    for (const { length } of this.queues) this.#queued += length();
+  }
+}
+
+/** Calls wait here for one of so many sockets before they begin. */
+export interface Queue {
+  origin: string;
+  maxSockets: number;
+  length(): number;
+}
+
+/** One outbound call: it waits for a socket, then for its answer's last byte, then has ended. */
+export class Call {
+  readonly #origin: Origin;
+  #since: number;
+  #state: 'waiting' | 'answering' | 'ended' = 'waiting';
+
+  constructor(origin: Origin, at: number) {
+    origin.count(at);
+    origin.waiting++;
+    this.#origin = origin;
+    this.#since = at;
+  }
+
+  sent(): void {
+    if (this.#state !== 'waiting') return;
+    const at = now();
+    const { counters } = this.#leave(at);
+    counters.assigned++;
+    counters.waitMs += at - this.#since;
+    this.#state = 'answering';
+    this.#origin.answering++;
+    this.#since = at;
+  }
+
+  /** It has ended, some time ago: that tells nothing of how long answers take. */
+  released(): void {
+    if (this.#state === 'ended') return;
+    this.#leave(now()).counters.ended++;
+    this.#state = 'ended';
+  }
+
+  ended(failed: boolean): void {
+    if (this.#state === 'ended') return;
+    const at = now();
+    const { counters, answerTimes } = this.#leave(at);
+    counters.ended++;
+    if (failed) counters.failed++;
+    else if (this.#state === 'answering') {
+      const ms = at - this.#since;
+      counters.answered++;
+      counters.answerMs += ms;
+      counters.answerSquaredMs += ms * ms;
+      answerTimes.add(ms);
+    }
+    this.#state = 'ended';
+  }
+
+  #leave(at: number): Origin {
+    const origin = this.#origin;
+    origin.count(at);
+    if (this.#state === 'waiting') origin.waiting--;
+    else origin.answering--;
+    origin.changed = true;
+    return origin;
+  }
+}
+
+/** The outbound calls of a process, by origin. */
+export class Calls {
+  readonly #origins = new Map<string, Origin>();
+  /** `host:port` of the origins that are called by HTTP. */
+  readonly #http = new Set<string>();
+
+  begin(name: string, maxSockets: number | null): Call {
+    const origin = this.#named(name);
+    origin.maxSockets = maxSockets ?? origin.queueBound;
+    return new Call(origin, now());
+  }
+
+  #named(name: string): Origin {
+    const known = this.#origins.get(name);
+    if (known) return known;
+    const address = httpAddress(name);
+    if (address !== null && this.#http.size < MOST_ADDRESSES) this.#http.add(address);
+    if (this.#origins.size >= MOST_ORIGINS && name !== OTHER) return this.#named(OTHER);
+    const origin = new Origin();
+    this.#origins.set(name, origin);
+    return origin;
+  }
+
+  addQueue(queue: Queue): void {
+    this.#named(queue.origin).queues.add(queue);
+  }
+
+  removeQueue(queue: Queue): void {
+    this.#named(queue.origin).queues.delete(queue);
+  }
+
+  /** A connection has been opened for calls. */
+  opened(name: string): void {
+    this.#named(name).opened();
+  }
+
+  /** A connection to it would hold back what is small. */
+  heldBack(name: string): void {
+    this.#named(name).heldBack();
+  }
+
+  /** Whether `host:port` is called by HTTP. */
+  isHttp(address: string): boolean {
+    return this.#http.has(address);
+  }
+
+  /** Those that changed since they were last read. */
+  read(at: number): Record<string, OutboundSample> {
+    const changed: Record<string, OutboundSample> = {};
+    for (const [name, origin] of this.#origins) {
+      origin.count(at);
+      if (!origin.changed) continue;
+      const { counters, answerTimes, maxSockets } = origin;
+      changed[name] = { counters, answerTimes: answerTimes.read(), maxSockets };
+      origin.changed = false;
+    }
+    return changed;
+  }
+}
+
+/** `host:port` of an origin of HTTP. */
+function httpAddress(origin: string): string | null {
+  const [, tls, host, port] = /^http(s?):\/\/(.*?)(?::(\d*))?$/.exec(origin) ?? [];
+  if (host === undefined) return null;
+  // An IPv6 address has its brackets in a URL, and may lack them in the options of a request.
+  const bare = host.replace(/^\[|\]$/g, '');
+  return `${bare.includes(':') ? `[${bare}]` : bare}:${port || (tls ? 443 : 80)}`;
+}

@@ -1,0 +1,133 @@
+import fs from 'node:fs';
+import { nextTick, now } from './clock.cjs';
+
+type Write = NodeJS.WriteStream['write'];
+type StreamName = 'stdout' | 'stderr';
+type FileCall = 'writeSync' | 'appendFileSync' | 'writeFileSync';
+type Replacement = { undo(): void };
+
+/**
+ * Writes to standard output, standard error and files in which the loop waits for the system. The two streams are made
+ * when first asked for, and what is asked for them stays with that: so it is their property of `process` that is
+ * replaced, and `write` when there is a stream.
+ */
+export class SynchronousWrites {
+  readonly counters = { writes: 0, writtenBytes: 0, writeMs: 0 };
+  muted = false;
+  observes = false;
+  /** One write may call another: only the outer one counts. */
+  #within = false;
+  #replacements: Replacement[] = [];
+
+  /** Takes the places that it counts in; with `now` those of the streams too, which makes them. */
+  install(now: boolean): void {
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#onStream(name);
+      if (now) void process[name];
+    }
+    for (const name of ['writeSync', 'appendFileSync', 'writeFileSync'] as const) {
+      this.#onFile(name);
+    }
+  }
+
+  uninstall(): void {
+    this.observes = false;
+    this.muted = false;
+    for (const { undo } of this.#replacements) undo();
+    this.#replacements = [];
+  }
+
+  #onStream(name: StreamName): void {
+    const property = Object.getOwnPropertyDescriptor(process, name);
+    const get = property?.get;
+    if (!get || !property.configurable) return;
+    const seen = new WeakSet<object>();
+    const replaced = () => {
+      const stream: unknown = get.call(process);
+      if (typeof stream === 'object' && stream !== null && !seen.has(stream)) {
+        seen.add(stream);
+        this.#onWrite(stream as NodeJS.WriteStream);
+      }
+      return stream;
+    };
+    Object.defineProperty(process, name, { ...property, get: replaced });
+    this.#replacements.push({
+      undo: () => {
+        if (Object.getOwnPropertyDescriptor(process, name)?.get !== replaced) return;
+        Object.defineProperty(process, name, property);
+      },
+    });
+  }
+
+  #onWrite(stream: NodeJS.WriteStream): void {
+    const write: Write = stream.write;
+    if (typeof write !== 'function') return;
+    const output = this;
+    const replaced = function (this: NodeJS.WriteStream, ...args: Parameters<Write>) {
+      if (output.muted) return drop(args);
+      return output.#timed(args[0], () => write.apply(this, args));
+    } as Write;
+    const own = Object.getOwnPropertyDescriptor(stream, 'write');
+    Object.defineProperty(stream, 'write', { value: replaced, configurable: true, writable: true });
+    this.#replacements.push({
+      undo: () => {
+        if (stream.write !== replaced) return;
+        if (own) Object.defineProperty(stream, 'write', own);
+        else Reflect.deleteProperty(stream, 'write');
+      },
+    });
+  }
+
+  #onFile(name: FileCall): void {
+    const original = fs[name] as (...args: unknown[]) => unknown;
+    const output = this;
+    const replaced = function (this: unknown, ...args: unknown[]) {
+      const content = args[1];
+      if (name === 'writeSync' && output.muted && (args[0] === 1 || args[0] === 2)) {
+        return lengthOf(content, args);
+      }
+      return output.#timed(content, () => original.apply(this, args));
+    };
+    Object.defineProperty(replaced, 'name', { value: name });
+    const files = fs as unknown as Record<FileCall, typeof original>;
+    files[name] = replaced;
+    this.#replacements.push({
+      undo: () => {
+        if (files[name] === replaced) files[name] = original;
+      },
+    });
+  }
+
+  #timed<T>(content: unknown, write: () => T): T {
+    if (!this.observes || this.#within) return write();
+    this.#within = true;
+    const from = now();
+    try {
+      return write();
+    } finally {
+      this.#within = false;
+      this.counters.writes++;
+      this.counters.writtenBytes += sizeOf(content);
+      this.counters.writeMs += now() - from;
+    }
+  }
+}
+
+/** Reports success without a write. */
+function drop(args: unknown[]): boolean {
+  const callback = args.find((argument) => typeof argument === 'function');
+  if (callback) nextTick(callback as () => void);
+  return true;
+}
+
+/** What `fs.writeSync` would have returned: all was written. */
+function lengthOf(content: unknown, [, , second, third]: unknown[]): number {
+  if (!ArrayBuffer.isView(content)) return sizeOf(content);
+  const { offset = second ?? 0, length = third } = (second ?? {}) as Record<string, unknown>;
+  return typeof length === 'number' ? length : content.byteLength - Number(offset);
+}
+
+function sizeOf(content: unknown): number {
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return ArrayBuffer.isView(content) ? content.byteLength : 0;
+}

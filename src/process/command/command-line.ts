@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { MillraceError } from '../../errors.js';
+import { shellQuote } from './shell-quote.js';
+
+/** A command line as it is started. */
+export interface CommandLine {
+  /** The program and its arguments. */
+  words: string[];
+  /** What stands before the program, as in `PORT=3000 node server.js`. */
+  assigned: Record<string, string>;
+}
+
+const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
+
+/**
+ * Reads a command as people type it: assignments of environment variables may stand before the program, and a whole
+ * command in quotes is for the shell.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if no program is named.
+ */
+export function readCommandLine(command: string[]): CommandLine {
+  const assigned: Record<string, string> = {};
+  let words = command;
+  while (!isForShell(words)) {
+    const [, name, value = ''] = ASSIGNMENT.exec(words[0] ?? '') ?? [];
+    if (name === undefined) return { words, assigned };
+    assigned[name] = value;
+    words = words.slice(1);
+    if (words.length === 0) {
+      const given = command.map(shellQuote).join(' ');
+      const message = `cannot start \`${given}\`: no program is named; accepted: -- ${given} node server.js`;
+      throw new MillraceError('ERR_MILLRACE_COMMAND', message);
+    }
+  }
+  return { words: ['/bin/sh', '-c', ...words], assigned };
+}
+
+function isForShell([word = '', ...more]: string[]): boolean {
+  const isText = more.length === 0 && /\S\s+\S/.test(word);
+  return isText && process.platform !== 'win32' && !existsSync(word);
+}
+
+/** Why a program could not be started, and what to type instead. */
+export function cannotStart({ words }: CommandLine, cause: unknown): MillraceError {
+  const [program = ''] = words;
+  const { code = '', message: raw } = cause as NodeJS.ErrnoException;
+  const reasons: Record<string, string> = {
+    ENOENT: 'no such program',
+    EACCES: isDirectory(program) ? 'it is a directory' : 'it is not executable',
+    ERR_INVALID_ARG_VALUE: 'no program is named',
+  };
+  const advice = adviceOn(words);
+  const message = `cannot start \`${program}\`: ${reasons[code] ?? raw}${advice === null ? '' : `; ${advice}`}`;
+  return new MillraceError('ERR_MILLRACE_COMMAND', message, { cause });
+}
+
+const OF_THE_SHELL =
+  /^(\.|alias|cd|eval|exec|export|for|if|nohup|set|source|time|trap|ulimit|umask|unset|while|[({!].*)$/;
+
+function adviceOn(words: string[]): string | null {
+  const [program = ''] = words;
+  if (program === '') return null;
+  const line = words.map(shellQuote).join(' ');
+  if (/^https?:\/\//i.test(program)) return `a URL stands before --: ${line} -- COMMAND`;
+  if (OF_THE_SHELL.test(program) && !(program === '.' && words.length === 1)) {
+    return `it is a word of the shell: -- sh -c ${shellQuote(`${words.join(' ')} && node server.js`)}`;
+  }
+  if (/\.[cm]?tsx?$/.test(program)) return `accepted: -- npx tsx ${line}`;
+  if (/\.[cm]?jsx?$/.test(program) || isDirectory(program)) return `accepted: -- node ${line}`;
+  if (scripts().includes(program)) return `accepted: -- npm run ${line}`;
+  if (existsSync(join('node_modules', '.bin', program))) return `accepted: -- npx ${line}`;
+  return null;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The names of the scripts of the package in this folder. */
+function scripts(): string[] {
+  try {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts?: object };
+    return Object.keys(scripts ?? {});
+  } catch {
+    return [];
+  }
+}

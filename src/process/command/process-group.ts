@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hasProcfs, readIds, readStat } from '../procfs/procfs.js';
+
+/** Sends a signal to every process of a group; nothing happens if there is none left. Windows has no groups: only the first process gets it. */
+export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(process.platform === 'win32' ? group : -group, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Ends a process group: SIGTERM, and SIGKILL to what is left after the grace period. Resolves when it is gone. */
+export async function stopGroup(group: number, graceMs = 3000): Promise<void> {
+  signalGroup(group, 'SIGTERM');
+  if (await isGoneWithin(group, graceMs)) return;
+  signalGroup(group, 'SIGKILL');
+  await isGoneWithin(group, graceMs);
+}
+
+async function isGoneWithin(group: number, limitMs: number): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  while (isAlive(group)) {
+    if (performance.now() > deadline) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+/** For kill(2) a process that has ended but was not collected by its parent still counts. */
+function isAlive(group: number): boolean {
+  if (!signalGroup(group, 0)) return false;
+  if (!hasProcfs) return true;
+  return readIds('/proc').some((pid) => {
+    const stat = readStat(`/proc/${pid}`);
+    return stat !== null && stat.group === group && !'ZX'.includes(stat.state);
+  });
+}

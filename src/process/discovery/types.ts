@@ -1,0 +1,5 @@
+/** Where a client on this machine reaches a server. */
+export interface Endpoint {
+  host: string;
+  port: number;
+}

@@ -1,0 +1,47 @@
+import { parseCores, parseMachineCpu, wantedOf } from '../procfs/machine-cpu.js';
+import { NetworkInterfaces } from '../procfs/network-interfaces.js';
+import { parsePressure } from '../procfs/pressure.js';
+import { ProcFile } from '../procfs/proc-file.js';
+import { Counter } from './counter.js';
+
+/** The machine over time. */
+export class MachineSampler {
+  /** In seconds of one core; all but `busy` of the cores that were asked for. */
+  readonly cpu = {
+    busy: new Counter(),
+    idle: new Counter(),
+    steal: new Counter(),
+    wanted: new Counter(),
+  };
+  readonly links = new NetworkInterfaces();
+  /** In microseconds; `null` where the kernel does not tell. */
+  diskWaitUs: Counter | null = null;
+  readonly #stat = new ProcFile('/proc/stat');
+  readonly #pressure = new ProcFile('/proc/pressure/io');
+
+  /** @param cores those whose times count, but for `busy`; all if `null` */
+  read(cores: Set<number> | null = null): void {
+    const text = this.#stat.read() ?? '';
+    const cpu = parseMachineCpu(text);
+    const waitUs = parsePressure(this.#pressure.read() ?? '');
+    const atMs = performance.now();
+    if (cpu !== null) {
+      this.cpu.busy.add(atMs, cpu.busy);
+      const own = cores ? parseCores(text, cores) : cpu;
+      this.cpu.idle.add(atMs, own.idle);
+      this.cpu.steal.add(atMs, own.steal);
+      this.cpu.wanted.add(atMs, wantedOf(own));
+    }
+    if (waitUs !== null) {
+      this.diskWaitUs ??= new Counter();
+      this.diskWaitUs.add(atMs, waitUs);
+    }
+    this.links.read();
+  }
+
+  close(): void {
+    this.#stat.close();
+    this.#pressure.close();
+    this.links.close();
+  }
+}

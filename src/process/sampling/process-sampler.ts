@@ -1,0 +1,100 @@
+import { countDescriptors, descriptorLimit } from '../procfs/descriptors.js';
+import { ProcFile } from '../procfs/proc-file.js';
+import { pageSize, parseStat, ticksPerSecond } from '../procfs/procfs.js';
+import { Counter } from './counter.js';
+import { Gauge } from './gauge.js';
+import { ThreadSampler } from './thread-sampler.js';
+
+/** One process over time. */
+export class ProcessSampler {
+  readonly pid: number;
+  readonly threads: ThreadSampler;
+  /** Calls and bytes of the first thread, by the names of `io`; `null` where they may not be read. */
+  calls: { syscr: Counter; syscw: Counter; rchar: Counter; wchar: Counter } | null = null;
+  readonly majorFaults = new Counter();
+  /** CPU time of its children that have ended and been waited for. */
+  readonly endedChildrenMs = new Counter();
+  readonly rssBytes = new Gauge();
+  readonly openFiles = new Gauge();
+  fileLimit: number | null = null;
+  /** CPU time that it and its ended children had had when it was first read; without its own where it was not there when the watch began. */
+  beforeMs = 0;
+  /** When it was found to be gone. */
+  endedMs: number | null = null;
+  #isFirst = true;
+  readonly #isNew: boolean;
+  readonly #stat: ProcFile;
+  readonly #io: ProcFile;
+
+  /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
+  constructor(pid: number, bornMs: number | null) {
+    this.pid = pid;
+    this.#isNew = bornMs !== null;
+    this.threads = new ThreadSampler(pid, bornMs);
+    this.#stat = new ProcFile(`/proc/${pid}/stat`);
+    this.#io = new ProcFile(`/proc/${pid}/task/${pid}/io`);
+  }
+
+  /** Takes a reading; `false` if the process is gone. */
+  read(): boolean {
+    this.#readCalls();
+    const text = this.#stat.read();
+    if (text !== null) {
+      const { majorFaults, rssPages, ticks, childTicks } = parseStat(text);
+      const atMs = performance.now();
+      this.majorFaults.add(atMs, majorFaults);
+      this.endedChildrenMs.add(atMs, (childTicks / ticksPerSecond) * 1000);
+      if (this.#isFirst) {
+        const own = this.#isNew ? 0 : ticks;
+        this.beforeMs = ((own + childTicks) / ticksPerSecond) * 1000;
+      }
+      this.#isFirst = false;
+      // A process that ends has no memory left, which says nothing about it.
+      if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
+    }
+    const isThere = this.threads.read();
+    if (!isThere) this.endedMs ??= performance.now();
+    return isThere;
+  }
+
+  /** CPU time of its threads and its ended children since the first reading. */
+  get sinceMs(): number {
+    const now = performance.now();
+    const runNs = this.threads.threads.map((thread) => thread.runNs.growth(0, now));
+    const ownMs = runNs.reduce((sum, ns) => sum + ns, 0) / 1e6;
+    return ownMs + this.endedChildrenMs.growth(0, now);
+  }
+
+  /** Counts the descriptors, which may take time where there are many. */
+  readDescriptors(): void {
+    const openFiles = countDescriptors(this.pid);
+    if (openFiles !== null) this.openFiles.add(performance.now(), openFiles);
+    this.fileLimit = descriptorLimit(this.pid) ?? this.fileLimit;
+  }
+
+  close(): void {
+    this.#stat.close();
+    this.#io.close();
+    this.threads.close();
+  }
+
+  #readCalls(): void {
+    const text = this.#io.read();
+    if (text === null) return;
+    this.calls ??= {
+      syscr: new Counter(),
+      syscw: new Counter(),
+      rchar: new Counter(),
+      wchar: new Counter(),
+    };
+    const atMs = performance.now();
+    for (const [name, counter] of Object.entries(this.calls)) {
+      counter.add(atMs, parseIo(text, name));
+    }
+  }
+}
+
+function parseIo(text: string, name: string): number {
+  const begin = text.indexOf(`${name}: `) + name.length + 2;
+  return Number.parseInt(text.slice(begin, begin + 20), 10);
+}

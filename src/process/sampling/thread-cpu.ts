@@ -1,0 +1,71 @@
+import { readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { readIds, readText } from '../procfs/procfs.js';
+import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
+
+/** What a group of threads used between two readings. */
+export interface GroupUse {
+  threads: number;
+  cpuNs: number;
+}
+
+/**
+ * Reads the CPU time of every thread of some processes; each call gives what was used since the call before, the first
+ * one gives zeros. The groups: `main` are the processes' first threads (in Node: JavaScript), the others go by the name
+ * that the program gave them, and `other threads` are those that it gave none.
+ *
+ * What a thread uses after the last reading before its end is not seen.
+ */
+export function createCpuMeter(): (pids: number[]) => Map<string, GroupUse> {
+  // By `pid/tid`. Kept when a thread is missing from a reading: were it taken for new afterwards, its whole past would count.
+  const known = new Map<string, { group: string; cpuNs: number }>();
+  let first = true;
+
+  return (pids) => {
+    const use = new Map<string, GroupUse>();
+    for (const pid of pids) {
+      for (const tid of readIds(`/proc/${pid}/task`)) {
+        const cpuNs = readCpu(`/proc/${pid}/task/${tid}`);
+        if (cpuNs === null) continue;
+        const id = `${pid}/${tid}`;
+        const before = known.get(id) ?? { group: groupOf(pid, tid), cpuNs: first ? cpuNs : 0 };
+        known.set(id, { group: before.group, cpuNs });
+        const sum = use.get(before.group) ?? { threads: 0, cpuNs: 0 };
+        use.set(before.group, {
+          threads: sum.threads + 1,
+          cpuNs: sum.cpuNs + Math.max(0, cpuNs - before.cpuNs),
+        });
+      }
+    }
+    first = false;
+    return use;
+  };
+}
+
+function readCpu(folder: string): number | null {
+  const text = readText(`${folder}/${threadTimesFile}`);
+  return text === null ? null : parseThreadTimes(text).runNs;
+}
+
+const LONGEST_NAME = 15;
+
+function groupOf(pid: number, tid: number): string {
+  if (tid === pid) return 'main';
+  const name = readName(`/proc/${pid}/task/${tid}`);
+  const inherited = [readName(`/proc/${pid}`), executableName(pid)];
+  if (name === '' || inherited.includes(name)) return 'other threads';
+  // The members of a pool are often numbered.
+  return name.replace(/[-_#: ]*\d+$/, '') || name;
+}
+
+function readName(folder: string): string {
+  return readText(`${folder}/comm`)?.trim() ?? '';
+}
+
+function executableName(pid: number): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`)).slice(0, LONGEST_NAME);
+  } catch {
+    return '';
+  }
+}

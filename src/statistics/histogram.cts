@@ -1,0 +1,52 @@
+/** Buckets per doubling: a bucket is 9 % wide. */
+const PER_OCTAVE = 8;
+/** 1 µs; what is shorter counts as this. */
+const LEAST_MS = 0.001;
+/** Bucket of 2^27 µs, more than two minutes; what is longer counts as this. */
+const LAST = 27 * PER_OCTAVE;
+
+/** The bucket of a time. */
+export function bucketOf(ms: number): number {
+  if (!(ms > LEAST_MS)) return 0;
+  return Math.min(LAST, Math.floor(Math.log2(ms / LEAST_MS) * PER_OCTAVE));
+}
+
+/** The time in the middle of a bucket, in proportion. */
+export function middleOf(bucket: number): number {
+  return LEAST_MS * 2 ** ((bucket + 0.5) / PER_OCTAVE);
+}
+
+/** A distribution: how many, by bucket. */
+export type Buckets = Record<string, number>;
+
+/** Counts times. */
+export class Histogram {
+  readonly #counts = new Uint32Array(LAST + 1);
+
+  add(ms: number): void {
+    const bucket = bucketOf(ms);
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
+  }
+
+  /** Those that are not empty. */
+  read(): Buckets {
+    const buckets: Buckets = {};
+    for (const [bucket, count] of this.#counts.entries()) if (count > 0) buckets[bucket] = count;
+    return buckets;
+  }
+}
+
+/** The quantile of a distribution, to the width of a bucket; `null` if it is empty. */
+export function quantileOf(buckets: Buckets, quantile: number): number | null {
+  const sorted = Object.entries(buckets)
+    .map(([bucket, count]) => ({ bucket: Number(bucket), count }))
+    .sort((a, b) => a.bucket - b.bucket);
+  const total = sorted.reduce((sum, { count }) => sum + count, 0);
+  if (!(total > 0)) return null;
+  let below = 0;
+  for (const { bucket, count } of sorted) {
+    below += count;
+    if (below >= quantile * total) return middleOf(bucket);
+  }
+  return middleOf(sorted.at(-1)?.bucket ?? 0);
+}

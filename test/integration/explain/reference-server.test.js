@@ -1,0 +1,93 @@
+// The server that does nothing, which predictions are held against.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { exceedsReference } from '../../../dist/explain/conclusion/remedy-prediction.js';
+import {
+  compareWithReference,
+  referenceThroughput,
+} from '../../../dist/explain/target/reference-server.js';
+import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+
+describe('a server that does nothing', () => {
+  test('is asked by the same load, and gone afterwards', async () => {
+    const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
+    const length = { settleMs: 50, measureMs: 1000 };
+    const rate = await referenceThroughput(load, 100, length, new AbortController().signal);
+    assert.ok(rate > 50, `${rate}`);
+  });
+
+  /** What was found of a busy loop, where `high` times as much as there is is promised. */
+  const foundOf = (high, change = () => {}) => {
+    const facts = factsOfHealthy();
+    Object.assign(facts.loop, { busy: 1 });
+    change(facts);
+    const low = facts.throughput;
+    const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
+    const finding = { chosen: { limit: 'logging', remedy } };
+    const level = facts.throughput;
+    const seen = {
+      experiments: [],
+      hotFunctions: [],
+      skippedExperiments: [],
+      repeatedRemedy: null,
+      referenceThroughput: null,
+    };
+    return { facts, finding, level, probeCost: { low: 1, high: 1 }, ...seen };
+  };
+
+  /** What is known after it was asked, and whether the server under study was ended. */
+  const held = async (found, { leftMs = 60_000, signal = new AbortController().signal } = {}) => {
+    let closed = 0;
+    const subject = {
+      canRestart: true,
+      options: { url: 'http://127.0.0.1:9/', connections: 2 },
+      async close() {
+        closed += 1;
+      },
+    };
+    const untilMs = performance.now() + leftMs;
+    const { referenceThroughput: bare, interrupted } = await compareWithReference(found, subject, {
+      untilMs,
+      signal,
+      onStep: () => assert.equal(closed, 0),
+    });
+    return { bare, interrupted, closed };
+  };
+
+  test('is asked when the server under study has ended', async () => {
+    const { bare, closed } = await held(foundOf(5));
+    assert.ok(bare > 50, `${bare}`);
+    assert.equal(closed, 1);
+  });
+
+  test('is not asked where there is no time, or nothing far is promised', async () => {
+    assert.deepEqual(await held(foundOf(5), { leftMs: 1000 }), {
+      bare: null,
+      interrupted: undefined,
+      closed: 0,
+    });
+    assert.equal((await held(foundOf(1.8))).closed, 0);
+  });
+
+  test('is given up when the explanation is', async () => {
+    const { bare, interrupted } = await held(foundOf(5), { signal: AbortSignal.abort() });
+    assert.deepEqual([bare, interrupted], [null, true]);
+  });
+
+  test('is asked only where much more is promised than there is', () => {
+    const promised = (high, change) => {
+      const found = foundOf(high, change);
+      return exceedsReference(found.finding.chosen, found);
+    };
+    assert.equal(promised(5), true);
+    assert.equal(promised(1.8), false);
+    assert.equal(
+      promised(5, (facts) => Object.assign(facts.loop, { busy: 0.5 })),
+      false,
+    );
+    assert.equal(
+      promised(5, (facts) => Object.assign(facts, { model: 'open' })),
+      false,
+    );
+  });
+});

@@ -1,0 +1,15 @@
+// Servers that are closed while they have connections of every kind.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { retried } from '../../../fixtures/retry.js';
+import { both, differences } from '../../../fixtures/stack/both.js';
+
+test('closing ends, and keeps, the same connections as with Node', {
+  timeout: 120_000,
+}, async () => {
+  // What was sent arrives in a few turns of the event loop, but for a machine that is busy with other things.
+  await retried(
+    () => both('closing.js'),
+    (seen) => assert.equal(differences(seen), ''),
+  );
+});

@@ -1,0 +1,214 @@
+// Responses of a turn leave together; nobody waits long for others' handlers, and a process leaves nothing behind.
+
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import http from '../../../../dist/http/index.js';
+import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { answer, busy, SameTurn } from '../../../fixtures/stack/same-turn.js';
+
+const LEAVING = fileURLToPath(new URL('../../../fixtures/stack/leaving.js', import.meta.url));
+
+for (const [when, later] of Object.entries({
+  'answers at once': answer,
+  'answers later': (r) => setImmediate(answer, r),
+})) {
+  test(`a response waits for one handler at the most, if that takes longer than an instant and ${when}`, async () => {
+    let outcome;
+    const turn = await SameTurn.start([
+      answer,
+      (response) => {
+        busy(1);
+        later(response);
+      },
+      (response, whether) => {
+        outcome = whether(0);
+        answer(response);
+      },
+    ]);
+    await turn.run();
+    assert.notEqual(outcome, 'timed-out');
+  });
+}
+
+test('of those whom one handler answers, nobody waits for all', async () => {
+  const held = [];
+  let outcome;
+  const hold = (response) => held.push(response);
+  const turn = await SameTurn.start([
+    hold,
+    hold,
+    hold,
+    (response, whether) => {
+      for (const other of held) {
+        answer(other);
+        busy(1);
+      }
+      outcome = whether(0);
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.notEqual(outcome, 'timed-out');
+});
+
+test("'finish' comes when the response has left, if it was listened for after the end", async () => {
+  let outcome;
+  const turn = await SameTurn.start([
+    (response, whether) => {
+      answer(response);
+      response.on('finish', () => {
+        outcome = whether(0);
+      });
+    },
+    answer,
+  ]);
+  await turn.run();
+  assert.notEqual(outcome, 'timed-out');
+});
+
+test('who was answered in time is not late because another blocks the loop', async () => {
+  const slow = (response) => {
+    busy(500);
+    answer(response);
+  };
+  const turn = await SameTurn.start([answer, slow], { limits: { responseTimeout: 100 } });
+  await turn.run();
+  assert.equal(turn.flags[turn.order[0]], 200);
+});
+
+test('who has been answered is not in flight while another blocks the loop', async () => {
+  const slow = (response) => {
+    busy(500);
+    answer(response);
+  };
+  const limits = { maxRequestsInFlight: 2 };
+  const turn = await SameTurn.start([answer, slow, answer], { limits, late: true });
+  await turn.run();
+  // The one that came meanwhile; by the second thread, it would be refused.
+  assert.equal(turn.flags[2], 200);
+});
+
+test('what has left counts no more against what may be written', async () => {
+  const part = Buffer.alloc(10 * 1024);
+  const more = [];
+  const server = http.createServer(async (_request, response) => {
+    response.writeHead(200, { 'Content-Length': 20 * part.length });
+    for (let times = 0; times < 20; times++) {
+      more.push(response.write(part));
+      await new Promise(setImmediate);
+    }
+    response.end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  after(() => server.close());
+  const socket = await ask(server.address().port, '');
+  for await (const chunk of socket) {
+    if (socket.bytesRead >= 20 * part.length && chunk) break;
+  }
+  assert.deepEqual([...new Set(more)], [true]);
+});
+
+test('a connection that is closed in the turn of its response has got it', async () => {
+  let closed = 0;
+  const turn = await SameTurn.start([
+    (response) => {
+      response.socket.on('close', () => closed++);
+      answer(response);
+    },
+    (response) => {
+      response.req.socket.server.closeIdleConnections();
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.equal(closed, 1);
+});
+
+test('what was written counts before it has left', async () => {
+  let socket;
+  const counts = [];
+  const turn = await SameTurn.start([
+    (response) => {
+      ({ socket } = response);
+      answer(response);
+    },
+    (response) => {
+      counts.push(socket.bytesWritten);
+      answer(response);
+    },
+  ]);
+  await turn.run();
+  assert.ok(counts[0] > 0);
+  assert.equal(socket.bytesWritten, counts[0]);
+});
+
+// The last of them, as nothing waits for a while afterwards.
+test('behind a handler that blocks the loop, no response waits for another handler', async () => {
+  let blocks;
+  let outcome;
+  const turn = await SameTurn.start([
+    answer,
+    (response, whether) => {
+      if (blocks) busy(20);
+      else outcome = whether(0);
+      answer(response);
+    },
+  ]);
+  // The process may be kept from its core between the two for longer than nothing waits, and turns may have been two.
+  for (let times = 0; times < 3 && (outcome === undefined || outcome === 'timed-out'); times++) {
+    blocks = true;
+    await turn.run();
+    blocks = false;
+    await turn.run();
+  }
+  assert.notEqual(outcome, 'timed-out');
+});
+
+async function ask(port, path) {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  await new Promise((resolve) => {
+    socket.write(`GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`, resolve);
+  });
+  return socket;
+}
+
+/** Up to the connection's end, however that comes. */
+async function textOf(socket) {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  await once(socket, 'close');
+  return text;
+}
+
+async function leaving(execArgv) {
+  const stdio = ['pipe', 'ignore', 'ignore', 'ipc'];
+  const child = fork(LEAVING, { execArgv, stdio, env: { ...process.env, NODE_OPTIONS: '' } });
+  const [port] = await once(child, 'message');
+  return { child, port };
+}
+
+for (const [name, execArgv] of Object.entries({ node: [], stack: ['--import', REGISTER] })) {
+  for (const way of ['exit', 'tick', 'microtask', 'finish', 'listener', 'throw', 'abort', 'kill']) {
+    test(`what was answered leaves before the process does: ${way}, ${name}`, async () => {
+      const { port } = await leaving(execArgv);
+      assert.match(await textOf(await ask(port, way)), /bye/);
+    });
+  }
+
+  test(`what was answered leaves before another's handler ends the process, ${name}`, async () => {
+    const { child, port } = await leaving(execArgv);
+    await ask(port, 'block');
+    const answered = await ask(port, 'answered');
+    await ask(port, 'leave');
+    child.stdin.write('x');
+    assert.match(await textOf(answered), /bye/);
+  });
+}

@@ -1,0 +1,214 @@
+// The ways to the native stack, and the one back.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+const limits = { timeout: 20_000 };
+const [major, minor] = process.versions.node.split('.').map(Number);
+/** `require` of an ES module. */
+const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
+
+/** Answers one request and tells who did it. */
+const SERVE = `
+const { text } = await import('node:stream/consumers');
+const { default: plain } = await import('node:http');
+server.listen(0, '127.0.0.1', () => {
+  plain.get({ ...server.address(), host: '127.0.0.1' }, async (response) => {
+    const body = await text(response);
+    const stats = server.stats?.() ?? null;
+    process.stdout.write(JSON.stringify({ body, native: stats && stats.requests.native, version: plain.millraceVersion }));
+    process.exit();
+  });
+});`;
+const answer = `(request, response) => response.end('hello')`;
+const viaNode = `import http from 'node:http'; const server = http.createServer(${answer}); ${SERVE}`;
+
+const ways = [
+  ['--import millrace/register', viaNode, ['--import', 'millrace/register']],
+  ['NODE_OPTIONS', viaNode, [], { NODE_OPTIONS: '--import millrace/register' }],
+  [
+    'slipstream()',
+    `import { slipstream } from 'millrace/http'; slipstream(); const { createServer } = await import('node:http');
+     const server = createServer(${answer}); ${SERVE}`,
+  ],
+  [
+    'millrace/http',
+    `import { createServer } from 'millrace/http'; const server = createServer(${answer}); ${SERVE}`,
+  ],
+  [
+    'serverFactory',
+    `import { serverFactory } from 'millrace/http'; const server = serverFactory(${answer}, { http: null }); ${SERVE}`,
+  ],
+];
+if (REQUIRES_ESM) {
+  ways.push(['--require millrace/register', viaNode, ['--require', 'millrace/register']]);
+}
+
+async function run(source, flags = [], env = {}) {
+  const args = [...flags, '--input-type=module', '--eval', source];
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '', MILLRACE_STACK: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limits.timeout / 2,
+    killSignal: 'SIGKILL',
+  });
+  const [stdout, stderr, end] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { stdout, stderr, end };
+}
+
+async function serve(...args) {
+  const { stdout, stderr } = await run(...args);
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout);
+}
+
+for (const [name, source, flags, env] of ways) {
+  describe(name, () => {
+    test('serves natively', limits, async () => {
+      const { body, native } = await serve(source, flags, env);
+      assert.deepEqual([body, native], ['hello', 1]);
+    });
+
+    test('does not with MILLRACE_STACK=node', limits, async () => {
+      const off = { ...env, MILLRACE_STACK: 'node' };
+      assert.deepEqual(await serve(source, flags, off), { body: 'hello', native: null });
+    });
+  });
+}
+
+describe('MILLRACE_STATS_FILE gets a line at the end', () => {
+  const terminate = `process.kill(process.pid, 'SIGTERM')`;
+  const exited = (code) => [code, null];
+  const killed = [null, 'SIGTERM'];
+  const ends = {
+    'of itself': ['process.exit()', exited(0)],
+    'by SIGTERM': [terminate, killed],
+    'by SIGTERM that the application takes': [
+      `process.on('SIGTERM', () => process.exit(3)); ${terminate}`,
+      exited(3),
+    ],
+    'by SIGTERM that the application takes once, before others': [
+      `process.prependOnceListener('SIGTERM', () => setImmediate(() => process.exit(3))); ${terminate}`,
+      exited(3),
+    ],
+    'by SIGTERM that the application sends again': [
+      `process.once('SIGTERM', () => ${terminate}); ${terminate}`,
+      killed,
+    ],
+    'by SIGTERM after the application has listened for it': [
+      `process.on('SIGTERM', () => {}); setImmediate(() => {
+        process.removeAllListeners('SIGTERM'); ${terminate}; });`,
+      killed,
+    ],
+    // As signal-exit does, which many tools use.
+    'by SIGTERM that a listener sends again if it is alone': [
+      `process.on('SIGTERM', function again() {
+        if (process.listeners('SIGTERM').length > 1) return;
+        process.off('SIGTERM', again);
+        ${terminate};
+      });
+      ${terminate}`,
+      killed,
+    ],
+  };
+  for (const [name, [last, expected]] of Object.entries(ends)) {
+    test(name, limits, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'stats');
+      const source = viaNode.replace('process.exit()', last);
+      const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: file });
+      assert.deepEqual(end, expected, stderr);
+      assert.deepEqual(readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse), [
+        {
+          connections: { native: 1, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
+          requests: { native: 1, cached: 0, handedOver: 0, unowned: 0 },
+          reasons: {},
+        },
+      ]);
+    });
+  }
+});
+
+test(
+  'MILLRACE_STATS_FILE holds what servers of millrace/http have counted, those that are gone among them',
+  limits,
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'stats');
+    const source = `
+    import { createServer } from 'millrace/http';
+    import { once } from 'node:events';
+    const { get } = await import('node:http');
+    const refs = [];
+    const serve = async (server, ...where) => {
+      await once(server.listen(...where), 'listening');
+      const [response] = await once(get({ ...server.address(), host: '127.0.0.1', agent: false }), 'response');
+      await once(response.resume(), 'end');
+      await new Promise((resolve) => server.close(resolve));
+    };
+    for (let round = 0; round < 3; round++) {
+      const server = createServer(${answer});
+      refs.push(new WeakRef(server));
+      // The second time it has counted something before.
+      await serve(server, 0, '127.0.0.1');
+      await serve(server, 0, '127.0.0.1');
+    }
+    for (let turn = 0; turn < 10 && refs.some((ref) => ref.deref()); turn++) {
+      await new Promise(setImmediate);
+      gc();
+    }
+    process.stdout.write(String(refs.filter((ref) => ref.deref()).length));`;
+    const { stdout, stderr, end } = await run(source, ['--expose-gc'], {
+      MILLRACE_STATS_FILE: file,
+    });
+    assert.deepEqual(end, [0, null], stderr);
+    // One may be on the stack.
+    assert.ok(Number(stdout) <= 1, `${stdout} servers are kept`);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse);
+    assert.deepEqual(
+      lines.map(({ connections, requests }) => [connections.native, requests.native]),
+      [[6, 6]],
+    );
+  },
+);
+
+test('MILLRACE_STATS_FILE that cannot be written leaves the end as it is', limits, async () => {
+  const source = viaNode.replace('process.exit()', 'process.exit(3)');
+  const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: '/no/such/folder' });
+  assert.deepEqual(end, [3, null]);
+  assert.match(stderr, /^millrace: MILLRACE_STATS_FILE: ENOENT.*\n$/);
+});
+
+describe('what the environment may not say', () => {
+  const refused = {
+    MILLRACE_STACK: ['off', "'off' given; accepted: node, which turns the stack off"],
+    MILLRACE_CACHE_DURATION: [
+      '10s',
+      "'10s' given; accepted: seconds, as 10 or 0.5; 0 stores only what says how long",
+    ],
+    MILLRACE_RESPONSE_TIMEOUT_STATUS: ['500', "'500' given; accepted: 408, 503 or 504"],
+    MILLRACE_RESPONSE_TIMEOUT: ['3 s', "'3 s' given; accepted: milliseconds, or 500ms, 3s, 1m30s"],
+  };
+  for (const [name, [value, message]] of Object.entries(refused)) {
+    test(name, limits, async () => {
+      const { stdout, stderr, end } = await run(viaNode, ways[0][2], { [name]: value });
+      assert.equal(stdout, '');
+      assert.deepEqual(end, [2, null]);
+      assert.equal(stderr, `millrace: ${name}: ${message}\n`);
+    });
+  }
+});

@@ -1,0 +1,206 @@
+// Limits and handshakes while the event loop is busy.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { describe, test } from 'node:test';
+import { createServer } from 'millrace/http';
+import { createServer as createSecureServer } from 'millrace/https';
+import { block, startClient } from '../../../fixtures/stack/busy.js';
+import { listen } from '../../../fixtures/stack/listen.js';
+import { makeCertificates } from '../../../fixtures/tls/certificates.js';
+
+const limits = { timeout: 20_000 };
+/** How long the loop is blocked: a client that does not wait for it has its answer meanwhile. */
+const BLOCKED_MS = 2000;
+
+describe('responseTimeout', () => {
+  test(
+    'a handler that computes for too long: an answer in time, and nothing else',
+    limits,
+    async (t) => {
+      let end;
+      const options = { responseTimeout: 200, responseTimeoutStatus: 503 };
+      const server = createServer(options, (_request, response) => {
+        end = block(BLOCKED_MS);
+        response.end('late');
+      });
+      const client = startClient(t, await listen(t, server), 'compute');
+      await client.next();
+      const [{ status, body, at }] = await client.next();
+      assert.equal(status, 503);
+      assert.equal(body, '');
+      assert.ok(at < end, `${at - end} ms after it`);
+      assert.equal(server.stats().responseTimeouts, 1);
+      assert.equal(server.stats().requests.inFlight, 0);
+    },
+  );
+
+  test('a response that has begun is not answered again', limits, async (t) => {
+    const server = createServer({ responseTimeout: 200 }, (_request, response) => {
+      response.writeHead(200, { 'Content-Length': 4 });
+      response.write('ab');
+      setImmediate(() => {
+        block(BLOCKED_MS);
+        response.end('cd');
+      });
+    });
+    const client = startClient(t, await listen(t, server), 'compute');
+    await client.next();
+    const [{ status, body }] = await client.next();
+    assert.equal(status, 200);
+    assert.ok(['ab', 'abcd'].includes(body), body);
+  });
+});
+
+describe('maxRequestsInFlight', () => {
+  test('requests beyond it are refused at once', limits, async (t) => {
+    let client;
+    let end;
+    const server = createServer({ maxRequestsInFlight: 2 }, (request, response) => {
+      if (request.url === '/compute') {
+        client.go();
+        end = block(BLOCKED_MS);
+      }
+      response.end('done');
+    });
+    client = startClient(t, await listen(t, server), 'one-and-more');
+    await client.next();
+    const [one, ...more] = await client.next();
+    assert.deepEqual([one.status, one.body], [200, 'done']);
+    const refused = more.filter(({ status }) => status === 503);
+    assert.equal(refused.length, 3, JSON.stringify(more));
+    assert.ok(
+      refused.every(({ at }) => at < end),
+      JSON.stringify({ end, more }),
+    );
+    assert.equal(server.stats().overloaded, 3);
+  });
+});
+
+describe('TLS', () => {
+  const { server: identity, other } = makeCertificates();
+  const stored = (request, response) => {
+    const { servername, authorized } = request.socket;
+    response.end(`${servername} ${authorized} ${request.socket.getProtocol()}`);
+  };
+
+  async function busy(t, options, prepare) {
+    const server = createSecureServer({ ...identity, cache: { duration: 60 }, ...options }, stored);
+    const port = await listen(t, server);
+    const client = startClient(t, port, 'handshakes');
+    await client.next();
+    const first = startClient(t, port, 'handshakes');
+    await first.next();
+    first.go();
+    await first.next();
+    prepare?.(server);
+    client.go();
+    const end = block(BLOCKED_MS);
+    return { server, end, answers: await client.next() };
+  }
+
+  test('handshakes and hits do not wait', limits, async (t) => {
+    const { server, end, answers } = await busy(t, {});
+    for (const { status, body, at } of answers) {
+      assert.equal(status, 200);
+      assert.equal(body, 'a.test false TLSv1.3');
+      assert.ok(at < end, `${at - end} ms after it`);
+    }
+    assert.ok(server.stats().requests.cached >= 4);
+  });
+
+  test('a context that has just been set is used at once', limits, async (t) => {
+    const { end, answers } = await busy(t, {}, (server) => server.setSecureContext(other));
+    for (const { status, name, at } of answers) {
+      assert.equal(status, 200);
+      assert.equal(name, 'other');
+      assert.ok(at < end, `${at - end} ms after it`);
+    }
+  });
+
+  test('where the application has just come to choose, they wait for it', limits, async (t) => {
+    const { end, answers } = await busy(t, {}, (server) => server.addContext('a.test', other));
+    for (const { status, name, at } of answers) {
+      assert.equal(status, 200);
+      assert.equal(name, 'other');
+      assert.ok(at >= end, `${end - at} ms before it`);
+    }
+  });
+
+  test('where the application chooses the context, they wait for it', limits, async (t) => {
+    const names = [];
+    const SNICallback = (name, done) => {
+      names.push(name);
+      done(null, undefined);
+    };
+    const { end, answers } = await busy(t, { SNICallback });
+    for (const { status, at } of answers) {
+      assert.equal(status, 200);
+      assert.ok(at >= end, `${end - at} ms before it`);
+    }
+    assert.equal(names.length, 8);
+  });
+});
+
+describe('more than fits into one batch', () => {
+  const CONNECTIONS = 60;
+  /** Of each of three connections; a batch has room for 4096 events. */
+  const CHUNKS = 10_500;
+
+  test(
+    'numbers of connections that ended are not given anew before that is known',
+    limits,
+    async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'millrace-batch-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'go');
+      const script = new URL('../../../fixtures/stack/full-batch-server.js', import.meta.url)
+        .pathname;
+      const child = spawn(process.execPath, [script, file], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const said = async () => (await lines.next()).value;
+      const port = Number(await said());
+      const send = (socket, bytes) => new Promise((sent) => socket.write(bytes, sent));
+      const connect = async (bytes) => {
+        const socket = net.connect(port, '127.0.0.1').on('error', () => {});
+        t.after(() => socket.destroy());
+        await send(socket, bytes);
+        await said();
+        return socket;
+      };
+      const head = (line, ...fields) =>
+        `${[`${line} HTTP/1.1`, 'Host: a', ...fields].join('\r\n')}\r\n\r\n`;
+      const many = (name) =>
+        Promise.all(
+          Array.from({ length: CONNECTIONS }, (_, at) =>
+            connect(head(`GET /${name}${at}`, 'Connection: close')),
+          ),
+        );
+      const uploads = [];
+      for (let at = 0; at < 3; at++) {
+        uploads.push(await connect(head('POST /upload', 'Transfer-Encoding: chunked')));
+      }
+      const old = await many('old');
+      await connect(head('GET /busy'));
+      await Promise.all(uploads.map((socket) => send(socket, '1\r\nx\r\n'.repeat(CHUNKS))));
+      for (const socket of old) socket.resetAndDestroy();
+      await Promise.all(old.map((socket) => socket.closed || once(socket, 'close')));
+      writeFileSync(file, '');
+      const fresh = await many('fresh');
+      await connect(head('GET /answer-all'));
+      for (const [at, socket] of fresh.entries()) {
+        const [, body] = (await text(socket)).split('\r\n\r\n');
+        assert.match(body, /^\/fresh\d+$/, `connection ${at}`);
+      }
+    },
+  );
+});

@@ -1,0 +1,41 @@
+// Who watches a server sees the same on Node's own and on the stack: events, channels, performance entries, contexts.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { REGISTER } from '../../../fixtures/stack/pair.js';
+
+const file = (name) => fileURLToPath(new URL(`../../../fixtures/stack/${name}`, import.meta.url));
+
+test('observers see the same, in the same contexts', { timeout: 60_000 }, async () => {
+  const [plain, stack] = await onBoth('observer.js');
+  assert.ok(plain.events.length > 10 && plain.channels.length > 5 && plain.entries.length > 5);
+  for (const kind of ['events', 'channels', 'entries', 'kinds', 'addresses']) {
+    assert.deepEqual(stack[kind], plain[kind], kind);
+  }
+});
+
+test('what is thrown is told in the context of its request, and to its domain', {
+  timeout: 60_000,
+}, async () => {
+  const [plain, stack] = await onBoth('thrown.js');
+  assert.equal(plain.ofNone.handler, 'handler');
+  assert.equal(plain.ofDomain.domain, 'caught');
+  assert.deepEqual(stack, { ...plain, isNative: true });
+});
+
+/** What a program prints, with Node's own server and with the stack. */
+async function onBoth(program) {
+  const outputs = await Promise.all(
+    [[], ['--import', REGISTER]].map(async (flags) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [...flags, file(program)]);
+      return JSON.parse(stdout);
+    }),
+  );
+  assert.deepEqual(
+    outputs.map(({ isNative }) => isNative),
+    [false, true],
+  );
+  return outputs;
+}
