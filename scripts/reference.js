@@ -5,7 +5,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { CACHE_FLAGS } from '../dist/cli/commands/cache.js';
-import { NUMBERS_FLAGS } from '../dist/cli/commands/numbers.js';
 import { TEST_SERVER_FLAGS } from '../dist/cli/commands/testserver.js';
 import { EXIT_CODES } from '../dist/cli/exit.js';
 import { CAPACITY_OWN_FLAGS } from '../dist/cli/flags/capacity-flags.js';
@@ -55,7 +54,6 @@ export function referencePage() {
     ['millrace capacity', CAPACITY_OWN_FLAGS],
     ['millrace testserver', TEST_SERVER_FLAGS],
     ['millrace lab', LAB_FLAGS],
-    ['millrace numbers', NUMBERS_FLAGS],
     ['millrace cache', CACHE_FLAGS],
   ].map(([title, flags]) => `## ${title}\n\n${flags.map(entry).join('\n\n')}`);
   return `${[HEAD, ...sections].join('\n')}\n`

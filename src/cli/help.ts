@@ -1,7 +1,6 @@
 import { usageError } from '../errors.js';
 import { nearest } from '../validation/nearest.js';
 import { CACHE_FLAGS } from './commands/cache.js';
-import { NUMBERS_FLAGS } from './commands/numbers.js';
 import { TEST_SERVER_FLAGS } from './commands/testserver.js';
 import { EXIT_CODES } from './exit.js';
 import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './flags/capacity-flags.js';
@@ -15,7 +14,6 @@ const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so man
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
 const LAB_USAGE = form('millrace lab [STUDY...] [flags]', 'known studies, repeated here');
-const NUMBERS_USAGE = form('... | millrace numbers', 'least, most, mean of numbers');
 const CACHE_USAGE = form('millrace cache [PID] [flags]', 'output caches of running processes');
 
 /** The forms of the command line, a line each; for help and reference page. */
@@ -26,7 +24,6 @@ export const USAGE = [
   CAPACITY_USAGE,
   TEST_SERVER_USAGE,
   LAB_USAGE,
-  NUMBERS_USAGE,
   CACHE_USAGE,
   form('millrace', 'a demo of both'),
   form('millrace help FLAG', 'all about one flag'),
@@ -82,11 +79,6 @@ export function labHelpText(): string {
   return [usage([LAB_USAGE]), ...LAB_FLAGS.map(row), '', 'millrace lab lists the studies.'].join(
     '\n',
   );
-}
-
-/** What `millrace numbers --help` prints. */
-export function numbersHelpText(): string {
-  return [usage([NUMBERS_USAGE]), ...NUMBERS_FLAGS.map(row)].join('\n');
 }
 
 /** What `millrace cache --help` prints. */

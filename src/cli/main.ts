@@ -42,7 +42,6 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'capacity') return (await import('./commands/capacity.js')).capacityCommand(rest);
   if (first === 'cache') return (await import('./commands/cache.js')).cacheCommand(rest);
   if (first === 'lab') return (await import('./commands/lab.js')).labCommand(rest);
-  if (first === 'numbers') return (await import('./commands/numbers.js')).numbersCommand(rest);
   const near = /^[a-z]+$/.test(first) && first !== 'load' ? nearest(first, COMMANDS) : undefined;
   if (near) {
     throw usageError(
@@ -59,7 +58,7 @@ function asksFor(flags: string[], args: string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).some((arg) => flags.includes(arg));
 }
 
-const TOPICS = ['testserver', 'explain', 'capacity', 'lab', 'numbers', 'cache'];
+const TOPICS = ['testserver', 'explain', 'capacity', 'lab', 'cache'];
 const COMMANDS = ['load', 'help', ...TOPICS];
 
 async function help(topic: string | undefined): Promise<number> {
@@ -69,7 +68,6 @@ async function help(topic: string | undefined): Promise<number> {
   else if (topic === 'explain') console.log(help.explainHelpText());
   else if (topic === 'capacity') console.log(help.capacityHelpText());
   else if (topic === 'lab') console.log(help.labHelpText());
-  else if (topic === 'numbers') console.log(help.numbersHelpText());
   else if (topic === 'cache') console.log(help.cacheHelpText());
   else console.log(help.flagHelp(topic));
   return EXIT.ok;

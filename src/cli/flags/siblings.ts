@@ -1,5 +1,4 @@
 import { CACHE_FLAGS } from '../commands/cache.js';
-import { NUMBERS_FLAGS } from '../commands/numbers.js';
 import { TEST_SERVER_FLAGS } from '../commands/testserver.js';
 import { CAPACITY_FLAGS } from './capacity-flags.js';
 import { EXPLAIN_FLAGS } from './explain-flags.js';
@@ -15,7 +14,6 @@ export const FLAGS_OF: Record<string, Flag<never>[]> = {
   lab: LAB_FLAGS,
   testserver: TEST_SERVER_FLAGS,
   cache: CACHE_FLAGS,
-  numbers: NUMBERS_FLAGS,
 };
 
 const IN_A_LOAD = {

@@ -1,4 +1,4 @@
-// The studies and `millrace numbers` by the command line, and a study that fails.
+// `millrace lab` on the command line, and a study that fails.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -67,51 +67,5 @@ describe('the command line', () => {
     assert.equal(code, 130);
     assert.equal(stdout, '');
     assert.match(stderr, /^connections: about \d+ s\n.*before a study was complete\n$/s);
-  });
-});
-
-describe('numbers', () => {
-  test('count, least, most, mean and last, wherever they stand in a line', async () => {
-    const input = '12\nheap 3.5 MB\n-4e1\n\nnothing here\n+.5\n';
-    const { code, stdout, stderr } = await millrace(['numbers', '--json'], { input });
-    assert.equal(code, 0);
-    assert.deepEqual(JSON.parse(stdout), {
-      count: 4,
-      min: -40,
-      max: 12,
-      average: -6,
-      current: 0.5,
-    });
-    assert.equal(stderr, 'millrace: 1 of the lines hold no number\n');
-  });
-
-  test('as text', async () => {
-    const { stdout } = await millrace(['numbers'], { input: '1\n2\n1200\n' });
-    assert.equal(stdout, 'count 3  min 1  max 1,200  average 401  current 1,200\n');
-  });
-
-  test('thousands with commas, as in its own output; what is no number is none', async () => {
-    const input = '1,234\nrps 12,345,678.5 now\n0x1f\n1e999\n-0xff\n1234,567\n';
-    const { stdout, stderr } = await millrace(['numbers', '--json'], { input });
-    assert.deepEqual(JSON.parse(stdout), {
-      count: 3,
-      min: 1234,
-      max: 12345678.5,
-      average: (12345678.5 + 2 * 1234) / 3,
-      current: 1234,
-    });
-    assert.equal(stderr, 'millrace: 3 of the lines hold no number\n');
-  });
-
-  test('nothing to read: no result, exit 2', async () => {
-    const { code, stdout } = await millrace(['numbers'], { input: '' });
-    assert.equal(code, 2);
-    assert.match(stdout, /^count 0 {2}min –/);
-  });
-
-  test('a file is not taken', async () => {
-    const { code, stderr } = await millrace(['numbers', 'file.txt']);
-    assert.equal(code, 2);
-    assert.match(stderr, /^millrace: numbers: 'file.txt' given; accepted: numbers on standard/);
   });
 });
