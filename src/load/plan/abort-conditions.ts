@@ -25,6 +25,12 @@ const FASTER = 2;
 /** From then on there is a second to judge by. */
 const FIRST_SECOND_MS = 1000;
 
+/** Length of a window of the engine's series. */
+const WINDOW_MS = 100;
+
+/** Longer than any run: over thirty years. */
+const LONGEST_MS = 1e12;
+
 /** Watches a run for a condition that cannot hold any more, whatever is still to come. */
 export class AbortWatch {
   readonly #conditions: readonly Condition[];
@@ -41,11 +47,38 @@ export class AbortWatch {
     if (snapshot.phase !== 'measure') return null;
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
     const rest = Math.max(0, this.#rest(snapshot));
-    const { durationMs } = this.#plan;
+    const shortestMs = this.#shortest(snapshot);
     const lost = this.#conditions.find(({ isLost }, index) =>
-      isLost({ ...snapshot, above: snapshot.above[index] ?? 0, rest, durationMs }),
+      isLost({ ...snapshot, above: snapshot.above[index] ?? 0, rest, shortestMs }),
     );
     return lost?.text ?? null;
+  }
+
+  /** The shortest length that the run may come to: a number of requests may end it before its planned duration. */
+  #shortest({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
+    const { model, requests, durationMs } = this.#plan;
+    const planned = durationMs ?? Number.POSITIVE_INFINITY;
+    if (requests === null) return planned;
+    // The newest window of the series may be a part of one.
+    const lasted = Math.max(0, elapsedMs - WINDOW_MS);
+    if (model === 'open') return Math.min(planned, Math.max(lasted, this.#earliestArrival()));
+    const unsent = Math.max(0, requests - sent - connectFailed - inFlight);
+    if (elapsedMs < FIRST_SECOND_MS || unsent === 0) return Math.min(planned, lasted);
+    const perMs = (FASTER * this.#fastest) / 1000;
+    return Math.min(planned, lasted + unsent / perMs);
+  }
+
+  /** When the last of a number of arrivals may be due at the earliest; infinite if it is due at no time. */
+  #earliestArrival(): number {
+    const { requests, durationMs } = this.#plan;
+    let [early, late] = [0, durationMs ?? LONGEST_MS];
+    if (requests === null || this.#arrivals(late) < requests) return Number.POSITIVE_INFINITY;
+    while (late - early > 1) {
+      const middle = (early + late) / 2;
+      if (this.#arrivals(middle) < requests) early = middle;
+      else late = middle;
+    }
+    return early;
   }
 
   /** The most requests that may still come. */

@@ -15,7 +15,8 @@ export interface Progress {
   above: number;
   /** The most requests that may still come. */
   rest: number;
-  durationMs: number | null;
+  /** The shortest length that the run may come to. */
+  shortestMs: number;
 }
 
 /** What a result must hold. */
@@ -132,18 +133,20 @@ function measureOf(
       ofServiceTime,
     };
     if (mostAbove === null) return measure;
+    // Of any number of requests none may be above the bound of the longest: not 0 times infinity.
+    const allowed = (samples: number) => (mostAbove === 0 ? 0 : mostAbove * samples);
     const mayHold = ({ above, sent, rest }: Progress, comparison: string) =>
-      comparison.startsWith('>') || above <= mostAbove * (sent + rest) + ROUNDING;
+      comparison.startsWith('>') || above <= allowed(sent + rest) + ROUNDING;
     return { ...measure, mayHold };
   }
   if (distribution !== undefined) return null;
   if (metric === 'throughput') {
     const perSecond = parseRate(bound, given, { min: 0, max: Number.MAX_SAFE_INTEGER });
     // The most that the run can come to.
-    const mayHold = ({ sent, rest, durationMs }: Progress, comparison: string) =>
-      durationMs === null ||
+    const mayHold = ({ sent, rest, shortestMs }: Progress, comparison: string) =>
       comparison.startsWith('<') ||
-      compare(((sent + rest) * 1000) / durationMs, comparison, perSecond);
+      shortestMs === 0 ||
+      compare(((sent + rest) * 1000) / shortestMs, comparison, perSecond);
     return { read: (result) => result.throughput.mean, format: rate, bound: perSecond, mayHold };
   }
   if (metric === 'errors') {

@@ -1,0 +1,84 @@
+// Which conditions of --abort-on-fail end a run, by the progress that the engine reports.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AbortWatch, readAbortOnFail } from '../../../dist/load/plan/abort-conditions.js';
+
+const CLOSED = {
+  model: 'closed',
+  requests: null,
+  durationMs: 3000,
+  rate: null,
+  stages: [],
+  arrivals: null,
+};
+const OPEN = { ...CLOSED, model: 'open', rate: 100, arrivals: 'constant' };
+const START = {
+  ...{ phase: 'measure', elapsedMs: 100, sent: 50, connectFailed: 0, errors: 0, timeouts: 0 },
+  ...{ inFlight: 2, throughput: 500, above: [0] },
+};
+
+function lost(condition, plan, snapshot) {
+  const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan);
+  return watch.lost({ ...START, ...snapshot }) !== null;
+}
+
+const LATE = { elapsedMs: 1000, sent: 500 };
+const BY_NUMBER = { ...CLOSED, requests: 3000, durationMs: 60_000 };
+const ENDLESS = { ...BY_NUMBER, durationMs: null };
+const OPEN_BY_NUMBER = { ...OPEN, requests: 1000, durationMs: 60_000 };
+const rows = [
+  ['max<2s holds in the first second of a closed run', 'max<2s', CLOSED, {}, false],
+  ['max<2s is lost by one sample above it', 'max<2s', CLOSED, { above: [1] }, true],
+  [
+    'max<2s is lost by one sample above it later on',
+    'max<2s',
+    CLOSED,
+    { ...LATE, above: [1] },
+    true,
+  ],
+  ['service.max<2s holds before the first request', 'service.max<2s', CLOSED, { sent: 0 }, false],
+  ['p99<2s may hold in the first second', 'p99<2s', CLOSED, { above: [40] }, false],
+  [
+    'a number of requests ends the run early: its throughput counts',
+    'throughput>50',
+    BY_NUMBER,
+    LATE,
+    false,
+  ],
+  [
+    'a number of requests and twice the rate do not reach it',
+    'throughput>2k',
+    BY_NUMBER,
+    LATE,
+    true,
+  ],
+  ['nor without a duration', 'throughput>2k', ENDLESS, LATE, true],
+  ['without a duration it may be reached', 'throughput>700', ENDLESS, LATE, false],
+  ['a throughput is not lost in the first second', 'throughput>1k', BY_NUMBER, {}, false],
+  [
+    'an open run with a number of requests may reach its rate',
+    'throughput>=99',
+    OPEN_BY_NUMBER,
+    {},
+    false,
+  ],
+  ['an open run does not exceed its rate', 'throughput>101', OPEN_BY_NUMBER, {}, true],
+  ['an open run without one does not exceed its rate', 'throughput>150', OPEN, {}, true],
+  [
+    'the last requests are under way',
+    'throughput>2k',
+    BY_NUMBER,
+    { ...LATE, sent: 2998, inFlight: 9 },
+    false,
+  ],
+  [
+    'nothing was completed, and nothing comes',
+    'throughput>50',
+    BY_NUMBER,
+    { ...LATE, throughput: 0 },
+    true,
+  ],
+];
+for (const [name, condition, plan, snapshot, isLost] of rows) {
+  test(`${condition}: ${name}`, () => assert.equal(lost(condition, plan, snapshot), isLost));
+}
