@@ -50,7 +50,10 @@ const create = (
 
 let HandleClass: new (type: number) => Handle;
 
-/** A server listens with this handle: `closingHandle` makes others of the kind. */
+/**
+ * Keeps the class of a handle on a descriptor, for `closingHandle`. The handle of a listening worker of a cluster is not of it:
+ * where the primary distributes the connections, it is a plain object.
+ */
 export function learnFrom(handle: object): void {
   HandleClass = handle.constructor as typeof HandleClass;
 }

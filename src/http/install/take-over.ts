@@ -65,6 +65,7 @@ function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number):
     throw error;
   }
   handle.close();
+  learnFrom(shown);
   reference(1);
   const { close, ref, unref } = shown;
   let referenced = true;
@@ -104,7 +105,6 @@ export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
   const ticket = handle ? claimMembership(server) : undefined;
   if (!handle || kListens in handle || isNodes(server)) return;
-  learnFrom(handle);
   // What was joined has a reactor already.
   if (ticket === undefined && !hasReactor()) return;
   const home = nativeServers.get(server) ?? attachNative(server);
@@ -171,6 +171,7 @@ function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
       return;
     }
     client.close();
+    learnFrom(client);
     const socket = home.open(id);
     if (socket) home.connected(socket);
   };
