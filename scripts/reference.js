@@ -99,11 +99,12 @@ export function deadlinesPage() {
 
 function deadlinesTable() {
   const rows = comments('outbound/limits', 'DeadlineLimits').map(([name, meaning]) => {
-    const { word, variable, fallback } = DEADLINES[name];
-    const standard = typeof fallback === 'number' ? `${fallback} ms` : `as \`${fallback}\``;
-    return `| \`${word}\` | \`${name}\` | \`${variable}\` | ${standard} | ${meaning} |\n`;
+    const { variable, defaultValue } = DEADLINES[name];
+    const standard =
+      typeof defaultValue === 'number' ? `${defaultValue} ms` : `as \`${defaultValue}\``;
+    return `| \`${name}\` | \`${variable}\` | ${standard} | ${meaning} |\n`;
   });
-  return `| Limit | In code | Variable | Default | Time |\n|---|---|---|---|---|\n${rows.join('')}`;
+  return `| Limit | Variable | Default | Time |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
 function clientTable() {

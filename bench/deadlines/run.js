@@ -19,7 +19,7 @@ const CASES = ['http', 'fetch', 'undici'];
 /** What hears of the calls in the two processes of a set. */
 const HEARERS = {
   least: new URL('least.js', import.meta.url).href,
-  full: 'millrace/deadlines',
+  full: 'millrace/deadlines/register',
 };
 /** Before that, so that something is left which it does not hear of. */
 const ORIGINALS = new URL('originals.js', import.meta.url).href;
@@ -97,7 +97,7 @@ function startServer(bytes) {
 
 /** In a process of its own, which prints what it found. */
 function soak(calls) {
-  const argv = ['--import', 'millrace/deadlines', file('soak.js'), calls];
+  const argv = ['--import', 'millrace/deadlines/register', file('soak.js'), calls];
   const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '500ms' };
   const { status } = spawnSync(process.execPath, argv, {
     cwd: file('../..'),

@@ -4,7 +4,7 @@
 // Of undici, and its `fetch`, there are two copies, of which one uses diagnostics channels of other names, so that nobody
 // hears of its calls. Of `node:http` the calls of the other side are made by what was there before.
 //
-//   fork: --import originals.js [--import millrace/deadlines] sides.js (http | fetch | undici) PORT AT_ONCE FIRST FOLDER
+//   fork: --import originals.js [--import millrace/deadlines/register] sides.js (http | fetch | undici) PORT AT_ONCE FIRST FOLDER
 //   FIRST: heard | unheard, the side that is made first; FOLDER: of the copies
 //   message: { rounds, calls } -> microseconds of CPU time for a call of each side, the median of the blocks
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 // Asks another service, and passes its answer on. It sets no time limit: that is the study.
 //
 //   BACK=http://127.0.0.1:3001/ node front.mjs
-//   BACK=http://127.0.0.1:3001/ node --import millrace/deadlines front.mjs
+//   BACK=http://127.0.0.1:3001/ node --import millrace/deadlines/register front.mjs
 import { createServer } from 'node:http';
 
 const { BACK, PORT = '0' } = process.env;

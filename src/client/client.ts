@@ -31,7 +31,7 @@ export interface ClientStats {
   /** Further tries that the budget did not allow. */
   retriesRefused: number;
   /** Limits that were met, by tries; `total` by calls. */
-  hits: { connect: number; firstByte: number; silence: number; total: number };
+  hits: { connect: number; headers: number; idle: number; total: number };
   /** By origin: connections that are open, those of them without a request, requests in the queue and on connections. */
   pools: Record<string, PoolCounts>;
 }
@@ -46,8 +46,8 @@ interface Try {
 
 const HITS: Record<string, keyof ClientStats['hits']> = {
   UND_ERR_CONNECT_TIMEOUT: 'connect',
-  UND_ERR_HEADERS_TIMEOUT: 'firstByte',
-  UND_ERR_BODY_TIMEOUT: 'silence',
+  UND_ERR_HEADERS_TIMEOUT: 'headers',
+  UND_ERR_BODY_TIMEOUT: 'idle',
 };
 
 /** Makes calls with limits; made by `createClient`. */
@@ -60,7 +60,7 @@ export class Client {
     failed: 0,
     retries: 0,
     retriesRefused: 0,
-    hits: { connect: 0, firstByte: 0, silence: 0, total: 0 },
+    hits: { connect: 0, headers: 0, idle: 0, total: 0 },
   };
   readonly #pools = new Map<string, OriginPool>();
   /** Those without an answer. */
@@ -75,7 +75,7 @@ export class Client {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#budget = new RetryBudget(settings.retries.share, settings.retries.floor);
+    this.#budget = new RetryBudget(settings.retries.budgetRatio, settings.retries.minPerSecond);
   }
 
   /** Calls a path of the client's origin, or a URL. */
@@ -165,8 +165,8 @@ export class Client {
         method: method as Dispatcher.HttpMethod,
         headers,
         body: body.open() as Readable | null,
-        headersTimeout: limits.firstByte,
-        bodyTimeout: limits.silence,
+        headersTimeout: limits.headers,
+        bodyTimeout: limits.idle,
         opaque: EXEMPT,
         blocking: !isShared,
       };
@@ -190,9 +190,9 @@ export class Client {
     const failed =
       response === null ? isTransientError(error) : isTransientStatus(response.statusCode);
     if (!failed || exchange.isOver || this.#closed !== null) return null;
-    if (earlier >= retries.most || !isRepeatable(call)) return null;
+    if (earlier >= retries.maxRetries || !isRepeatable(call)) return null;
     const asked = askedWait(response?.headers['retry-after']);
-    const pause = Math.max(asked, backoff(retries.backoff, earlier));
+    const pause = Math.max(asked, backoff(retries.baseDelay, earlier));
     if (pause >= exchange.left || pause > LONGEST_TIMER) return null;
     if (!this.#budget.spend()) {
       this.#counts.retriesRefused++;
@@ -210,7 +210,7 @@ export class Client {
     this.#counts.failed++;
     const { limit } = error as { limit?: unknown };
     if (limit === 'total') this.#counts.hits.total++;
-    else if (codeOf(error) === 'UND_ERR_BODY_TIMEOUT') this.#counts.hits.silence++;
+    else if (codeOf(error) === 'UND_ERR_BODY_TIMEOUT') this.#counts.hits.idle++;
   }
 
   #countHit(error: unknown): void {

@@ -105,7 +105,8 @@ export class Exchange extends Watched {
       host: this.#host,
       elapsedMs: at - this.begun,
     };
-    this.abort(undiciError(facts, this.#body ? 'the rest of the body' : 'the first byte'));
+    const waitingFor = this.#body ? 'the rest of the body' : 'the response headers';
+    this.abort(undiciError(facts, waitingFor, 'millrace/client'));
   }
 
   abort(reason: unknown): void {

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.js';
-import { completed } from '../outbound/limits.js';
+import { completeLimits } from '../outbound/limits.js';
 import { parseCount, parseDuration } from '../units.js';
 import {
   checkOptions,
@@ -18,9 +18,9 @@ export interface ClientLimits {
   /** Until a connection is open, with looking up its host and the TLS handshake. Default 2 s. */
   connect?: number | string;
   /** Until the first byte of the answer. Default: as `total`. */
-  firstByte?: number | string;
+  headers?: number | string;
   /** Between two bytes of the answer. Default: as `total`. */
-  silence?: number | string;
+  idle?: number | string;
   /** From the call to the last byte of its answer, with all tries and waits. Default 3 s. */
   total?: number | string;
 }
@@ -28,13 +28,13 @@ export interface ClientLimits {
 /** How many calls are tried again. */
 export interface RetryOptions {
   /** Of all calls, the share that may be tried again. Default 0.1. */
-  share?: number;
+  budgetRatio?: number;
   /** So many a second may be in any case. Default 1. */
-  floor?: number;
+  minPerSecond?: number;
   /** Of one call. Default 2. */
-  most?: number;
+  maxRetries?: number;
   /** Before the first one, at most; twice as long before each further one. Default 100 ms. */
-  backoff?: number | string;
+  baseDelay?: number | string;
 }
 
 /** What `createClient` takes. */
@@ -76,14 +76,14 @@ export interface Settings {
   givenLimits: ClientLimits;
   connections: number;
   pipelining: number;
-  retries: { share: number; floor: number; most: number; backoff: number };
+  retries: { budgetRatio: number; minPerSecond: number; maxRetries: number; baseDelay: number };
 }
 
-const NO_RETRIES = { share: 0, floor: 0, most: 0, backoff: 0 };
+const NO_RETRIES = { budgetRatio: 0, minPerSecond: 0, maxRetries: 0, baseDelay: 0 };
 
 const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
-  firstByte: duration,
-  silence: duration,
+  headers: duration,
+  idle: duration,
   total: duration,
 };
 const atLeastZero = shape(
@@ -92,7 +92,12 @@ const atLeastZero = shape(
 );
 const retries = objectOf<Required<RetryOptions>>(
   'an object, or false',
-  { share: atLeastZero, floor: atLeastZero, most: atLeastZero, backoff: duration },
+  {
+    budgetRatio: atLeastZero,
+    minPerSecond: atLeastZero,
+    maxRetries: atLeastZero,
+    baseDelay: duration,
+  },
   [],
 );
 
@@ -127,19 +132,24 @@ export function settingsOf(options: ClientOptions): Settings {
 }
 
 function retriesOf(options: RetryOptions): Settings['retries'] {
-  const { share = 0.1, floor = 1, most = 2, backoff = 100 } = options;
-  return { share, floor, most, backoff: parseDuration(backoff, 'retries.backoff') };
+  const { budgetRatio = 0.1, minPerSecond = 1, maxRetries = 2, baseDelay = 100 } = options;
+  return {
+    budgetRatio,
+    minPerSecond,
+    maxRetries,
+    baseDelay: parseDuration(baseDelay, 'retries.baseDelay'),
+  };
 }
 
 /** The limits given, the first that is; for the others the defaults. */
 function limitsOf(...given: ClientLimits[]): Limits {
   const ms: Partial<Limits> = {};
-  for (const name of ['connect', 'firstByte', 'silence', 'total'] as const) {
+  for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
     const value = given.find((limits) => limits[name] !== undefined)?.[name];
     if (value !== undefined) ms[name] = parseDuration(value, `limits.${name}`);
   }
-  const { connect, firstByte, silence, total } = completed(ms);
-  return { connect, firstByte, silence, total };
+  const { connect, headers, idle, total } = completeLimits(ms);
+  return { connect, headers, idle, total };
 }
 
 /** The limits of one call. */

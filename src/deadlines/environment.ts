@@ -1,45 +1,40 @@
 import { usageError } from '../errors.js';
 import { LONGEST_TIMER } from '../outbound/clock.js';
-import {
-  DEADLINE_NAMES,
-  DEADLINES,
-  type DeadlineLimits,
-  type DeadlineName,
-} from '../outbound/limits.js';
+import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
 import { nearest } from '../validation/nearest.js';
-import { hostName, isHostPattern } from './host-name.js';
+import { isHostPattern, normalizeHost } from './host-name.js';
 
-/** What the environment says about limits. */
-export interface Given {
+/** The limits that the environment sets. */
+export interface EnvironmentLimits {
   isOff: boolean;
-  /** Of all hosts. */
+  /** The limits of all hosts. */
   all: Partial<DeadlineLimits>;
-  /** By pattern: a host, `*.example.com` or `*`. */
+  /** The limits of some hosts, by pattern: a host, `*.example.com` or `*`. */
   hosts: Map<string, Partial<DeadlineLimits>>;
 }
 
 const PREFIX = 'MILLRACE_DEADLINE';
 const SWITCH = 'MILLRACE_DEADLINES';
 const HOSTS = 'MILLRACE_DEADLINE_HOSTS';
-const ACCEPTED = 'milliseconds, or 500ms, 3s, 1m30s; 0 or off: no limit';
+const EXAMPLE = 'api.example.com=10s;*.slow.test=headers:5s,total:30s';
 
-/** Reads the variables; one that cannot be used, or that nobody knows, is an error of one line. */
-export function givenBy(environment: NodeJS.ProcessEnv): Given {
+/** Reads the variables; throws a usage error of one line for an unknown variable and for a value that is not valid. */
+export function readEnvironment(environment: NodeJS.ProcessEnv): EnvironmentLimits {
   refuseUnknown(environment);
   if (isOff(environment[SWITCH])) return { isOff: true, all: noLimits(), hosts: new Map() };
   const all: Partial<DeadlineLimits> = {};
   for (const name of DEADLINE_NAMES) {
     const { variable } = DEADLINES[name];
     const text = environment[variable];
-    if (text) all[name] = limitOf(text, variable);
+    if (text) all[name] = parseLimit(text, variable);
   }
-  return { isOff: false, all, hosts: hostsOf(environment[HOSTS] ?? '') };
+  return { isOff: false, all, hosts: parseHosts(environment[HOSTS] ?? '') };
 }
 
 function isOff(text = ''): boolean {
   if (text !== '' && text !== 'off') {
-    throw usageError(`${SWITCH}: '${text}' given; accepted: off, which turns deadlines off`);
+    throw usageError(`${SWITCH} must be off, which turns deadlines off (got '${text}')`);
   }
   return text === 'off';
 }
@@ -50,49 +45,53 @@ function refuseUnknown(environment: NodeJS.ProcessEnv): void {
     if (!variable.startsWith(PREFIX) || known.includes(variable)) continue;
     const near = nearest(variable, known);
     throw usageError(
-      `${variable}: unknown variable; ${near ? `did you mean ${near}?` : `accepted: ${known.join(', ')}`}`,
+      near
+        ? `${variable} is an unknown variable; did you mean ${near}?`
+        : `${variable} is an unknown variable; the variables are ${known.join(', ')}`,
     );
   }
 }
 
-/** Of `api.example.com=10s;*.slow.test=first-byte:5s,total:30s`. */
-function hostsOf(text: string): Given['hosts'] {
-  const hosts: Given['hosts'] = new Map();
+/** Parses entries such as `api.example.com=10s;*.slow.test=headers:5s,total:30s`. */
+function parseHosts(text: string): EnvironmentLimits['hosts'] {
+  const hosts: EnvironmentLimits['hosts'] = new Map();
   for (const entry of text.split(';').filter((one) => one.trim() !== '')) {
     const [, pattern = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(entry) ?? [];
     if (pattern === '' || value === '') {
       throw usageError(
-        `${HOSTS}: '${entry.trim()}' given; accepted: api.example.com=10s;*.slow.test=first-byte:5s,total:30s`,
+        `${HOSTS} must be hosts with limits, such as ${EXAMPLE} (got '${entry.trim()}')`,
       );
     }
     if (!isHostPattern(pattern)) {
       throw usageError(
-        `${HOSTS}: '${pattern}' given; accepted: a host without scheme, port and path, as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or *`,
+        `${HOSTS}: a host must have no scheme, port or path, such as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or * (got '${pattern}')`,
       );
     }
-    const host = hostName(pattern);
-    if (hosts.has(host)) throw usageError(`${HOSTS}: '${pattern}' given twice; accepted: once`);
-    hosts.set(host, limitsOf(value, `${HOSTS}: ${pattern}`));
+    const host = normalizeHost(pattern);
+    if (hosts.has(host))
+      throw usageError(`${HOSTS}: a host must appear once (got '${pattern}' twice)`);
+    hosts.set(host, parseLimits(value, `${HOSTS}: ${pattern}`));
   }
   return hosts;
 }
 
-/** A duration is the total; `off` is no limit at all. */
-function limitsOf(text: string, name: string): Partial<DeadlineLimits> {
+/** Parses the limits of a host: a duration is its total; `off` turns all of them off. */
+function parseLimits(text: string, name: string): Partial<DeadlineLimits> {
   if (text === 'off' || text === '0') return noLimits();
-  if (!text.includes(':')) return { total: limitOf(text, name) };
+  if (!text.includes(':')) return { total: parseLimit(text, name) };
   const limits: Partial<DeadlineLimits> = {};
   for (const part of text.split(',')) {
     const [word = '', value = '', ...more] = part.split(':').map((one) => one.trim());
-    const limit = DEADLINE_NAMES.find((one) => DEADLINES[one].word === word);
+    const limit = DEADLINE_NAMES.find((one) => one === word);
     if (limit === undefined || value === '' || more.length > 0) {
       throw usageError(
-        `${name}: '${part.trim()}' given; accepted: ${words()} with a time, as in total:10s`,
+        `${name}: limits must be ${DEADLINE_NAMES.join(', ')}, each with a duration, such as total:10s (got '${part.trim()}')`,
       );
     }
-    if (limits[limit] !== undefined)
-      throw usageError(`${name}: '${text}' given; accepted: ${word} once`);
-    limits[limit] = limitOf(value, `${name}: ${word}`);
+    if (limits[limit] !== undefined) {
+      throw usageError(`${name}: ${limit} must appear once (got '${text}')`);
+    }
+    limits[limit] = parseLimit(value, `${name}: ${limit}`);
   }
   return limits;
 }
@@ -101,18 +100,28 @@ function noLimits(): Partial<DeadlineLimits> {
   return Object.fromEntries(DEADLINE_NAMES.map((limit) => [limit, 0]));
 }
 
-function words(): string {
-  return DEADLINE_NAMES.map((name: DeadlineName) => DEADLINES[name].word).join(', ');
-}
-
-function limitOf(text: string, name: string): number {
-  if (text === 'off') return 0;
-  const isDigits = /^\d+$/.test(text);
-  if (!isDigits && !hasDurationUnit(text))
-    throw usageError(`${name}: '${text}' given; accepted: ${ACCEPTED}`);
-  const ms = isDigits ? Number(text) : parseDuration(text, name);
+function parseLimit(text: string, name: string): number {
+  if (text === 'off' || text === '0') return 0;
+  if (/^[\d.]+$/.test(text)) {
+    throw usageError(`${name} needs a unit, such as ${text}ms or ${text}s (got '${text}')`);
+  }
+  if (!hasDurationUnit(text)) {
+    throw usageError(
+      `${name} must be a duration with a unit, such as 500ms, 3s or 1m30s, or off for no limit (got '${text}')`,
+    );
+  }
+  const ms = toMilliseconds(text, name);
   if (ms <= LONGEST_TIMER) return ms;
   throw usageError(
-    `${name}: '${text}' given; accepted: ${LONGEST_TIMER}ms (24 days) at most, or off`,
+    `${name} must be at most ${LONGEST_TIMER}ms (24 days), or off for no limit (got '${text}')`,
   );
+}
+
+/** Converts a duration with a unit; one that is too long for a number is infinite. */
+function toMilliseconds(text: string, name: string): number {
+  try {
+    return parseDuration(text, name);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

@@ -7,7 +7,7 @@ const UNIX = 'unix:';
  * A host, or a pattern of hosts, in the one spelling of all that mean the same: as a URL has it, and without brackets.
  * So a variable, an option and a URL may differ in case, a dot at the end, IDN, or zeros of an address.
  */
-export function hostName(text: string): string {
+export function normalizeHost(text: string): string {
   if (text.startsWith(UNIX)) return text;
   if (text.startsWith('*.')) return `*.${belowPattern(text.slice(2))}`;
   const host = bare(text).replace(/\.$/, '');
@@ -17,7 +17,7 @@ export function hostName(text: string): string {
 /** `0.0.2` is an address of its own, and nothing of it is to be completed where others end with it. */
 function belowPattern(text: string): string {
   const host = text.replace(/\.$/, '');
-  return /^[\d.]+$/.test(host) ? host : hostName(host);
+  return /^[\d.]+$/.test(host) ? host : normalizeHost(host);
 }
 
 function inUrl(host: string): string | null {
@@ -35,7 +35,7 @@ export function isHostPattern(text: string): boolean {
 }
 
 /** Patterns that may be meant by it, the nearest first: itself, and what stands for all below a name. */
-export function* patternsOf(host: string): Iterable<string> {
+export function* findPatterns(host: string): Iterable<string> {
   yield host;
   if (!host.startsWith(UNIX)) {
     for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {

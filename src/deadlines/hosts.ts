@@ -1,6 +1,6 @@
-import { completed, DEADLINE_NAMES, type DeadlineLimits } from '../outbound/limits.js';
-import type { Given } from './environment.js';
-import { hostName, patternsOf } from './host-name.js';
+import { completeLimits, DEADLINE_NAMES, type DeadlineLimits } from '../outbound/limits.js';
+import type { EnvironmentLimits } from './environment.js';
+import { findPatterns, normalizeHost } from './host-name.js';
 import { HostCounters } from './stats.js';
 
 /** Hosts that are told apart in the statistics; the others are one. */
@@ -22,12 +22,12 @@ export interface Host {
 
 /** All hosts that were called. */
 export class Hosts {
-  readonly #given: Given;
+  readonly #options: EnvironmentLimits;
   readonly #known = new Map<string, Host>();
   readonly #counters = new Map<string, HostCounters>();
 
-  constructor(given: Given) {
-    this.#given = given;
+  constructor(options: EnvironmentLimits) {
+    this.#options = options;
   }
 
   /** As a URL or an option names it. */
@@ -36,7 +36,7 @@ export class Hosts {
   }
 
   #add(text: string): Host {
-    const name = hostName(text);
+    const name = normalizeHost(text);
     const limits = this.limitsFor(name);
     const host = { name, limits, counters: this.#countersOf(name), interval: intervalOf(limits) };
     if (this.#known.size < 2 * MOST_HOSTS) this.#known.set(text, host);
@@ -53,16 +53,16 @@ export class Hosts {
   }
 
   limitsFor(host: string): DeadlineLimits {
-    const { all, hosts } = this.#given;
-    for (const pattern of patternsOf(hostName(host))) {
+    const { all, hosts } = this.#options;
+    for (const pattern of findPatterns(normalizeHost(host))) {
       const limits = hosts.get(pattern);
-      if (limits !== undefined) return completed({ ...all, ...limits });
+      if (limits !== undefined) return completeLimits({ ...all, ...limits });
     }
-    return completed(all);
+    return completeLimits(all);
   }
 
-  /** What was counted, by host. */
-  *counted(): Iterable<[name: string, counters: HostCounters]> {
+  /** Returns the counters of each host. */
+  *counters(): Iterable<[name: string, counters: HostCounters]> {
     yield* this.#counters;
   }
 }

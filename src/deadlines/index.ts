@@ -1,40 +1,26 @@
 /**
- * Time limits for what a service calls: `node --import millrace/deadlines app.js`. Loading this module puts them in force.
+ * What the deadlines of this thread have counted, and which limits hold. Importing this module sets no limits:
+ * `millrace/deadlines/register` does.
  *
  * @module millrace/deadlines
  */
-import { syncBuiltinESMExports } from 'node:module';
-import { fromEnvironment } from '../environment.js';
 import { DeadlineError, type DeadlineFacts } from '../outbound/errors.js';
 import type { DeadlineLimits, DeadlineName } from '../outbound/limits.js';
-import { watchSignals } from './call/abort-signals.js';
+import { readLimits, readStats } from './active-hosts.js';
 import { type CallEnded, channels, type LimitReached } from './channels.js';
-import { givenBy } from './environment.js';
-import { Hosts } from './hosts.js';
-import { limitHttp } from './http/client-request.js';
-import { limitSockets } from './http/connects.js';
-import { type DeadlineStats, type HostStats, readAll } from './stats.js';
-import { limitUndici } from './undici/dispatcher.js';
+import { warnIfPreloaded } from './preload-warning.js';
+import type { DeadlineStats, HostStats } from './stats.js';
 
-const given = fromEnvironment(() => givenBy(process.env));
-const hosts = new Hosts(given);
+warnIfPreloaded();
 
-if (!given.isOff) {
-  limitSockets(hosts);
-  limitHttp(hosts);
-  limitUndici(hosts);
-  watchSignals();
-  syncBuiltinESMExports();
-}
-
-/** What happened so far with the calls of this thread, by host. */
+/** Returns the counters of this thread, in total and by host; all are 0 where deadlines are not registered. */
 function stats(): DeadlineStats {
-  return readAll(hosts.counted());
+  return readStats();
 }
 
-/** The limits of calls to a host, in milliseconds; all are 0 where deadlines are turned off. */
+/** Returns the limits of calls to a host, in milliseconds; all are 0 where deadlines are off or not registered. */
 function limitsFor(host: string): DeadlineLimits {
-  return hosts.limitsFor(host);
+  return readLimits(host);
 }
 
 export type {

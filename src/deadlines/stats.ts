@@ -71,8 +71,8 @@ export class HostCounters {
   }
 }
 
-/** The counters of all hosts, and their sums. */
-export function readAll(counted: Iterable<[string, HostCounters]>): DeadlineStats {
+/** Reads the counters of all hosts, and sums them. */
+export function sumStats(counted: Iterable<[string, HostCounters]>): DeadlineStats {
   const stats: DeadlineStats = { calls: 0, inFlight: 0, connections: 0, hits: noHits(), hosts: {} };
   for (const [name, counters] of counted) {
     const host = counters.read();

@@ -14,7 +14,7 @@ export interface ServiceSetting {
   native?: boolean;
   /** Receives each line that it prints. */
   onLine?: (line: string) => void;
-  /** Further modules to load before it, as `millrace/deadlines`. */
+  /** Further modules to load before it, as `millrace/deadlines/register`. */
   imports?: string[];
 }
 
@@ -33,7 +33,7 @@ const START_MS = 10_000;
 /** What `--import` loads for a public name of this package: the file, so that a service need not have it installed. */
 const MODULES: Record<string, string> = {
   'millrace/register': '../http/register.js',
-  'millrace/deadlines': '../deadlines/index.js',
+  'millrace/deadlines/register': '../deadlines/register.js',
 };
 
 /** The command that starts a service. */

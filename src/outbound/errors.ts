@@ -1,11 +1,14 @@
 import { constants } from 'node:os';
-import { DEADLINES, type DeadlineName } from './limits.js';
+import type { DeadlineName } from './limits.js';
+
+/** The module whose limit fired. */
+export type DeadlineSource = 'millrace/deadlines' | 'millrace/client';
 
 /** What was waited for when a limit fired. */
 export type WaitingFor =
   | 'a connection'
   | 'the TLS handshake'
-  | 'the first byte'
+  | 'the response headers'
   | 'the rest of the body';
 
 /** What every error of a limit says, whatever its class. */
@@ -29,7 +32,7 @@ export class DeadlineError extends Error implements DeadlineFacts {
   readonly elapsedMs: number;
 
   constructor(facts: DeadlineFacts, waitingFor: WaitingFor) {
-    super(messageOf(facts, waitingFor));
+    super(formatMessage(facts, waitingFor, 'millrace/deadlines'));
     this.name = 'DeadlineError';
     this.syscall = waitingFor === 'a connection' ? 'connect' : 'read';
     this.limit = facts.limit;
@@ -42,7 +45,7 @@ export class DeadlineError extends Error implements DeadlineFacts {
 const UNDICI: Record<WaitingFor, { name: string; code: string }> = {
   'a connection': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
   'the TLS handshake': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
-  'the first byte': { name: 'HeadersTimeoutError', code: 'UND_ERR_HEADERS_TIMEOUT' },
+  'the response headers': { name: 'HeadersTimeoutError', code: 'UND_ERR_HEADERS_TIMEOUT' },
   'the rest of the body': { name: 'BodyTimeoutError', code: 'UND_ERR_BODY_TIMEOUT' },
 };
 
@@ -50,9 +53,13 @@ const UNDICI: Record<WaitingFor, { name: string; code: string }> = {
  * What users of undici and `fetch` get: undici's own error for what was waited for. undici's classes know their
  * instances by these symbols, so that `instanceof errors.HeadersTimeoutError` holds with any copy of undici from 6 on.
  */
-export function undiciError(facts: DeadlineFacts, waitingFor: WaitingFor): Error & DeadlineFacts {
+export function undiciError(
+  facts: DeadlineFacts,
+  waitingFor: WaitingFor,
+  source: DeadlineSource,
+): Error & DeadlineFacts {
   const { name, code } = UNDICI[waitingFor];
-  const error = Object.assign(new Error(messageOf(facts, waitingFor)), { code }, facts);
+  const error = Object.assign(new Error(formatMessage(facts, waitingFor, source)), { code }, facts);
   const hidden = (value: unknown) => ({ value, configurable: true, writable: true });
   return Object.defineProperties(error, {
     name: hidden(name),
@@ -61,10 +68,14 @@ export function undiciError(facts: DeadlineFacts, waitingFor: WaitingFor): Error
   });
 }
 
-function messageOf({ limit, limitMs, host, elapsedMs }: DeadlineFacts, waitingFor: WaitingFor) {
+function formatMessage(
+  { limit, limitMs, host, elapsedMs }: DeadlineFacts,
+  waitingFor: WaitingFor,
+  source: DeadlineSource,
+): string {
   return (
-    `${host}: ${DEADLINES[limit].word} limit of ${seconds(limitMs)} reached after ` +
-    `${seconds(elapsedMs)}, waiting for ${waitingFor} (millrace/deadlines)`
+    `${host}: ${limit} limit of ${seconds(limitMs)} reached after ` +
+    `${seconds(elapsedMs)}, waiting for ${waitingFor} (${source})`
   );
 }
 

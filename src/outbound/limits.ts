@@ -1,44 +1,43 @@
 /** How long an outbound call may take, in milliseconds. 0: no limit. */
 export interface DeadlineLimits {
-  /** Until a connection is open, with looking up its host. */
+  /** From the start of the name lookup until the connection is open. */
   connect: number;
-  /** For the TLS handshake, from the open connection on. */
+  /** The TLS handshake, from the open connection on. */
   tls: number;
-  /** From the last byte of the request that was sent to the first one of the answer. */
-  firstByte: number;
-  /** Between two bytes of the answer. */
-  silence: number;
-  /** From the call to the last byte of its answer, with waiting for a connection. */
+  /** From the last byte sent of the request until the response headers; each byte that arrives starts it anew. */
+  headers: number;
+  /** Between two bytes of the response body. */
+  idle: number;
+  /** From the call to the last byte of its response, including the wait for a connection. */
   total: number;
 }
 
 export type DeadlineName = keyof DeadlineLimits;
 
-/** The words for them in variables, and what holds where nothing is given: milliseconds, or as long as another limit. */
-export const DEADLINES: Record<
-  DeadlineName,
-  { word: string; variable: string; fallback: number | 'total' }
-> = {
-  // A lost SYN is sent again after a second, and has another one to be answered.
-  connect: { word: 'connect', variable: 'MILLRACE_DEADLINE_CONNECT', fallback: 2000 },
-  tls: { word: 'tls', variable: 'MILLRACE_DEADLINE_TLS', fallback: 2000 },
-  firstByte: { word: 'first-byte', variable: 'MILLRACE_DEADLINE_FIRST_BYTE', fallback: 'total' },
-  silence: { word: 'silence', variable: 'MILLRACE_DEADLINE_SILENCE', fallback: 'total' },
-  total: { word: 'total', variable: 'MILLRACE_DEADLINE_TOTAL', fallback: 3000 },
-};
+/** The default of `total`, and of `headers` and `idle` where `total` is off, in milliseconds. */
+const DEFAULT_TOTAL_MS = 3000;
+
+/** The variable of each limit, and its default: milliseconds, or the limit whose value it takes. */
+export const DEADLINES: Record<DeadlineName, { variable: string; defaultValue: number | 'total' }> =
+  {
+    // A lost SYN is sent again after 1 s; 2 s leave another second for the answer to the second one.
+    connect: { variable: 'MILLRACE_DEADLINE_CONNECT', defaultValue: 2000 },
+    tls: { variable: 'MILLRACE_DEADLINE_TLS', defaultValue: 2000 },
+    headers: { variable: 'MILLRACE_DEADLINE_HEADERS', defaultValue: 'total' },
+    idle: { variable: 'MILLRACE_DEADLINE_IDLE', defaultValue: 'total' },
+    total: { variable: 'MILLRACE_DEADLINE_TOTAL', defaultValue: DEFAULT_TOTAL_MS },
+  };
 
 export const DEADLINE_NAMES = Object.keys(DEADLINES) as DeadlineName[];
 
-/** As long as people wait; first byte and silence have it too where there is no limit in all. */
-const PATIENCE = 3000;
-
-/** All limits, where some are given: what follows the total follows the one that is in effect. */
-export function completed(given: Partial<DeadlineLimits>): DeadlineLimits {
-  const total = given.total ?? PATIENCE;
+/** Fills in the limits that are not set: `headers` and `idle` follow the total in effect. */
+export function completeLimits(options: Partial<DeadlineLimits>): DeadlineLimits {
+  const total = options.total ?? DEFAULT_TOTAL_MS;
   const limits = {} as DeadlineLimits;
   for (const name of DEADLINE_NAMES) {
-    const { fallback } = DEADLINES[name];
-    limits[name] = given[name] ?? (fallback === 'total' ? total || PATIENCE : fallback);
+    const { defaultValue } = DEADLINES[name];
+    limits[name] =
+      options[name] ?? (defaultValue === 'total' ? total || DEFAULT_TOTAL_MS : defaultValue);
   }
   return limits;
 }

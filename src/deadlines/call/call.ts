@@ -11,7 +11,7 @@ export type Stage =
   | 'waiting'
   /** The application writes, or reads, at its own pace: nobody else is late. */
   | 'application'
-  | 'first byte'
+  | 'headers'
   | 'body'
   /** A stream of records: it may last as long as it likes, as long as something comes. */
   | 'records'
@@ -21,15 +21,15 @@ export type Stage =
 
 /** Limits that the application has set itself, in milliseconds; 0: none is wanted. */
 export interface ApplicationLimits {
-  firstByte?: number;
-  silence?: number;
+  headers?: number;
+  idle?: number;
   /** There is one for the whole call. */
   total?: boolean;
 }
 
 const WAITING_FOR: Partial<Record<Stage, WaitingFor>> = {
   waiting: 'a connection',
-  'first byte': 'the first byte',
+  headers: 'the response headers',
 };
 
 /** How a call went so far. */
@@ -151,7 +151,7 @@ export abstract class Call extends Watched {
     const patience = patienceFor(stage, host, own);
     const totalEnd = endOf(this.begun + course.held, total);
     const patienceEnd = endOf(course.since, patience);
-    const patienceName = hasBegun(stage) ? 'silence' : 'firstByte';
+    const patienceName = hasBegun(stage) ? 'idle' : 'headers';
     if (at >= totalEnd) this.reach(course, ['total', total], stage, at);
     else if (at >= patienceEnd) this.reach(course, [patienceName, patience], stage, at);
     else this.due = Math.min(at + host.interval, totalEnd, patienceEnd);
@@ -179,16 +179,16 @@ export abstract class Call extends Watched {
 }
 
 /** What the application allows for a part comes on top, so that its own limit is met first. */
-function totalLimit({ limits }: Host, { firstByte, silence, total }: ApplicationLimits): number {
-  if (limits.total === 0 || total || firstByte === 0 || silence === 0) return 0;
-  return limits.total + Math.max(firstByte ?? 0, silence ?? 0);
+function totalLimit({ limits }: Host, { headers, idle, total }: ApplicationLimits): number {
+  if (limits.total === 0 || total || headers === 0 || idle === 0) return 0;
+  return limits.total + Math.max(headers ?? 0, idle ?? 0);
 }
 
 /** The limit of this stage alone. */
 function patienceFor(stage: Stage, { limits }: Host, own: ApplicationLimits): number {
   if (own.total) return 0;
-  if (stage === 'first byte') return own.firstByte === undefined ? limits.firstByte : 0;
-  if (hasBegun(stage)) return own.silence === undefined ? limits.silence : 0;
+  if (stage === 'headers') return own.headers === undefined ? limits.headers : 0;
+  if (hasBegun(stage)) return own.idle === undefined ? limits.idle : 0;
   return 0;
 }
 

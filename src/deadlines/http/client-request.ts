@@ -116,7 +116,7 @@ class HttpCall extends Call implements Made {
     const isWriting = !request.writableEnded && unsent(socket) === 0;
     // Who waits for `100 Continue` waits for the peer.
     const awaitsContinue = !this.hasContinued && request.hasHeader('expect');
-    return isWriting && !awaitsContinue ? 'application' : 'first byte';
+    return isWriting && !awaitsContinue ? 'application' : 'headers';
   }
 
   private stageOf(response: IncomingMessage): Stage {
@@ -148,7 +148,7 @@ class HttpCall extends Call implements Made {
     const timeout = ownTimeoutOf(this.request) ?? (patience || undefined);
     if (timeout === undefined) return {};
     const ms = Math.max(timeout, patience);
-    return { firstByte: ms, silence: ms };
+    return { headers: ms, idle: ms };
   }
 
   protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {

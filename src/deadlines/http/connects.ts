@@ -120,7 +120,7 @@ class Connecting extends Watched {
     const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.begun };
     const waitingFor = name === 'tls' ? 'the TLS handshake' : 'a connection';
     const error = this.isForUndici
-      ? undiciError(facts, waitingFor)
+      ? undiciError(facts, waitingFor, 'millrace/deadlines')
       : new DeadlineError(facts, waitingFor);
     host.counters.hits[name]++;
     if (hitChannel.hasSubscribers) {

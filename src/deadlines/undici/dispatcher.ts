@@ -153,7 +153,7 @@ class UndiciCall extends Call implements Follower {
     if (lasting === 'unbound') return 'unbound';
     if (socket === null && !request.abort) return 'waiting';
     if (fields === null) {
-      return socket && isWaitedFor(socket) ? 'application' : 'first byte';
+      return socket && isWaitedFor(socket) ? 'application' : 'headers';
     }
     if (isUnread(request) || (socket && isPaused(socket, request))) return 'application';
     return lasting ?? 'body';
@@ -185,15 +185,15 @@ class UndiciCall extends Call implements Follower {
     if (patience === OWN_TIME || isExemptRequest(request)) return { total: true };
     const client = socket === null ? queuedAt(request) : internal(socket, 'client');
     const own: ApplicationLimits = {};
-    const firstByte = request.headersTimeout ?? clientLimit(client, 'headers timeout');
-    const silence = request.bodyTimeout ?? clientLimit(client, 'body timeout');
-    if (firstByte !== undefined || patience > 0) own.firstByte = longer(firstByte, patience);
-    if (silence !== undefined || patience > 0) own.silence = longer(silence, patience);
+    const headers = request.headersTimeout ?? clientLimit(client, 'headers timeout');
+    const idle = request.bodyTimeout ?? clientLimit(client, 'body timeout');
+    if (headers !== undefined || patience > 0) own.headers = longer(headers, patience);
+    if (idle !== undefined || patience > 0) own.idle = longer(idle, patience);
     return own;
   }
 
   protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
-    return undiciError(facts, waitingFor);
+    return undiciError(facts, waitingFor, 'millrace/deadlines');
   }
 
   /** On a connection: ends that, too. Before, it is taken from its queue. */

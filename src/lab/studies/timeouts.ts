@@ -144,7 +144,7 @@ async function repeat(bench: Bench): Promise<Findings> {
     changes: [
       `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} answers take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(meanOf(scale, false))} without a limit and ${time(meanOf(scale, true))} with one.`,
       'At equal concurrency the one with the limit serves more, and memory cannot be compared. At an equal rate the requests in flight are rate x E[R], and memory follows them.',
-      'node --import millrace/deadlines app.js gives every call of a service its limits: connect, TLS, first byte, silence, and a total of 3 s where nothing else is set.',
+      'node --import millrace/deadlines/register app.js gives every call of a service its limits: connect, TLS, headers, idle, and a total of 3 s where nothing else is set.',
     ],
     claims: claimsOf(measured, cause, bench.quick),
     setup: bench.setup,
@@ -218,7 +218,7 @@ function backOf({ delayMs, slowMs }: Scale, slow: boolean): ServiceSetting {
 function frontOf(back: string, { timeoutMs }: Scale, limited: boolean): ServiceSetting {
   const env = { BACK: back, ...(limited && { MILLRACE_DEADLINE_TOTAL: `${timeoutMs}ms` }) };
   const typedEnv = { BACK: `http://127.0.0.1:${BACK_PORT}/` };
-  return { name: 'front', env, typedEnv, imports: limited ? ['millrace/deadlines'] : [] };
+  return { name: 'front', env, typedEnv, imports: limited ? ['millrace/deadlines/register'] : [] };
 }
 
 function nameOf({ open, slow, limited }: Case, scale: Scale): string {

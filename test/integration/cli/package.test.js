@@ -52,7 +52,7 @@ test('the main package holds what the build made of src, and no addon', () => {
     'LICENSE',
     'README.md',
     'bin/millrace.js',
-    'deadlines.cjs',
+    'deadlines-register.cjs',
     'dist/cli/main.js',
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
@@ -255,7 +255,7 @@ describe('without the package for this platform', () => {
 
   const deadlines = ['--import', ...(REQUIRES_ESM ? ['--require'] : [])];
   for (const flag of deadlines) {
-    test(`${flag} millrace/deadlines needs none`, async () => {
+    test(`${flag} millrace/deadlines/register needs none`, async () => {
       const source = `import net from 'node:net';
         net.createServer().listen(0, function () {
           fetch('http://127.0.0.1:' + this.address().port).catch(({ cause }) => {
@@ -264,7 +264,7 @@ describe('without the package for this platform', () => {
           });
         });`;
       const env = { MILLRACE_DEADLINE_TOTAL: '100ms' };
-      assert.deepEqual(await script(bare, source, [flag, 'millrace/deadlines'], env), {
+      assert.deepEqual(await script(bare, source, [flag, 'millrace/deadlines/register'], env), {
         code: 0,
         stdout: 'UND_ERR_HEADERS_TIMEOUT total\n',
         stderr: '',
@@ -332,7 +332,7 @@ describe('without the package for this platform', () => {
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines-register\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
       file,
     )
   )

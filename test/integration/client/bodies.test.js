@@ -93,7 +93,7 @@ describe('bodies of the client', () => {
     const client = createClient({
       origin: url(peer),
       limits: { total: '20s' },
-      retries: { floor: 100, backoff: 0 },
+      retries: { minPerSecond: 100, baseDelay: 0 },
     });
     t.after(() => client.destroy());
     for (const [name, [make, type, body]] of Object.entries(whole)) {
@@ -111,7 +111,10 @@ describe('bodies of the client', () => {
 
   test('a stream is sent once', limits, async (t) => {
     const peer = await echo(t);
-    const client = createClient({ origin: url(peer), retries: { floor: 100, backoff: 0 } });
+    const client = createClient({
+      origin: url(peer),
+      retries: { minPerSecond: 100, baseDelay: 0 },
+    });
     t.after(() => client.destroy());
     for (const [name, make] of Object.entries(streams)) {
       const response = await client.request('/', { method: 'PUT', body: make() });

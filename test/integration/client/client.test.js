@@ -77,13 +77,13 @@ describe('the client', { concurrency: 4 }, () => {
     assert.deepEqual([hits.total, failed, inFlight], [2, 2, 0]);
   });
 
-  test('first byte and silence', limits, async (t) => {
-    const made = client(t, { limits: { firstByte: 100, silence: 100 }, retries: false });
+  test('headers and idle', limits, async (t) => {
+    const made = client(t, { limits: { headers: 100, idle: 100 }, retries: false });
     await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
     const response = await made.request(url(await stopping(t)));
     await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT' });
     const { hits } = made.stats();
-    assert.deepEqual(hits, { connect: 0, firstByte: 1, silence: 1, total: 0 });
+    assert.deepEqual(hits, { connect: 0, headers: 1, idle: 1, total: 0 });
   });
 
   test('connect', { ...limits, skip: !has('python3') }, async (t) => {
@@ -97,11 +97,11 @@ describe('the client', { concurrency: 4 }, () => {
     const made = client(t, { limits: { total: '20s' }, retries: false });
     const never = url(await mute(t));
     await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
-    const hurried = client(t, { limits: { firstByte: 100 }, retries: false });
+    const hurried = client(t, { limits: { headers: 100 }, retries: false });
     await assert.rejects(hurried.request(never, { limits: { total: '20s' } }), {
       code: 'UND_ERR_HEADERS_TIMEOUT',
     });
-    assert.deepEqual([hurried.stats().hits.firstByte, hurried.stats().hits.total], [1, 0]);
+    assert.deepEqual([hurried.stats().hits.headers, hurried.stats().hits.total], [1, 0]);
     const controller = new AbortController();
     const call = made.request(never, { signal: controller.signal });
     controller.abort(new Error('gone'));
@@ -234,7 +234,7 @@ describe('the client', { concurrency: 4 }, () => {
 
   test('what has failed by chance is tried again', limits, async (t) => {
     const peer = await turns(t, [503, 502, 200]);
-    const made = client(t, { retries: { backoff: 1, floor: 5 } });
+    const made = client(t, { retries: { baseDelay: 1, minPerSecond: 5 } });
     const response = await made.request(url(peer));
     assert.deepEqual([response.status, response.tries], [200, 3]);
     assert.equal(made.stats().retries, 2);
@@ -245,7 +245,7 @@ describe('the client', { concurrency: 4 }, () => {
     const { port } = peer;
     peer.server.close();
     await once(peer.server, 'close');
-    const made = client(t, { retries: { backoff: '500ms', floor: 5 } });
+    const made = client(t, { retries: { baseDelay: '500ms', minPerSecond: 5 } });
     await assert.rejects(made.request(`http://127.0.0.1:${port}/`), { code: 'ECONNREFUSED' });
     assert.equal(made.stats().retries, 2);
   });
@@ -255,7 +255,7 @@ describe('the client', { concurrency: 4 }, () => {
     limits,
     async (t) => {
       const peer = await turns(t, [503]);
-      const made = client(t, { retries: { backoff: 1, floor: 0, share: 0.5 } });
+      const made = client(t, { retries: { baseDelay: 1, minPerSecond: 0, budgetRatio: 0.5 } });
       const statusOf = async (options) => {
         const response = await made.request(url(peer), options);
         await response.dump();
@@ -283,13 +283,16 @@ describe('the client', { concurrency: 4 }, () => {
       response.writeHead(503, { 'Content-Length': 100 });
       response.write('part');
     });
-    const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+    const made = client(t, {
+      limits: { total: '20s' },
+      retries: { baseDelay: 1, minPerSecond: 5 },
+    });
     const response = await made.request(url(peer));
     assert.deepEqual([response.status, response.tries], [200, 2]);
   });
 
   test('Retry-After is respected, and never beyond the total', limits, async (t) => {
-    const made = client(t, { limits: { total: '2s' }, retries: { backoff: 1, floor: 5 } });
+    const made = client(t, { limits: { total: '2s' }, retries: { baseDelay: 1, minPerSecond: 5 } });
     const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
     assert.equal((await made.request(url(soon))).status, 200);
     assert.ok(soon.times[1] - soon.times[0] >= 990);
@@ -303,7 +306,7 @@ describe('the client', { concurrency: 4 }, () => {
     const warned = ({ name }) => warnings.push(name);
     process.on('warning', warned);
     t.after(() => process.off('warning', warned));
-    const options = { limits: { total: 0 }, retries: { backoff: 400, floor: 10 } };
+    const options = { limits: { total: 0 }, retries: { baseDelay: 400, minPerSecond: 10 } };
     const made = client(t, options);
     for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
       const far = await turns(t, [503], { 'Retry-After': asked });
@@ -325,7 +328,10 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('Retry-After with a date', limits, async (t) => {
-    const made = client(t, { limits: { total: '20s' }, retries: { backoff: 1, floor: 5 } });
+    const made = client(t, {
+      limits: { total: '20s' },
+      retries: { baseDelay: 1, minPerSecond: 5 },
+    });
     for (const form of [(date) => date.toUTCString(), asctime]) {
       const since = performance.now();
       // Dates are whole seconds.
@@ -377,7 +383,7 @@ describe('the client', { concurrency: 4 }, () => {
         asked += 1;
         response.writeHead(asked === 1 ? 503 : 200, { 'Retry-After': '1' }).end('here');
       });
-      const made = createClient({ retries: { backoff: 1, floor: 5 } });
+      const made = createClient({ retries: { baseDelay: 1, minPerSecond: 5 } });
       const answered = made.request(url(peer)).then((response) => response.text());
       while (made.stats().retries === 0) await new Promise(setImmediate);
       await Promise.all([made.close(), made.close()]);
@@ -394,7 +400,7 @@ describe('the client', { concurrency: 4 }, () => {
     limits,
     async (t) => {
       const peer = await turns(t, [503], { 'Retry-After': '3600' });
-      const options = { limits: { total: 0 }, retries: { backoff: 1, floor: 5 } };
+      const options = { limits: { total: 0 }, retries: { baseDelay: 1, minPerSecond: 5 } };
       const made = createClient(options);
       const call = assert.rejects(made.request(url(peer)), { message: 'enough' });
       while (made.stats().retries === 0) await new Promise(setImmediate);
@@ -450,7 +456,10 @@ describe('the client', { concurrency: 4 }, () => {
     wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
     wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
     wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
-    wrong({ retries: { share: -1 } }, 'retries.share: -1 given; accepted: a number, 0 or more');
+    wrong(
+      { retries: { budgetRatio: -1 } },
+      'retries.budgetRatio: -1 given; accepted: a number, 0 or more',
+    );
     const made = client(t, { origin: 'http://a.test' });
     await assert.rejects(
       made.request('http://b.test/'),

@@ -41,16 +41,16 @@ const ofClient = {
   ],
   limits: objects,
   'limits.connect': times,
-  'limits.firstByte': times,
-  'limits.silence': times,
+  'limits.headers': times,
+  'limits.idle': times,
   'limits.total': times,
   connections: counts,
   pipelining: counts,
   retries: [null, true, 3, []].map((value) => [value, 'an object, or false']),
-  'retries.share': numbers,
-  'retries.floor': numbers,
-  'retries.most': numbers,
-  'retries.backoff': times,
+  'retries.budgetRatio': numbers,
+  'retries.minPerSecond': numbers,
+  'retries.maxRetries': numbers,
+  'retries.baseDelay': times,
 };
 const bodies =
   'text, bytes, URLSearchParams, FormData, a Blob or a stream; JSON.stringify makes text of other values';
@@ -66,8 +66,8 @@ const ofCall = {
   ]),
   signal: [{}, new AbortController(), 5000].map((value) => [value, 'an AbortSignal']),
   limits: objects,
-  'limits.firstByte': times,
-  'limits.silence': times,
+  'limits.headers': times,
+  'limits.idle': times,
   'limits.total': times,
 };
 
@@ -147,34 +147,40 @@ describe("the client's options", () => {
     for (const ofCall of [
       {},
       { total: undefined },
-      { total: undefined, firstByte: undefined, silence: undefined },
+      { total: undefined, headers: undefined, idle: undefined },
     ]) {
       await assert.rejects(client.request('/', { limits: ofCall }), { limit: 'total' });
     }
-    const response = await client.request('/', { limits: { silence: undefined, total: '20s' } });
+    const response = await client.request('/', { limits: { idle: undefined, total: '20s' } });
     assert.equal(await response.text(), 'late');
   });
 
-  test('retries.floor: so many in the same second, be they above ten', limits, async (t) => {
-    const peer = await web(t, (_request, response) => response.writeHead(503).end());
-    for (const [floor, retried] of [
-      [0, 0],
-      [3, 3],
-      [40, 40],
-      [Number.POSITIVE_INFINITY, 50],
-    ]) {
-      const client = createClient({
-        origin: url(peer),
-        limits: { total: '20s' },
-        // Those of the seconds that a busy machine may need come on top.
-        retries: { share: 0, floor, most: 1, backoff: 0 },
-      });
-      t.after(() => client.destroy());
-      const since = performance.now();
-      await Promise.all(Array.from({ length: 50 }, async () => (await client.request('/')).dump()));
-      const earned = (floor * (performance.now() - since)) / 1000;
-      const { retries } = client.stats();
-      assert.ok(retries >= retried && retries <= retried + earned, `${floor}: ${retries}`);
-    }
-  });
+  test(
+    'retries.minPerSecond allows that many retries in the same second, also more than ten',
+    limits,
+    async (t) => {
+      const peer = await web(t, (_request, response) => response.writeHead(503).end());
+      for (const [minPerSecond, retried] of [
+        [0, 0],
+        [3, 3],
+        [40, 40],
+        [Number.POSITIVE_INFINITY, 50],
+      ]) {
+        const client = createClient({
+          origin: url(peer),
+          limits: { total: '20s' },
+          // Those of the seconds that a busy machine may need come on top.
+          retries: { budgetRatio: 0, minPerSecond, maxRetries: 1, baseDelay: 0 },
+        });
+        t.after(() => client.destroy());
+        const since = performance.now();
+        await Promise.all(
+          Array.from({ length: 50 }, async () => (await client.request('/')).dump()),
+        );
+        const earned = (minPerSecond * (performance.now() - since)) / 1000;
+        const { retries } = client.stats();
+        assert.ok(retries >= retried && retries <= retried + earned, `${minPerSecond}: ${retries}`);
+      }
+    },
+  );
 });

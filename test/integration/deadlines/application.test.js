@@ -9,9 +9,9 @@ import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 30_000 };
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
-const short = { MILLRACE_DEADLINE_TOTAL: '200', MILLRACE_DEADLINE_CONNECT: '200' };
+const short = { MILLRACE_DEADLINE_TOTAL: '200ms', MILLRACE_DEADLINE_CONNECT: '200ms' };
 /** For calls that are to succeed: their peer is this process, which others may keep from its work for a while. */
-const patient = { MILLRACE_DEADLINE_TOTAL: '1000', MILLRACE_DEADLINE_CONNECT: '1000' };
+const patient = { MILLRACE_DEADLINE_TOTAL: '1000ms', MILLRACE_DEADLINE_CONNECT: '1000ms' };
 /** Longer than all of them. */
 const LONG_MS = 1500;
 
@@ -112,7 +112,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   });
 
   test('an application that reads or writes at its own pace', limits, async (t) => {
-    const { call } = service(t, { ...patient, MILLRACE_DEADLINE_SILENCE: '500' });
+    const { call } = service(t, { ...patient, MILLRACE_DEADLINE_IDLE: '500ms' });
     const size = 4_000_000;
     const large = await web(t, (_request, response) => response.end(Buffer.alloc(size)));
     assert.equal((await call('slowReader', { port: large.port, ms: LONG_MS })).value, size);
@@ -182,7 +182,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   });
 
   test('an answer that has arrived while the event loop was busy is in time', limits, async (t) => {
-    const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '1000' });
+    const { call } = service(t, { MILLRACE_DEADLINE_HEADERS: '1000ms' });
     const quick = await late(t, 500);
     assert.equal((await call('busy', { url: url(quick), ms: 2000 })).value, 'late');
   });
@@ -196,7 +196,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   });
 
   test('a request that has no socket yet is ended, too, and once', limits, async (t) => {
-    const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '500' });
+    const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '500ms' });
     const peer = await web(t, (request, response) => {
       if (request.url !== '/events') return response.end('answer');
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -234,7 +234,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
 
   /** Runs a program with deadlines. */
   function run(source, env = {}) {
-    const argv = ['--import', 'millrace/deadlines', '--input-type=module', '-e', source];
+    const argv = ['--import', 'millrace/deadlines/register', '--input-type=module', '-e', source];
     const cwd = fileURLToPath(new URL('../../..', import.meta.url));
     const options = { cwd, env: { ...process.env, ...env } };
     return new Promise((resolve) => {
@@ -304,7 +304,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
       console.log(await (await fetch(\`http://localhost:\${port}/\`)).text(), server.stats().requests.native);
       process.exit();
     });`,
-      { MILLRACE_DEADLINE_TOTAL: '200', MILLRACE_DEADLINE_HOSTS: 'localhost=10s' },
+      { MILLRACE_DEADLINE_TOTAL: '200ms', MILLRACE_DEADLINE_HOSTS: 'localhost=10s' },
     );
     assert.equal(stdout, 'total 1\n', stderr);
   });
@@ -312,19 +312,19 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   const mistakes = {
     MILLRACE_DEADLINE_TOTAL: [
       'fast',
-      "MILLRACE_DEADLINE_TOTAL: 'fast' given; accepted: milliseconds, or 500ms, 3s, 1m30s; 0 or off: no limit",
+      "MILLRACE_DEADLINE_TOTAL must be a duration with a unit, such as 500ms, 3s or 1m30s, or off for no limit (got 'fast')",
     ],
     MILLRACE_DEADLINE_TOTL: [
       '3s',
-      'MILLRACE_DEADLINE_TOTL: unknown variable; did you mean MILLRACE_DEADLINE_TOTAL?',
+      'MILLRACE_DEADLINE_TOTL is an unknown variable; did you mean MILLRACE_DEADLINE_TOTAL?',
     ],
     MILLRACE_DEADLINES: [
       'no',
-      "MILLRACE_DEADLINES: 'no' given; accepted: off, which turns deadlines off",
+      "MILLRACE_DEADLINES must be off, which turns deadlines off (got 'no')",
     ],
     MILLRACE_DEADLINE_HOSTS: [
       'a.test=later:3s',
-      "MILLRACE_DEADLINE_HOSTS: a.test: 'later:3s' given; accepted: connect, tls, first-byte, silence, total with a time, as in total:10s",
+      "MILLRACE_DEADLINE_HOSTS: a.test: limits must be connect, tls, headers, idle, total, each with a duration, such as total:10s (got 'later:3s')",
     ],
   };
   for (const [variable, [value, message]] of Object.entries(mistakes)) {
@@ -350,7 +350,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
       const ask = async (client, path) =>
         (await client.request({ path, method: 'GET' })).body.text();
       for (const client of clients) await ask(client, '/');
-      await import('millrace/deadlines');
+      await import('millrace/deadlines/register');
       const limits = [];
       for (const client of clients) {
         limits.push(await ask(client, '/never').catch(({ limit }) => limit));
@@ -359,15 +359,15 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
       process.exit();`;
       const env = {
         ...process.env,
-        MILLRACE_DEADLINE_TOTAL: '1500',
-        MILLRACE_DEADLINE_FIRST_BYTE: '300',
+        MILLRACE_DEADLINE_TOTAL: '1500ms',
+        MILLRACE_DEADLINE_HEADERS: '300ms',
       };
       const { stdout } = await promisify(execFile)(
         process.execPath,
         ['--input-type=module', '-e', program],
         { env, cwd: fileURLToPath(new URL('../../..', import.meta.url)) },
       );
-      assert.equal(stdout, 'total,firstByte\n');
+      assert.equal(stdout, 'total,headers\n');
     },
   );
 
@@ -392,7 +392,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     const limit = await ask('/never').catch(({ limit }) => limit);
     console.log(length, limit, stats().calls, stats().inFlight);
     process.exit();`,
-        { MILLRACE_DEADLINE_TOTAL: '400' },
+        { MILLRACE_DEADLINE_TOTAL: '400ms' },
       );
       assert.equal(stdout, '18 total 2 0\n');
     },

@@ -25,7 +25,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
 
   for (const way of ['--import', '--require']) {
     test(`total, loaded by ${way}`, limits, async (t) => {
-      const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '300' }, way);
+      const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '300ms' }, way);
       const peer = await mute(t);
       const byHttp = await call('http', { port: peer.port });
       fired(byHttp, 'total', 300);
@@ -47,7 +47,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
   }
 
   test('a peer that drops every packet', { ...limits, skip: !has('python3') }, async (t) => {
-    const { call, stats } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
+    const { call, stats } = service(t, { MILLRACE_DEADLINE_CONNECT: '300ms' });
     const peer = await dropping(t);
     const byHttp = await call('http', { port: peer.port });
     fired(byHttp, 'connect', 300);
@@ -63,14 +63,14 @@ describe('limits of calls', { concurrency: 4 }, () => {
   });
 
   test('a name that is never found', limits, async (t) => {
-    const { call } = service(t, { MILLRACE_DEADLINE_CONNECT: '300' });
+    const { call } = service(t, { MILLRACE_DEADLINE_CONNECT: '300ms' });
     const result = await call('unresolved');
     fired(result, 'connect', 300);
     assert.equal(result.error.host, 'never.test');
   });
 
   test('a TLS handshake that is never answered', limits, async (t) => {
-    const { call } = service(t, { MILLRACE_DEADLINE_TLS: '300' });
+    const { call } = service(t, { MILLRACE_DEADLINE_TLS: '300ms' });
     const { port } = await mute(t);
     for (const kind of ['https', 'tls', 'startTls']) {
       const { error, ms } = await call(kind, { port });
@@ -84,25 +84,25 @@ describe('limits of calls', { concurrency: 4 }, () => {
   });
 
   test('a peer that accepts and never answers', limits, async (t) => {
-    const { call } = service(t, { MILLRACE_DEADLINE_FIRST_BYTE: '300' });
+    const { call } = service(t, { MILLRACE_DEADLINE_HEADERS: '300ms' });
     const peer = await mute(t);
-    fired(await call('http', { port: peer.port }), 'firstByte', 300);
-    fired(await call('fetch', { url: url(peer) }), 'firstByte', 300);
-    fired(await call('undici', { url: url(peer) }), 'firstByte', 300);
+    fired(await call('http', { port: peer.port }), 'headers', 300);
+    fired(await call('fetch', { url: url(peer) }), 'headers', 300);
+    fired(await call('undici', { url: url(peer) }), 'headers', 300);
   });
 
   test(
     'a peer that stops in the middle of a body: its connection goes at once',
     limits,
     async (t) => {
-      const { call } = service(t, { MILLRACE_DEADLINE_SILENCE: '300' });
+      const { call } = service(t, { MILLRACE_DEADLINE_IDLE: '300ms' });
       const peer = await stopping(t);
       for (const kind of ['http', 'fetch', 'undici']) {
         const closed = new Promise((resolve) => {
           peer.server.once('connection', (socket) => socket.once('close', resolve));
         });
         const result = await call(kind, { port: peer.port, url: url(peer) });
-        fired(result, 'silence', 300);
+        fired(result, 'idle', 300);
         const code = kind === 'http' ? 'ETIMEDOUT' : 'UND_ERR_BODY_TIMEOUT';
         assert.equal(result.error.code, code);
         await closed;
@@ -114,7 +114,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
     'a peer that answers byte by byte is never silent, and too slow in all',
     limits,
     async (t) => {
-      const env = { MILLRACE_DEADLINE_SILENCE: '800', MILLRACE_DEADLINE_TOTAL: '1s' };
+      const env = { MILLRACE_DEADLINE_IDLE: '800ms', MILLRACE_DEADLINE_TOTAL: '1s' };
       const { call } = service(t, env);
       const peer = await dripping(t, 20);
       fired(await call('http', { port: peer.port }), 'total', 1000);
@@ -124,17 +124,17 @@ describe('limits of calls', { concurrency: 4 }, () => {
 
   test('limits by host', limits, async (t) => {
     const env = {
-      MILLRACE_DEADLINE_TOTAL: '200',
-      MILLRACE_DEADLINE_HOSTS: 'localhost=first-byte:600,total:5s; *.0.0.2=off',
+      MILLRACE_DEADLINE_TOTAL: '200ms',
+      MILLRACE_DEADLINE_HOSTS: 'localhost=headers:600ms,total:5s; *.0.0.2=off',
     };
     const { call } = service(t, env);
     const { port } = await mute(t);
     fired(await call('fetch', { url: `http://127.0.0.1:${port}/` }), 'total', 200);
-    fired(await call('fetch', { url: `http://localhost:${port}/` }), 'firstByte', 600);
+    fired(await call('fetch', { url: `http://localhost:${port}/` }), 'headers', 600);
   });
 
   test('a host without limits', limits, async (t) => {
-    const env = { MILLRACE_DEADLINE_TOTAL: '100', MILLRACE_DEADLINE_HOSTS: '127.0.0.1=off' };
+    const env = { MILLRACE_DEADLINE_TOTAL: '100ms', MILLRACE_DEADLINE_HOSTS: '127.0.0.1=off' };
     const { call } = service(t, env);
     const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 400));
     assert.equal((await call('http', { port: peer.port })).value, 'late');

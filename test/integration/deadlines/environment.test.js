@@ -10,7 +10,14 @@ const TOTAL = 'MILLRACE_DEADLINE_TOTAL';
 
 /** Runs a program with deadlines, which `before` may load something. */
 function run(source, env = {}, before = []) {
-  const argv = [...before, '--import', 'millrace/deadlines', '--input-type=module', '-e', source];
+  const argv = [
+    ...before,
+    '--import',
+    'millrace/deadlines/register',
+    '--input-type=module',
+    '-e',
+    source,
+  ];
   const cwd = fileURLToPath(new URL('../../..', import.meta.url));
   return new Promise((resolve) => {
     execFile(
@@ -23,10 +30,12 @@ function run(source, env = {}, before = []) {
 }
 
 const host = (given) =>
-  `${HOSTS}: '${given}' given; accepted: a host without scheme, port and path, as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or *`;
+  `${HOSTS}: a host must have no scheme, port or path, such as api.example.com, *.slow.test, 10.0.0.1, ::1, unix:/run/app.sock or * (got '${given}')`;
 const longest = (name, given) =>
-  `${name}: '${given}' given; accepted: 2147483647ms (24 days) at most, or off`;
-const unknown = (given, meant) => `${given}: unknown variable; did you mean ${meant}?`;
+  `${name} must be at most 2147483647ms (24 days), or off for no limit (got '${given}')`;
+const unknown = (given, meant) => `${given} is an unknown variable; did you mean ${meant}?`;
+const unit = (name, given) =>
+  `${name} needs a unit, such as ${given}ms or ${given}s (got '${given}')`;
 
 const mistakes = [
   [HOSTS, 'api.test:8080=10s', host('api.test:8080')],
@@ -39,18 +48,28 @@ const mistakes = [
   [HOSTS, 'unix:=off', host('unix:')],
   [
     HOSTS,
-    'a.test=total:5s,total:6s',
-    `${HOSTS}: a.test: 'total:5s,total:6s' given; accepted: total once`,
+    'a.test',
+    `${HOSTS} must be hosts with limits, such as api.example.com=10s;*.slow.test=headers:5s,total:30s (got 'a.test')`,
   ],
-  [HOSTS, 'a.test=5s;A.test.=6s', `${HOSTS}: 'A.test.' given twice; accepted: once`],
-  [HOSTS, `a.test=${'9'.repeat(20)}`, longest(`${HOSTS}: a.test`, '9'.repeat(20))],
-  [TOTAL, '9'.repeat(20), longest(TOTAL, '9'.repeat(20))],
+  [
+    HOSTS,
+    'a.test=total:5s,total:6s',
+    `${HOSTS}: a.test: total must appear once (got 'total:5s,total:6s')`,
+  ],
+  [HOSTS, 'a.test=5s;A.test.=6s', `${HOSTS}: a host must appear once (got 'A.test.' twice)`],
+  [HOSTS, `a.test=${'9'.repeat(20)}ms`, longest(`${HOSTS}: a.test`, `${'9'.repeat(20)}ms`)],
+  [HOSTS, 'a.test=10', unit(`${HOSTS}: a.test`, '10')],
+  [HOSTS, 'a.test=headers:500', unit(`${HOSTS}: a.test: headers`, '500')],
+  [TOTAL, `${'9'.repeat(20)}ms`, longest(TOTAL, `${'9'.repeat(20)}ms`)],
   [TOTAL, '600h', longest(TOTAL, '600h')],
+  [TOTAL, '3000', unit(TOTAL, '3000')],
+  [TOTAL, '1.5', unit(TOTAL, '1.5')],
+  ['MILLRACE_DEADLINE_HEADERS', '3', unit('MILLRACE_DEADLINE_HEADERS', '3')],
   ['MILLRACE_DEADLINES_TOTAL', '5s', unknown('MILLRACE_DEADLINES_TOTAL', TOTAL)],
   ['MILLRACE_DEADLINE', '5s', unknown('MILLRACE_DEADLINE', 'MILLRACE_DEADLINES')],
 ];
 for (const [variable, given, message] of mistakes) {
-  test(`refused: ${variable}=${given}`, limits, async () => {
+  test(`${variable}=${given} is refused in one line`, limits, async () => {
     const { code, stdout, stderr } = await run('console.log("started")', { [variable]: given });
     const expected = { code: 2, stdout: '', stderr: `millrace: ${message}\n` };
     assert.deepEqual({ code, stdout, stderr }, expected);
@@ -103,4 +122,18 @@ test('what stands in for http.request is left as it is', limits, async () => {
     ['--import', mock],
   );
   assert.equal(stdout, 'no request undefined\n', stderr);
+});
+
+test('0 and off mean no limit, and need no unit', limits, async () => {
+  const { stdout, stderr } = await run(
+    `import { limitsFor } from 'millrace/deadlines';
+    console.log(JSON.stringify([limitsFor('a.test'), limitsFor('b.test'), limitsFor('c.test')]));`,
+    { [TOTAL]: '0', MILLRACE_DEADLINE_IDLE: 'off', [HOSTS]: 'b.test=0; c.test=connect:0,total:9s' },
+  );
+  assert.equal(stderr, '');
+  assert.deepEqual(JSON.parse(stdout), [
+    { connect: 2000, tls: 2000, headers: 3000, idle: 0, total: 0 },
+    { connect: 0, tls: 0, headers: 0, idle: 0, total: 0 },
+    { connect: 0, tls: 2000, headers: 9000, idle: 0, total: 9000 },
+  ]);
 });

@@ -7,7 +7,7 @@ import { service } from '../../fixtures/deadlines/service.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 30_000 };
-const total = (ms) => ({ MILLRACE_DEADLINE_TOTAL: String(ms) });
+const total = (ms) => ({ MILLRACE_DEADLINE_TOTAL: `${ms}ms` });
 const LONG_MS = 1500;
 
 const { server: certificate } = makeCertificates();
@@ -73,7 +73,7 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
     const read = await call('http2', { url: large.url, ms: LONG_MS });
     assert.equal(read.value, size, read.error?.message);
     // Its total holds, but who is silent is the application.
-    const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_FIRST_BYTE: '300' });
+    const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_HEADERS: '300ms' });
     const taking = await peer(t, (stream) => {
       stream.resume().on('end', () => {
         stream.respond({ ':status': 200 });

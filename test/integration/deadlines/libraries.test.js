@@ -5,7 +5,7 @@ import { web } from '../../fixtures/deadlines/peers.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 60_000 };
-const env = { MILLRACE_DEADLINE_TOTAL: '1000', MILLRACE_DEADLINE_CONNECT: '1000' };
+const env = { MILLRACE_DEADLINE_TOTAL: '1000ms', MILLRACE_DEADLINE_CONNECT: '1000ms' };
 
 /** How each passes our error on, and whether its own limit can be seen. */
 const LIBRARIES = {

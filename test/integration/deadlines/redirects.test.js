@@ -40,8 +40,14 @@ test('a redirect that follow-redirects follows', { timeout: 30_000 }, async (t) 
     if (request.url === '/') response.writeHead(302, { Location: '/late' }).end();
     else setTimeout(() => response.end('late'), 500);
   });
-  const argv = ['--import', 'millrace/deadlines', '--input-type=module', '-e', program(port)];
-  const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '200' };
+  const argv = [
+    '--import',
+    'millrace/deadlines/register',
+    '--input-type=module',
+    '-e',
+    program(port),
+  ];
+  const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '200ms' };
   const { stdout } = await promisify(execFile)(process.execPath, argv, { cwd, env });
   assert.deepEqual(JSON.parse(stdout), [200, 'total', 200, 'total']);
 });

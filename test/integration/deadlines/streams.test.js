@@ -45,10 +45,10 @@ const hanging = {
   'ends of lines alone': { pieces: ['\n'], ms: 100, limit: 'total' },
   'a text with a line end now and then': { pieces: [...'abcdefg', 'h\n'], ms: 50, limit: 'total' },
   'one line': { type: 'application/json', pieces: [line], count: 1, ...stopping, limit: 'total' },
-  'lines that stop': { pieces: [line], count: 8, ms: 100, ends: false, limit: 'silence' },
+  'lines that stop': { pieces: [line], count: 8, ms: 100, ends: false, limit: 'idle' },
   'records that stop': {
     ...{ type: 'application/x-ndjson', pieces: [line], count: 1, ...stopping },
-    limit: 'silence',
+    limit: 'idle',
   },
   'what asks for no watch': { path: 'pods?watch=false&rewatch=true', ...seldom, limit: 'total' },
   'a type that only begins like it': { type: 'text/event-streams', ...seldom, limit: 'total' },

@@ -28,7 +28,7 @@ for (const kind of ['http', 'undiciSocket']) {
   test(`${kind}: without limits, where its socket is named`, limits, async (t) => {
     const socketPath = await late(t);
     const env = {
-      MILLRACE_DEADLINE_TOTAL: '200',
+      MILLRACE_DEADLINE_TOTAL: '200ms',
       MILLRACE_DEADLINE_HOSTS: `unix:${socketPath}=off`,
     };
     const { call, stats } = service(t, env);
@@ -40,7 +40,7 @@ for (const kind of ['http', 'undiciSocket']) {
 
   test(`${kind}: with a limit of its own`, limits, async (t) => {
     const socketPath = await late(t);
-    const env = { MILLRACE_DEADLINE_HOSTS: `unix:${socketPath}=100` };
+    const env = { MILLRACE_DEADLINE_HOSTS: `unix:${socketPath}=100ms` };
     const { call } = service(t, env);
     const { error } = await call(kind, { socketPath });
     assert.deepEqual(

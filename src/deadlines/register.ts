@@ -1,0 +1,26 @@
+/**
+ * Puts time limits on the outbound calls of this process: `node --import millrace/deadlines/register app.js`.
+ *
+ * @module millrace/deadlines/register
+ */
+import { syncBuiltinESMExports } from 'node:module';
+import { fromEnvironment } from '../environment.js';
+import { activate } from './active-hosts.js';
+import { watchSignals } from './call/abort-signals.js';
+import { readEnvironment } from './environment.js';
+import { Hosts } from './hosts.js';
+import { limitHttp } from './http/client-request.js';
+import { limitSockets } from './http/connects.js';
+import { limitUndici } from './undici/dispatcher.js';
+
+const options = fromEnvironment(() => readEnvironment(process.env));
+
+if (!options.isOff) {
+  const hosts = new Hosts(options);
+  activate(hosts);
+  limitSockets(hosts);
+  limitHttp(hosts);
+  limitUndici(hosts);
+  watchSignals();
+  syncBuiltinESMExports();
+}
