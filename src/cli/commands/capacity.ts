@@ -9,18 +9,19 @@ import {
   newCapacityInvocation,
 } from '../flags/capacity-flags.js';
 import { addUrl } from '../flags/load-flags.js';
-import { parseArguments } from '../flags/parse.js';
+import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
 import { checkWritable, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { StepLine } from '../progress.js';
+import { hasTarget, refuseUrlAsFile } from '../target.js';
 
 /** Finds out how much the server that the command line names can take. */
 export async function capacityCommand(args: string[]): Promise<number> {
-  const invocation = readInvocation(args);
+  const { invocation, flags } = readInvocation(args);
   await askPassphrase(invocation.options);
-  const { url, targets, targetsFile, command, socketPath } = invocation.options;
-  if ([url, targets, targetsFile, command, socketPath].every((it) => it === undefined)) {
+  if (!hasTarget(invocation.options)) {
+    refuseUrlAsFile(flags);
     throw usageError(
       "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
     );
@@ -32,7 +33,7 @@ export async function capacityCommand(args: string[]): Promise<number> {
   return runAndReport(invocation);
 }
 
-function readInvocation(args: string[]): CapacityInvocation {
+function readInvocation(args: string[]): { invocation: CapacityInvocation; flags: TypedFlag[] } {
   const invocation = newCapacityInvocation();
   const parsed = parseArguments(
     args,
@@ -44,7 +45,7 @@ function readInvocation(args: string[]): CapacityInvocation {
   for (const url of parsed.positional) addUrl(invocation, url);
   if (parsed.command?.length === 0) throw usageError('-- given without a command after it');
   if (parsed.command) invocation.options.command = parsed.command;
-  return invocation;
+  return { invocation, flags: parsed.flags };
 }
 
 async function runAndReport(invocation: CapacityInvocation): Promise<number> {

@@ -9,19 +9,20 @@ import {
   newExplainInvocation,
 } from '../flags/explain-flags.js';
 import { addUrl } from '../flags/load-flags.js';
-import { parseArguments } from '../flags/parse.js';
+import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
 import { checkWritable, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { StepLine } from '../progress.js';
+import { hasTarget, refuseUrlAsFile } from '../target.js';
 
 /** Explains what limits the server that the command line names. */
 export async function explainCommand(args: string[]): Promise<number> {
-  const invocation = readInvocation(args);
+  const { invocation, flags } = readInvocation(args);
   await askPassphrase(invocation.options);
   if (invocation.list || invocation.why !== undefined) return printCatalogue(invocation);
-  const { url, targets, targetsFile, command, socketPath } = invocation.options;
-  if ([url, targets, targetsFile, command, socketPath].every((it) => it === undefined)) {
+  if (!hasTarget(invocation.options)) {
+    refuseUrlAsFile(flags);
     throw usageError(
       'explain needs a server: millrace explain URL [--pid N], or millrace explain -- COMMAND',
     );
@@ -33,9 +34,9 @@ export async function explainCommand(args: string[]): Promise<number> {
   return explainAndReport(invocation);
 }
 
-function readInvocation(args: string[]): ExplainInvocation {
+function readInvocation(args: string[]): { invocation: ExplainInvocation; flags: TypedFlag[] } {
   const invocation = newExplainInvocation();
-  const { positional, command } = parseArguments(
+  const { positional, command, flags } = parseArguments(
     args,
     EXPLAIN_FLAGS,
     invocation,
@@ -45,7 +46,7 @@ function readInvocation(args: string[]): ExplainInvocation {
   for (const url of positional) addUrl(invocation, url);
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
-  return invocation;
+  return { invocation, flags };
 }
 
 async function explainAndReport(invocation: ExplainInvocation): Promise<number> {

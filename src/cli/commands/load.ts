@@ -5,22 +5,23 @@ import { maskText } from '../../masking.js';
 import { EXIT, exitCode } from '../exit.js';
 import { type Invocation, newInvocation } from '../flags/invocation.js';
 import { addUrl, LOAD_FLAGS, UNSUPPORTED_FLAGS } from '../flags/load-flags.js';
-import { parseArguments } from '../flags/parse.js';
+import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
 import { checkWritable, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { showProgress } from '../progress.js';
+import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 
 /** Loads what the command line names, or the demo, and reports. */
 export async function loadCommand(args: string[]): Promise<number> {
-  const invocation = readInvocation(args);
+  const { invocation, flags } = readInvocation(args);
   await askPassphrase(invocation.options);
   // The report shows the notes, JSON has no place for them.
   if (invocation.json)
     for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
-  const { url, targets, targetsFile, command, socketPath } = invocation.options;
-  const isDemo = [url, targets, targetsFile, command, socketPath].every((it) => it === undefined);
-  if (isDemo) {
+  if (!hasTarget(invocation.options)) {
+    refuseUrlAsFile(flags);
+    refuseDemo(flags);
     const { prepareDemo, nextSteps } = await import('./demo.js');
     const introduction = await prepareDemo(invocation);
     say(introduction, invocation);
@@ -31,16 +32,21 @@ export async function loadCommand(args: string[]): Promise<number> {
   return runAndReport(invocation);
 }
 
-function readInvocation(args: string[]): Invocation {
+function readInvocation(args: string[]): { invocation: Invocation; flags: TypedFlag[] } {
   const invocation = { ...newInvocation(), args };
-  const { positional, command } = parseArguments(args, LOAD_FLAGS, invocation, UNSUPPORTED_FLAGS);
+  const { positional, command, flags } = parseArguments(
+    args,
+    LOAD_FLAGS,
+    invocation,
+    UNSUPPORTED_FLAGS,
+  );
   for (const url of positional) addUrl(invocation, url);
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
   if (invocation.abortOnFail && invocation.failOn.length === 0) {
     throw usageError('--abort-on-fail given without --fail-on; accepted: with one or more');
   }
-  return invocation;
+  return { invocation, flags };
 }
 
 /** Beside the report: with `--json` stdout is for the JSON alone. */

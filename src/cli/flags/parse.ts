@@ -8,6 +8,20 @@ export interface Operands {
   positional: string[];
   /** What follows `--`; `null` without one. */
   command: string[] | null;
+  /** The flags, in the order in which they were typed. */
+  flags: TypedFlag[];
+}
+
+/** A flag of a command line. */
+export interface TypedFlag {
+  /** The flag's name in the table, without dashes. */
+  name: string;
+  /** The flag as it was typed. */
+  given: string;
+  /** What stands for the value in the help; `undefined` for a switch. */
+  placeholder: string | undefined;
+  /** The value, where it was an argument of its own. */
+  separateValue: string | undefined;
 }
 
 /** Other tools' flags that are not taken: name to what to do instead. */
@@ -51,6 +65,7 @@ class Parser<Into> {
   readonly #flags = new Map<string, Flag<Into>>();
   readonly #refusals: UnsupportedFlags;
   readonly #topic: string | undefined;
+  readonly #typed: TypedFlag[] = [];
   #index = 0;
 
   constructor(
@@ -71,8 +86,10 @@ class Parser<Into> {
     const positional: string[] = [];
     for (;;) {
       const arg = this.#take();
-      if (arg === undefined) return { positional, command: null };
-      if (arg === '--') return { positional, command: this.#args.slice(this.#index) };
+      if (arg === undefined) return { positional, command: null, flags: this.#typed };
+      if (arg === '--') {
+        return { positional, command: this.#args.slice(this.#index), flags: this.#typed };
+      }
       if (arg.startsWith('-') && arg !== '-') this.#flag(arg);
       else {
         const takesUrls = this.#flags.has('url');
@@ -102,7 +119,7 @@ class Parser<Into> {
     const given = value === undefined ? arg : arg.slice(0, -value.length - 1);
     if (!flag) throw this.#unknown(given, name);
     if (flag.value !== undefined) this.#set(flag, given, value);
-    else if (value === undefined) flag.set(this.#into, '', given);
+    else if (value === undefined) this.#switchOn(flag, given);
     else throw usageError(`${given}: '${value}' given; accepted: no value`);
   }
 
@@ -118,22 +135,34 @@ class Parser<Into> {
       this.#set(flag, given, rest === '' ? undefined : rest.replace(/^=/, ''));
       return;
     }
-    flag.set(this.#into, '', given);
+    this.#switchOn(flag, given);
     if (rest !== '') this.#short(rest);
+  }
+
+  #switchOn(flag: Flag<Into>, given: string): void {
+    this.#record(flag, given);
+    flag.set(this.#into, '', given);
+  }
+
+  #record({ name, value: placeholder }: Flag<Into>, given: string, separateValue?: string): void {
+    this.#typed.push({ name, given, placeholder, separateValue });
   }
 
   #set(flag: Flag<Into>, given: string, attached: string | undefined): void {
     if (attached !== undefined) {
+      this.#record(flag, given);
       flag.set(this.#into, attached, given);
       return;
     }
     const next = this.#args[this.#index];
     if (flag.bare && given === `-${flag.short}` && (next === undefined || flag.bare.unless(next))) {
+      this.#record(flag, given);
       flag.bare.set(this.#into);
       return;
     }
     const value = this.#take();
     if (value === undefined) throw usageError(`${given} needs a value: ${given} ${flag.value}`);
+    this.#record(flag, given, value);
     flag.set(this.#into, value, given);
   }
 

@@ -69,7 +69,14 @@ const POINTS = [
 export function parseCondition(text: string, given: string): Condition {
   const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
   const measure = measureOf(metric.toLowerCase(), distribution?.toLowerCase(), bound, given);
-  if (!measure) throw usageError(`${given}: '${text}' is not a condition; ${ACCEPTED}`);
+  if (!measure) {
+    const meant = suggestCondition(text);
+    const advice = meant === null ? ACCEPTED : `write '${meant}'`;
+    throw usageError(`${given}: '${text}' is not a condition; ${advice}`);
+  }
+  if (!measure.hasMinimum && comparison.startsWith('>')) {
+    throw usageError(`${given} says what must hold: write '${suggestCondition(text)}'`);
+  }
   const { quantile = null, boundMs = null } = measure;
   return {
     text,
@@ -85,11 +92,49 @@ export function parseCondition(text: string, given: string): Condition {
       if (value === null) return 'there is no sample';
       // What is at least so much may be more: that it stays below a bound is not shown.
       const atLeast = measure.isAtLeast?.(result) ?? false;
-      const isShown = !atLeast || comparison.startsWith('>');
-      if (isShown && compare(value, comparison, measure.bound)) return null;
+      if (!atLeast && compare(value, comparison, measure.bound)) return null;
       return `it is ${atLeast ? 'at least ' : ''}${measure.format(value)}`;
     },
   };
+}
+
+/** What other tools call the metrics. */
+const OTHER_NAMES: Record<string, string> = {
+  ...{ avg: 'mean', average: 'mean', med: 'p50', median: 'p50', std: 'stdev', stddev: 'stdev' },
+  ...{ error: 'errors', error_rate: 'errors', failed: 'errors', failures: 'errors' },
+  ...{ http_req_failed: 'errors', timeout: 'timeouts' },
+  ...{ rps: 'throughput', qps: 'throughput', rate: 'throughput', http_reqs: 'throughput' },
+};
+
+const LOOSE_SYNTAX =
+  /^((?:latency|service|connect|tls)\.)?([^<>=\s]+)\s*(<=|>=|===?|=|<|>)\s*(\S+)$/i;
+
+/** The condition that was probably meant by one that other tools would read, or whose comparison points the wrong way. */
+function suggestCondition(text: string): string | null {
+  const [, distribution = '', name = '', sign = '', bound = ''] =
+    LOOSE_SYNTAX.exec(text.trim().toLowerCase()) ?? [];
+  const plain = name.replace(/^p\(?([\d.]+)\)?$/, 'p$1');
+  const metric = OTHER_NAMES[plain] ?? plain;
+  const isTime = POINTS.some((point) => point === metric.replace('.', '_'));
+  const unit = isTime && /^[\d.]+$/.test(bound) ? 'ms' : '';
+  const comparison = metric === 'throughput' ? minimumSign(sign) : maximumSign(sign);
+  const suggestion = `${distribution}${metric}${comparison}${bound}${unit}`;
+  const [, ...parts] = SYNTAX.exec(suggestion) ?? [];
+  try {
+    return measureOf(parts[1] ?? '', parts[0], parts[3] ?? '', '') && suggestion;
+  } catch {
+    return null; // The bound is no duration or rate.
+  }
+}
+
+/** The comparison with a maximum: what must not be above it is the same as what must hold. */
+function maximumSign(sign: string): string {
+  if (sign === '>=') return '<';
+  return sign === '<' ? '<' : '<=';
+}
+
+function minimumSign(sign: string): string {
+  return sign.startsWith('=') ? '>=' : sign;
 }
 
 /** What of a result is compared, and with what. */
@@ -102,6 +147,8 @@ interface Measure {
   quantile?: number | null;
   boundMs?: number;
   ofServiceTime?: boolean;
+  /** Whether it may have a minimum; the others have a maximum only. */
+  hasMinimum?: boolean;
   /** Whether the comparison may still hold at the end; absent where only the end tells. */
   mayHold?(progress: Progress, comparison: string): boolean;
 }
@@ -135,8 +182,7 @@ function measureOf(
     if (mostAbove === null) return measure;
     // Of any number of requests none may be above the bound of the longest: not 0 times infinity.
     const allowed = (samples: number) => (mostAbove === 0 ? 0 : mostAbove * samples);
-    const mayHold = ({ above, sent, rest }: Progress, comparison: string) =>
-      comparison.startsWith('>') || above <= allowed(sent + rest) + ROUNDING;
+    const mayHold = ({ above, sent, rest }: Progress) => above <= allowed(sent + rest) + ROUNDING;
     return { ...measure, mayHold };
   }
   if (distribution !== undefined) return null;
@@ -147,7 +193,8 @@ function measureOf(
       comparison.startsWith('<') ||
       shortestMs === 0 ||
       compare(((sent + rest) * 1000) / shortestMs, comparison, perSecond);
-    return { read: (result) => result.throughput.mean, format: rate, bound: perSecond, mayHold };
+    const read = (result: LoadResult) => result.throughput.mean;
+    return { read, format: rate, bound: perSecond, hasMinimum: true, mayHold };
   }
   if (metric === 'errors') {
     return countOrShare(failed, ({ errors, connectFailed }) => errors + connectFailed, bound);
@@ -185,16 +232,15 @@ function countOrShare(
   const [, digits, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(bound) ?? [];
   if (digits === undefined) return null;
   // What is counted does not become less; its share is least if all that is still to come goes well.
-  const isUpper = (comparison: string) => comparison.startsWith('<');
   if (!percent) {
     const mayHold = (progress: Progress, comparison: string) =>
-      !isUpper(comparison) || compare(soFar(progress), comparison, Number(digits));
+      compare(soFar(progress), comparison, Number(digits));
     return { read: number, format: rate, bound: Number(digits), mayHold };
   }
   const mayHold = (progress: Progress, comparison: string) => {
     const due = progress.sent + progress.connectFailed + progress.rest;
     const least = due === 0 ? 0 : soFar(progress) / due;
-    return !isUpper(comparison) || compare(least, comparison, Number(digits) / 100);
+    return compare(least, comparison, Number(digits) / 100);
   };
   const read = (result: LoadResult) => {
     const { sent, notSent } = result.requests;
