@@ -70,6 +70,7 @@ function partsOf(
 function warningsOf({ warnings }: LoadResult): CapacityResult['warnings'] {
   const lasting = [
     'shared-cores',
+    'target-not-reached',
     'several-ports',
     'addresses-left-out',
     'certificate-not-verified',

@@ -20,7 +20,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
     EXIT.interrupted,
     'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
   ],
-  [EXIT.unreachable, 'target not reached, command not started or ended, or every request failed'],
+  [EXIT.unreachable, 'a target not reached, command not started or ended, or every request failed'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
@@ -40,7 +40,7 @@ export function exitCode(
   if (result.interrupted && sent === 0) return EXIT.interrupted;
   // Requests that are still under way when a short run ends have not failed.
   const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
-  if (allFailed || warned('server-ended')) return EXIT.unreachable;
+  if (allFailed || warned('server-ended') || warned('target-not-reached')) return EXIT.unreachable;
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A gate that saw a part of its run has not passed.
   if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;

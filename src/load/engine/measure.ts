@@ -10,6 +10,7 @@ import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
 import { hintAtTls } from './tls-hint.js';
+import { findUnreachedTargets } from './unreached-targets.js';
 
 /** One run of the engine. */
 export interface Measurement {
@@ -87,10 +88,12 @@ export async function measure({
     const phases = clock.phasesOf(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
+    const unreachedTargets = await findUnreachedTargets(outcome, plan);
     const result = buildResult({
       ...{ plan, outcome, phases, server, machine: used },
       ...why,
       otherPorts,
+      unreachedTargets,
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;

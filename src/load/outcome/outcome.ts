@@ -1,6 +1,7 @@
 import type { NativeDistribution, NativeOutcome } from '../../native.js';
 import { packageVersion } from '../../version.js';
 import type { Phases } from '../engine/run-clock.js';
+import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import type { Plan } from '../plan/plan.js';
 import type {
   Distribution,
@@ -29,6 +30,8 @@ export interface Finished {
   abortedBy: string | null;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
+  /** Targets of servers that were not reached, while others were. */
+  unreachedTargets: UnreachedTargets[];
 }
 
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
@@ -43,6 +46,7 @@ export function buildResult(finished: Finished): LoadResult {
     serverEnded,
     abortedBy,
     otherPorts,
+    unreachedTargets,
   } = finished;
   const measured = measuredOf(outcome);
   const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
@@ -67,7 +71,9 @@ export function buildResult(finished: Finished): LoadResult {
   };
   const { refusedAddresses } = outcome;
   const redirectedTo = redirectTargets(outcome.kept, plan);
-  const circumstances = { refusedAddresses, serverEnded, otherPorts, redirectedTo };
+  const circumstances = {
+    ...{ refusedAddresses, serverEnded, otherPorts, unreachedTargets, redirectedTo },
+  };
   return { ...result, warnings: findWarnings(result, circumstances) };
 }
 

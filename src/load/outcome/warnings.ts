@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { count, plural, rate, share, time } from '../../format/units.js';
+import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import { arrivalsWithin } from '../plan/schedule.js';
 import type { LoadResult, Warning } from '../result.js';
@@ -13,6 +14,8 @@ export interface Circumstances {
   serverEnded: string | null;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
+  /** Targets of servers that were not reached, while others were. */
+  unreachedTargets: UnreachedTargets[];
   /** Where the first redirection of each status went. */
   redirectedTo: Map<number, string>;
 }
@@ -23,6 +26,7 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['client-bound', clientBound(result)],
     ['server-ended', serverEnded(result, circumstances)],
     ['aborted', aborted(result)],
+    ['target-not-reached', targetNotReached(circumstances)],
     ['several-ports', severalPorts(result, circumstances)],
     ['all-failed', allFailed(result)],
     ['redirected', redirected(result, circumstances)],
@@ -61,6 +65,18 @@ function aborted({ abortedBy, durationMs }: LoadResult): string | null {
   if (abortedBy === undefined) return null;
   return `Ended after ${time(durationMs)} by --abort-on-fail: ${abortedBy} could not hold any more.`;
 }
+
+function targetNotReached({ unreachedTargets }: Circumstances): string | null {
+  if (unreachedTargets.length === 0) return null;
+  const servers = unreachedTargets.map(({ targets, addresses, reason }) => {
+    const shown = targets.slice(0, MAX_TARGETS_SHOWN).join(', ');
+    const rest = targets.length - MAX_TARGETS_SHOWN;
+    return `${shown}${rest > 0 ? ` and ${count(rest)} more` : ''} (${reason ?? addresses.join(', ')})`;
+  });
+  return `Targets not reached, and not measured: ${servers.join('; ')}. The figures are those of the other targets.`;
+}
+
+const MAX_TARGETS_SHOWN = 3;
 
 function severalPorts({ plan }: LoadResult, { otherPorts }: Circumstances): string | null {
   if (otherPorts.length === 0) return null;
@@ -198,9 +214,12 @@ function connectFailed({ connections, plan }: LoadResult): string | null {
   return `${plural(connections.failed, 'attempt')} to connect failed: fewer than the ${count(plan.connections)} connections asked for may have carried the load.`;
 }
 
-function addressesLeftOut({ refusedAddresses }: Circumstances): string | null {
-  if (refusedAddresses.length === 0) return null;
-  return `Left out, because nothing could be connected there: ${refusedAddresses.join(', ')}. Name an address instead of the host to be sure which is measured.`;
+function addressesLeftOut(circumstances: Circumstances): string | null {
+  const { refusedAddresses, unreachedTargets } = circumstances;
+  const unreached = new Set(unreachedTargets.flatMap(({ addresses }) => addresses));
+  const leftOut = refusedAddresses.filter((address) => !unreached.has(address));
+  if (leftOut.length === 0) return null;
+  return `Left out, because nothing could be connected there: ${leftOut.join(', ')}. Name an address instead of the host to be sure which is measured.`;
 }
 
 function reopened({ connections, plan }: LoadResult): string | null {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
+import { freePort } from '../../../dist/process/discovery/free-port.js';
 import { ownerOfPort } from '../../../dist/process/discovery/listening.js';
 import { referencePage, stackPage } from '../../../scripts/reference.js';
 import { retried } from '../../fixtures/retry.js';
@@ -344,6 +345,19 @@ test('exit 3: nothing listens', async () => {
   assert.match(stderr, /^millrace: .*refused/i);
   assert.equal(stderr.trimEnd().split('\n').length, 1);
   assert.equal(stdout, '');
+});
+
+test('exit 3: one of two targets is not reached', async () => {
+  const free = await freePort();
+  const { code, result } = await json(url, `http://localhost:${free}/b`);
+  assert.equal(code, 3);
+  const { message } = result.warnings.find(({ id }) => id === 'target-not-reached');
+  assert.match(
+    message,
+    new RegExp(`GET http://localhost:${free}/b \\(.*:${free}: connection refused`),
+  );
+  assert.ok(!result.warnings.some(({ id }) => id === 'addresses-left-out'));
+  assert.ok(result.requests.ok > 0);
 });
 
 test('exit 3: every request failed, whatever else', async () => {

@@ -12,6 +12,7 @@ const calm = {
   refusedAddresses: [],
   serverEnded: null,
   otherPorts: [],
+  unreachedTargets: [],
   redirectedTo: new Map(),
 };
 const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
@@ -227,6 +228,7 @@ test('warnings: what the result does not hold', () => {
     refusedAddresses: ['[::1]:80'],
     serverEnded: 'ended with exit code 1',
     otherPorts: [3001, 3002],
+    unreachedTargets: [],
     redirectedTo: new Map(),
   });
   assert.equal(
@@ -235,6 +237,23 @@ test('warnings: what the result does not hold', () => {
   );
   assert.match(several.message, /port 3001, 3002 too: what was loaded is 127.0.0.1:8080/);
   assert.match(leftOut.message, /\[::1\]:80/);
+});
+
+test('warnings: a target that was not reached is named, and its address is not one left out', () => {
+  const dead = {
+    targets: ['GET http://localhost:3001/b'],
+    addresses: ['127.0.0.1:3001'],
+    reason: '127.0.0.1:3001: connection refused',
+  };
+  const circumstances = { ...calm, refusedAddresses: dead.addresses, unreachedTargets: [dead] };
+  const warnings = findWarnings(resultWith(), circumstances);
+  assert.deepEqual(warnings, [
+    {
+      id: 'target-not-reached',
+      message:
+        'Targets not reached, and not measured: GET http://localhost:3001/b (127.0.0.1:3001: connection refused). The figures are those of the other targets.',
+    },
+  ]);
 });
 
 test('requests without an answer: idempotent or not is said', () => {
@@ -291,6 +310,8 @@ test('exit codes, in their order', () => {
   assert.equal(code(slow), 4);
   assert.equal(code(slow, false, 1), 99);
   assert.equal(code(failed, false, 1), 3);
+  const unreached = ({ warnings }) => warnings.push({ id: 'target-not-reached', message: '' });
+  assert.equal(code(unreached), 3);
   const interrupted = (result) => Object.assign(result, { interrupted: true });
   assert.equal(code(interrupted), 0);
   assert.equal(code(interrupted, true), 130, 'a gate that saw a part of its run');
