@@ -2,6 +2,7 @@ import { type ErrorCode, MillraceError } from '../../errors.js';
 import { loadNative, type NativeOutcome } from '../../native.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
+import { adviseOnCertificate } from '../outcome/certificate-advice.js';
 import type { Finished } from '../outcome/outcome.js';
 import { AbortWatch, readAbortOnFail } from '../plan/abort-conditions.js';
 import type { Plan } from '../plan/plan.js';
@@ -119,8 +120,7 @@ async function finished(engine: { finished(): Promise<NativeOutcome> }): Promise
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (typeof code !== 'string' || !code.startsWith('ERR_MILLRACE_')) throw error;
-    const isUntrusted = /certificate/.test(message) && !/client certificate/.test(message);
-    const advice = isUntrusted ? '; trust it by --ca, or accept any with -k' : '';
-    throw new MillraceError(code as ErrorCode, `${message}${advice}`, { cause: error });
+    const advised = adviseOnCertificate(message) ?? message;
+    throw new MillraceError(code as ErrorCode, advised, { cause: error });
   }
 }

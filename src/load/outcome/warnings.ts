@@ -4,6 +4,7 @@ import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import { arrivalsWithin } from '../plan/schedule.js';
 import type { LoadResult, Warning } from '../result.js';
+import { adviseOnCertificate } from './certificate-advice.js';
 import { clientBound as clientBoundWords } from './client-bound-words.js';
 
 /** What the result does not hold. */
@@ -179,9 +180,12 @@ function errors(result: LoadResult): [id: string, message: string][] {
   return result.errors
     .filter(({ kind }) => kind !== 'timeout')
     .map(({ kind, count: number, example }) => {
+      // A message about certificates says itself what to do.
+      const isCertificate = kind === 'tls' && /certificate/.test(example ?? '');
       const advice = kind === 'closed-early' || kind === 'reset' ? unanswered(result) : null;
-      const parts = [ADVICE[kind], advice].filter((part) => part);
-      const text = `${plural(number, 'error')} of kind ${kind}${example ? ` (${example})` : ''}`;
+      const parts = [isCertificate ? null : ADVICE[kind], advice].filter((part) => part);
+      const reason = isCertificate ? (adviseOnCertificate(example ?? '') ?? example) : example;
+      const text = `${plural(number, 'error')} of kind ${kind}${reason ? ` (${reason})` : ''}`;
       return [`errors-${kind}`, `${text}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}.`];
     });
 }

@@ -270,6 +270,24 @@ test('requests without an answer: idempotent or not is said', () => {
   assert.match(withMethods('GET', 'POST'), /POST is not idempotent/);
 });
 
+test('errors of kind tls: a message that says what to do gets no other advice', () => {
+  const withExample = (example) =>
+    findWarnings(
+      resultWith(({ requests, errors }) => {
+        requests.transportErrors = 1;
+        errors.push({ kind: 'tls', count: 1, example });
+      }),
+      calm,
+    )[0].message;
+  const asks = 'the server asks for a client certificate: --cert and --key';
+  assert.equal(withExample(asks), `1 error of kind tls (${asks}).`);
+  assert.match(
+    withExample('h:1: invalid peer certificate: UnknownIssuer'),
+    /trust it by --ca FILE/,
+  );
+  assert.match(withExample('handshake failure'), /: see the certificate/);
+});
+
 test('client-bound: the warning says what the report says', () => {
   const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
   const [{ message }] = findWarnings(resultWith(change), calm);

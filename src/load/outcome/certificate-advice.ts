@@ -1,0 +1,43 @@
+import { isIP } from 'node:net';
+
+const TRUST = 'trust it by --ca FILE, or accept any with -k';
+
+/**
+ * What the engine says of a server's certificate, in plain words and with what to do; `null` if the message is about
+ * something else.
+ */
+export function adviseOnCertificate(message: string): string | null {
+  if (!/certificate/.test(message) || /client certificate/.test(message)) return null;
+  // Those that openssl makes are authorities unless told otherwise.
+  const selfSigned = /the server's certificate is one of an authority$/;
+  if (selfSigned.test(message)) {
+    return message.replace(selfSigned, `the server's certificate is self-signed: ${TRUST}`);
+  }
+  const [prefix, reason = ''] = message.split('invalid peer certificate: ');
+  const named = adviseOnName(reason);
+  if (named !== null) return `${prefix}${named}`;
+  const [untrusted] =
+    /^(UnknownIssuer|BadSignature|UnsupportedSignatureAlgorithm\w*)/.exec(reason) ?? [];
+  if (untrusted !== undefined) {
+    return `${prefix}the server's certificate is not from a trusted authority (${untrusted}): ${TRUST}`;
+  }
+  // Trusted or not, its time is over, or has not begun.
+  if (/expired|not valid yet/.test(reason)) return `${message}; accept any with -k`;
+  return `${message}; ${TRUST}`;
+}
+
+function adviseOnName(reason: string): string | null {
+  const [, asked, names] =
+    /^certificate not valid for name "(.*?)"; certificate is (?:only valid for (.*)|not valid for any)/.exec(
+      reason,
+    ) ?? [];
+  if (asked === undefined) return null;
+  if (names === undefined) {
+    const entry = `${isIP(asked) ? 'IP' : 'DNS'}:${asked}`;
+    return `the server's certificate has no name (it was made without subjectAltName): make it anew with -addext subjectAltName=${entry}, or accept any with -k`;
+  }
+  const dnsNames = [...names.matchAll(/DnsName\("([^"]*)"\)/g)].map(([, name]) => name);
+  const all = names.replace(/\w+\("?([^")]*)"?\)/g, '$1');
+  const sni = dnsNames.find((name) => name && !name.includes('*')) ?? 'NAME';
+  return `the server's certificate is for ${all}, not for ${asked}: load that name, check it by --sni ${sni}, or accept any with -k`;
+}
