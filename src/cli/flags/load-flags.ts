@@ -257,7 +257,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: REQUESTS,
     help: 'a URL; the same as one without the flag',
     details:
-      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out, and the host before a port. Several are taken in turn. With -- COMMAND, or beside --targets, a URL may begin with /.',
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out, and the host before a port. Several are taken in turn. With -- COMMAND a URL may begin with /. Beside --targets it is one, without a path: the server of those targets that begin with /.',
     set(invocation, value) {
       addUrl(invocation, value);
     },

@@ -102,7 +102,13 @@ function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Lo
       `URL '${(more[0] ?? url).url}' given with targets; accepted: one URL, for the targets that begin with /`,
     );
   }
-  return { base: parseUrl(url.url, url.where) };
+  const isPath = url.url.trim().startsWith('/');
+  const base = isPath ? null : parseUrl(url.url, url.where);
+  if (base?.target === '/') return { base };
+  const server = base ? ` ${formatUrl({ ...base, target: '/' })} is the server` : ' leave it out';
+  throw usageError(
+    `URL '${url.url}' has a path, with targets that have theirs:${server}, or put the path into the targets`,
+  );
 }
 
 function isRelative({ url }: GivenTarget): boolean {

@@ -262,7 +262,7 @@ test('several URLs, origins once each', async () => {
 
 test('weighted targets; those without a host go to the URL', async () => {
   const { native, summary } = await buildPlan({
-    url: 'http://h:81/base',
+    url: 'http://h:81/',
     headers: { 'X-Run': '1', 'X-Both': 'run' },
     targets: [
       { url: '/a', weight: 3 },
@@ -421,6 +421,14 @@ const REFUSED = [
   [
     { url, targets: [{ url }] },
     /given with targets; accepted: one URL, for the targets that begin/,
+  ],
+  [
+    { url: 'localhost:3000/api', targets: [{ url: '/x' }] },
+    /^URL 'localhost:3000\/api' has a path, .*: http:\/\/localhost:3000\/ is the server, or put the path into the targets$/,
+  ],
+  [
+    { url: '/api', targets: [{ url: '/x' }], command: ['node'] },
+    /^URL '\/api' has a path, .*: leave it out, or put the path into the targets$/,
   ],
   [{ targets: [{ url }], targetsFile: 'x' }, /targets and a targets file are given/],
   [{ targetsFile: '/no/such/file' }, /targets file '.*' cannot be read/],
