@@ -109,11 +109,12 @@ function deadlinesTable() {
 
 function clientTable() {
   const options = [
-    ['', 'ClientOptions'],
-    ['limits.', 'ClientLimits'],
-    ['retries.', 'RetryOptions'],
-  ].flatMap(([prefix, name]) =>
-    comments('client/options', name).map(([field, meaning]) => [prefix + field, meaning]),
+    ['', 'client/options', 'ClientOptions'],
+    ['', 'client/tls-options', 'TlsOptions'],
+    ['limits.', 'client/options', 'ClientLimits'],
+    ['retries.', 'client/options', 'RetryOptions'],
+  ].flatMap(([prefix, file, name]) =>
+    comments(file, name).map(([field, meaning]) => [prefix + field, meaning]),
   );
   const rows = options.map(([name, meaning]) => `| \`${name}\` | ${meaning} |\n`);
   return `| Option | Meaning |\n|---|---|\n${rows.join('')}`;
@@ -158,7 +159,9 @@ function cacheCountersTable() {
 /** The fields of a declared interface with their comments, in order; those of an object in it as `object.field`. */
 function comments(file, name) {
   const source = readFileSync(new URL(`../dist/${file}.d.ts`, import.meta.url), 'utf8');
-  const [, body] = new RegExp(`interface ${name} \\{\\n([^]*?)\\n\\}`).exec(source);
+  const [, body] = new RegExp(`interface ${name}(?: extends \\w+)? \\{\\n([^]*?)\\n\\}`).exec(
+    source,
+  );
   const fields = [];
   let [object, meaning] = ['', ''];
   for (const line of body.split('\n').map((one) => one.trim())) {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type Shape, shape } from '../validation/shape.js';
+import { usageError } from '../errors.js';
+import { type Shape, shape, shown } from '../validation/shape.js';
 
 /** What a call may send. */
 export type GivenBody =
@@ -73,42 +74,92 @@ export function bodyOf(given: GivenBody | undefined): Body {
   };
 }
 
-/** Gives up a stream that was not sent: nobody else may close its file. A request that is passed on has an answer to come. */
-export function discard(given: GivenBody | undefined): void {
-  if (typeof given !== 'object' || given === null || given instanceof IncomingMessage) return;
-  const { destroy } = given as { destroy?: unknown };
-  if (typeof destroy === 'function') Reflect.apply(destroy, given, []);
-  else if (given instanceof ReadableStream && !given.locked) given.cancel().catch(() => {});
+/**
+ * Destroys a stream that was not sent: nobody else would close its file. A request that is passed on is left open, since
+ * its response is still to be sent.
+ */
+export function discard(body: unknown): void {
+  if (typeof body !== 'object' || body === null || body instanceof IncomingMessage) return;
+  if (body instanceof ReadableStream) {
+    if (!body.locked) body.cancel().catch(() => {});
+    return;
+  }
+  const { destroy } = body as { destroy?: unknown };
+  if (typeof destroy === 'function' && isStream(body)) Reflect.apply(destroy, body, []);
 }
 
 function whole(sent: string | Uint8Array, type: string | null): Body {
   return { open: () => sent, isNone: false, isWhole: true, type, length: null };
 }
 
-/** A blob is read as it is sent: it may be a large file. */
-function blob(given: Blob, type: string | null): Body {
-  return { open: () => given.stream(), isNone: false, isWhole: true, type, length: given.size };
+/** Reads a blob as it is sent: it may be a large file. */
+function blob(given: FileLike, type: string | null): Body {
+  return {
+    open: () => readFile(given),
+    isNone: false,
+    isWhole: true,
+    type,
+    length: given.size,
+  };
 }
 
-/** `multipart/form-data` (RFC 7578), with names escaped as the HTML standard says. */
+/** A Blob or File of any library. */
+interface FileLike {
+  readonly size: number;
+  readonly type?: string;
+  readonly name?: string;
+  stream?(): AsyncIterable<Uint8Array>;
+  arrayBuffer?(): Promise<ArrayBuffer>;
+}
+
+function isFileLike(value: unknown): value is FileLike {
+  if (typeof value !== 'object' || value === null) return false;
+  const { size, stream, arrayBuffer } = value as Partial<FileLike>;
+  const isReadable = typeof stream === 'function' || typeof arrayBuffer === 'function';
+  return typeof size === 'number' && isReadable;
+}
+
+async function* readFile(file: FileLike): AsyncIterable<Uint8Array> {
+  const stream = file.stream?.();
+  if (stream !== undefined && Symbol.asyncIterator in stream) yield* stream;
+  else if (file.arrayBuffer) yield new Uint8Array(await file.arrayBuffer());
+  else throw new TypeError('A file of the body cannot be read (millrace/client)');
+}
+
+/** Builds `multipart/form-data` (RFC 7578), with names escaped as the HTML standard says. */
 function formOf(form: FormData): Body {
   const boundary = `millrace-${randomBytes(16).toString('hex')}`;
-  const parts: (string | Blob)[] = [];
-  for (const [name, value] of form) {
-    parts.push(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(lines(name))}"`);
+  const parts: (Uint8Array | FileLike)[] = [];
+  const add = (text: string) => parts.push(Buffer.from(text));
+  for (const [name, value] of form as Iterable<[string, unknown]>) {
+    add(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(lines(name))}"`);
     if (typeof value === 'string') {
-      parts.push('\r\n\r\n', lines(value), '\r\n');
+      add(`\r\n\r\n${lines(value)}\r\n`);
       continue;
     }
+    if (!isFileLike(value)) throw fieldError(name, value);
     const type = value.type || 'application/octet-stream';
-    parts.push(
-      `; filename="${quoted(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`,
-      value,
-      '\r\n',
-    );
+    add(`; filename="${quoted(value.name ?? 'blob')}"\r\nContent-Type: ${type}\r\n\r\n`);
+    parts.push(value);
+    add('\r\n');
   }
-  parts.push(`--${boundary}--\r\n`);
-  return blob(new Blob(parts), `multipart/form-data; boundary=${boundary}`);
+  add(`--${boundary}--\r\n`);
+  const length = parts.reduce((sum, part) => sum + ('size' in part ? part.size : part.length), 0);
+  const type = `multipart/form-data; boundary=${boundary}`;
+  return { open: () => readParts(parts), isNone: false, isWhole: true, type, length };
+}
+
+async function* readParts(parts: (Uint8Array | FileLike)[]): AsyncIterable<Uint8Array> {
+  for (const part of parts) {
+    if (part instanceof Uint8Array) yield part;
+    else yield* readFile(part);
+  }
+}
+
+function fieldError(name: string, value: unknown): Error {
+  return usageError(
+    `body: field ${shown(name)} of the FormData must be text, or a File with size and stream() or arrayBuffer() (got ${shown(value)})`,
+  );
 }
 
 function lines(text: string): string {
@@ -128,6 +179,10 @@ function isBytes(value: unknown): boolean {
 function isOfClass(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (isA('URLSearchParams', value) || isForm(value) || isBlob(value)) return true;
+  return isStream(value);
+}
+
+function isStream(value: object): boolean {
   return Symbol.asyncIterator in value || isOldStream(value);
 }
 
@@ -148,5 +203,5 @@ function isForm(value: unknown): value is FormData {
 }
 
 function isBlob(value: unknown): value is Blob {
-  return value instanceof Blob;
+  return (isA('Blob', value) || isA('File', value)) && isFileLike(value);
 }

@@ -80,9 +80,7 @@ export class Client {
 
   /** Calls a path of the client's origin, or a URL. */
   async request(target: string | URL, options: RequestOptions = {}): Promise<ClientResponse> {
-    checkRequest(options);
-    const call = callOf(targetOf(target, this.#settings.origin), options, this.#settings);
-    if (this.#closed !== null) throw await closedError(this.#closed);
+    const call = await this.#prepare(target, options);
     this.#counts.calls++;
     this.#counts.inFlight++;
     const exchange = new Exchange(
@@ -134,6 +132,19 @@ export class Client {
     }
     if (this.#closed !== 'closed') return;
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  }
+
+  /** Reads the options of a call; a body that is a stream is destroyed if the call is refused. */
+  async #prepare(target: string | URL, options: RequestOptions): Promise<Call> {
+    try {
+      checkRequest(options);
+      const call = callOf(targetOf(target, this.#settings.origin), options, this.#settings);
+      if (this.#closed !== null) throw await closedError(this.#closed);
+      return call;
+    } catch (error) {
+      discard(options?.body);
+      throw error;
+    }
   }
 
   async #answer(exchange: Exchange, call: Call): Promise<ClientResponse> {
@@ -227,9 +238,12 @@ export class Client {
   #poolOf(origin: string, { Pool, buildConnector }: Undici): OriginPool {
     const known = this.#pools.get(origin);
     if (known !== undefined) return known;
-    const { connections, pipelining, limits } = this.#settings;
+    const { connections, pipelining, limits, secureContext } = this.#settings;
     // One for all: it knows the TLS sessions that can be resumed.
-    this.#connect ??= buildConnector({ timeout: limits.connect });
+    this.#connect ??= buildConnector({
+      timeout: limits.connect,
+      ...(secureContext && { secureContext }),
+    });
     const connect = this.#connect;
     const pool = new Pool(origin, {
       connections,

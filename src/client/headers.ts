@@ -30,7 +30,8 @@ export function fieldsOf(given: GivenHeaders, { type, length }: Body): Fields {
 
 /** A name that comes more than once has all its values. */
 function gathered(pairs: Iterable<[string, string]>): Fields {
-  const fields: Record<string, string[]> = {};
+  // Without a prototype: `constructor` and `__proto__` are names like any other.
+  const fields: Record<string, string[]> = Object.create(null);
   for (const [name, value] of pairs) {
     const values = fields[name] ?? [];
     fields[name] = values;

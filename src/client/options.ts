@@ -1,17 +1,20 @@
+import type { SecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
+import { parseDurationWithUnit } from '../outbound/duration.js';
 import { completeLimits } from '../outbound/limits.js';
-import { parseCount, parseDuration } from '../units.js';
+import { parseCount } from '../units.js';
 import {
   checkOptions,
   count,
-  duration,
   objectOf,
+  type Shape,
   type Shapes,
   shape,
   shown,
 } from '../validation/shape.js';
 import { bodyShape, type GivenBody } from './body.js';
 import { type GivenHeaders, headersShape } from './headers.js';
+import { buildSecureContext, pathShape, pemShape, type TlsOptions } from './tls-options.js';
 
 /** How long a call may take: milliseconds, or text such as `3s`. 0: no limit. */
 export interface ClientLimits {
@@ -38,7 +41,7 @@ export interface RetryOptions {
 }
 
 /** What `createClient` takes. */
-export interface ClientOptions {
+export interface ClientOptions extends TlsOptions {
   /** Calls are for this origin alone, and may be paths. */
   origin?: string | URL;
   /** How long calls may take; 0: no limit. */
@@ -76,15 +79,31 @@ export interface Settings {
   givenLimits: ClientLimits;
   connections: number;
   pipelining: number;
+  /** Certificates and key; `null`: Node's defaults. */
+  secureContext: SecureContext | null;
   retries: { budgetRatio: number; minPerSecond: number; maxRetries: number; baseDelay: number };
+}
+
+/** Refuses what is neither milliseconds nor text with a unit. */
+const timeout: Shape = (value, name) => {
+  if (Number.isFinite(toMilliseconds(value))) return;
+  throw usageError(
+    `${name} must be milliseconds, or text with a unit such as '500ms' or '3s' (got ${shown(value)})`,
+  );
+};
+
+/** Converts a number of milliseconds, or text with a unit; `NaN` or infinite where it is neither. */
+function toMilliseconds(value: unknown): number {
+  if (typeof value === 'string') return parseDurationWithUnit(value);
+  return typeof value === 'number' && value >= 0 ? value : Number.NaN;
 }
 
 const NO_RETRIES = { budgetRatio: 0, minPerSecond: 0, maxRetries: 0, baseDelay: 0 };
 
 const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
-  headers: duration,
-  idle: duration,
-  total: duration,
+  headers: timeout,
+  idle: timeout,
+  total: timeout,
 };
 const atLeastZero = shape(
   'a number, 0 or more',
@@ -96,16 +115,22 @@ const retries = objectOf<Required<RetryOptions>>(
     budgetRatio: atLeastZero,
     minPerSecond: atLeastZero,
     maxRetries: atLeastZero,
-    baseDelay: duration,
+    baseDelay: timeout,
   },
   [],
 );
 
 const shapes: Shapes<Required<ClientOptions>> = {
   origin: shape('a URL', (value) => typeof value === 'string' || value instanceof URL),
-  limits: objectOf('an object', { connect: duration, ...callLimits }, []),
+  limits: objectOf('an object', { connect: timeout, ...callLimits }, []),
   connections: count,
   pipelining: count,
+  ca: pemShape,
+  cert: pemShape,
+  key: pemShape,
+  caFile: pathShape,
+  certFile: pathShape,
+  keyFile: pathShape,
   retries: (value, name) => value === false || retries(value, name),
 };
 
@@ -127,6 +152,7 @@ export function settingsOf(options: ClientOptions): Settings {
     givenLimits: limits,
     connections: parseCount(connections, 'connections', { min: 1, max: 100_000 }),
     pipelining: parseCount(pipelining, 'pipelining', { min: 1, max: 1000 }),
+    secureContext: buildSecureContext(options),
     retries: retries === false ? NO_RETRIES : retriesOf(retries),
   };
 }
@@ -137,7 +163,7 @@ function retriesOf(options: RetryOptions): Settings['retries'] {
     budgetRatio,
     minPerSecond,
     maxRetries,
-    baseDelay: parseDuration(baseDelay, 'retries.baseDelay'),
+    baseDelay: toMilliseconds(baseDelay),
   };
 }
 
@@ -146,7 +172,7 @@ function limitsOf(...given: ClientLimits[]): Limits {
   const ms: Partial<Limits> = {};
   for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
     const value = given.find((limits) => limits[name] !== undefined)?.[name];
-    if (value !== undefined) ms[name] = parseDuration(value, `limits.${name}`);
+    if (value !== undefined) ms[name] = toMilliseconds(value);
   }
   const { connect, headers, idle, total } = completeLimits(ms);
   return { connect, headers, idle, total };

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.js';
 import { LONGEST_TIMER } from '../outbound/clock.js';
+import { parseDurationWithUnit } from '../outbound/duration.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
-import { hasDurationUnit, parseDuration } from '../units.js';
 import { nearest } from '../validation/nearest.js';
 import { isHostPattern, normalizeHost } from './host-name.js';
 
@@ -105,23 +105,14 @@ function parseLimit(text: string, name: string): number {
   if (/^[\d.]+$/.test(text)) {
     throw usageError(`${name} needs a unit, such as ${text}ms or ${text}s (got '${text}')`);
   }
-  if (!hasDurationUnit(text)) {
+  const ms = parseDurationWithUnit(text);
+  if (Number.isNaN(ms)) {
     throw usageError(
       `${name} must be a duration with a unit, such as 500ms, 3s or 1m30s, or off for no limit (got '${text}')`,
     );
   }
-  const ms = toMilliseconds(text, name);
   if (ms <= LONGEST_TIMER) return ms;
   throw usageError(
     `${name} must be at most ${LONGEST_TIMER}ms (24 days), or off for no limit (got '${text}')`,
   );
-}
-
-/** Converts a duration with a unit; one that is too long for a number is infinite. */
-function toMilliseconds(text: string, name: string): number {
-  try {
-    return parseDuration(text, name);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
 }

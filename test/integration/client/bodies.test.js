@@ -5,6 +5,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createClient } from 'millrace/client';
+import * as nodeFetch from 'node-fetch';
 import { mute, web } from '../../fixtures/deadlines/peers.js';
 
 const limits = { timeout: 30_000 };
@@ -41,12 +42,12 @@ async function entries(headers, bytes) {
   return read;
 }
 
-function form() {
-  const made = new FormData();
+function form(library = globalThis) {
+  const made = new library.FormData();
   made.append('text', 'one "two" €');
   made.append('quoted"name', 'x');
-  made.append('file', new File(['content'], 'a "b".txt', { type: 'text/plain' }));
-  made.append('file', new Blob(['bare']));
+  made.append('file', new library.File(['content'], 'a "b".txt', { type: 'text/plain' }));
+  made.append('file', new library.Blob(['bare']));
   return made;
 }
 
@@ -65,11 +66,17 @@ const whole = {
   text: [() => 'text', plain, 'text'],
   'no text': [() => '', plain, ''],
   URLSearchParams: [() => new URLSearchParams({ a: 'b c', d: '&' }), urlencoded, 'a=b+c&d=%26'],
-  FormData: [form, 'multipart/form-data', entriesOfForm],
+  FormData: [() => form(), 'multipart/form-data', entriesOfForm],
+  'FormData of node-fetch': [() => form(nodeFetch), 'multipart/form-data', entriesOfForm],
   'FormData without an entry': [() => new FormData(), 'multipart/form-data', []],
   Blob: [() => new Blob(['a', 'b'], { type: 'text/csv' }), 'text/csv', 'ab'],
   'Blob without a type': [() => new Blob(['ab']), undefined, 'ab'],
   'Blob without content': [() => new Blob([]), undefined, ''],
+  'Blob of node-fetch': [
+    () => new nodeFetch.Blob(['a', 'b'], { type: 'text/csv' }),
+    'text/csv',
+    'ab',
+  ],
   File: [() => new File(['ab'], 'name', { type: 'image/png' }), 'image/png', 'ab'],
   Buffer: [() => Buffer.from('xaby').subarray(1, 3), undefined, 'ab'],
   ArrayBuffer: [() => new Uint8Array([97, 98]).buffer, undefined, 'ab'],
@@ -153,6 +160,33 @@ describe('bodies of the client', () => {
     assert.equal(came.body, 'b');
   });
 
+  test('files of a foreign FormData are sent with what they can be read by', limits, async (t) => {
+    const peer = await echo(t);
+    const client = createClient({ origin: url(peer) });
+    t.after(() => client.destroy());
+    const bytes = new TextEncoder().encode('content');
+    const send = async (file) => {
+      const body = Object.assign([['file', file]], { [Symbol.toStringTag]: 'FormData' });
+      return (await client.request('/', { method: 'POST', body })).json();
+    };
+    const file = { name: 'a.txt', type: 'text/plain', size: bytes.length };
+    for (const readable of [
+      { arrayBuffer: async () => bytes.buffer },
+      { stream: () => new Blob([bytes]).stream() },
+      { stream: () => Readable.from([bytes]) },
+    ]) {
+      const came = await send({ ...file, ...readable });
+      assert.deepEqual(came.body, [['file', ['a.txt', 'text/plain', 'content']]]);
+    }
+    for (const unreadable of [file, { ...file, size: undefined, stream: () => bytes }, 1, null]) {
+      await assert.rejects(send(unreadable), ({ code, message }) => {
+        assert.equal(code, 'ERR_MILLRACE_USAGE');
+        assert.match(message, /^body: field 'file' of the FormData must be [^\n]+$/);
+        return true;
+      });
+    }
+  });
+
   test('the body of an answer comes once', limits, async (t) => {
     const peer = await web(t, (_request, response) => response.end('{}'));
     const client = createClient({ origin: url(peer) });
@@ -220,5 +254,40 @@ describe('bodies of the client', () => {
     const ended = assert.rejects(first, { message: 'enough' });
     await client.destroy(new Error('enough'));
     await ended;
+  });
+
+  test('a stream is closed by each call that fails before it is sent', limits, async (t) => {
+    const peer = await echo(t);
+    const options = { origin: url(peer) };
+    const client = createClient(options);
+    const [closed, destroyed] = [createClient(options), createClient(options)];
+    t.after(() => client.destroy());
+    await closed.close();
+    await destroyed.destroy();
+    const calls = {
+      'a closed client': (body) => closed.request('/', { method: 'PUT', body }),
+      'a destroyed client': (body) => destroyed.request('/', { method: 'PUT', body }),
+      'an unknown option': (body) => client.request('/', { metod: 'PUT', body }),
+      'a method that is none': (body) => client.request('/', { method: 'a b', body }),
+      'a limit that is none': (body) => client.request('/', { limits: { total: 'soon' }, body }),
+      'another origin': (body) => client.request('http://other.test/', { method: 'PUT', body }),
+      'no target': (body) => client.request(null, { method: 'PUT', body }),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const readable = new PassThrough();
+      let isCancelled = false;
+      const stream = new ReadableStream({
+        cancel() {
+          isCancelled = true;
+        },
+      });
+      for (const body of [readable, stream]) await assert.rejects(call(body), Error, name);
+      assert.deepEqual([readable.destroyed, isCancelled], [true, true], name);
+    }
+    // What is no body is not the client's to end.
+    let isDestroyed = false;
+    const body = { destroy: () => (isDestroyed = true) };
+    await assert.rejects(client.request('/', { method: 'PUT', body }), /^MillraceError: body/);
+    assert.equal(isDestroyed, false);
   });
 });

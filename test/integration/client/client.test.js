@@ -54,6 +54,28 @@ describe('the client', { concurrency: 4 }, () => {
     assert.equal(pools[url(peer).slice(0, -1)].connected, 1);
   });
 
+  test('headers of any name are sent, with all their values', limits, async (t) => {
+    const peer = await web(t, ({ rawHeaders }, response) =>
+      response.end(JSON.stringify(rawHeaders)),
+    );
+    const made = client(t, { origin: url(peer) });
+    const pairs = [
+      ['constructor', 'a'],
+      ['__proto__', 'b'],
+      ['toString', 'c'],
+      ['x-twice', 'd'],
+      ['x-twice', 'e'],
+    ];
+    for (const headers of [pairs, new Headers(pairs), new Map(pairs)]) {
+      const options = { method: 'POST', headers, body: 'text' };
+      const raw = await (await made.request('/', options)).json();
+      const values = (name) =>
+        raw.filter((_, index) => index % 2 === 1 && raw[index - 1].toLowerCase() === name).join();
+      assert.deepEqual(['constructor', '__proto__', 'tostring'].map(values), ['a', 'b', 'c']);
+      assert.match(values('x-twice'), headers instanceof Map ? /^e$/ : /^d, ?e$/);
+    }
+  });
+
   const bound = (made) => ({
     request: (...args) => made.request(...args),
     stats: () => made.stats(),
@@ -69,6 +91,8 @@ describe('the client', { concurrency: 4 }, () => {
       code: 'UND_ERR_HEADERS_TIMEOUT',
       limit: 'total',
       host: '127.0.0.1',
+      message:
+        /^127\.0\.0\.1: total limit of 300 ms reached after [\d.]+ m?s, waiting for the response headers \(millrace\/client\)$/,
     });
     await closed;
     const response = await made.request(url(await stopping(t)));
@@ -454,7 +478,10 @@ describe('the client', { concurrency: 4 }, () => {
       "origin: 'ftp://a' given; accepted: a URL with http:// or https://",
     );
     wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
-    wrong({ limits: { total: 'soon' } }, /^limits.total: 'soon' is not a duration/);
+    wrong(
+      { limits: { total: 'soon' } },
+      /^limits.total must be milliseconds, or text with a unit .* \(got 'soon'\)$/,
+    );
     wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
     wrong(
       { retries: { budgetRatio: -1 } },

@@ -8,22 +8,28 @@ const limits = { timeout: 30_000 };
 const origin = 'http://127.0.0.1:1';
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
 
-const duration = "milliseconds, or text such as '10s'";
-const noDuration = /is not a duration; accepted: 500ms, 10s, 1m30s, 2h, or digits for seconds$/;
 const number = 'a number, 0 or more';
-const times = [
-  [null, duration],
-  [{}, duration],
-  [Number.NaN, noDuration],
-  [-1, noDuration],
-  ['soon', noDuration],
-];
+const times = [null, {}, Number.NaN, -1, Infinity, 'soon', '3', '0', '', `${'9'.repeat(20)}h`].map(
+  (value) => [
+    value,
+    /must be milliseconds, or text with a unit such as '500ms' or '3s' \(got .+\)$/,
+  ],
+);
 const numbers = [null, '1', Number.NaN, -1].map((value) => [value, number]);
 const counts = [
   [null, "a number, or text such as '10k'"],
   ...[0, -1, 1.5, Number.NaN, 'many'].map((value) => [value, /; accepted: a whole number from 1 /]),
 ];
 const objects = [null, 1, 'text', [], true].map((value) => [value, 'an object']);
+
+const pems = (name) =>
+  [null, 1, {}, [], './file.pem', Buffer.from('no PEM'), ['-----BEGIN', {}]].map((value) => [
+    value,
+    new RegExp(
+      `^${name} must be PEM text or a Buffer, or a list of them; the option for a path is ${name}File$`,
+    ),
+  ]);
+const paths = [null, 1, {}].map((value) => [value, 'the path of a file']);
 
 /** By option: values that are refused, and what is said to be accepted. */
 const ofClient = {
@@ -44,6 +50,12 @@ const ofClient = {
   'limits.headers': times,
   'limits.idle': times,
   'limits.total': times,
+  ca: pems('ca'),
+  cert: pems('cert'),
+  key: pems('key'),
+  caFile: paths,
+  certFile: paths,
+  keyFile: paths,
   connections: counts,
   pipelining: counts,
   retries: [null, true, 3, []].map((value) => [value, 'an object, or false']),
@@ -81,7 +93,7 @@ function assertRefused(error, name, accepted, what) {
   assert.equal(error?.code, 'ERR_MILLRACE_USAGE', `${what}: ${error}`);
   const { message } = error;
   assert.doesNotMatch(message, /\n|secret/, what);
-  assert.ok(message.startsWith(`${name}: `), `${what}: ${message}`);
+  assert.match(message, new RegExp(`^${name}(: | must )`), what);
   if (accepted instanceof RegExp) assert.match(message, accepted, what);
   else assert.ok(message.endsWith(` given; accepted: ${accepted}`), `${what}: ${message}`);
 }
