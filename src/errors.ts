@@ -1,4 +1,4 @@
-import { maskText } from './masking.js';
+import { maskText } from './masking/text.js';
 
 /** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
 export type ErrorCode =
@@ -13,13 +13,16 @@ export type ErrorCode =
   /** The native addon is missing or does not fit this platform. */
   | 'ERR_MILLRACE_NATIVE';
 
-/** An error of millrace itself; match on `code`. Secrets in its message are masked. */
+/** Length from which on a message is cut: it may repeat a whole body. */
+const MAX_MESSAGE = 4000;
+
+/** An error of millrace itself; match on `code`. Secrets in its message are masked, and a very long one is cut. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(maskText(message), options);
+    super(maskText(cut(message)), options);
     this.code = code;
   }
 }
@@ -27,4 +30,9 @@ export class MillraceError extends Error {
 /** An `ERR_MILLRACE_USAGE`: one line saying what was given and what is accepted. */
 export function usageError(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_USAGE', message);
+}
+
+function cut(message: string): string {
+  if (message.length <= MAX_MESSAGE) return message;
+  return `${message.slice(0, MAX_MESSAGE)}... (${message.length - MAX_MESSAGE} more characters)`;
 }

@@ -1,4 +1,4 @@
-import { maskArguments } from '../masking.js';
+import { maskArguments } from '../masking/text.js';
 import { shellQuote } from '../process/command/shell-quote.js';
 import { EXPLAIN_FLAGS } from './flags/explain-flags.js';
 import type { Flag } from './flags/flag.js';

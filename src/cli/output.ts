@@ -2,7 +2,7 @@ import { accessSync, constants as files, fstatSync, statSync, writeFileSync } fr
 import { dirname } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
-import { maskText } from '../masking.js';
+import { maskText } from '../masking/text.js';
 import type { TextOptions } from '../report/text.js';
 
 /** How a report is written on this stdout. */

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.js';
 import { type CapacityResult, type CapacityRun, capacity } from '../../index.js';
-import { maskText } from '../../masking.js';
+import { maskText } from '../../masking/text.js';
 import { EXIT } from '../exit.js';
 import {
   CAPACITY_FLAGS,

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.js';
 import { type Explanation, explain } from '../../index.js';
-import { maskText } from '../../masking.js';
+import { maskText } from '../../masking/text.js';
 import { EXIT } from '../exit.js';
 import {
   EXPLAIN_FLAGS,

@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os';
 import { usageError } from '../../errors.js';
 import { type LoadResult, type LoadRun, load } from '../../index.js';
-import { maskText } from '../../masking.js';
+import { maskText } from '../../masking/text.js';
 import { EXIT, exitCode } from '../exit.js';
 import { type Invocation, newInvocation } from '../flags/invocation.js';
 import { addUrl, LOAD_FLAGS, UNSUPPORTED_FLAGS } from '../flags/load-flags.js';

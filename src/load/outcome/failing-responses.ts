@@ -1,4 +1,5 @@
-import { maskHeader, Secrets } from '../../masking.js';
+import { Secrets } from '../../masking/secrets.js';
+import { maskHeader } from '../../masking/text.js';
 import type { NativeKeptResponse, NativePlan } from '../../native.js';
 import { isExpected } from '../plan/expect.js';
 import type { Plan } from '../plan/plan.js';
@@ -12,7 +13,8 @@ export function failingResponses(kept: NativeKeptResponse[], plan: Plan): Failin
   const failing = kept.filter(
     ({ status }) => status === undefined || !isExpected(plan.summary, status),
   );
-  const secrets = secretsOf(plan.native);
+  if (failing.length === 0) return [];
+  const secrets = collectSecrets(plan.native);
   return failing.map(({ status, error, request, bytes }) => ({
     status: status ?? null,
     error: (error ?? null) as ErrorKind | null,
@@ -23,7 +25,8 @@ export function failingResponses(kept: NativeKeptResponse[], plan: Plan): Failin
 
 /** Where the first of the redirections went, by status. */
 export function redirectTargets(kept: NativeKeptResponse[], plan: Plan): Map<number, string> {
-  const secrets = secretsOf(plan.native);
+  if (kept.length === 0) return new Map();
+  const secrets = collectSecrets(plan.native);
   const targets = kept.flatMap(({ status, bytes }): [number, string][] => {
     const [, location] = /^location:[ \t]*(.*)$/im.exec(splitResponse(bytes).head) ?? [];
     return status === undefined || location === undefined
@@ -39,11 +42,12 @@ function requestOf({ summary }: Plan, index: number): FailingResponse['request']
   return { method: target?.method ?? '', url: target?.url ?? '' };
 }
 
-function secretsOf({ requests }: NativePlan): Secrets {
-  const secrets = new Secrets();
-  for (const { headers, target } of requests) {
+function collectSecrets({ requests, csv }: NativePlan): Secrets {
+  const secrets = new Secrets(csv);
+  for (const { headers, target, body } of requests) {
     for (const { name, value } of headers) secrets.addHeader(name, value);
     secrets.addTarget(target);
+    if (body) secrets.addBody(body);
   }
   return secrets;
 }

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.js';
-import { maskArguments } from '../../masking.js';
+import { maskArguments } from '../../masking/text.js';
 import type { NativePlan } from '../../native.js';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { parseDuration } from '../../units.js';

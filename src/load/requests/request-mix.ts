@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.js';
-import { maskText } from '../../masking.js';
+import { maskUrl } from '../../masking/text.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
@@ -48,7 +48,7 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
     closing += close ? 1 : 0;
     mix.summary.push({
       method: request.method,
-      url: maskText(formatUrl(location)),
+      url: maskUrl(formatUrl(location)),
       weight: weighted ? request.weight : null,
       bodyBytes: request.body?.length ?? 0,
     });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { MillraceError } from '../../errors.js';
+import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from './shell-quote.js';
 
 /** A command line as it is started. */
@@ -28,7 +29,7 @@ export function readCommandLine(command: string[]): CommandLine {
     assigned[name] = value;
     words = words.slice(1);
     if (words.length === 0) {
-      const given = command.map(shellQuote).join(' ');
+      const given = maskArguments(command).map(shellQuote).join(' ');
       const message = `cannot start \`${given}\`: no program is named; accepted: -- ${given} node server.js`;
       throw new MillraceError('ERR_MILLRACE_COMMAND', message);
     }
@@ -50,7 +51,7 @@ export function cannotStart({ words }: CommandLine, cause: unknown): MillraceErr
     EACCES: isDirectory(program) ? 'it is a directory' : 'it is not executable',
     ERR_INVALID_ARG_VALUE: 'no program is named',
   };
-  const advice = adviceOn(words);
+  const advice = adviceOn(maskArguments(words));
   const message = `cannot start \`${program}\`: ${reasons[code] ?? raw}${advice === null ? '' : `; ${advice}`}`;
   return new MillraceError('ERR_MILLRACE_COMMAND', message, { cause });
 }

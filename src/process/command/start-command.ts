@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../../errors.js';
+import { maskArguments, maskText } from '../../masking/text.js';
 import {
   type EndpointResolver,
   endpointResolver,
@@ -82,7 +83,7 @@ async function waitForEndpoint(
   find: EndpointResolver,
   { port, timeoutMs, signal }: CommandOptions,
 ): Promise<Found> {
-  const name = `\`${command.join(' ')}\``;
+  const name = `\`${maskArguments(command).join(' ')}\``;
   const wanted = port === undefined ? 'on any port' : `on port ${port}`;
   const fail = (what: string) =>
     new MillraceError('ERR_MILLRACE_COMMAND', withLine(`${name} ${what}`, lastLine()));
@@ -118,5 +119,5 @@ function insteadOf(port: number | undefined, pid: number): string {
 }
 
 function withLine(text: string, line: string): string {
-  return line === '' ? text : `${text}: ${line}`;
+  return line === '' ? text : `${text}: ${maskText(line)}`;
 }

@@ -1,4 +1,4 @@
-import { maskArguments } from '../../masking.js';
+import { maskArguments } from '../../masking/text.js';
 import { processTree } from '../discovery/process-tree.js';
 import { hasProcfs, pageSize, readText } from '../procfs/procfs.js';
 import { createCpuMeter, type GroupUse } from './thread-cpu.js';

@@ -1,7 +1,7 @@
 // What a run says about the answers: which count as a success, redirections, the first failing one of each kind, and that no
 // secret is printed or stored.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -227,4 +227,31 @@ test('secrets are masked in report, page, JSON and messages, whoever repeats the
       assert.ok(!written.includes(value), `${name} in ${where}: ${written.slice(0, 3000)}`);
     }
   }
+});
+
+test('secrets are masked where servers repeat bodies and values of tables, in commands that fail and in URLs', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-secrets-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const table = join(folder, 'users.csv');
+  writeFileSync(table, 'token\nrow-secret-1\nrow-secret-2\n');
+  const echo = await truthServer(t, (request) =>
+    response(`not ${request.header('authorization')}\n${request.body}`, { status: 422 }),
+  );
+  const body = '<a><password>body-secret</password></a>';
+  const header = ['-H', `Authorization: Bearer {{csv:${table}:token}}`];
+  const image = 'QUJD'.repeat(25_000);
+  const fails = [process.execPath, '-e', 'process.exit(3)', '--password', 'flag-secret'];
+  const outputs = await Promise.all([
+    millraceJson(['-n', '4', ...header, '-b', body, echo.url]),
+    millrace(['--', ...fails]),
+    millrace(['--', `DB_PASSWORD='line secret' ${fails.slice(0, 2).join(' ')} 'process.exit(3)'`]),
+    millrace(['user:url-secret@127.0.0.1:99999/']),
+    millrace(["http://admin:p'url-secret@h:99999/"]),
+    millrace(['-n', '1', '-d', `{"image":"${image}","password":"body-secret"}`, echo.url]),
+  ]);
+  const written = outputs.map((it) => JSON.stringify(it)).join('\n');
+  assert.deepEqual(written.match(/\S*(?:row|body|flag|line|url)[- ]secret\S*/g), null);
+  assert.match(outputs[0].result.failingResponses[0].body, /Bearer \*\*\*[\s\S]*<password>\*\*\*</);
+  assert.match(outputs[1].stderr, /--password \*\*\*` ended with exit code/);
+  assert.match(outputs[2].stderr, /DB_PASSWORD=\*\*\* /);
 });
