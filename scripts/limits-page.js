@@ -1,5 +1,5 @@
 // The reference page of the limits that explain knows, from its catalogue in dist/.
-import { catalogueGroups, entryFields } from '../dist/report/explain/catalogue.js';
+import { groupCatalogue, listFields } from '../dist/report/explain/catalogue.js';
 
 const LIMITS_HEAD = `# The limits
 
@@ -15,7 +15,7 @@ A limit that is told *by experiment* predicts what a change of its own gives, an
 
 /** The page of the limits as Markdown. */
 export function limitsPage() {
-  const sections = catalogueGroups().flatMap(([heading, entries]) => [
+  const sections = groupCatalogue().flatMap(([heading, entries]) => [
     `## ${heading}`,
     ...entries.map(limitSection),
   ]);
@@ -23,6 +23,6 @@ export function limitsPage() {
 }
 
 function limitSection(entry) {
-  const fields = entryFields(entry).map(([name, text]) => `- *${name}:* ${text}`);
+  const fields = listFields(entry).map(([name, text]) => `- *${name}:* ${text}`);
   return `### \`${entry.id}\`: ${entry.title}\n\n${entry.what}\n\n${fields.join('\n')}`;
 }

@@ -3,16 +3,16 @@ import type { CapacityProgress } from './result.js';
 /** What a run is given to keep within its time, and to tell how far it is. */
 export class Budget {
   readonly ms: number;
-  readonly #begun = performance.now();
-  readonly #tell: (progress: CapacityProgress) => void;
+  readonly #startedMs = performance.now();
+  readonly #report: (progress: CapacityProgress) => void;
 
-  constructor(ms: number, tell: (progress: CapacityProgress) => void) {
+  constructor(ms: number, report: (progress: CapacityProgress) => void) {
     this.ms = ms;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   get elapsedMs(): number {
-    return performance.now() - this.#begun;
+    return performance.now() - this.#startedMs;
   }
 
   get leftMs(): number {
@@ -21,6 +21,6 @@ export class Budget {
 
   /** Tells what comes next. */
   step(step: string): void {
-    this.#tell({ step, elapsedMs: this.elapsedMs, budgetMs: this.ms });
+    this.#report({ step, elapsedMs: this.elapsedMs, budgetMs: this.ms });
   }
 }

@@ -21,9 +21,9 @@ export function capacity(options: CapacityOptions): CapacityRun {
 
 async function runCapacity(
   options: CapacityOptions,
-  tell: (progress: CapacityProgress) => void,
+  onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
   // Most who load do not ask for it.
   const { run } = await import('./run.js');
-  return run(options, tell);
+  return run(options, onProgress);
 }

@@ -6,59 +6,63 @@ import { parseCount, parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
+import { CAPACITY_OPTIONS } from './option-schema.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult, Search, Sweep } from './result.js';
 import { searchRate } from './search.js';
-import { CAPACITY_OPTIONS } from './shapes.js';
 import { sweepConnections } from './sweep.js';
-import { Target } from './target.js';
+import { CapacityTarget } from './target.js';
 
-const defaultBudgetMs = 60_000;
-const leastBudgetMs = 5000;
+const DEFAULT_BUDGET_MS = 60_000;
+const MIN_BUDGET_MS = 5000;
 
 /** Of a sweep: more than the knee of most services, and within the usual limit of descriptors. */
-const sweepConnectionsAtMost = 1024;
+const MAX_SWEEP_CONNECTIONS = 1024;
 
 /** Connections that load flat out, to see where to begin with rates. */
-const flatOutConnections = 64;
+const FLAT_OUT_CONNECTIONS = 64;
 
 /** Reads the options, starts the server if it is to be, and measures. */
 export async function run(
   options: CapacityOptions,
-  tell: (progress: CapacityProgress) => void,
+  onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
   checkOptions(options, CAPACITY_OPTIONS);
-  const { slo, budget: given = defaultBudgetMs, ...load } = options;
+  const { slo, budget: given = DEFAULT_BUDGET_MS, ...load } = options;
   const budgetMs = readBudget(given);
   const conditions = readObjective(slo);
-  const most = readConnections(load.connections, conditions.length > 0);
+  const maxConnections = readConnections(load.connections, conditions.length > 0);
   const startedAt = new Date();
-  const budget = new Budget(budgetMs, tell);
-  const target = new Target(load);
+  const budget = new Budget(budgetMs, onProgress);
+  const target = new CapacityTarget(load);
   budget.step('starting');
   await target.start();
   try {
     const measured =
       conditions.length > 0
-        ? await searchRate(target, { conditions, budget }, Math.min(most, flatOutConnections))
-        : await sweepConnections(target, budget, most);
+        ? await searchRate(
+            target,
+            { conditions, budget },
+            Math.min(maxConnections, FLAT_OUT_CONNECTIONS),
+          )
+        : await sweepConnections(target, budget, maxConnections);
     return {
       schemaVersion: 1,
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: budget.elapsedMs,
       budgetMs,
-      interrupted: target.interrupted,
+      interrupted: target.isInterrupted,
       plan: { ...measured.first.plan, command: load.command ?? null },
-      ...partsOf(measured),
-      warnings: warningsOf(measured.first),
+      ...toResultParts(measured),
+      warnings: selectWarnings(measured.first),
     };
   } finally {
     await target.stop();
   }
 }
 
-function partsOf(
+function toResultParts(
   measured: { search: Search } | { sweep: Sweep },
 ): Pick<CapacityResult, 'sweep' | 'search'> {
   return 'search' in measured
@@ -67,7 +71,7 @@ function partsOf(
 }
 
 /** What is doubtful in every block alike; what is in single ones the levels and trials tell. */
-function warningsOf({ warnings }: LoadResult): CapacityResult['warnings'] {
+function selectWarnings({ warnings }: LoadResult): CapacityResult['warnings'] {
   const lasting = [
     'shared-cores',
     'target-not-reached',
@@ -80,8 +84,8 @@ function warningsOf({ warnings }: LoadResult): CapacityResult['warnings'] {
 
 function readBudget(given: number | string): number {
   const ms = parseDuration(given, 'budget');
-  if (ms >= leastBudgetMs) return ms;
-  throw usageError(`budget: '${given}' given; accepted: ${leastBudgetMs / 1000}s or more`);
+  if (ms >= MIN_BUDGET_MS) return ms;
+  throw usageError(`budget: '${given}' given; accepted: ${MIN_BUDGET_MS / 1000}s or more`);
 }
 
 function readObjective(slo: CapacityOptions['slo']): Condition[] {
@@ -99,6 +103,6 @@ function readObjective(slo: CapacityOptions['slo']): Condition[] {
 }
 
 function readConnections(given: CapacityOptions['connections'], open: boolean): number {
-  const fallback = open ? DEFAULTS.openConnections : sweepConnectionsAtMost;
+  const fallback = open ? DEFAULTS.openConnections : MAX_SWEEP_CONNECTIONS;
   return parseCount(given ?? fallback, 'connections', LIMITS.connections);
 }

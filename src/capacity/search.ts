@@ -3,34 +3,34 @@ import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
 import { latencyTimes } from '../statistics/times.js';
 import type { Budget } from './budget.js';
-import { errorShareOf, latencyOf } from './levels.js';
+import { computeErrorShare, summarizeLatency } from './levels.js';
 import type { Estimate } from './model/fit.js';
 import type { RateTrial, Search, SearchEnd } from './result.js';
-import type { Target } from './target.js';
-import { nextRate, thresholdOf } from './threshold.js';
+import type { CapacityTarget } from './target.js';
+import { chooseNextRate, estimateThreshold } from './threshold.js';
 
 /** Shares of the budget. */
-const shares = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.15, confirm: 0.15 };
+const SHARES = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.15, confirm: 0.15 };
 
-const shortestBlockMs = 1000;
-const leastSingleMs = 1000;
+const MIN_BLOCK_MS = 1000;
+const MIN_SINGLE_MS = 1000;
 
 /** A block lasts this many times the latency that must not be exceeded: what grows slowly shows. */
-const boundsPerBlock = 40;
+const BOUNDS_PER_BLOCK = 40;
 
 /** A percentile needs this many samples beyond it. */
-const leastBeyond = 10;
+const MIN_SAMPLES_BEYOND = 10;
 
 /** Share of a block before it is measured. */
-const settling = 0.2;
+const SETTLING_SHARE = 0.2;
 
 /** Share of the requests that may fail, unless the objective says so. */
-const mostErrors = 0.01;
+const MAX_ERROR_SHARE = 0.01;
 
 /** The rate is known well enough. */
-const narrow = 1.05;
-const leastTrials = 8;
-const mostTrials = 60;
+const MAX_INTERVAL_RATIO = 1.05;
+const MIN_TRIALS = 8;
+const MAX_TRIALS = 60;
 
 /** An objective as the blocks are held against it. */
 export interface Objective {
@@ -44,19 +44,19 @@ export interface Objective {
  * lower end of what was found.
  */
 export async function searchRate(
-  target: Target,
+  target: CapacityTarget,
   { conditions, budget }: Objective,
   flatOutConnections: number,
 ): Promise<{ search: Search; first: LoadResult }> {
   const run = new SearchRun(target, conditions, budget);
-  const first = await run.begin(flatOutConnections);
+  const first = await run.prepare(flatOutConnections);
   await run.narrowDown();
   await run.confirm();
   return { search: run.result(), first };
 }
 
 class SearchRun {
-  readonly #target: Target;
+  readonly #target: CapacityTarget;
   readonly #conditions: Condition[];
   readonly #budget: Budget;
   readonly #trials: RateTrial[] = [];
@@ -66,33 +66,37 @@ class SearchRun {
   #ended: SearchEnd | null = null;
   #reason = '';
 
-  constructor(target: Target, conditions: Condition[], budget: Budget) {
+  constructor(target: CapacityTarget, conditions: Condition[], budget: Budget) {
     this.#target = target;
     this.#conditions = conditions;
     this.#budget = budget;
   }
 
   /** Warms up, asks one by one, then flat out; the first of these blocks is given back. */
-  async begin(flatOutConnections: number): Promise<LoadResult> {
+  async prepare(flatOutConnections: number): Promise<LoadResult> {
     const { ms } = this.#budget;
     this.#budget.step('warming up');
-    const first = await this.#target.warmUp(Math.min(10, flatOutConnections), shares.warmup * ms);
-    const singleMs = Math.max(leastSingleMs, shares.single * ms);
-    this.#single = await this.#closed('one request after the other', 1, singleMs);
+    const first = await this.#target.warmUp(Math.min(10, flatOutConnections), SHARES.warmup * ms);
+    const singleMs = Math.max(MIN_SINGLE_MS, SHARES.single * ms);
+    this.#single = await this.#runClosed('one request after the other', 1, singleMs);
     if (this.#single === null) return first;
-    const never = neverHolds(this.#single, this.#conditions);
-    if (never !== null) {
-      this.#end('never-holds', never);
+    const impossible = explainImpossible(this.#single, this.#conditions);
+    if (impossible !== null) {
+      this.#end('never-holds', impossible);
       return first;
     }
-    const flatOut = await this.#closed('flat out', flatOutConnections, shares.flatOut * ms);
+    const flatOut = await this.#runClosed('flat out', flatOutConnections, SHARES.flatOut * ms);
     if (flatOut === null) return first;
     const goodput = (result: LoadResult) => (result.requests.ok * 1000) / result.durationMs;
     this.#startRate = Math.max(0.5 * goodput(flatOut), 0.5 * goodput(this.#single));
     return first;
   }
 
-  async #closed(step: string, connections: number, durationMs: number): Promise<LoadResult | null> {
+  async #runClosed(
+    step: string,
+    connections: number,
+    durationMs: number,
+  ): Promise<LoadResult | null> {
     this.#budget.step(step);
     const result = await this.#target.run({ connections, warmupMs: 0, durationMs });
     if (result === null) this.#endEarly();
@@ -103,36 +107,37 @@ class SearchRun {
   async narrowDown(): Promise<void> {
     let rate = this.#startRate;
     while (this.#ended === null) {
-      const durationMs = this.#blockMs(rate);
-      if (durationMs > shares.longestBlock * this.#budget.ms) {
-        return this.#end('budget', this.#tooFewSamples(rate, durationMs));
+      const durationMs = this.#computeBlockMs(rate);
+      if (durationMs > SHARES.longestBlock * this.#budget.ms) {
+        return this.#end('budget', this.#explainTooFewSamples(rate, durationMs));
       }
-      const costMs = durationMs * (1 + settling);
-      if (this.#budget.leftMs < costMs + shares.confirm * this.#budget.ms) {
+      const costMs = durationMs * (1 + SETTLING_SHARE);
+      if (this.#budget.leftMs < costMs + SHARES.confirm * this.#budget.ms) {
         return this.#end('budget', 'the budget was over before the first rate');
       }
-      const trial = await this.#tryTwice(rate, durationMs);
+      const trial = await this.#runTrialTwice(rate, durationMs);
       if (trial === null) return;
       this.#trials.push(trial);
-      const { low, high } = thresholdOf(this.#trials);
-      if (this.#trials.length >= mostTrials) return this.#end('found');
-      if (this.#trials.length >= leastTrials && high / low <= narrow) return this.#end('found');
-      rate = nextRate(this.#trials);
+      const { low, high } = estimateThreshold(this.#trials);
+      if (this.#trials.length >= MAX_TRIALS) return this.#end('found');
+      if (this.#trials.length >= MIN_TRIALS && high / low <= MAX_INTERVAL_RATIO)
+        return this.#end('found');
+      rate = chooseNextRate(this.#trials);
     }
   }
 
   /** A longer block at the lower end of the interval. */
   async confirm(): Promise<void> {
-    const threshold = this.#threshold();
-    if (threshold === null || this.#target.over) return;
-    const durationMs = Math.min(this.#budget.leftMs / (1 + settling), 10_000);
-    if (durationMs < this.#blockMs(threshold.low)) return;
-    const trial = await this.#try(threshold.low, durationMs);
-    if (trial && !isClients(trial)) this.#confirmed = trial;
+    const threshold = this.#estimateThreshold();
+    if (threshold === null || this.#target.isOver) return;
+    const durationMs = Math.min(this.#budget.leftMs / (1 + SETTLING_SHARE), 10_000);
+    if (durationMs < this.#computeBlockMs(threshold.low)) return;
+    const trial = await this.#runTrial(threshold.low, durationMs);
+    if (trial && !failedByClient(trial)) this.#confirmed = trial;
   }
 
   result(): Search {
-    const threshold = this.#threshold();
+    const threshold = this.#estimateThreshold();
     const single = this.#single?.latencyMs;
     return {
       objective: this.#conditions.map(({ text }) => text),
@@ -140,12 +145,12 @@ class SearchRun {
       trials: this.#trials,
       confirmed: this.#confirmed,
       single: { meanMs: single?.mean ?? null, samples: single?.count ?? 0 },
-      ended: this.#boundByClient() ? 'client-bound' : (this.#ended ?? 'found'),
-      reason: threshold === null ? this.#whyNone() : '',
+      ended: this.#isClientBound() ? 'client-bound' : (this.#ended ?? 'found'),
+      reason: threshold === null ? this.#explainNoRate() : '',
     };
   }
 
-  #whyNone(): string {
+  #explainNoRate(): string {
     const [lowest, ...others] = this.#trials.toSorted((a, b) => a.rate - b.rate);
     if (!lowest) return this.#reason;
     const tried =
@@ -154,50 +159,55 @@ class SearchRun {
   }
 
   /** `null` until a rate has held; without one that failed by the server's fault there is no upper end. */
-  #threshold(): Estimate | null {
+  #estimateThreshold(): Estimate | null {
     if (!this.#trials.some(({ held }) => held)) return null;
-    const { value, low, high } = thresholdOf(this.#trials);
-    const most = Math.max(...this.#trials.filter(({ held }) => held).map(({ rate }) => rate));
-    if (this.#trials.every(({ held }) => held)) return { value: most, low: most, high: Infinity };
-    return this.#boundByClient() ? { value: low, low, high: Infinity } : { value, low, high };
+    const { value, low, high } = estimateThreshold(this.#trials);
+    const highestHeld = Math.max(
+      ...this.#trials.filter(({ held }) => held).map(({ rate }) => rate),
+    );
+    if (this.#trials.every(({ held }) => held))
+      return { value: highestHeld, low: highestHeld, high: Infinity };
+    return this.#isClientBound() ? { value: low, low, high: Infinity } : { value, low, high };
   }
 
   /** Whether most of what failed did so while the generator was the limit. */
-  #boundByClient(): boolean {
+  #isClientBound(): boolean {
     const failed = this.#trials.filter(({ held }) => !held);
-    return failed.length > 0 && failed.filter(isClients).length > failed.length / 2;
+    return failed.length > 0 && failed.filter(failedByClient).length > failed.length / 2;
   }
 
   /** A block that failed while the generator was the limit is none of the server's, if it is not so again. */
-  async #tryTwice(rate: number, durationMs: number): Promise<RateTrial | null> {
-    const trial = await this.#try(rate, durationMs);
-    return trial && isClients(trial) ? this.#try(rate, durationMs) : trial;
+  async #runTrialTwice(rate: number, durationMs: number): Promise<RateTrial | null> {
+    const trial = await this.#runTrial(rate, durationMs);
+    return trial && failedByClient(trial) ? this.#runTrial(rate, durationMs) : trial;
   }
 
-  async #try(rate: number, durationMs: number): Promise<RateTrial | null> {
+  async #runTrial(rate: number, durationMs: number): Promise<RateTrial | null> {
     this.#budget.step(`${perSecond(rate)} requests per second`);
-    const warmupMs = settling * durationMs;
+    const warmupMs = SETTLING_SHARE * durationMs;
     const result = await this.#target.run({ rate, warmupMs, durationMs });
     if (result === null) {
       this.#endEarly();
       return null;
     }
-    const trial = trialOf(result, rate, this.#conditions);
+    const trial = toTrial(result, rate, this.#conditions);
     // What an overload has left behind must not count against the next block.
     if (!trial.held) await this.#target.drain();
     return trial;
   }
 
-  #blockMs(rate: number): number {
-    const samples = this.#conditions.map(({ quantile }) => leastBeyond / (1 - (quantile ?? 0.9)));
-    const bounds = this.#conditions.map(({ boundMs }) => boundsPerBlock * (boundMs ?? 0));
+  #computeBlockMs(rate: number): number {
+    const samples = this.#conditions.map(
+      ({ quantile }) => MIN_SAMPLES_BEYOND / (1 - (quantile ?? 0.9)),
+    );
+    const bounds = this.#conditions.map(({ boundMs }) => BOUNDS_PER_BLOCK * (boundMs ?? 0));
     const forSamples = (1000 * Math.max(...samples)) / rate;
-    const longest = (shares.longestBlock * this.#budget.ms) / 2;
-    return Math.max(shortestBlockMs, forSamples, Math.min(longest, Math.max(...bounds)));
+    const longest = (SHARES.longestBlock * this.#budget.ms) / 2;
+    return Math.max(MIN_BLOCK_MS, forSamples, Math.min(longest, Math.max(...bounds)));
   }
 
-  #tooFewSamples(rate: number, durationMs: number): string {
-    const seconds = Math.ceil(durationMs / shares.longestBlock / 10_000) * 10;
+  #explainTooFewSamples(rate: number, durationMs: number): string {
+    const seconds = Math.ceil(durationMs / SHARES.longestBlock / 10_000) * 10;
     const [hardest] = this.#conditions.toSorted((a, b) => (b.quantile ?? 0) - (a.quantile ?? 0));
     return `${hardest?.text} takes ${count((rate * durationMs) / 1000)} requests a block, at ${perSecond(rate)} per second ${time(durationMs)}: give it --budget ${seconds}s, or a lower percentile`;
   }
@@ -213,17 +223,17 @@ class SearchRun {
   }
 }
 
-function isClients({ held, clientBound }: RateTrial): boolean {
+function failedByClient({ held, clientBound }: RateTrial): boolean {
   return clientBound && !held;
 }
 
-function trialOf(result: LoadResult, rate: number, conditions: readonly Condition[]): RateTrial {
-  const failures = failuresOf(result, conditions);
+function toTrial(result: LoadResult, rate: number, conditions: readonly Condition[]): RateTrial {
+  const failures = findFailures(result, conditions);
   return {
     rate,
     durationMs: result.durationMs,
     throughput: result.throughput.mean,
-    latencyMs: latencyOf([result]),
+    latencyMs: summarizeLatency([result]),
     samples: result.latencyMs.count,
     measured: conditions.map((condition) => condition.measured(result)),
     held: failures.length === 0,
@@ -232,21 +242,21 @@ function trialOf(result: LoadResult, rate: number, conditions: readonly Conditio
   };
 }
 
-function failuresOf(result: LoadResult, conditions: readonly Condition[]): string[] {
+function findFailures(result: LoadResult, conditions: readonly Condition[]): string[] {
   const failures = conditions.flatMap((condition) => {
     const measured = condition.failure(result);
     return measured === null ? [] : [`${condition.text}: ${measured}`];
   });
-  const errors = errorShareOf(result);
+  const errors = computeErrorShare(result);
   const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
-  if (!mayFail && errors > mostErrors) failures.push(`${share(errors)} failed`);
-  const behind = result.warnings.find(({ id }) => id === 'rate-not-reached');
-  if (behind) failures.push(`only ${perSecond(result.throughput.mean)}/s completed`);
+  if (!mayFail && errors > MAX_ERROR_SHARE) failures.push(`${share(errors)} failed`);
+  const rateNotReached = result.warnings.find(({ id }) => id === 'rate-not-reached');
+  if (rateNotReached) failures.push(`only ${perSecond(result.throughput.mean)}/s completed`);
   return failures;
 }
 
 /** Why no rate can hold the objective, from requests one after the other; `null` if one may. */
-function neverHolds(single: LoadResult, conditions: readonly Condition[]): string | null {
+function explainImpossible(single: LoadResult, conditions: readonly Condition[]): string | null {
   if (single.requests.ok === 0) {
     const codes = Object.keys(single.statusCodes);
     const how = codes.length > 0 ? `with status ${codes.join(', ')}` : 'without a response';

@@ -4,41 +4,41 @@ import type { LoadResult } from '../load/result.js';
 import { mean } from '../statistics/moments.js';
 import type { Budget } from './budget.js';
 import {
-  errorShareOf,
-  levelsOf,
-  type Measured,
-  throughputOf,
-  tooManyErrors,
-  usable,
+  type BlocksByLevel,
+  computeErrorShare,
+  computeThroughput,
+  MAX_ERROR_SHARE,
+  selectUsable,
+  summarizeLevels,
 } from './levels.js';
-import { modelOf } from './model/model.js';
+import { fitModel } from './model/model.js';
 import type { CapacityCurve, Sweep, SweepEnd } from './result.js';
-import type { Target } from './target.js';
+import type { CapacityTarget } from './target.js';
 
 /** Blocks of one level. */
-const rounds = 3;
+const ROUNDS = 3;
 
 /** Levels beyond the knee: so many show that throughput stays, or falls. */
-const levelsPastKnee = 3;
+const LEVELS_PAST_KNEE = 3;
 
 /** A level is past the knee if it has this many times the connections that Little's law gives for it. */
-const clearlyPast = 1.4;
+const PAST_KNEE_RATIO = 1.4;
 
 /** The blocks that a budget is cut into: eleven levels of three. */
-const blocksPerBudget = 33;
+const BLOCKS_PER_BUDGET = 33;
 
-const shortestBlockMs = 200;
-const longestBlockMs = 5000;
+const MIN_BLOCK_MS = 200;
+const MAX_BLOCK_MS = 5000;
 
 /** A block lasts at least this many response times, so that its ends do not count, and has this many responses. */
-const responseTimesPerBlock = 10;
-const responsesPerBlock = 30;
+const RESPONSE_TIMES_PER_BLOCK = 10;
+const RESPONSES_PER_BLOCK = 30;
 
 /** Share of a block before it is measured. */
-const settling = 0.25;
+const SETTLING_SHARE = 0.25;
 
 /** Points of the curve; a bend between two of them is then cut by less than a line is thick. */
-const placesPerDoubling = 8;
+const POINTS_PER_DOUBLING = 8;
 
 /**
  * Throughput over connections: 1, 2, 4, ... up to `most`, once, until three levels lie past the knee; then all of them
@@ -47,30 +47,30 @@ const placesPerDoubling = 8;
  * @param random in [0, 1); decides on the order
  */
 export async function sweepConnections(
-  target: Target,
+  target: CapacityTarget,
   budget: Budget,
-  most: number,
+  maxConnections: number,
   random: () => number = Math.random,
 ): Promise<{ sweep: Sweep; first: LoadResult }> {
   const run = new SweepRun(target, budget, random);
-  const first = await run.warmUp(Math.min(DEFAULTS.connections, most));
-  const ended = await run.climb(most);
+  const first = await run.warmUp(Math.min(DEFAULTS.connections, maxConnections));
+  const ended = await run.climb(maxConnections);
   await run.repeat();
   return { sweep: run.result(ended), first };
 }
 
 class SweepRun {
-  readonly #target: Target;
+  readonly #target: CapacityTarget;
   readonly #budget: Budget;
   readonly #random: () => number;
   readonly #blockMs: number;
-  readonly #measured: Measured = new Map();
+  readonly #measured: BlocksByLevel = new Map();
 
-  constructor(target: Target, budget: Budget, random: () => number) {
+  constructor(target: CapacityTarget, budget: Budget, random: () => number) {
     this.#target = target;
     this.#budget = budget;
     this.#random = random;
-    this.#blockMs = Math.max(shortestBlockMs, budget.leftMs / blocksPerBudget);
+    this.#blockMs = Math.max(MIN_BLOCK_MS, budget.leftMs / BLOCKS_PER_BUDGET);
   }
 
   async warmUp(connections: number): Promise<LoadResult> {
@@ -79,47 +79,54 @@ class SweepRun {
   }
 
   /** Level after level, until there is a reason to stop. */
-  async climb(most: number): Promise<SweepEnd> {
-    for (const connections of levelsUpTo(most)) {
+  async climb(maxConnections: number): Promise<SweepEnd> {
+    for (const connections of listLevels(maxConnections)) {
       // One block may have met a busy machine: only a second one makes sure that the generator can no more.
-      const result = await this.#block(connections);
-      const again = result?.generator.clientBound ? await this.#block(connections) : result;
+      const result = await this.#runBlock(connections);
+      const again = result?.generator.clientBound ? await this.#runBlock(connections) : result;
       if (result === null || again === null) return 'budget';
-      if (errorShareOf(again) > tooManyErrors) return 'errors';
+      if (computeErrorShare(again) > MAX_ERROR_SHARE) return 'errors';
       if (again.generator.clientBound) return 'client-bound';
-      if (pastKnee(this.#measured) >= levelsPastKnee) return 'past-knee';
+      if (countPastKnee(this.#measured) >= LEVELS_PAST_KNEE) return 'past-knee';
     }
     return 'connections';
   }
 
   /** All usable levels again, until each has its blocks or the time is over. */
   async repeat(): Promise<void> {
-    const levels = usable(levelsOf(this.#measured)).map(({ connections }) => connections);
-    for (let round = 1; round < rounds; round += 1) {
-      for (const connections of shuffled(levels, this.#random)) {
-        if ((await this.#block(connections)) === null) return;
+    const levels = selectUsable(summarizeLevels(this.#measured)).map(
+      ({ connections }) => connections,
+    );
+    for (let round = 1; round < ROUNDS; round += 1) {
+      for (const connections of shuffle(levels, this.#random)) {
+        if ((await this.#runBlock(connections)) === null) return;
       }
     }
   }
 
   result(ended: SweepEnd): Sweep {
-    const levels = levelsOf(this.#measured);
-    const [first = null, ...others] = usable(levels);
+    const levels = summarizeLevels(this.#measured);
+    const [first = null, ...others] = selectUsable(levels);
     const best = others.reduce(
       (best, level) => (best && best.throughput.mean >= level.throughput.mean ? best : level),
       first,
     );
-    return { levels, best, model: curveOf(usable(levels)), ended: endOf(this.#target) ?? ended };
+    return {
+      levels,
+      best,
+      model: buildCurve(selectUsable(levels)),
+      ended: findEarlyEnd(this.#target) ?? ended,
+    };
   }
 
   /** `null` if there is no time for it, or it was cut short. The first level is measured whatever it takes. */
-  async #block(connections: number): Promise<LoadResult | null> {
-    const times = Math.max(responseTimesPerBlock, responsesPerBlock / connections);
-    const wantedMs = Math.max(this.#blockMs, times * this.#expectedMs(connections));
-    const durationMs = Math.min(longestBlockMs, wantedMs);
-    const warmupMs = settling * durationMs;
+  async #runBlock(connections: number): Promise<LoadResult | null> {
+    const times = Math.max(RESPONSE_TIMES_PER_BLOCK, RESPONSES_PER_BLOCK / connections);
+    const wantedMs = Math.max(this.#blockMs, times * this.#expectResponseMs(connections));
+    const durationMs = Math.min(MAX_BLOCK_MS, wantedMs);
+    const warmupMs = SETTLING_SHARE * durationMs;
     const isFirst = this.#measured.size === 0;
-    if (this.#target.over || (!isFirst && this.#budget.leftMs < durationMs)) return null;
+    if (this.#target.isOver || (!isFirst && this.#budget.leftMs < durationMs)) return null;
     this.#budget.step(plural(connections, 'connection'));
     const block = { connections, warmupMs, durationMs: durationMs - warmupMs };
     const result = await this.#target.run(block);
@@ -129,7 +136,7 @@ class SweepRun {
   }
 
   /** Response time to expect: of the same level, or of the one before it if all further connections only wait. */
-  #expectedMs(connections: number): number {
+  #expectResponseMs(connections: number): number {
     const [same] = this.#measured.get(connections) ?? [];
     const before = [...this.#measured.values()].at(-1)?.[0];
     return same?.latencyMs.mean ?? 2 * (before?.latencyMs.mean ?? 0);
@@ -137,35 +144,38 @@ class SweepRun {
 }
 
 /** 1, 2, 4, ... and the most. */
-function levelsUpTo(most: number): number[] {
-  const powers = Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, i) => 2 ** i);
-  return [...new Set([...powers, most])];
+function listLevels(maxConnections: number): number[] {
+  const powers = Array.from(
+    { length: Math.floor(Math.log2(maxConnections)) + 1 },
+    (_, i) => 2 ** i,
+  );
+  return [...new Set([...powers, maxConnections])];
 }
 
-function endOf(target: Target): SweepEnd | null {
+function findEarlyEnd(target: CapacityTarget): SweepEnd | null {
   if (target.ended !== null) return 'server-ended';
-  return target.interrupted ? 'interrupted' : null;
+  return target.isInterrupted ? 'interrupted' : null;
 }
 
 /** Levels that lie past N = X_max R0, by what was measured so far. */
-function pastKnee(measured: Measured): number {
+function countPastKnee(measured: BlocksByLevel): number {
   const levels = [...measured].map(([connections, results]) => ({
     connections,
-    throughput: mean(results.map(throughputOf)),
+    throughput: mean(results.map(computeThroughput)),
   }));
   const single = levels[0]?.throughput ?? 0;
   const knee = Math.max(...levels.map(({ throughput }) => throughput)) / single;
-  return levels.filter(({ connections }) => connections > clearlyPast * knee).length;
+  return levels.filter(({ connections }) => connections > PAST_KNEE_RATIO * knee).length;
 }
 
-function curveOf(levels: Sweep['levels']): CapacityCurve | null {
-  const model = modelOf(
+function buildCurve(levels: Sweep['levels']): CapacityCurve | null {
+  const model = fitModel(
     levels.map(({ connections, blocks }) => ({ connections, throughput: blocks })),
   );
   if (!model) return null;
   const { curve, singleMs, maxThroughput, knee, peak, scatter, reach } = model;
   const measured = levels.map((level) => level.connections);
-  const points = placesOf(measured, reach).flatMap((connections) => {
+  const points = chooseCurvePoints(measured, reach).flatMap((connections) => {
     const throughput = model.predict(connections);
     return throughput ? [{ connections, throughput }] : [];
   });
@@ -173,17 +183,17 @@ function curveOf(levels: Sweep['levels']): CapacityCurve | null {
 }
 
 /** The levels, and so many numbers of connections between them and up to `reach` that a line through them is the curve. */
-function placesOf(measured: readonly number[], reach: number): number[] {
-  const least = Math.min(...measured);
-  const steps = Math.ceil(placesPerDoubling * Math.log2(reach / least));
+function chooseCurvePoints(measured: readonly number[], reach: number): number[] {
+  const lowest = Math.min(...measured);
+  const steps = Math.ceil(POINTS_PER_DOUBLING * Math.log2(reach / lowest));
   const between = Array.from({ length: steps + 1 }, (_, step) =>
-    Math.min(reach, Math.round(least * 2 ** (step / placesPerDoubling))),
+    Math.min(reach, Math.round(lowest * 2 ** (step / POINTS_PER_DOUBLING))),
   );
   return [...new Set([...measured, ...between])].sort((a, b) => a - b);
 }
 
 /** Fisher and Yates. */
-function shuffled<T>(values: readonly T[], random: () => number): T[] {
+function shuffle<T>(values: readonly T[], random: () => number): T[] {
   const left = [...values];
   return values.flatMap(() => left.splice(Math.floor(random() * left.length), 1));
 }

@@ -7,7 +7,7 @@ import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
 
 /** How much load, and for how long. */
-export interface Block {
+export interface LoadBlock {
   connections?: number;
   /** Makes the block open. */
   rate?: number;
@@ -15,21 +15,21 @@ export interface Block {
   durationMs: number;
 }
 
-const requestsToDrain = 2;
+const DRAIN_REQUESTS = 2;
 
 /** The server that blocks of load go to. A command's is started once, for all of them. */
-export class Target {
+export class CapacityTarget {
   readonly #options: LoadOptions;
   readonly #arrivals: Pick<LoadOptions, 'arrivals' | 'maxPending'>;
   readonly #abort = new AbortController();
-  #aim: Pick<LoadOptions, 'url' | 'pid'> = {};
+  #endpoint: Pick<LoadOptions, 'url' | 'pid'> = {};
   #server: ServerProcess | null = null;
-  #measured = false;
+  #hasMeasured = false;
   /** How the command's server ended, if it has. */
   ended: string | null = null;
 
   /** Whether the caller has had enough. */
-  get interrupted(): boolean {
+  get isInterrupted(): boolean {
     return this.#options.signal?.aborted === true;
   }
 
@@ -63,21 +63,21 @@ export class Target {
       this.ended = how;
       this.#abort.abort(new MillraceError('ERR_MILLRACE_COMMAND', `the server ${how}`));
     });
-    this.#aim = {
+    this.#endpoint = {
       pid: this.#options.pid ?? server.pid,
-      ...(draft.toCommand && { url: this.#urls(server) }),
+      ...(draft.toCommand && { url: this.#buildUrls(server) }),
     };
   }
 
   // Beside targets the URL is where those go that begin with `/`.
-  #urls({ origin }: ServerProcess): string[] {
+  #buildUrls({ origin }: ServerProcess): string[] {
     const { url, targets, targetsFile } = this.#options;
     if (targets || targetsFile !== undefined) return [origin];
     return [url ?? '/'].flat().map((url) => (url.startsWith('/') ? `${origin}${url}` : url));
   }
 
   /** Whether no further block is of use. */
-  get over(): boolean {
+  get isOver(): boolean {
     return this.#abort.signal.aborted;
   }
 
@@ -89,7 +89,7 @@ export class Target {
   }
 
   /** One block of load; `null` if the caller, or the server's end, cut it short. */
-  async run({ connections, rate, warmupMs, durationMs }: Block): Promise<LoadResult | null> {
+  async run({ connections, rate, warmupMs, durationMs }: LoadBlock): Promise<LoadResult | null> {
     const { threads = 1 } = this.#options;
     const fewer = connections !== undefined && Number(threads) > connections;
     return this.#load({
@@ -103,19 +103,24 @@ export class Target {
 
   /** Waits until the server answers again after an overload: some requests, one after the other. */
   async drain(): Promise<void> {
-    await this.#load({ threads: 1, connections: 1, requests: requestsToDrain });
+    await this.#load({ threads: 1, connections: 1, requests: DRAIN_REQUESTS });
   }
 
   async #load(block: LoadOptions): Promise<LoadResult | null> {
     const { command: _, ...options } = this.#options;
     try {
-      const result = await load({ ...options, ...this.#aim, ...block, signal: this.#abort.signal });
-      this.#measured = true;
+      const result = await load({
+        ...options,
+        ...this.#endpoint,
+        ...block,
+        signal: this.#abort.signal,
+      });
+      this.#hasMeasured = true;
       return result.interrupted ? null : result;
     } catch (error) {
       // What has been measured so far is worth a report.
-      if (!this.#measured) throw error;
-      if (!this.over) {
+      if (!this.#hasMeasured) throw error;
+      if (!this.isOver) {
         if (!isUnreachable(error)) throw error;
         this.ended = `can no longer be reached: ${error.message}`;
         this.#abort.abort(error);

@@ -1,23 +1,23 @@
 import type { Estimate } from './model/fit.js';
 
 /** Whether the objective held in a block at a rate. */
-export interface Trial {
+export interface RateOutcome {
   rate: number;
   held: boolean;
 }
 
 /** How the chance that a block holds falls with the logarithm of the rate: from a step to a slope of a factor or two. */
-const spreads = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+const SPREADS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
 /** A block below the threshold can fail by a stall of the machine; one beyond it holds by chance less often. */
-const failsBelow = 0.05;
-const holdsBeyond = 0.02;
+const FAILURE_CHANCE_BELOW = 0.05;
+const SUCCESS_CHANCE_BEYOND = 0.02;
 
 /** Steps of the grid: half a percent of a rate. */
-const step = 0.005;
+const GRID_STEP = 0.005;
 
 /** The grid reaches this factor beyond the rates tried. */
-const reach = 5;
+const GRID_REACH = 5;
 
 /** What is known of the rate up to which the objective holds. */
 export interface Threshold extends Estimate {
@@ -32,18 +32,21 @@ export interface Threshold extends Estimate {
  *
  * Simulated coverage of 12 to 24 trials placed by `nextRate`: 98 % or more with a spread of 0.03 and less, 92 % with 0.1.
  */
-export function thresholdOf(trials: readonly Trial[]): Threshold {
+export function estimateThreshold(trials: readonly RateOutcome[]): Threshold {
   const logs = trials.map(({ rate, held }) => ({ log: Math.log(rate), held }));
-  const low = Math.min(...logs.map(({ log }) => log)) - Math.log(reach);
-  const high = Math.max(...logs.map(({ log }) => log)) + Math.log(reach);
-  const grid = Array.from({ length: Math.ceil((high - low) / step) + 1 }, (_, i) => low + i * step);
-  const belief = grid.map((place) =>
-    spreads.reduce((sum, spread) => sum + likelihood(logs, place, spread), 0),
+  const low = Math.min(...logs.map(({ log }) => log)) - Math.log(GRID_REACH);
+  const high = Math.max(...logs.map(({ log }) => log)) + Math.log(GRID_REACH);
+  const grid = Array.from(
+    { length: Math.ceil((high - low) / GRID_STEP) + 1 },
+    (_, i) => low + i * GRID_STEP,
   );
-  const all = belief.reduce((sum, weight) => sum + weight, 0);
+  const posterior = grid.map((location) =>
+    SPREADS.reduce((sum, spread) => sum + computeLikelihood(logs, location, spread), 0),
+  );
+  const all = posterior.reduce((sum, weight) => sum + weight, 0);
   const quantile = (share: number) => {
     let seen = 0;
-    const index = belief.findIndex((weight) => {
+    const index = posterior.findIndex((weight) => {
       seen += weight;
       return seen >= share * all;
     });
@@ -52,28 +55,29 @@ export function thresholdOf(trials: readonly Trial[]): Threshold {
   return { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975), quantile };
 }
 
-function likelihood(
+function computeLikelihood(
   trials: readonly { log: number; held: boolean }[],
-  place: number,
+  location: number,
   spread: number,
 ): number {
   return trials.reduce((product, { log, held }) => {
-    const chance = 1 / (1 + Math.exp((log - place) / spread));
-    const holds = holdsBeyond + (1 - holdsBeyond - failsBelow) * chance;
+    const chance = 1 / (1 + Math.exp((log - location) / spread));
+    const holds =
+      SUCCESS_CHANCE_BEYOND + (1 - SUCCESS_CHANCE_BEYOND - FAILURE_CHANCE_BELOW) * chance;
     return product * (held ? holds : 1 - holds);
   }, 1);
 }
 
 /** How much the rate grows or falls while all trials went the same way. */
-const stride = 1.5;
+const STRIDE = 1.5;
 
 /**
  * Where to try next: further up while all held, further down while none did, then on both sides of the threshold in turn,
  * which tells its place and its spread.
  */
-export function nextRate(trials: readonly Trial[]): number {
+export function chooseNextRate(trials: readonly RateOutcome[]): number {
   const rates = trials.map(({ rate }) => rate);
-  if (trials.every(({ held }) => held)) return Math.max(...rates) * stride;
-  if (!trials.some(({ held }) => held)) return Math.min(...rates) / stride;
-  return thresholdOf(trials).quantile(trials.length % 2 === 0 ? 0.3 : 0.7);
+  if (trials.every(({ held }) => held)) return Math.max(...rates) * STRIDE;
+  if (!trials.some(({ held }) => held)) return Math.min(...rates) / STRIDE;
+  return estimateThreshold(trials).quantile(trials.length % 2 === 0 ? 0.3 : 0.7);
 }

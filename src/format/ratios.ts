@@ -13,11 +13,11 @@ export function throughputRange({ low, high }: Range): string {
 }
 
 /** A larger end of a prediction is none. */
-const MOST_FACTOR = 50;
+const MAX_FACTOR = 50;
 
 /** A predicted ratio: `× 2.00`, `× 1.80 to 2.10`. */
 export function factor({ low, high }: Range): string {
-  if (high > MOST_FACTOR) return `× ${low.toFixed(2)} or more`;
+  if (high > MAX_FACTOR) return `× ${low.toFixed(2)} or more`;
   return high - low < 0.02 ? `× ${low.toFixed(2)}` : `× ${low.toFixed(2)} to ${high.toFixed(2)}`;
 }
 

@@ -4,20 +4,26 @@ import { run as runExplain } from '../explain/run.js';
 import { runLoad } from '../load/engine/run.js';
 import type { LoadOptions } from '../load/options.js';
 import type { LabCause } from './result.js';
-import { commandOf, type Service, type ServiceSetting, typed, withService } from './service.js';
-import type { Bench, ExplainedLoad, Loaded } from './study.js';
+import {
+  buildCommand,
+  formatCommandLine,
+  type Service,
+  type ServiceSetting,
+  withService,
+} from './service.js';
+import type { Bench, ExplainedLoad, MeasuredLoad } from './study.js';
 
 /** Time that `explain` gets for a cause. */
 const EXPLAIN_MS = { quick: 20_000, full: 45_000 };
 
 /** What a study works with: it notes down whatever is started and loaded. */
-export function openBench(
+export function createBench(
   quick: boolean,
   signal: AbortSignal,
   onStep: (what: string) => void,
 ): Bench {
   const setup: string[] = [];
-  const doubts: string[] = [];
+  const warnings: string[] = [];
   const note = (line: string, list = setup) => {
     if (!list.includes(line)) list.push(line);
   };
@@ -25,14 +31,14 @@ export function openBench(
     quick,
     signal,
     setup,
-    doubts,
+    warnings,
     step: onStep,
     withService<T>(setting: ServiceSetting, use: (service: Service) => Promise<T>): Promise<T> {
-      note(typed(setting));
+      note(formatCommandLine(setting));
       return withService(setting, signal, use);
     },
-    async load(service, options): Promise<Loaded> {
-      const line = `millrace ${flagsOf(options)} ${pathOf(options)}`.trimEnd();
+    async load(service, options): Promise<MeasuredLoad> {
+      const line = `millrace ${formatFlags(options)} ${formatUrl(options)}`.trimEnd();
       note(line);
       const url = `${service.origin}${options.url ?? '/'}`;
       const watch = observeProcess(service.pid);
@@ -42,11 +48,15 @@ export function openBench(
         const { result, completed, fromMs, toMs } = measured;
         const { clientBound, reasons } = result.generator;
         if (clientBound) {
-          const what = `${typed(service.setting)} under ${line}`;
-          note(`${what}: ${reasons.join('; ')}, so it is no measure of the server`, doubts);
+          const what = `${formatCommandLine(service.setting)} under ${line}`;
+          note(`${what}: ${reasons.join('; ')}, so it is no measure of the server`, warnings);
         }
         const rate = (completed * 1000) / Math.max(1, toMs - fromMs);
-        return { ...result, rate, writes: writesOf(watch?.between(fromMs, toMs) ?? null, rate) };
+        return {
+          ...result,
+          rate,
+          writes: measureWrites(watch?.between(fromMs, toMs) ?? null, rate),
+        };
       } finally {
         watch?.stop();
       }
@@ -56,65 +66,65 @@ export function openBench(
       const { env = {} } = setting;
       const budget = quick ? EXPLAIN_MS.quick : EXPLAIN_MS.full;
       const { verdict, remedy } = await runExplain(
-        { ...load, command: [...environment(env), ...commandOf(setting)], budget, signal },
+        { ...load, command: [...buildEnvCommand(env), ...buildCommand(setting)], budget, signal },
         () => {},
       );
       signal.throwIfAborted();
       const { limit, status, sentence, arithmetic } = verdict;
-      const explain = `millrace explain ${flagsOf(load)} -- `.replace('  ', ' ');
-      const command = typed(setting, explain);
+      const explain = `millrace explain ${formatFlags(load)} -- `.replace('  ', ' ');
+      const command = formatCommandLine(setting, explain);
       return { limit, status, sentence, arithmetic, remedy, command };
     },
   };
 }
 
 /** Writes per response below which the server sends by calls that the system does not count, as `sendmsg`. */
-const COUNTED = 0.5;
+const MIN_COUNTED_WRITES = 0.5;
 
 /** What the server writes: to its sockets, if it prints nothing. */
-function writesOf(seen: OutsideView | null, rate: number): Loaded['writes'] {
-  const calls = seen?.processes[0]?.calls;
-  if (!calls || calls.writes < COUNTED * rate) return null;
+function measureWrites(view: OutsideView | null, rate: number): MeasuredLoad['writes'] {
+  const calls = view?.processes[0]?.calls;
+  if (!calls || calls.writes < MIN_COUNTED_WRITES * rate) return null;
   return { perResponse: calls.writes / rate, bytesEach: calls.writtenBytes / calls.writes };
 }
 
 /** A command has no environment of its own: `env` gives it one. */
-function environment(env: Record<string, string>): string[] {
+function buildEnvCommand(env: Record<string, string>): string[] {
   const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return pairs.length > 0 ? ['env', ...pairs] : [];
 }
 
 /** The options that a study sets, as flags. */
-const FLAGS: Partial<Record<keyof LoadOptions, (value: unknown) => string>> = {
+const FLAG_FORMATS: Partial<Record<keyof LoadOptions, (value: unknown) => string>> = {
   connections: (value) => `-c ${value}`,
   threads: (value) => `-t ${value}`,
   rate: (value) => `-R ${value}`,
   pipelining: (value) => `-p ${value}`,
-  duration: (value) => `-d ${inUnits(value)}`,
+  duration: (value) => `-d ${formatTime(value)}`,
   requests: (value) => `-n ${value}`,
-  warmup: (value) => (value === 0 ? '' : `--warmup ${inUnits(value)}`),
+  warmup: (value) => (value === 0 ? '' : `--warmup ${formatTime(value)}`),
   method: (value) => `-m ${value}`,
   body: (value) => `-b '${value}'`,
   connection: (value) => `--connection ${value}`,
   tls: (value) => `--tls ${value}`,
   insecure: (value) => (value ? '-k' : ''),
-  timeout: (value) => `--timeout ${inUnits(value)}`,
+  timeout: (value) => `--timeout ${formatTime(value)}`,
   arrivals: (value) => (value === 'poisson' ? '--poisson' : ''),
 };
 
 /** The command line of a load, without its URL. */
-function flagsOf(options: LoadOptions): string {
+function formatFlags(options: LoadOptions): string {
   return Object.entries(options)
-    .flatMap(([name, value]) => FLAGS[name as keyof LoadOptions]?.(value) ?? [])
+    .flatMap(([name, value]) => FLAG_FORMATS[name as keyof LoadOptions]?.(value) ?? [])
     .filter((text) => text !== '')
     .join(' ');
 }
 
-function pathOf({ url }: LoadOptions): string {
+function formatUrl({ url }: LoadOptions): string {
   return url === undefined || url === '/' ? 'URL' : `URL${url}`;
 }
 
-function inUnits(value: unknown): string {
+function formatTime(value: unknown): string {
   if (typeof value !== 'number') return String(value);
   return value % 1000 === 0 ? `${value / 1000}s` : `${value}ms`;
 }

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /** What became of a flood. */
-export interface Flooded {
+export interface FloodResult {
   /** Responses that came, in the order of their requests. */
   answered: number;
   /** Why it ended before all were answered; `null` if they were. */
-  fault: string | null;
+  failure: string | null;
   durationMs: number;
 }
 
@@ -21,34 +21,34 @@ export async function flood(
   port: number,
   requests: number,
   { limitMs, signal }: { limitMs: number; signal: AbortSignal },
-): Promise<Flooded> {
+): Promise<FloodResult> {
   signal.throwIfAborted();
-  const begun = performance.now();
-  const answers = new Answers();
+  const startMs = performance.now();
+  const answers = new ResponseChecker();
   const socket = connect(port, '127.0.0.1');
   const ended = new Promise<string | null>((resolve) => {
     const timer = setTimeout(() => resolve(`not through in ${limitMs / 1000} s`), limitMs);
-    const end = (fault: string | null) => {
+    const end = (failure: string | null) => {
       clearTimeout(timer);
-      resolve(fault);
+      resolve(failure);
     };
     socket.on('data', (bytes) => {
       answers.push(bytes.toString('latin1'));
-      if (answers.fault) end(answers.fault);
+      if (answers.failure) end(answers.failure);
       else if (answers.count === requests) end(null);
     });
     socket.on('error', (error) => end(error.message));
     socket.on('close', () => end('the server closed the connection'));
     signal.addEventListener('abort', () => end('ended'), { once: true });
   });
-  write(socket, requests).catch(() => {});
-  const fault = await ended;
+  writeRequests(socket, requests).catch(() => {});
+  const failure = await ended;
   socket.destroy();
   signal.throwIfAborted();
-  return { answered: answers.count, fault, durationMs: performance.now() - begun };
+  return { answered: answers.count, failure, durationMs: performance.now() - startMs };
 }
 
-async function write(socket: ReturnType<typeof connect>, requests: number): Promise<void> {
+async function writeRequests(socket: ReturnType<typeof connect>, requests: number): Promise<void> {
   for (let first = 0; first < requests; first += REQUESTS_PER_WRITE) {
     let text = '';
     for (let number = first; number < Math.min(requests, first + REQUESTS_PER_WRITE); number += 1) {
@@ -59,9 +59,9 @@ async function write(socket: ReturnType<typeof connect>, requests: number): Prom
 }
 
 /** Responses with `Content-Length` or in one chunk, whose body is the number of the request in a line. */
-class Answers {
+class ResponseChecker {
   count = 0;
-  fault: string | null = null;
+  failure: string | null = null;
   #rest = '';
 
   push(text: string): void {
@@ -73,7 +73,7 @@ class Answers {
       if (end < 0) break;
       const body = this.#rest.slice(head + END_OF_HEAD.length, end);
       if (body !== String(this.count)) {
-        this.fault = `answer ${this.count} is '${body.slice(0, 40)}'`;
+        this.failure = `answer ${this.count} is '${body.slice(0, 40)}'`;
         return;
       }
       this.count += 1;

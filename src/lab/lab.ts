@@ -21,9 +21,9 @@ export function lab(options: LabOptions): LabRun {
 
 async function runLab(
   options: LabOptions,
-  tell: (progress: LabProgress) => void,
+  onProgress: (progress: LabProgress) => void,
 ): Promise<LabResult> {
   // Most who load repeat no studies.
   const { run } = await import('./run.js');
-  return run(options, tell);
+  return run(options, onProgress);
 }

@@ -2,7 +2,7 @@ import { cpus, release, totalmem, type } from 'node:os';
 import type { LabMachine } from './result.js';
 
 /** This machine, as far as figures depend on it. */
-export function thisMachine(): LabMachine {
+export function describeMachine(): LabMachine {
   const all = cpus();
   return {
     cpu: all[0]?.model.trim() ?? 'unknown',

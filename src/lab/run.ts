@@ -1,26 +1,26 @@
 import { packageVersion } from '../version.js';
-import { openBench } from './bench.js';
-import { thisMachine } from './machine.js';
+import { createBench } from './bench.js';
+import { describeMachine } from './machine.js';
 import type { LabOptions } from './options.js';
 import type { LabProgress, LabResult, StudyResult } from './result.js';
-import { secondsOf, studiesOf } from './studies.js';
+import { estimateSeconds, selectStudies } from './studies.js';
 import type { Study } from './study.js';
 
 /** Repeats studies one after the other. One that fails does not take the others with it, unless there is no other. */
 export async function run(
   { study, quick = false, signal = new AbortController().signal }: LabOptions,
-  tell: (progress: LabProgress) => void,
-  wanted = studiesOf(study),
+  onProgress: (progress: LabProgress) => void,
+  wanted = selectStudies(study),
 ): Promise<LabResult> {
   signal.throwIfAborted();
   const begun = performance.now();
   const startedAt = new Date().toISOString();
-  const budgetMs = wanted.reduce((sum, it) => sum + secondsOf(it, quick) * 1000, 0);
+  const budgetMs = wanted.reduce((sum, it) => sum + estimateSeconds(it, quick) * 1000, 0);
   const studies: StudyResult[] = [];
   const failed: LabResult['failed'] = [];
   for (const one of wanted) {
     const onStep = (step: string) =>
-      tell({ study: one.name, step, elapsedMs: performance.now() - begun, budgetMs });
+      onProgress({ study: one.name, step, elapsedMs: performance.now() - begun, budgetMs });
     try {
       studies.push(await repeat(one, quick, signal, onStep));
     } catch (error) {
@@ -37,7 +37,7 @@ export async function run(
     durationMs: performance.now() - begun,
     quick,
     interrupted: signal.aborted,
-    machine: thisMachine(),
+    machine: describeMachine(),
     studies,
     failed,
   };
@@ -52,7 +52,7 @@ async function repeat(
   const begun = performance.now();
   const startedAt = new Date().toISOString();
   const { name, title, original, question } = study;
-  const bench = openBench(quick, signal, onStep);
+  const bench = createBench(quick, signal, onStep);
   const found = await study.repeat(bench);
   return {
     name,
@@ -62,6 +62,6 @@ async function repeat(
     startedAt,
     durationMs: performance.now() - begun,
     ...found,
-    missing: [...found.missing, ...bench.doubts],
+    missing: [...found.missing, ...bench.warnings],
   };
 }

@@ -9,7 +9,7 @@ export interface ServiceSetting {
   /** Its settings, by environment variables. */
   env?: Record<string, string>;
   /** Those that somebody would type in their place: what is free here may not be there. */
-  typedEnv?: Record<string, string>;
+  exampleEnv?: Record<string, string>;
   /** Runs it on Millrace's own HTTP stack. Default `false`: on Node's. */
   native?: boolean;
   /** Receives each line that it prints. */
@@ -37,21 +37,21 @@ const MODULES: Record<string, string> = {
 };
 
 /** The command that starts a service. */
-export function commandOf(setting: ServiceSetting): string[] {
-  const imports = importsOf(setting).map((name) => [
+export function buildCommand(setting: ServiceSetting): string[] {
+  const imports = listImports(setting).map((name) => [
     '--import',
     new URL(MODULES[name] ?? name, import.meta.url).href,
   ]);
-  return [process.execPath, ...imports.flat(), fileURLToPath(fileOf(setting))];
+  return [process.execPath, ...imports.flat(), fileURLToPath(resolveFile(setting))];
 }
 
 /** The same as somebody would type it here; `before`: a command that it is given to. */
-export function typed(setting: ServiceSetting, before = ''): string {
-  const env = Object.entries({ ...setting.env, ...setting.typedEnv }).map(
+export function formatCommandLine(setting: ServiceSetting, before = ''): string {
+  const env = Object.entries({ ...setting.env, ...setting.exampleEnv }).map(
     ([name, value]) => `${name}=${value} `,
   );
-  const imports = importsOf(setting).map((name) => `--import ${name} `);
-  const file = relative(process.cwd(), fileURLToPath(fileOf(setting)));
+  const imports = listImports(setting).map((name) => `--import ${name} `);
+  const file = relative(process.cwd(), fileURLToPath(resolveFile(setting)));
   return `${env.join('')}${before}node ${imports.join('')}${file}`;
 }
 
@@ -61,11 +61,11 @@ export async function withService<T>(
   signal: AbortSignal,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const server = await startCommand(commandOf(setting), {
+  const server = await startCommand(buildCommand(setting), {
     timeoutMs: START_MS,
     signal,
     env: (own) => ({ ...own, ...setting.env }),
-    ...(setting.onLine && { onOutput: linesTo(setting.onLine) }),
+    ...(setting.onLine && { onOutput: splitLines(setting.onLine) }),
   });
   const scheme = setting.env?.TLS === '1' ? 'https' : 'http';
   try {
@@ -77,7 +77,7 @@ export async function withService<T>(
 }
 
 /** Cuts output into lines. */
-function linesTo(onLine: (line: string) => void): (chunk: Buffer) => void {
+function splitLines(onLine: (line: string) => void): (chunk: Buffer) => void {
   let rest = '';
   return (chunk) => {
     const lines = (rest + chunk.toString()).split('\n');
@@ -86,10 +86,10 @@ function linesTo(onLine: (line: string) => void): (chunk: Buffer) => void {
   };
 }
 
-function importsOf({ native = false, imports = [] }: ServiceSetting): string[] {
+function listImports({ native = false, imports = [] }: ServiceSetting): string[] {
   return [...(native ? ['millrace/register'] : []), ...imports];
 }
 
-function fileOf({ name }: ServiceSetting): URL {
+function resolveFile({ name }: ServiceSetting): URL {
   return new URL(`${name}.mjs`, FOLDER);
 }

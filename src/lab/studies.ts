@@ -19,7 +19,7 @@ export const STUDIES: Record<StudyName, Study> = {
 };
 
 /** The studies that are asked for. */
-export function studiesOf(wanted: StudyName | StudyName[] | 'all'): Study[] {
+export function selectStudies(wanted: StudyName | StudyName[] | 'all'): Study[] {
   if (wanted === 'all') return STUDY_NAMES.map((name) => STUDIES[name]);
   return [wanted].flat().map((name) => {
     if (!STUDY_NAMES.includes(name)) {
@@ -30,6 +30,6 @@ export function studiesOf(wanted: StudyName | StudyName[] | 'all'): Study[] {
 }
 
 /** About how long a study takes, in seconds. */
-export function secondsOf({ seconds }: Study, quick: boolean): number {
+export function estimateSeconds({ seconds }: Study, quick: boolean): number {
   return quick ? seconds.quick : seconds.full;
 }

@@ -13,8 +13,8 @@ export interface StudySummary {
 
 /** The studies that `lab()` can repeat, in their order. */
 export async function labStudies(): Promise<StudySummary[]> {
-  const { studiesOf } = await import('./studies.js');
-  return studiesOf('all').map(({ name, title, question, original, seconds }) => ({
+  const { selectStudies } = await import('./studies.js');
+  return selectStudies('all').map(({ name, title, question, original, seconds }) => ({
     name,
     title,
     question,

@@ -2,7 +2,7 @@ import { time } from '../format/units.js';
 import type { Distribution, LoadResult, Statistic } from '../load/result.js';
 
 /** What reports print of a distribution, in this order. */
-export const statistics: readonly { name: string; key: Statistic }[] = [
+export const STATISTICS: readonly { name: string; key: Statistic }[] = [
   { name: 'p50', key: 'p50' },
   { name: 'p75', key: 'p75' },
   { name: 'p90', key: 'p90' },
@@ -16,29 +16,29 @@ export const statistics: readonly { name: string; key: Statistic }[] = [
 ];
 
 /** Whether two distributions are the same in everything that is printed of them. */
-export function sameDistribution(a: Distribution, b: Distribution): boolean {
-  return a.count === b.count && statistics.every(({ key }) => a[key] === b[key]);
+export function isSameDistribution(a: Distribution, b: Distribution): boolean {
+  return a.count === b.count && STATISTICS.every(({ key }) => a[key] === b[key]);
 }
 
 /** Figures, and which of them are bounds or chance. */
-type Figures<Name extends Statistic> = { [name in Name]: number | null } & {
+type StatisticValues<Name extends Statistic> = { [name in Name]: number | null } & {
   atLeast?: { [name in Name]?: true };
   imprecise?: { [name in Name]?: true };
 };
 
 /** A figure as text: a bound is told as such, and so is what chance decided. */
-export function figure<Name extends Statistic>(
-  figures: Figures<Name>,
+export function formatStatistic<Name extends Statistic>(
+  values: StatisticValues<Name>,
   key: Name,
   bound: 'at least' | '≥' = 'at least',
 ): string {
-  const { atLeast, imprecise } = figures;
+  const { atLeast, imprecise } = values;
   const mark = atLeast?.[key] ? `${bound} ` : imprecise?.[key] ? '~ ' : '';
-  return mark + time(figures[key]);
+  return mark + time(values[key]);
 }
 
 /** The share of the times of which nothing is known but that they are longer than the longest that was seen. */
-export function unknownShare(points: LoadResult['percentiles']['latency']): number {
+export function computeUnknownShare(points: LoadResult['percentiles']['latency']): number {
   return 1 - (points.at(-1)?.[0] ?? 0) / 100;
 }
 
@@ -48,7 +48,10 @@ export function isBounded({ atLeast }: Distribution): boolean {
 }
 
 /** What the marks of figures mean, where there are any; those of bounds may be explained elsewhere. */
-export function marksOf(clocks: readonly Distribution[], { bounds } = { bounds: true }): string[] {
+export function explainMarks(
+  clocks: readonly Distribution[],
+  { bounds } = { bounds: true },
+): string[] {
   const isImprecise = clocks.some(({ imprecise }) => Object.keys(imprecise).length > 0);
   const meanings = [
     bounds &&
@@ -60,6 +63,6 @@ export function marksOf(clocks: readonly Distribution[], { bounds } = { bounds: 
 }
 
 /** Whether so many samples are censored that it shows in a printed percentile: from one in 10,000, the reach of p99.99. */
-export function censoringMatters(distribution: Distribution): boolean {
+export function isCensoringVisible(distribution: Distribution): boolean {
   return distribution.censored > 0 && distribution.censored * 10_000 >= distribution.count;
 }

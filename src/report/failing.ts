@@ -1,17 +1,17 @@
 import type { FailingResponse } from '../load/result.js';
 
 /** What a failing response is an example of: `503`, `reset`. */
-export function failingLabel({ status, error }: FailingResponse): string {
+export function formatFailingLabel({ status, error }: FailingResponse): string {
   return String(status ?? error);
 }
 
 /** What it answered, and how far it came. */
-export function failingOrigin({ error, request }: FailingResponse): string {
+export function describeFailingResponse({ error, request }: FailingResponse): string {
   const how = error === null ? 'the first one' : 'what came before the first one';
   return `${how}, to ${request.method} ${request.url}`;
 }
 
 /** Its content as it is shown, with a mark where it was cut. */
-export function failingBody({ body, bodyTruncated }: FailingResponse): string {
+export function formatFailingBody({ body, bodyTruncated }: FailingResponse): string {
   return bodyTruncated ? `${body} …` : body;
 }

@@ -1,59 +1,59 @@
 import { clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
-import { marksOf } from './distribution.js';
-import { definitionList, loadDefinitions } from './html/definitions.js';
-import { headline } from './html/headline.js';
-import { distributionPlots, timePlots } from './html/load-plots.js';
+import { explainMarks } from './distribution.js';
+import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
+import { renderHeadline } from './html/headline.js';
+import { buildDistributionPlots, buildTimePlots } from './html/load-plots.js';
 import {
-  connectionTable,
-  distributionTable,
-  errorTable,
-  failingResponses,
-  generatorTable,
-  planTable,
-  requestTable,
-  serverTable,
-  statusTable,
+  renderConnectionTable,
+  renderDistributionTable,
+  renderErrorTable,
+  renderFailingResponses,
+  renderGeneratorTable,
+  renderPlanTable,
+  renderRequestTable,
+  renderServerTable,
+  renderStatusTable,
 } from './html/load-tables.js';
 import { html, type Markup } from './html/markup.js';
-import { originOf, page, section, warningList } from './html/page.js';
-import { figure } from './html/plot.js';
-import { planSentence } from './plan.js';
-import { warningMessages } from './warnings.js';
+import { formatOrigin, renderPage, renderSection, renderWarnings } from './html/page.js';
+import { renderPlot } from './html/plot.js';
+import { describePlan } from './plan.js';
+import { listWarnings } from './warnings.js';
 
 /** The report of a run as one HTML page that needs nothing from any network. */
-export function htmlReport(result: LoadResult): string {
-  const failing = failingResponses(result);
-  const overTime = timePlots(result);
-  const distribution = distributionPlots(result);
+export function renderLoadPage(result: LoadResult): string {
+  const failing = renderFailingResponses(result);
+  const overTime = buildTimePlots(result);
+  const distribution = buildDistributionPlots(result);
   const hint = html`<p class="hint">Drag to zoom, double-click to see all; with the keyboard, arrow keys move the cursor.</p>`;
-  return page({
+  return renderPage({
     title: 'Load report',
-    summary: planSentence(result.plan),
-    origin: originOf(result.tool, result.startedAt),
+    summary: describePlan(result.plan),
+    origin: formatOrigin(result.tool, result.startedAt),
     main: [
-      alarm(result),
-      headline(result),
-      warningList(warningMessages(result)),
-      overTime.length > 0 ? section('Over time', hint, overTime.map(figure)) : null,
-      distribution.length > 0 ? section('Distribution', distribution.map(figure)) : null,
-      section(
+      renderAlarm(result),
+      renderHeadline(result),
+      renderWarnings(listWarnings(result)),
+      overTime.length > 0 ? renderSection('Over time', hint, overTime.map(renderPlot)) : null,
+      distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
+      renderSection(
         'Numbers',
-        html`<div class="tables">${[distributionTable(result), requestTable(result), statusTable(result), errorTable(result), connectionTable(result), generatorTable(result), serverTable(result)]}</div>`,
-        marksOf([result.latencyMs, result.serviceTimeMs]).map(
+        html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
+        explainMarks([result.latencyMs, result.serviceTimeMs]).map(
           (mark) => html`<p class="hint">${mark}</p>`,
         ),
       ),
-      failing.length > 0 ? section('Failing responses', failing) : null,
-      section('Plan', planTable(result)),
-      section('What the numbers mean', definitionList(loadDefinitions)),
+      failing.length > 0 ? renderSection('Failing responses', failing) : null,
+      renderSection('Plan', renderPlanTable(result)),
+      renderSection('What the numbers mean', renderDefinitions(LOAD_DEFINITIONS)),
     ],
     plots: [...overTime, ...distribution],
     result,
   });
 }
 
-function alarm({ generator }: LoadResult): Markup | null {
+function renderAlarm({ generator }: LoadResult): Markup | null {
   if (!generator.clientBound) return null;
   const { title, meaning, advice } = clientBound;
   return html`<div class="alarm" role="alert">

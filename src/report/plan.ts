@@ -3,25 +3,25 @@ import { isDefaultExpect } from '../load/plan/expect.js';
 import type { PlanSummary } from '../load/result.js';
 
 /** Targets named in full before the rest is only counted. */
-const targetsShown = 3;
+const MAX_SHOWN_TARGETS = 3;
 
 /**
  * How the settings were understood, in one sentence:
  * `closed: 50 connections x pipelining 1, 1 thread, 10 s, GET http://127.0.0.1:8080/`.
  */
-export function planSentence(plan: PlanSummary): string {
+export function describePlan(plan: PlanSummary): string {
   const parts = [
-    ...(plan.model === 'open' ? openModel(plan) : closedModel(plan)),
+    ...(plan.model === 'open' ? describeOpenModel(plan) : describeClosedModel(plan)),
     plural(plan.threads, 'thread'),
-    length(plan),
-    ...connectionMode(plan),
-    targets(plan),
+    describeLength(plan),
+    ...describeConnections(plan),
+    describeTargets(plan),
   ];
   return `${plan.model}: ${parts.join(', ')}`;
 }
 
 /** The schedule of an open run: `1,000 req/s total (constant)`, or its stages. */
-export function schedule(plan: PlanSummary): string {
+export function describeSchedule(plan: PlanSummary): string {
   const start = `${rate(plan.rate ?? 0)}`;
   if (plan.stages.length === 0) return `${start} req/s total (${plan.arrivals})`;
   const stages = plan.stages.map((stage) => `${rate(stage.rate)} in ${duration(stage.durationMs)}`);
@@ -29,7 +29,7 @@ export function schedule(plan: PlanSummary): string {
 }
 
 /** The time or the number of requests after which the run ends. */
-export function length(plan: PlanSummary): string {
+export function describeLength(plan: PlanSummary): string {
   const limits = [];
   if (plan.requests !== null) limits.push(plural(plan.requests, 'request'));
   if (plan.durationMs !== null) limits.push(duration(plan.durationMs));
@@ -37,21 +37,21 @@ export function length(plan: PlanSummary): string {
   return plan.warmupMs > 0 ? `${end} after ${duration(plan.warmupMs)} of warm-up` : end;
 }
 
-function closedModel(plan: PlanSummary): string[] {
+function describeClosedModel(plan: PlanSummary): string[] {
   const slots = `${plural(plan.connections, 'connection')} x pipelining ${plan.pipelining}`;
   return plan.thinkTimeMs > 0 ? [slots, `think time ${duration(plan.thinkTimeMs)}`] : [slots];
 }
 
-function openModel(plan: PlanSummary): string[] {
+function describeOpenModel(plan: PlanSummary): string[] {
   const connections = `up to ${plural(plan.connections, 'connection')}`;
   return [
-    schedule(plan),
+    describeSchedule(plan),
     plan.pipelining > 1 ? `${connections} x pipelining ${plan.pipelining}` : connections,
   ];
 }
 
 /** What is unusual of the connections; often nothing. */
-export function connectionMode(plan: PlanSummary): string[] {
+export function describeConnections(plan: PlanSummary): string[] {
   const parts = [];
   if (plan.tls === 'full') parts.push('a new connection and a full TLS handshake per request');
   else if (plan.tls === 'resume') {
@@ -63,8 +63,8 @@ export function connectionMode(plan: PlanSummary): string[] {
 }
 
 /** The requests: `GET http://127.0.0.1:8080/`, or how many and the first of them. */
-export function targets(plan: PlanSummary): string {
-  const shown = plan.targets.slice(0, targetsShown).map((target) => {
+export function describeTargets(plan: PlanSummary): string {
+  const shown = plan.targets.slice(0, MAX_SHOWN_TARGETS).map((target) => {
     const body = target.bodyBytes > 0 ? ` (${bytes(target.bodyBytes)} body)` : '';
     const weight = plan.order === 'weighted' ? ` (weight ${target.weight ?? 1})` : '';
     return `${target.method} ${target.url}${body}${weight}`;

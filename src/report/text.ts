@@ -1,12 +1,12 @@
 import type { LoadResult } from '../load/result.js';
-import { planSentence } from './plan.js';
-import { distributionLines } from './text/distributions.js';
-import { failingLines } from './text/failing.js';
-import { generatorLines, warningLines } from './text/generator.js';
-import { painter } from './text/paint.js';
-import { requestLines } from './text/requests.js';
-import { list, paragraph, type Sheet } from './text/sheet.js';
-import { timelineLines } from './text/timeline.js';
+import { describePlan } from './plan.js';
+import { formatDistributions } from './text/distributions.js';
+import { formatFailingResponses } from './text/failing.js';
+import { formatGenerator, formatWarnings } from './text/generator.js';
+import { createPainter } from './text/paint.js';
+import { formatRequests } from './text/requests.js';
+import { formatList, formatParagraph, type Sheet } from './text/sheet.js';
+import { formatTimeline } from './text/timeline.js';
 
 /** How the text report is written. */
 export interface TextOptions {
@@ -19,19 +19,19 @@ export interface TextOptions {
 }
 
 /** The report of a run as text, without a line break at its end. */
-export function textReport(result: LoadResult, options: TextOptions): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+export function formatLoadText(result: LoadResult, options: TextOptions): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const head = [
-    ...list(sheet, planSentence(result.plan), 2, 'strong'),
-    ...options.notes.flatMap((note) => paragraph(sheet, `note: ${note}`, 6)),
+    ...formatList(sheet, describePlan(result.plan), 2, 'strong'),
+    ...options.notes.flatMap((note) => formatParagraph(sheet, `note: ${note}`, 6)),
   ];
   const blocks = [
     head,
-    requestLines(result, sheet),
-    distributionLines(result, sheet),
-    [...timelineLines(result, sheet), ...generatorLines(result, sheet)],
-    failingLines(result, sheet),
-    warningLines(result, sheet),
+    formatRequests(result, sheet),
+    formatDistributions(result, sheet),
+    [...formatTimeline(result, sheet), ...formatGenerator(result, sheet)],
+    formatFailingResponses(result, sheet),
+    formatWarnings(result, sheet),
   ];
   return blocks
     .filter((block) => block.length > 0)
@@ -40,7 +40,7 @@ export function textReport(result: LoadResult, options: TextOptions): string {
 }
 
 /** A line of text as a paragraph of the report. */
-export function wrapped(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
-  return paragraph(sheet, text, 2).join('\n');
+export function wrapText(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  return formatParagraph(sheet, text, 2).join('\n');
 }

@@ -1,14 +1,14 @@
 // The program of the processes that serve. It has no arguments: what to do comes over the channel to the process that
 // started it, and with the channel it ends.
 import cluster from 'node:cluster';
-import type { Question, Report } from './remote.js';
+import type { ServerCommand, ServerReport } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
 import { serveInWorkers } from './workers.js';
 
 let server: RunningServer | undefined;
 
-process.on('message', async (question: Question) => {
-  const report = await answer(question).catch(toReport);
+process.on('message', async (question: ServerCommand) => {
+  const report = await execute(question).catch(toErrorReport);
   if (process.connected) process.send?.(report);
 });
 
@@ -18,7 +18,7 @@ process.once('disconnect', async () => {
 });
 
 // Node may drop what is sent to a worker before this file has run.
-process.send?.({ ready: true } satisfies Report);
+process.send?.({ ready: true } satisfies ServerReport);
 
 // Ctrl-C goes to all processes of a terminal: the one that started this server may still be at work with it.
 process.on('SIGINT', () => {});
@@ -28,7 +28,7 @@ cluster.on('exit', () => {
   if (server !== undefined && process.connected) process.exit(1);
 });
 
-async function answer(question: Question): Promise<Report> {
+async function execute(question: ServerCommand): Promise<ServerReport> {
   if ('serve' in question) {
     const plan = question.serve;
     server = await (plan.processes === 1 ? serve(plan) : serveInWorkers(plan));
@@ -37,6 +37,6 @@ async function answer(question: Question): Promise<Report> {
   return { requests: (await server?.requests()) ?? 0 };
 }
 
-function toReport({ message, code }: NodeJS.ErrnoException): Report {
+function toErrorReport({ message, code }: NodeJS.ErrnoException): ServerReport {
   return { error: { message, code } };
 }

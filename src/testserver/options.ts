@@ -124,15 +124,15 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
 }
 
 /** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. Node may cut a longer one. */
-const PATH_BYTES = 103;
+const MAX_PATH_BYTES = 103;
 
 function checkPath(path: string): void {
   const bytes = Buffer.byteLength(path);
-  if (bytes > 0 && bytes <= PATH_BYTES) {
+  if (bytes > 0 && bytes <= MAX_PATH_BYTES) {
     if (existsSync(dirname(path))) return;
     throw usageError(`cannot listen on ${path}: no such folder`);
   }
-  throw usageError(`path: ${bytes} bytes given; accepted: a path of 1 to ${PATH_BYTES} bytes`);
+  throw usageError(`path: ${bytes} bytes given; accepted: a path of 1 to ${MAX_PATH_BYTES} bytes`);
 }
 
 /** A status that can end a request. */
@@ -149,11 +149,11 @@ export function parseSize(size: number | string): number {
 /** Milliseconds that a timer can wait. */
 export function parseDelay(delay: Duration): number {
   const ms = parseDuration(delay, 'delay');
-  if (ms > LONGEST_TIMER_MS) throw usageError(`delay: '${delay}' given; accepted: up to 24 days`);
+  if (ms > MAX_TIMER_MS) throw usageError(`delay: '${delay}' given; accepted: up to 24 days`);
   return ms;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function planDelay(delay: Delay): TestServerPlan['delay'] {
   if (typeof delay !== 'object') {

@@ -3,21 +3,24 @@ import type { TestServerPlan } from './options.js';
 import type { RunningServer } from './serve.js';
 
 /** What is asked of a process that serves. */
-export type Question = { serve: TestServerPlan } | { count: 'requests' };
+export type ServerCommand = { serve: TestServerPlan } | { count: 'requests' };
 
 /** What it tells: first that it can be asked, then an answer to each question, in order. */
-export type Report =
+export type ServerReport =
   | { ready: true }
   | { listening: { port: number | null; pids: number[] } }
   | { requests: number }
   | { error: { message: string; code?: string | undefined } };
 
 /** Has a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
-export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promise<RunningServer> {
-  const exited = new Promise<void>((resolve) => onEnd(child, resolve));
-  const { nextReport, ask } = questioner(child);
+export async function serveInChild(
+  child: ChildProcess,
+  plan: TestServerPlan,
+): Promise<RunningServer> {
+  const exited = new Promise<void>((resolve) => onExit(child, resolve));
+  const { nextReport, send } = openChannel(child);
   await nextReport();
-  const report = await ask({ serve: plan });
+  const report = await send({ serve: plan });
   if (!('listening' in report)) {
     child.kill('SIGKILL');
     await exited;
@@ -27,36 +30,36 @@ export async function serveIn(child: ChildProcess, plan: TestServerPlan): Promis
     ...report.listening,
     exited,
     async requests() {
-      const report = await ask({ count: 'requests' });
+      const report = await send({ count: 'requests' });
       if ('requests' in report) return report.requests;
       throw toError(report);
     },
     async close() {
       // The loss of the channel is what ends the child, as when this process is killed.
       if (child.connected) child.disconnect();
-      const patience = setTimeout(() => child.kill('SIGKILL'), 3000);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 3000);
       await exited;
-      clearTimeout(patience);
+      clearTimeout(killTimer);
     },
   };
 }
 
-const ENDED: Report = { error: { message: 'a process of the test server has ended' } };
+const ENDED: ServerReport = { error: { message: 'a process of the test server has ended' } };
 
-interface Questioner {
-  nextReport(): Promise<Report>;
-  ask(question: Question): Promise<Report>;
+interface ReportChannel {
+  nextReport(): Promise<ServerReport>;
+  send(question: ServerCommand): Promise<ServerReport>;
 }
 
-function questioner(child: ChildProcess): Questioner {
-  const waiting: ((report: Report) => void)[] = [];
-  child.on('message', (report: Report) => waiting.shift()?.(report));
-  onEnd(child, () => {
+function openChannel(child: ChildProcess): ReportChannel {
+  const waiting: ((report: ServerReport) => void)[] = [];
+  child.on('message', (report: ServerReport) => waiting.shift()?.(report));
+  onExit(child, () => {
     for (const receive of waiting) receive(ENDED);
   });
   return {
     nextReport: () => new Promise((resolve) => waiting.push(resolve)),
-    ask(question) {
+    send(question) {
       return new Promise((resolve) => {
         waiting.push(resolve);
         child.send(question, (error) => {
@@ -68,13 +71,13 @@ function questioner(child: ChildProcess): Questioner {
 }
 
 /** A process that could not be started tells so by an error alone. */
-function onEnd(child: ChildProcess, listener: () => void): void {
+function onExit(child: ChildProcess, listener: () => void): void {
   child.once('exit', listener).once('error', listener);
   // There may be more than one.
   child.on('error', () => {});
 }
 
-function toError(report: Report): Error {
+function toError(report: ServerReport): Error {
   const { message, code } = 'error' in report ? report.error : { message: 'unexpected report' };
   return Object.assign(new Error(message), { code });
 }

@@ -17,14 +17,14 @@ const WITHOUT_CONTENT = [204, 205, 304];
 const CHUNKS = 4;
 
 /** Makes a response to be sent any number of times; without a text it has the plan's size. */
-export function prepareReply(plan: TestServerPlan, text = contentOf(plan.size)): Reply {
+export function prepareReply(plan: TestServerPlan, text = buildContent(plan.size)): Reply {
   const headers = plan.close ? ['Connection', 'close'] : [];
   if (WITHOUT_CONTENT.includes(plan.status)) {
     return { status: plan.status, headers, chunks: [], last: '' };
   }
   headers.push('Content-Type', 'text/plain');
   if (!plan.chunked) headers.push('Content-Length', String(text.length));
-  const [last = '', ...chunks] = plan.chunked ? split(text).reverse() : [text];
+  const [last = '', ...chunks] = plan.chunked ? splitIntoChunks(text).reverse() : [text];
   return { status: plan.status, headers, chunks: chunks.reverse(), last };
 }
 
@@ -44,12 +44,12 @@ async function sendChunks(response: ServerResponse, { chunks, last }: Reply): Pr
   response.end(last, 'latin1');
 }
 
-function contentOf(size: number | null): string {
+function buildContent(size: number | null): string {
   return size === null ? 'hello, world\n' : 'millrace\n'.repeat(size / 9 + 1).slice(0, size);
 }
 
 /** Chunks of about the same length; none is empty, as an empty chunk would end the message. */
-function split(text: string): string[] {
+function splitIntoChunks(text: string): string[] {
   const length = Math.ceil(text.length / CHUNKS) || 1;
   return text.match(new RegExp(`[^]{${length}}|[^]+$`, 'g')) ?? [];
 }

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { MillraceError } from '../errors.js';
 import { planTestServer, type TestServerOptions, type TestServerPlan } from './options.js';
-import { serveIn } from './remote.js';
+import { serveInChild } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
 
 /** A test server that listens. */
@@ -40,12 +40,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     const { pid, server } = await start(plan);
     return {
       ...server,
-      url: urlOf(plan, server.port),
+      url: buildUrl(plan, server.port),
       pid,
       cert: plan.tls?.cert ?? null,
     };
   } catch (error) {
-    throw cannotStart(plan, error as NodeJS.ErrnoException);
+    throw toStartError(plan, error as NodeJS.ErrnoException);
   }
 }
 
@@ -55,16 +55,16 @@ async function start(plan: TestServerPlan): Promise<{ pid: number; server: Runni
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  return { pid: child.pid as number, server: await serveIn(child, plan) };
+  return { pid: child.pid as number, server: await serveInChild(child, plan) };
 }
 
-function urlOf({ listen, tls }: TestServerPlan, port: number | null): string {
+function buildUrl({ listen, tls }: TestServerPlan, port: number | null): string {
   if ('path' in listen) return `unix:${listen.path}:/`;
-  return `${tls === null ? 'http' : 'https'}://${reachable(listen.host)}:${port}/`;
+  return `${tls === null ? 'http' : 'https'}://${toReachableHost(listen.host)}:${port}/`;
 }
 
 /** The address that stands for every interface is none to connect to. */
-function reachable(host: string): string {
+function toReachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -78,7 +78,7 @@ const REASONS: Record<string, string> = {
   ENOENT: 'no such folder',
 };
 
-function cannotStart({ listen }: TestServerPlan, cause: NodeJS.ErrnoException): MillraceError {
+function toStartError({ listen }: TestServerPlan, cause: NodeJS.ErrnoException): MillraceError {
   const where = 'path' in listen ? listen.path : `${listen.host} port ${listen.port}`;
   const reason = REASONS[cause.code ?? ''] ?? cause.message;
   return new MillraceError('ERR_MILLRACE_USAGE', `cannot listen on ${where}: ${reason}`, { cause });

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import type { TestServerPlan } from './options.js';
-import { serveIn } from './remote.js';
+import { serveInChild } from './remote.js';
 import type { RunningServer } from './serve.js';
 
 /**
@@ -14,7 +14,7 @@ export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServe
   // What cannot be sent to one that ends is told as an error, as often as it is tried; that it ends is told by its process.
   for (const worker of workers) worker.on('error', () => {});
   const servers = await Promise.all(
-    workers.map((worker) => serveIn(worker.process, { ...plan, processes: 1 })),
+    workers.map((worker) => serveInChild(worker.process, { ...plan, processes: 1 })),
   );
   return {
     port: servers[0]?.port ?? null,

@@ -2,19 +2,19 @@
 import assert from 'node:assert';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { openBench } from '../../dist/lab/bench.js';
-import { programIn } from '../../dist/lab/peers/find-peer.js';
+import { createBench } from '../../dist/lab/bench.js';
+import { findProgram } from '../../dist/lab/peers/find-peer.js';
 import { PEERS } from '../../dist/lab/peers/peers.js';
 import { engines } from '../../dist/lab/studies/engines.js';
 import { hasProcfs } from '../../dist/process/procfs/procfs.js';
 
 const { signal } = new AbortController();
-const noNginx = programIn('nginx') === null;
+const noNginx = findProgram('nginx') === null;
 
 test('a quick run compares the tools that are here and names the others', async () => {
   const cause = { limit: null, status: 'cannot-tell', sentence: '', arithmetic: [], remedy: null };
   const bench = {
-    ...openBench(true, signal, () => {}),
+    ...createBench(true, signal, () => {}),
     explain: async () => ({ ...cause, command: '' }),
   };
   const { tables, figures, claims, setup, missing } = await engines.repeat(bench);

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { capacityPage } from '../../dist/report/capacity/html.js';
-import { capacityText } from '../../dist/report/capacity/text.js';
+import { renderCapacityPage } from '../../dist/report/capacity/html.js';
+import { formatCapacityText } from '../../dist/report/capacity/text.js';
 import { assertFits, millrace, near, started } from '../fixtures/capacity/command.js';
 import { retried } from '../fixtures/retry.js';
 
@@ -29,10 +29,10 @@ test('throughput over connections: a delay of 20 ms, and 4 ms one after the othe
     near(0.3, last.latencyMs.p50, last.connections * 4, 'wait of the last');
   });
   assertFits(report);
-  assert.equal(readFileSync(page, 'utf8'), capacityPage(report));
+  assert.equal(readFileSync(page, 'utf8'), renderCapacityPage(report));
   assert.equal(report.schemaVersion, 1);
   assert.equal(report.search, null);
-  assert.match(capacityText(report, { color: false, width: 80, notes: [] }), /req\/s/);
+  assert.match(formatCapacityText(report, { color: false, width: 80, notes: [] }), /req\/s/);
 });
 
 test('one that ends under load: what was measured until then, and exit 3', async () => {

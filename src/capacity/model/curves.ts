@@ -5,7 +5,7 @@
 export type CurveName = 'bounds' | 'mva' | 'amdahl' | 'usl';
 
 /** What the parameters say; rates per second, times in seconds. */
-export interface Meaning {
+export interface CurveQuantities {
   logSingle: number;
   logMaxThroughput: number;
   logKnee: number;
@@ -16,21 +16,21 @@ export interface Curve {
   low: readonly number[];
   high: readonly number[];
   /** From the response time of one request and the highest throughput seen. */
-  start: (singleSeconds: number, most: number) => number[];
+  initialGuess: (singleSeconds: number, maxThroughput: number) => number[];
   /** Logarithm of the throughput at these numbers of connections, which rise. */
   logThroughput: (parameters: readonly number[], connections: readonly number[]) => number[];
-  meaning: (parameters: readonly number[]) => Meaning;
+  quantities: (parameters: readonly number[]) => CurveQuantities;
 }
 
 /** Parameters of the curves with a plateau: logarithms of the throughput there and of the knee, which is at 1 or beyond. */
-const plateau = {
+const PLATEAU = {
   low: [-30, 0],
   high: [30, 25],
-  start: (singleSeconds: number, most: number) => [
-    Math.log(most),
-    Math.max(0.1, Math.log(most * singleSeconds)),
+  initialGuess: (singleSeconds: number, maxThroughput: number) => [
+    Math.log(maxThroughput),
+    Math.max(0.1, Math.log(maxThroughput * singleSeconds)),
   ],
-  meaning: ([c = 0, k = 0]: readonly number[]) => ({
+  quantities: ([c = 0, k = 0]: readonly number[]) => ({
     logSingle: k - c,
     logMaxThroughput: c,
     logKnee: k,
@@ -40,7 +40,7 @@ const plateau = {
 /** Asymptotic bounds (Denning and Buzen 1978): X = min(N / R0, C). What holds if nothing waits before the knee. */
 const bounds: Curve = {
   name: 'bounds',
-  ...plateau,
+  ...PLATEAU,
   logThroughput: ([c = 0, k = 0], connections) =>
     connections.map((n) => c + Math.min(0, Math.log(n) - k)),
 };
@@ -51,7 +51,7 @@ const bounds: Curve = {
  */
 const mva: Curve = {
   name: 'mva',
-  ...plateau,
+  ...PLATEAU,
   logThroughput([c = 0, k = 0], connections) {
     const service = Math.exp(-c);
     const delay = service * Math.expm1(k);
@@ -77,10 +77,10 @@ const usl: Curve = {
   name: 'usl',
   low: [-30, 0, 0],
   high: [30, 1, 1],
-  start: (singleSeconds) => [-Math.log(singleSeconds), 0.1, 0.0001],
+  initialGuess: (singleSeconds) => [-Math.log(singleSeconds), 0.1, 0.0001],
   logThroughput: ([l = 0, s = 0, k = 0], connections) =>
     connections.map((n) => l + Math.log(n) - Math.log1p(s * (n - 1) + k * n * (n - 1))),
-  meaning: ([l = 0, s = 0, k = 0]) => {
+  quantities: ([l = 0, s = 0, k = 0]) => {
     const peak = Math.max(1, Math.sqrt((1 - s) / k));
     const logMaxThroughput =
       l + Math.log(peak) - Math.log1p(s * (peak - 1) + k * peak * (peak - 1));
@@ -93,9 +93,10 @@ const amdahl: Curve = {
   name: 'amdahl',
   low: usl.low.slice(0, 2),
   high: usl.high.slice(0, 2),
-  start: (singleSeconds, most) => usl.start(singleSeconds, most).slice(0, 2),
+  initialGuess: (singleSeconds, maxThroughput) =>
+    usl.initialGuess(singleSeconds, maxThroughput).slice(0, 2),
   logThroughput: usl.logThroughput,
-  meaning: ([l = 0, s = 0]) => ({
+  quantities: ([l = 0, s = 0]) => ({
     logSingle: -l,
     logMaxThroughput: l - Math.log(s),
     logKnee: -Math.log(s),
@@ -103,9 +104,9 @@ const amdahl: Curve = {
 };
 
 /** Simplest first: of two that fit alike the earlier one is taken. */
-export const curves: readonly Curve[] = [mva, bounds, amdahl, usl];
+export const CURVES: readonly Curve[] = [mva, bounds, amdahl, usl];
 
 /** Where the law's throughput is highest: N = sqrt((1 - s) / k). */
-export function logPeak([, s = 0, k = 0]: readonly number[]): number {
+export function computeLogPeak([, s = 0, k = 0]: readonly number[]): number {
   return Math.log((1 - s) / k) / 2;
 }

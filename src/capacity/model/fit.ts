@@ -1,6 +1,6 @@
 import { studentQuantile } from '../../statistics/student.js';
 import type { Curve } from './curves.js';
-import { leastSquares } from './least-squares.js';
+import { solveLeastSquares } from './least-squares.js';
 import type { LogLevel } from './level.js';
 
 /** A quantity with its 95 % interval. */
@@ -23,17 +23,17 @@ export interface Fit {
 }
 
 /** Blocks that agree better than this do so by chance. */
-const leastScatter = 0.005;
+const MIN_SCATTER = 0.005;
 
 /** Assumed where nothing tells: no level was measured twice, and the curve goes through all of them. */
-const unknownScatter = { scatter: 0.03, freedom: 1 };
+const DEFAULT_SCATTER = { scatter: 0.03, freedom: 1 };
 
 /**
  * Least squares on log X, which is right for scatter that is a share of the value. The scatter is taken from the deviations
  * of the levels from the curve or of the blocks from their level, whichever is larger: a curve of the wrong form has wide
  * intervals. They come from the linearised curve: Student's t times sqrt(gᵀ (JᵀJ)⁻¹ g s²), g the gradient.
  */
-export function fit(curve: Curve, levels: readonly LogLevel[]): Fit {
+export function fitCurve(curve: Curve, levels: readonly LogLevel[]): Fit {
   const connections = levels.map((level) => level.connections);
   const residuals = (parameters: readonly number[]) => {
     const curved = curve.logThroughput(parameters, connections);
@@ -41,16 +41,16 @@ export function fit(curve: Curve, levels: readonly LogLevel[]): Fit {
       ({ blocks, logThroughput }, i) => Math.sqrt(blocks) * (logThroughput - (curved[i] ?? 0)),
     );
   };
-  const { parameters, squares, covariance } = leastSquares({
+  const { parameters, squares, covariance } = solveLeastSquares({
     residuals,
-    start: startOf(curve, levels),
+    start: guessParameters(curve, levels),
     low: curve.low,
     high: curve.high,
   });
-  const { scatter, freedom } = scatterOf(levels, squares, parameters.length);
+  const { scatter, freedom } = estimateScatter(levels, squares, parameters.length);
   const estimate: Fit['estimate'] = (of, more = 0) => {
     const value = of(parameters);
-    const gradient = gradientOf(of, parameters, curve.high);
+    const gradient = computeGradient(of, parameters, curve.high);
     const variance = gradient.reduce(
       (sum, a, i) =>
         sum + gradient.reduce((row, b, j) => row + a * b * (covariance[i]?.[j] ?? 0), 0),
@@ -62,16 +62,16 @@ export function fit(curve: Curve, levels: readonly LogLevel[]): Fit {
   return { curve, parameters, aicc: aicc(squares, levels, parameters.length), scatter, estimate };
 }
 
-function startOf(curve: Curve, levels: readonly LogLevel[]): number[] {
+function guessParameters(curve: Curve, levels: readonly LogLevel[]): number[] {
   // Responses are fastest where least is in flight; the highest is a plateau, or on the way to one.
   const single = Math.min(
     ...levels.map((level) => level.connections / Math.exp(level.logThroughput)),
   );
   const most = Math.max(...levels.map((level) => Math.exp(level.logThroughput)));
-  return curve.start(single, most);
+  return curve.initialGuess(single, most);
 }
 
-function scatterOf(
+function estimateScatter(
   levels: readonly LogLevel[],
   squares: number,
   parameters: number,
@@ -86,11 +86,11 @@ function scatterOf(
     .filter(({ freedom }) => freedom > 0)
     .map(({ freedom, squares }) => ({ freedom, scatter: Math.sqrt(squares / freedom) }))
     .sort((a, b) => b.scatter - a.scatter);
-  const [{ scatter, freedom } = unknownScatter] = known;
-  return { scatter: Math.max(leastScatter, scatter), freedom };
+  const [{ scatter, freedom } = DEFAULT_SCATTER] = known;
+  return { scatter: Math.max(MIN_SCATTER, scatter), freedom };
 }
 
-function gradientOf(
+function computeGradient(
   of: (parameters: readonly number[]) => number,
   parameters: readonly number[],
   high: readonly number[],
@@ -107,7 +107,7 @@ function aicc(squares: number, levels: readonly LogLevel[], parameters: number):
   const n = levels.length;
   const blocks = levels.reduce((sum, level) => sum + level.blocks, 0);
   // The mean square of a block's deviation, never below what is chance.
-  const meanSquare = Math.max(squares / blocks, leastScatter ** 2 / 10);
+  const meanSquare = Math.max(squares / blocks, MIN_SCATTER ** 2 / 10);
   const k = parameters + 1;
   // With fewer levels only curves of two parameters are compared, for which it is the same.
   const correction = n > k + 1 ? (2 * k * (k + 1)) / (n - k - 1) : 0;

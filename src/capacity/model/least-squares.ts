@@ -1,12 +1,12 @@
 /** What is minimised: the sum of the squares of `residuals`, within bounds of the parameters. */
-export interface Problem {
+export interface LeastSquaresProblem {
   residuals: (parameters: readonly number[]) => number[];
   start: readonly number[];
   low: readonly number[];
   high: readonly number[];
 }
 
-export interface Solution {
+export interface LeastSquaresSolution {
   parameters: number[];
   /** The sum of squares reached. */
   squares: number;
@@ -16,30 +16,35 @@ export interface Solution {
 
 type Matrix = readonly (readonly number[])[];
 
-const mostSteps = 100;
+const MAX_STEPS = 100;
 
 /** Relative change of the sum at which the search ends. */
-const settled = 1e-10;
+const TOLERANCE = 1e-10;
 
 /** Keeps (JᵀJ)⁻¹ finite where a parameter has no influence; relative to the largest element. */
-const ridge = 1e-10;
+const RIDGE = 1e-10;
 
 /**
  * Levenberg and Marquardt (Marquardt 1963): Gauss-Newton steps, shortened along the axes of the parameters until the sum
  * falls. Steps over a bound end on it.
  */
-export function leastSquares({ residuals, start, low, high }: Problem): Solution {
+export function solveLeastSquares({
+  residuals,
+  start,
+  low,
+  high,
+}: LeastSquaresProblem): LeastSquaresSolution {
   const within = (parameters: readonly number[]) =>
     parameters.map((value, i) => Math.min(high[i] ?? value, Math.max(low[i] ?? value, value)));
   let parameters = within(start);
   let rest = residuals(parameters);
   let squares = dot(rest, rest);
   let damping = 1e-3;
-  for (let step = 0; step < mostSteps && damping < 1e10; step += 1) {
-    const jacobian = jacobianOf(residuals, parameters, rest, high);
+  for (let step = 0; step < MAX_STEPS && damping < 1e10; step += 1) {
+    const jacobian = computeJacobian(residuals, parameters, rest, high);
     const slope = jacobian.map((row) => -dot(row, rest));
     const free = parameters.flatMap((value, i) =>
-      leaves(value, slope[i] ?? 0, low[i], high[i]) ? [] : [i],
+      isLeavingBounds(value, slope[i] ?? 0, low[i], high[i]) ? [] : [i],
     );
     const normal = free.map((i) => free.map((j) => dot(jacobian[i] ?? [], jacobian[j] ?? [])));
     const damped = normal.map((row, i) =>
@@ -58,17 +63,17 @@ export function leastSquares({ residuals, start, low, high }: Problem): Solution
     }
     const gain = squares - nextSquares;
     [parameters, rest, squares, damping] = [next, nextRest, nextSquares, damping / 10];
-    if (gain <= settled * squares) break;
+    if (gain <= TOLERANCE * squares) break;
   }
   return {
     parameters,
     squares,
-    covariance: inverse(jacobianOf(residuals, parameters, rest, high)),
+    covariance: invertNormalMatrix(computeJacobian(residuals, parameters, rest, high)),
   };
 }
 
 /** A parameter on its bound stays there while the sum would fall beyond it. */
-function leaves(
+function isLeavingBounds(
   value: number,
   direction: number,
   low = Number.NEGATIVE_INFINITY,
@@ -78,8 +83,8 @@ function leaves(
 }
 
 /** A row for each parameter: how the residuals change with it, by differences. */
-function jacobianOf(
-  residuals: Problem['residuals'],
+function computeJacobian(
+  residuals: LeastSquaresProblem['residuals'],
   parameters: readonly number[],
   rest: readonly number[],
   high: readonly number[],
@@ -92,11 +97,11 @@ function jacobianOf(
   });
 }
 
-function inverse(jacobian: Matrix): number[][] {
+function invertNormalMatrix(jacobian: Matrix): number[][] {
   const normal = jacobian.map((a) => jacobian.map((b) => dot(a, b)));
   const largest = Math.max(...normal.flat(), Number.MIN_VALUE);
   const kept = normal.map((row, i) =>
-    row.map((value, j) => (i === j ? value + ridge * largest : value)),
+    row.map((value, j) => (i === j ? value + RIDGE * largest : value)),
   );
   const unit = (i: number) => kept.map((_, j) => (i === j ? 1 : 0));
   return kept.map((_, i) => solve(kept, unit(i)));

@@ -18,7 +18,7 @@ export interface LogLevel {
 }
 
 /** By number of connections, blocks of equal levels together; blocks without a response tell no ratio and are left out. */
-export function logLevels(levels: readonly Level[]): LogLevel[] {
+export function toLogLevels(levels: readonly Level[]): LogLevel[] {
   const logs = new Map<number, number[]>();
   for (const { connections, throughput } of levels) {
     const seen = throughput.filter((value) => value > 0).map(Math.log);

@@ -1,6 +1,6 @@
-import { type CurveName, curves, logPeak, type Meaning } from './curves.js';
-import { type Estimate, type Fit, fit } from './fit.js';
-import { type Level, type LogLevel, logLevels } from './level.js';
+import { CURVES, type CurveName, type CurveQuantities, computeLogPeak } from './curves.js';
+import { type Estimate, type Fit, fitCurve } from './fit.js';
+import { type Level, type LogLevel, toLogLevels } from './level.js';
 
 /** What throughput over connections follows, and what it says. Intervals are of 95 %. */
 export interface CapacityModel {
@@ -26,16 +26,16 @@ export interface CapacityModel {
 }
 
 /** The law of three parameters needs this many levels (as usl4j and R's usl demand), its fall to be measured. */
-const leastForPeak = 6;
+const MIN_LEVELS_FOR_PEAK = 6;
 
 /**
  * Curves whose criterion is this near to the best one's have support too (Burnham and Anderson 2002), and the intervals
  * reach over theirs: a straight line whose last level is a little low is no plateau yet.
  */
-const support = 4;
+const SUPPORT_MARGIN = 4;
 
 /** A plateau is known if its interval spans no more than this ratio. */
-const widestKnown = 3;
+const MAX_INTERVAL_RATIO = 3;
 
 /**
  * The curve through the levels, by Akaike's criterion; `null` with fewer than two levels. `noise`: change of throughput
@@ -44,43 +44,43 @@ const widestKnown = 3;
  * That throughput falls beyond a peak is only claimed if it was measured at the largest level, and its term's interval
  * lies above 0: least squares of the Universal Scalability Law find a peak in any plateau.
  */
-export function modelOf(levels: readonly Level[], noise = 0.03): CapacityModel | null {
-  const points = logLevels(levels);
+export function fitModel(levels: readonly Level[], noise = 0.03): CapacityModel | null {
+  const points = toLogLevels(levels);
   const largest = points.at(-1);
   if (!largest || points.length < 2) return null;
-  const fits = curves
-    .filter(({ name }) => name !== 'usl' || falls(points, noise))
-    .map((curve) => fit(curve, points))
+  const fits = CURVES.filter(({ name }) => name !== 'usl' || hasDecline(points, noise))
+    .map((curve) => fitCurve(curve, points))
     .filter(({ curve, estimate }) => curve.name !== 'usl' || estimate(([, , k = 0]) => k).low > 0);
   const best = fits.reduce((best, next) => (isBetter(next, best) ? next : best));
-  const supported = fits.filter(({ aicc }) => aicc <= best.aicc + support);
-  const hull = (of: (fit: Fit) => Estimate): Estimate => ({
+  const supported = fits.filter(({ aicc }) => aicc <= best.aicc + SUPPORT_MARGIN);
+  const combine = (of: (fit: Fit) => Estimate): Estimate => ({
     value: of(best).value,
     low: Math.min(...supported.map((fit) => of(fit).low)),
     high: Math.max(...supported.map((fit) => of(fit).high)),
   });
-  const told = (quantity: keyof Meaning, unit = 1) =>
-    scaled(
-      hull(({ curve, estimate }) => estimate((p) => curve.meaning(p)[quantity])),
+  const estimateQuantity = (quantity: keyof CurveQuantities, unit = 1) =>
+    exponentiate(
+      combine(({ curve, estimate }) => estimate((p) => curve.quantities(p)[quantity])),
       unit,
     );
   const reach = 2 * largest.connections;
-  const maxThroughput = told('logMaxThroughput');
-  const knee = told('logKnee');
-  const known = maxThroughput.high <= widestKnown * maxThroughput.low && knee.value <= reach;
+  const maxThroughput = estimateQuantity('logMaxThroughput');
+  const knee = estimateQuantity('logKnee');
+  const isKnown =
+    maxThroughput.high <= MAX_INTERVAL_RATIO * maxThroughput.low && knee.value <= reach;
   return {
     curve: best.curve.name,
-    singleMs: told('logSingle', 1000),
-    maxThroughput: known ? maxThroughput : null,
-    knee: known ? knee : null,
-    peak: best.curve.name === 'usl' ? scaled(best.estimate(logPeak)) : null,
+    singleMs: estimateQuantity('logSingle', 1000),
+    maxThroughput: isKnown ? maxThroughput : null,
+    knee: isKnown ? knee : null,
+    peak: best.curve.name === 'usl' ? exponentiate(best.estimate(computeLogPeak)) : null,
     scatter: best.scatter,
     reach,
     predict(connections) {
       if (!(connections >= 1 && connections <= reach)) return null;
       const at = [Math.round(connections)];
-      return scaled(
-        hull(({ curve, estimate, scatter }) =>
+      return exponentiate(
+        combine(({ curve, estimate, scatter }) =>
           estimate((p) => curve.logThroughput(p, at)[0] ?? Number.NaN, scatter ** 2),
         ),
       );
@@ -93,13 +93,13 @@ function isBetter(next: Fit, best: Fit): boolean {
   return next.aicc < best.aicc - 1e-6;
 }
 
-function falls(points: readonly LogLevel[], noise: number): boolean {
+function hasDecline(points: readonly LogLevel[], noise: number): boolean {
   const highest = Math.max(...points.map(({ logThroughput }) => logThroughput));
   const last = points.at(-1)?.logThroughput ?? highest;
-  return points.length >= leastForPeak && last < highest - noise;
+  return points.length >= MIN_LEVELS_FOR_PEAK && last < highest - noise;
 }
 
 /** From the logarithm, in another unit. */
-function scaled({ value, low, high }: Estimate, unit = 1): Estimate {
+function exponentiate({ value, low, high }: Estimate, unit = 1): Estimate {
   return { value: unit * Math.exp(value), low: unit * Math.exp(low), high: unit * Math.exp(high) };
 }

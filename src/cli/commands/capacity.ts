@@ -84,13 +84,13 @@ async function report(
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
   else {
-    const { capacityText } = await import('../../report/capacity/text.js');
-    console.log(capacityText(result, textOptions(notes)));
+    const { formatCapacityText } = await import('../../report/capacity/text.js');
+    console.log(formatCapacityText(result, textOptions(notes)));
   }
   if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
-  const { capacityPage } = await import('../../report/capacity/html.js');
-  writeResult(html, capacityPage(result));
+  const { renderCapacityPage } = await import('../../report/capacity/html.js');
+  writeResult(html, renderCapacityPage(result));
 }
 
 function exitCode({ sweep, search }: CapacityResult): number {

@@ -86,17 +86,17 @@ async function report(explanation: Explanation, invocation: ExplainInvocation): 
   const asJson = `${JSON.stringify(explanation, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
   else {
-    const { explanationText } = await import('../../report/explain/text.js');
-    console.log(explanationText(explanation, textOptions(invocation.notes)));
+    const { formatExplanationText } = await import('../../report/explain/text.js');
+    console.log(formatExplanationText(explanation, textOptions(invocation.notes)));
   }
   if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
-  const { explanationPage } = await import('../../report/explain/html.js');
-  writeResult(html, explanationPage(explanation));
+  const { renderExplanationPage } = await import('../../report/explain/html.js');
+  writeResult(html, renderExplanationPage(explanation));
 }
 
 async function printCatalogue({ why }: ExplainInvocation): Promise<number> {
-  const { catalogueText, entryText } = await import('../../report/explain/catalogue.js');
-  console.log(why === undefined ? catalogueText() : entryText(why));
+  const { formatCatalogue, formatEntry } = await import('../../report/explain/catalogue.js');
+  console.log(why === undefined ? formatCatalogue() : formatEntry(why));
   return EXIT.ok;
 }

@@ -14,8 +14,8 @@ export async function labCommand(args: string[]): Promise<number> {
   if (command) throw usageError('-- given; lab starts the services of its studies itself');
   const studies = await labStudies();
   if (positional.length === 0) {
-    const { labListText } = await import('../../report/lab/list.js');
-    console.log(labListText(studies, textOptions([])));
+    const { formatLabList } = await import('../../report/lab/list.js');
+    console.log(formatLabList(studies, textOptions([])));
     return EXIT.ok;
   }
   const all = studies.map(({ name }) => name);
@@ -61,13 +61,13 @@ async function report(result: LabResult, { json, output, html }: LabInvocation):
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
   else {
-    const { labText } = await import('../../report/lab/text.js');
-    console.log(labText(result, textOptions([])));
+    const { formatLabText } = await import('../../report/lab/text.js');
+    console.log(formatLabText(result, textOptions([])));
   }
   if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
-  const { labPage } = await import('../../report/lab/html.js');
-  writeResult(html, labPage(result));
+  const { renderLabPage } = await import('../../report/lab/html.js');
+  writeResult(html, renderLabPage(result));
 }
 
 function inMinutes(seconds: number): string {

@@ -125,8 +125,8 @@ async function report(result: LoadResult, invocation: Invocation): Promise<void>
     );
   if (output !== undefined) writeResult(output, asJson);
   if (html === undefined) return;
-  const { htmlReport } = await import('../../report/html.js');
-  writeResult(html, htmlReport(result));
+  const { renderLoadPage } = await import('../../report/html.js');
+  writeResult(html, renderLoadPage(result));
 }
 
 /** The short form of an explanation, where a server was started: it is at hand for the long one. */
@@ -135,16 +135,18 @@ async function why(result: LoadResult, { demo, args }: Invocation): Promise<stri
   const { quickHint } = await import('../../explain/quick-hint.js');
   const seen = quickHint(result);
   if (!seen) return [];
-  const { wrapped } = await import('../../report/text.js');
+  const { wrapText } = await import('../../report/text.js');
   const { explainLine } = await import('../explain-line.js');
   const sentence = `${seen.sentence.charAt(0).toUpperCase()}${seen.sentence.slice(1)}`;
   const longer = demo ? null : explainLine(args);
   const line = `Why not more? ${sentence}${longer === null ? '' : ' To be sure:'}`;
   // To be copied, so it is not wrapped.
-  return [[wrapped(line, textOptions([])), ...(longer === null ? [] : [`  ${longer}`])].join('\n')];
+  return [
+    [wrapText(line, textOptions([])), ...(longer === null ? [] : [`  ${longer}`])].join('\n'),
+  ];
 }
 
 async function asText(result: LoadResult, { notes }: Invocation): Promise<string> {
-  const { textReport } = await import('../../report/text.js');
-  return textReport(result, textOptions(notes));
+  const { formatLoadText } = await import('../../report/text.js');
+  return formatLoadText(result, textOptions(notes));
 }

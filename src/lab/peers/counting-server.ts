@@ -7,7 +7,7 @@ import { freePorts } from '../../process/discovery/free-port.js';
 import { processTree } from '../../process/discovery/process-tree.js';
 import { inTemporaryFolder } from '../../process/temporary-folder.js';
 import { startTestServer } from '../../testserver/start.js';
-import { moveTo, onCores } from './pinning.js';
+import { pinCommand, pinProcesses } from './pinning.js';
 
 /** A server that counts what it is asked. */
 export interface CountingServer {
@@ -30,7 +30,7 @@ export async function startOwnServer(
 ): Promise<CountingServer> {
   const server = await startTestServer({ processes });
   const pids = [...new Set([server.pid, ...server.pids])];
-  await moveTo(cores, pids);
+  await pinProcesses(cores, pids);
   return {
     url: server.url,
     pids,
@@ -51,13 +51,13 @@ export async function startNginx(
   try {
     const [port = 0, statusPort = 0] = await freePorts(2);
     const config = join(folder, 'nginx.conf');
-    await writeFile(config, nginxConfig(folder, workers, port, statusPort));
-    const command = onCores(cores, [program, '-p', folder, '-e', 'stderr', '-c', config]);
+    await writeFile(config, buildNginxConfig(folder, workers, port, statusPort));
+    const command = pinCommand(cores, [program, '-p', folder, '-e', 'stderr', '-c', config]);
     const nginx = await startCommand(command, { port, timeoutMs: START_MS, signal });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     let asked = 0;
     const ask = async () => {
-      const status = await textAt(statusPort, agent);
+      const status = await fetchText(statusPort, agent);
       asked += 1;
       const found = /(\d+) (\d+) (\d+)/.exec(status);
       if (!found)
@@ -83,7 +83,12 @@ export async function startNginx(
 }
 
 /** Answers like the test server, without logs, and never ends a connection by itself. */
-function nginxConfig(folder: string, workers: number, port: number, statusPort: number): string {
+function buildNginxConfig(
+  folder: string,
+  workers: number,
+  port: number,
+  statusPort: number,
+): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );
@@ -104,7 +109,7 @@ http {
 `;
 }
 
-function textAt(port: number, agent: Agent): Promise<string> {
+function fetchText(port: number, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
     get({ host: '127.0.0.1', port, agent }, (response) => {
       text(response).then(resolve, reject);

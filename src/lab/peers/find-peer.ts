@@ -19,12 +19,12 @@ const VERSION_MS = 5000;
 export async function findPeers(
   peers: Peer[],
   home: string,
-  folders = searchPath(),
+  folders = listSearchPath(),
 ): Promise<{ found: FoundPeer[]; missing: Peer[] }> {
   const all = await Promise.all(
     peers.map(async (peer) => {
-      const program = startOf(peer, folders);
-      return { peer, program, version: program && (await versionOf(peer, program, home)) };
+      const program = resolveProgram(peer, folders);
+      return { peer, program, version: program && (await readVersion(peer, program, home)) };
     }),
   );
   return {
@@ -34,7 +34,7 @@ export async function findPeers(
 }
 
 /** As npx looks, but nothing is fetched: what the project here and the folders above it have installed, then `PATH`. */
-export function searchPath(from = process.cwd()): string[] {
+export function listSearchPath(from = process.cwd()): string[] {
   const projects: string[] = [];
   for (let folder = from; ; folder = dirname(folder)) {
     projects.push(join(folder, 'node_modules', '.bin'));
@@ -44,20 +44,20 @@ export function searchPath(from = process.cwd()): string[] {
 }
 
 /** The first program of this name in these folders. */
-export function programIn(name: string, folders = searchPath()): string | null {
+export function findProgram(name: string, folders = listSearchPath()): string | null {
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
 /** Millrace is run as a command as well, so that all tools are measured the same way. */
-function startOf({ name, program }: Peer, folders: string[]): string[] | null {
+function resolveProgram({ name, program }: Peer, folders: string[]): string[] | null {
   if (name === 'millrace') {
     return [process.execPath, fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url))];
   }
-  const path = programIn(program, folders);
+  const path = findProgram(program, folders);
   return path === null ? null : [path];
 }
 
-function versionOf(
+function readVersion(
   { version }: Peer,
   [program = '', ...args]: string[],
   home: string,

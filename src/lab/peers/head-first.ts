@@ -5,7 +5,7 @@ import type { CountingServer } from './counting-server.js';
 
 const BODY = 'hello';
 /** Long enough for the head to arrive by itself. */
-const APART_MS = 10;
+const BODY_DELAY_MS = 10;
 
 /** An ordinary server that sends the head of each answer before it knows the body: two packets, the first of which always has the same length. */
 export async function startHeadFirstServer(): Promise<CountingServer> {
@@ -14,7 +14,7 @@ export async function startHeadFirstServer(): Promise<CountingServer> {
     requests += 1;
     response.writeHead(200, { 'content-length': BODY.length });
     response.flushHeaders();
-    setTimeout(() => response.end(BODY), APART_MS);
+    setTimeout(() => response.end(BODY), BODY_DELAY_MS);
   }).listen(0, '127.0.0.1');
   server.on('connection', () => {
     connections += 1;

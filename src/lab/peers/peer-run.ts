@@ -13,7 +13,7 @@ export interface PeerRun {
   /** What it printed. */
   output: string;
   /** Why that is no result: it failed, or was ended; `null` if it went well. */
-  fault: string | null;
+  failure: string | null;
   /** Requests that the server counted. */
   requests: number;
   /** Connections that were accepted: by this server, or where it does not count them by all of this machine. */
@@ -21,12 +21,12 @@ export interface PeerRun {
   readings: Reading[];
 }
 
-const EVERY_MS = 50;
+const READING_INTERVAL_MS = 50;
 /** The last requests of a tool that ends may still be on their way. */
 const QUIET_MS = 20;
 /** Who still asks after so many looks is somebody else. */
-const MOST_LOOKS = 50;
-const WELL = 'ended with exit code 0';
+const MAX_READS = 50;
+const SUCCESS = 'ended with exit code 0';
 
 /**
  * Runs a command to its end, or for `limitMs`, and reads meanwhile what the server counts and both sides use.
@@ -39,27 +39,27 @@ export async function runPeer(
   { limitMs, signal }: { limitMs: number; signal: AbortSignal },
 ): Promise<PeerRun> {
   signal.throwIfAborted();
-  const [requests, connections] = [await server.requests(), await accepted(server)];
+  const [requests, connections] = [await server.requests(), await readConnections(server)];
   const chunks: Buffer[] = [];
   const spawned = await spawnCommand(command, { onOutput: (chunk) => chunks.push(chunk) });
   const { pid, ended, lastLine } = spawned;
   const killOnExit = () => signalGroup(pid, 'SIGKILL');
   process.on('exit', killOnExit);
   const stop = () => stopGroup(pid, 0);
-  const guard = guarded(stop, limitMs, signal);
+  const guard = guardRun(stop, limitMs, signal);
   try {
-    const readings = await follow(spawned, server);
+    const readings = await collectReadings(spawned, server);
     const how = await ended;
     signal.throwIfAborted();
     const last = lastLine();
-    const failed = how === WELL ? null : last === '' ? how : `${how}: ${last}`;
+    const failed = how === SUCCESS ? null : last === '' ? how : `${how}: ${last}`;
     return {
       output: Buffer.concat(chunks).toString(),
-      fault: guard.late() ? `not through in ${limitMs / 1000} s, and ended` : failed,
-      requests: (await settled(server)) - requests,
+      failure: guard.isLate() ? `not through in ${limitMs / 1000} s, and ended` : failed,
+      requests: (await readSettledRequests(server)) - requests,
       connections: connections && {
         ...connections,
-        count: ((await accepted(server))?.count ?? 0) - connections.count,
+        count: ((await readConnections(server))?.count ?? 0) - connections.count,
       },
       readings,
     };
@@ -72,16 +72,16 @@ export async function runPeer(
 }
 
 /** Ends it after its time, or when nobody wants it any more. */
-function guarded(stop: () => Promise<void>, limitMs: number, signal: AbortSignal) {
-  let late = false;
+function guardRun(stop: () => Promise<void>, limitMs: number, signal: AbortSignal) {
+  let isLate = false;
   const timer = setTimeout(() => {
-    late = true;
+    isLate = true;
     stop();
   }, limitMs);
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   return {
-    late: () => late,
+    isLate: () => isLate,
     off() {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
@@ -90,8 +90,11 @@ function guarded(stop: () => Promise<void>, limitMs: number, signal: AbortSignal
 }
 
 /** Reads until the command has ended. */
-async function follow({ pid, ended }: SpawnedCommand, server: CountingServer): Promise<Reading[]> {
-  const [tool, own] = [cpuClock(), cpuClock()];
+async function collectReadings(
+  { pid, ended }: SpawnedCommand,
+  server: CountingServer,
+): Promise<Reading[]> {
+  const [tool, own] = [createCpuClock(), createCpuClock()];
   let over = false;
   ended.then(() => {
     over = true;
@@ -101,13 +104,13 @@ async function follow({ pid, ended }: SpawnedCommand, server: CountingServer): P
     const requests = await server.requests();
     const cpu = hasProcfs ? { toolMs: tool(processTree(pid)), serverMs: own(server.pids) } : null;
     readings.push({ atMs: performance.now(), requests, cpu });
-    await Promise.race([ended, sleep(EVERY_MS)]);
+    await Promise.race([ended, sleep(READING_INTERVAL_MS)]);
   }
   return readings;
 }
 
 /** CPU time that processes have used since the first call, in milliseconds. */
-function cpuClock(): (pids: number[]) => number {
+function createCpuClock(): (pids: number[]) => number {
   const meter = createCpuMeter();
   let allNs = 0;
   return (pids) => {
@@ -117,9 +120,9 @@ function cpuClock(): (pids: number[]) => number {
 }
 
 /** What the server has counted when nothing more comes. */
-async function settled(server: CountingServer): Promise<number> {
+async function readSettledRequests(server: CountingServer): Promise<number> {
   let before = await server.requests();
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let look = 0; look < MAX_READS; look += 1) {
     await sleep(QUIET_MS);
     const now = await server.requests();
     if (now === before) break;
@@ -128,7 +131,7 @@ async function settled(server: CountingServer): Promise<number> {
   return before;
 }
 
-async function accepted(server: CountingServer): Promise<PeerRun['connections']> {
+async function readConnections(server: CountingServer): Promise<PeerRun['connections']> {
   if (server.connections) return { count: await server.connections(), ofAll: false };
   const count = parseColumn(readText('/proc/net/snmp') ?? '', 'Tcp', 'PassiveOpens');
   return count === null ? null : { count, ofAll: true };

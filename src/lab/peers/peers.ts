@@ -1,4 +1,4 @@
-import { countOf, json, number, sum, unsuccessful } from './peer-output.js';
+import { countUnsuccessful, parseJson, readCount, readNumber, sumCounts } from './peer-output.js';
 
 /** A load for any tool: flat out, for some seconds, with one thread. */
 export interface PeerLoad {
@@ -12,7 +12,7 @@ export interface PeerLoad {
 }
 
 /** What a tool says of its run. */
-export interface Told {
+export interface PeerReport {
   /** Requests per second. */
   rate: number;
   /** Requests that it has completed, whatever came of them. */
@@ -32,7 +32,7 @@ export interface Peer {
   /** Files that it reads, by their names. */
   files?(load: PeerLoad): Record<string, string>;
   /** Reads what it printed. Throws if that is no report. */
-  read(output: string): Told;
+  read(output: string): PeerReport;
 }
 
 const VERSION = /(\d+\.\d+(?:\.\d+)?)/;
@@ -53,9 +53,9 @@ const wrk: Peer = {
     );
     const transport = (sockets ?? []).slice(1).reduce((sum, count) => sum + Number(count), 0);
     return {
-      rate: number(output, /Requests\/sec:\s+([\d.]+)/),
-      requests: number(output, /(\d+) requests in/),
-      errors: transport + countOf(output, /Non-2xx or 3xx responses: (\d+)/),
+      rate: readNumber(output, /Requests\/sec:\s+([\d.]+)/),
+      requests: readNumber(output, /(\d+) requests in/),
+      errors: transport + readCount(output, /Non-2xx or 3xx responses: (\d+)/),
     };
   },
 };
@@ -72,10 +72,11 @@ const ab: Peer = {
     url,
   ],
   read: (output) => ({
-    rate: number(output, /Requests per second:\s+([\d.]+)/),
-    requests: number(output, /Complete requests:\s+(\d+)/),
+    rate: readNumber(output, /Requests per second:\s+([\d.]+)/),
+    requests: readNumber(output, /Complete requests:\s+(\d+)/),
     errors:
-      number(output, /Failed requests:\s+(\d+)/) + countOf(output, /Non-2xx responses:\s+(\d+)/),
+      readNumber(output, /Failed requests:\s+(\d+)/) +
+      readCount(output, /Non-2xx responses:\s+(\d+)/),
   }),
 };
 
@@ -91,7 +92,7 @@ const autocannon: Peer = {
   ],
   read(output) {
     const report: { requests: { average: number; total: number }; errors: number; non2xx: number } =
-      json(output);
+      parseJson(output);
     const { requests, errors, non2xx } = report;
     return { rate: requests.average, requests: requests.total + errors, errors: errors + non2xx };
   },
@@ -111,7 +112,7 @@ const siege: Peer = {
   }),
   read(output) {
     const report: { transactions: number; transaction_rate: number; failed_transactions: number } =
-      json(output);
+      parseJson(output);
     const { transactions, transaction_rate: rate, failed_transactions: failed } = report;
     return { rate, requests: transactions + failed, errors: failed };
   },
@@ -128,9 +129,9 @@ const vegeta: Peer = {
   ],
   read(output) {
     const report: { requests: number; rate: number; status_codes: Record<string, number> } =
-      json(output);
+      parseJson(output);
     const { requests, rate, status_codes: statuses } = report;
-    return { rate, requests, errors: unsuccessful(Object.entries(statuses)) };
+    return { rate, requests, errors: countUnsuccessful(Object.entries(statuses)) };
   },
 };
 
@@ -148,11 +149,11 @@ const hey: Peer = {
     const counted = (pattern: RegExp) =>
       [...output.matchAll(pattern)].map(([, what = '', count]) => [what, Number(count)] as const);
     const statuses = counted(/^\s+\[(\d{3})\]\t(\d+) responses/gm);
-    const failed = sum(counted(/^\s+()\[(\d+)\]\t(?!\d+ responses)/gm));
+    const failed = sumCounts(counted(/^\s+()\[(\d+)\]\t(?!\d+ responses)/gm));
     return {
-      rate: number(output, /Requests\/sec:\s+([\d.]+)/),
-      requests: sum(statuses) + failed,
-      errors: unsuccessful(statuses) + failed,
+      rate: readNumber(output, /Requests\/sec:\s+([\d.]+)/),
+      requests: sumCounts(statuses) + failed,
+      errors: countUnsuccessful(statuses) + failed,
     };
   },
 };
@@ -173,18 +174,18 @@ const oha: Peer = {
       summary: { requestsPerSec: number };
       statusCodeDistribution: Record<string, number>;
       errorDistribution: Record<string, number>;
-    } = json(output);
+    } = parseJson(output);
     const statuses = Object.entries(report.statusCodeDistribution);
     // What it has sent and not waited for is no answer, and no error.
-    const failed = sum(
+    const failed = sumCounts(
       Object.entries(report.errorDistribution).filter(
         ([what]) => what !== 'aborted due to deadline',
       ),
     );
     return {
       rate: report.summary.requestsPerSec,
-      requests: sum(statuses) + failed,
-      errors: unsuccessful(statuses) + failed,
+      requests: sumCounts(statuses) + failed,
+      errors: countUnsuccessful(statuses) + failed,
     };
   },
 };
@@ -203,7 +204,7 @@ const millrace: Peer = {
     const report: {
       throughput: { mean: number };
       requests: { ok: number; statusErrors: number; transportErrors: number; timeouts: number };
-    } = json(output);
+    } = parseJson(output);
     const { ok, statusErrors, transportErrors, timeouts } = report.requests;
     const errors = statusErrors + transportErrors + timeouts;
     return { rate: report.throughput.mean, requests: ok + errors, errors };
@@ -212,8 +213,8 @@ const millrace: Peer = {
 
 /** Every tool that the study knows, in the order of its table. */
 export const PEERS: Peer[] = [
-  loadtest('loadtest'),
-  loadtest('loadtest --tcp', '--tcp'),
+  createLoadtest('loadtest'),
+  createLoadtest('loadtest --tcp', '--tcp'),
   autocannon,
   ab,
   wrk,
@@ -224,7 +225,7 @@ export const PEERS: Peer[] = [
   millrace,
 ];
 
-function loadtest(name: string, ...more: string[]): Peer {
+function createLoadtest(name: string, ...more: string[]): Peer {
   return {
     name,
     program: 'loadtest',
@@ -237,9 +238,9 @@ function loadtest(name: string, ...more: string[]): Peer {
       url,
     ],
     read: (output) => ({
-      rate: number(output, /Effective rps:\s+(\d+)/),
-      requests: number(output, /Completed requests:\s+(\d+)/),
-      errors: number(output, /Total errors:\s+(\d+)/),
+      rate: readNumber(output, /Effective rps:\s+(\d+)/),
+      requests: readNumber(output, /Completed requests:\s+(\d+)/),
+      errors: readNumber(output, /Total errors:\s+(\d+)/),
     }),
   };
 }

@@ -8,7 +8,7 @@ export interface Reading {
 }
 
 /** A load between its start and its end. */
-export interface Steady {
+export interface SteadyPart {
   /** Requests per second, as the server counts. */
   rate: number;
   cpu: { toolCores: number; serverCores: number } | null;
@@ -17,10 +17,10 @@ export interface Steady {
 /** After the first request: the code of some tools is being compiled then. */
 const SETTLE_MS = 300;
 /** Less says nothing. */
-const SHORTEST_MS = 200;
+const MIN_STEADY_MS = 200;
 
 /** The part of a run in which the load is on, without what a tool does before and after it; `null`: there is none. */
-export function steadyPart(readings: Reading[]): Steady | null {
+export function findSteadyPart(readings: Reading[]): SteadyPart | null {
   const grown = readings.filter(
     ({ requests }, index) => requests > (readings[index - 1]?.requests ?? requests),
   );
@@ -28,7 +28,7 @@ export function steadyPart(readings: Reading[]): Steady | null {
   const begin = grown.find(({ atMs }) => atMs >= firstMs + SETTLE_MS);
   // In what comes before the last one the load may have ended.
   const end = grown.at(-2);
-  if (!begin || !end || end.atMs - begin.atMs < SHORTEST_MS) return null;
+  if (!begin || !end || end.atMs - begin.atMs < MIN_STEADY_MS) return null;
   const spanMs = end.atMs - begin.atMs;
   const cpu =
     begin.cpu && end.cpu

@@ -1,22 +1,22 @@
 import { count, rate, time } from '../../format/units.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
-import type { Bench, Findings, Study } from '../study.js';
+import type { Bench, Study, StudyFindings } from '../study.js';
 
 /** More than any of the servers can answer: each connection is always in use, and the schedule runs ahead. */
 const TARGET_RATE = 50_000;
 /** Of the mean of a level, from N / R: what queues at the loop by chance. */
-const NEAR = 0.1;
+const TOLERANCE_BELOW_KNEE = 0.1;
 /** Of 1: that more connections give no more. */
-const SAME = 0.1;
+const TOLERANCE_BEYOND_KNEE = 0.1;
 /** Connections of the last level, in those of the first one beyond the knee, so that they can be compared. */
-const LEAST_ADDED = 1.5;
+const MIN_ADDED_RATIO = 1.5;
 /** Of a prediction: what the most that was seen may lie beside it. */
-const BESIDE = 0.2;
+const PREDICTION_TOLERANCE = 0.2;
 const DELAY_MS = 50;
 
 /** What the study reported, and with what: responses per second, and latency from the schedule in seconds. */
-const THEN = [
+const ORIGINAL_FIGURES = [
   { delayMs: 0, connections: 20, rate: 14_145, latencyMs: 8900 },
   { delayMs: DELAY_MS, connections: 1, rate: 18.47, latencyMs: 12_500 },
   { delayMs: DELAY_MS, connections: 20, rate: 366.9, latencyMs: 12_400 },
@@ -25,7 +25,7 @@ const THEN = [
 ];
 
 /** What a number of connections gave. */
-interface Level {
+interface ConnectionLevel {
   connections: number;
   throughput: number;
   latencyMs: number;
@@ -42,24 +42,24 @@ export const connections: Study = {
   repeat,
 };
 
-async function repeat(bench: Bench): Promise<Findings> {
+async function repeat(bench: Bench): Promise<StudyFindings> {
   const table = await measureTable(bench);
   const levels = await measureLevels(bench);
-  const cause = await bench.explain(delayed(DELAY_MS), { connections: 20 });
+  const cause = await bench.explain(buildSetting(DELAY_MS), { connections: 20 });
   const [alone] = levels;
   const singleMs = alone?.latencyMs ?? DELAY_MS;
-  const most = Math.max(...levels.map(({ throughput }) => throughput));
-  const knee = (most * singleMs) / 1000;
+  const maxThroughput = Math.max(...levels.map(({ throughput }) => throughput));
+  const knee = (maxThroughput * singleMs) / 1000;
   return {
     tables: [table],
-    figures: [figureOf(levels, singleMs, most, knee)],
+    figures: [buildFigure(levels, singleMs, maxThroughput, knee)],
     causes: [cause],
     changes: [
-      `It tells the knee: ${count(knee)} connections (${rate(most)} req/s x ${time(singleMs)}). The study took 3,000 for it; by its own figures it was 12,558/s x 51.4 ms = 646. Those beyond only wait: 3,000 of them ${time((3000 * 1000) / most)} each, here.`,
+      `It tells the knee: ${count(knee)} connections (${rate(maxThroughput)} req/s x ${time(singleMs)}). The study took 3,000 for it; by its own figures it was 12,558/s x 51.4 ms = 646. Those beyond only wait: 3,000 of them ${time((3000 * 1000) / maxThroughput)} each, here.`,
       'millrace explain says so from 20 connections, with an experiment that anybody can repeat; millrace capacity measures the whole curve.',
       'Latency is counted from the schedule only where there is one (-R). Of a load that waits for answers it is how long they took.',
     ],
-    claims: [...claimsOf(levels, singleMs, knee), predictionClaim(cause, most)],
+    claims: [...checkClaims(levels, singleMs, knee), checkPrediction(cause, maxThroughput)],
     setup: bench.setup,
     missing: [],
   };
@@ -68,9 +68,11 @@ async function repeat(bench: Bench): Promise<Findings> {
 /** The runs of the study: at a rate far beyond what the server can give. */
 async function measureTable(bench: Bench): Promise<LabTable> {
   const rows = [];
-  for (const { delayMs, connections, ...then } of THEN) {
-    bench.step(`${nameOf(delayMs)}, ${count(connections)} connections, at ${rate(TARGET_RATE)}/s`);
-    const { throughput, latencyMs } = await bench.withService(delayed(delayMs), (service) =>
+  for (const { delayMs, connections, ...then } of ORIGINAL_FIGURES) {
+    bench.step(
+      `${formatDelay(delayMs)}, ${count(connections)} connections, at ${rate(TARGET_RATE)}/s`,
+    );
+    const { throughput, latencyMs } = await bench.withService(buildSetting(delayMs), (service) =>
       bench.load(service, {
         connections,
         rate: TARGET_RATE,
@@ -79,7 +81,7 @@ async function measureTable(bench: Bench): Promise<LabTable> {
       }),
     );
     rows.push({
-      name: `${nameOf(delayMs)}, ${count(connections)}`,
+      name: `${formatDelay(delayMs)}, ${count(connections)}`,
       cells: [then.rate, throughput.mean, then.latencyMs, latencyMs.mean],
     });
   }
@@ -97,17 +99,17 @@ async function measureTable(bench: Bench): Promise<LabTable> {
 }
 
 /** Throughput over connections, each of which always has one request in flight. */
-async function measureLevels(bench: Bench): Promise<Level[]> {
+async function measureLevels(bench: Bench): Promise<ConnectionLevel[]> {
   const wanted = bench.quick
     ? [1, 20, 100, 400, 1500, 3000]
     : [1, 5, 20, 50, 100, 200, 400, 700, 1000, 1500, 3000];
   const settle = bench.quick ? 400 : 1500;
   const duration = bench.quick ? 1200 : 4000;
-  return bench.withService(delayed(DELAY_MS), async (service) => {
+  return bench.withService(buildSetting(DELAY_MS), async (service) => {
     // Its code is compiled by the first thousands of requests.
     bench.step('warming up');
     await bench.load(service, { connections: 100, duration: settle * 2 });
-    const levels: Level[] = [];
+    const levels: ConnectionLevel[] = [];
     for (const connections of wanted) {
       bench.step(`${count(connections)} connections`);
       const load = { connections, warmup: settle, duration };
@@ -120,12 +122,17 @@ async function measureLevels(bench: Bench): Promise<Level[]> {
   });
 }
 
-function figureOf(levels: Level[], singleMs: number, most: number, knee: number): LabFigure {
+function buildFigure(
+  levels: ConnectionLevel[],
+  singleMs: number,
+  maxThroughput: number,
+  knee: number,
+): LabFigure {
   const last = levels.at(-1)?.connections ?? 1;
   return {
     kind: 'lines',
     title: 'Throughput over connections',
-    caption: `Each answer takes ${DELAY_MS} ms. Dashed: N / ${time(singleMs)}, and ${rate(most)} req/s, the most that was seen. They meet at the knee.`,
+    caption: `Each answer takes ${DELAY_MS} ms. Dashed: N / ${time(singleMs)}, and ${rate(maxThroughput)} req/s, the most that was seen. They meet at the knee.`,
     x: { name: 'connections', unit: 'count', scale: 'log' },
     y: { name: 'responses per second', unit: 'rate', scale: 'log' },
     series: [
@@ -139,15 +146,15 @@ function figureOf(levels: Level[], singleMs: number, most: number, knee: number)
         style: 'bound',
         points: [
           [1, 1000 / singleMs],
-          [knee, most],
+          [knee, maxThroughput],
         ],
       },
       {
         name: 'the most',
         style: 'bound',
         points: [
-          [knee, most],
-          [last, most],
+          [knee, maxThroughput],
+          [last, maxThroughput],
         ],
       },
     ],
@@ -155,7 +162,7 @@ function figureOf(levels: Level[], singleMs: number, most: number, knee: number)
   };
 }
 
-function claimsOf(levels: Level[], singleMs: number, knee: number): Claim[] {
+function checkClaims(levels: ConnectionLevel[], singleMs: number, knee: number): Claim[] {
   const below = levels.filter(({ connections }) => connections <= knee / 2);
   const errors = below.map(({ connections, throughput }) =>
     Math.abs(throughput / ((connections * 1000) / singleMs) - 1),
@@ -163,42 +170,44 @@ function claimsOf(levels: Level[], singleMs: number, knee: number): Claim[] {
   const worst = Math.max(...errors);
   return [
     {
-      text: `up to half of the knee throughput is N / R: within ${(worst * 100).toFixed(1)} % (${below.length} levels, at most ${NEAR * 100} %)`,
-      held: below.length > 1 ? worst <= NEAR : null,
+      text: `up to half of the knee throughput is N / R: within ${(worst * 100).toFixed(1)} % (${below.length} levels, at most ${TOLERANCE_BELOW_KNEE * 100} %)`,
+      held: below.length > 1 ? worst <= TOLERANCE_BELOW_KNEE : null,
     },
-    beyondClaim(levels.filter(({ connections }) => connections >= 1.5 * knee)),
+    checkBeyondKnee(levels.filter(({ connections }) => connections >= 1.5 * knee)),
   ];
 }
 
 /** What they do not get they wait for: by Little's law the one follows from the other. */
-function beyondClaim(levels: Level[]): Claim {
+function checkBeyondKnee(levels: ConnectionLevel[]): Claim {
   const text = 'beyond the knee more connections get no more, they wait';
   const [first, last] = [levels.at(0), levels.at(-1)];
-  if (!first || !last || last.connections < LEAST_ADDED * first.connections) {
+  if (!first || !last || last.connections < MIN_ADDED_RATIO * first.connections) {
     return { text, held: null };
   }
   const more = last.throughput / first.throughput;
   const longer = last.latencyMs / first.latencyMs;
   return {
-    text: `${text}: ${count(last.connections)} of them get ${more.toFixed(2)} x what ${count(first.connections)} get (at most ${1 + SAME} x), and wait ${longer.toFixed(1)} x as long`,
-    held: more <= 1 + SAME,
+    text: `${text}: ${count(last.connections)} of them get ${more.toFixed(2)} x what ${count(first.connections)} get (at most ${1 + TOLERANCE_BEYOND_KNEE} x), and wait ${longer.toFixed(1)} x as long`,
+    held: more <= 1 + TOLERANCE_BEYOND_KNEE,
   };
 }
 
 /** What `explain` predicted from 20 connections, against what was measured of many. */
-function predictionClaim({ remedy }: LabCause, most: number): Claim {
+function checkPrediction({ remedy }: LabCause, maxThroughput: number): Claim {
   const range = remedy?.predictedThroughput;
   if (!range) return { text: 'explain predicts what more connections give', held: null };
   return {
-    text: `from 20 connections explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with more of them; the most that was measured is ${rate(most)} (at most ${BESIDE * 100} % beside it)`,
-    held: most >= range.low * (1 - BESIDE) && most <= range.high * (1 + BESIDE),
+    text: `from 20 connections explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with more of them; the most that was measured is ${rate(maxThroughput)} (at most ${PREDICTION_TOLERANCE * 100} % beside it)`,
+    held:
+      maxThroughput >= range.low * (1 - PREDICTION_TOLERANCE) &&
+      maxThroughput <= range.high * (1 + PREDICTION_TOLERANCE),
   };
 }
 
-function delayed(delayMs: number): ServiceSetting {
+function buildSetting(delayMs: number): ServiceSetting {
   return { name: 'delay', env: { DELAY_MS: String(delayMs) } };
 }
 
-function nameOf(delayMs: number): string {
+function formatDelay(delayMs: number): string {
   return delayMs === 0 ? 'at once' : `after ${delayMs} ms`;
 }

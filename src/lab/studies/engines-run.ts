@@ -1,4 +1,4 @@
-import type { Measured } from '../peers/peer-measure.js';
+import type { PeerMeasurement } from '../peers/peer-measure.js';
 
 /** Of each load. */
 export const CONNECTIONS = 50;
@@ -12,15 +12,15 @@ export interface Scenario {
 }
 
 /** A tool against a server. */
-export interface Run extends Measured {
+export interface ToolRun extends PeerMeasurement {
   tool: string;
   scenario: Scenario;
 }
 
 /** What a tool gave in a scenario, on average over its runs. */
-export interface Cell {
+export interface ToolResult {
   tool: string;
-  toldRate: number;
+  reportedRate: number;
   countedRate: number | null;
   errors: number;
   /** CPU in cores; `null` where the system does not tell. */
@@ -34,13 +34,17 @@ export interface Cell {
   perCoreRuns: number[];
 }
 
-export function nameOf({ server, processes, close }: Scenario): string {
+export function formatScenario({ server, processes, close }: Scenario): string {
   const whose = server === 'own' ? 'own test server' : 'nginx';
   return `${close ? 'no keep-alive' : 'keep-alive'}, ${whose} on ${processes === 1 ? '1 core' : `${processes} cores`}`;
 }
 
 /** `null`: it was not measured. */
-export function cellOf(runs: Run[], tool: string, scenario: Scenario): Cell | null {
+export function summarizeRuns(
+  runs: ToolRun[],
+  tool: string,
+  scenario: Scenario,
+): ToolResult | null {
   const own = runs.filter((run) => run.tool === tool && run.scenario === scenario);
   if (own.length === 0) return null;
   const steady = own.flatMap((run) => run.steady ?? []);
@@ -50,9 +54,9 @@ export function cellOf(runs: Run[], tool: string, scenario: Scenario): Cell | nu
   const perCore = countedRate !== null && toolCores ? countedRate / toolCores : null;
   return {
     tool,
-    toldRate: mean(own.map(({ told }) => told.rate)) ?? 0,
+    reportedRate: mean(own.map(({ reported }) => reported.rate)) ?? 0,
     countedRate,
-    errors: own.reduce((sum, { told }) => sum + told.errors, 0),
+    errors: own.reduce((sum, { reported }) => sum + reported.errors, 0),
     toolCores,
     serverCores: mean(cpu.map((one) => one.serverCores)),
     cpuMs: perCore === null ? null : 1000 / perCore,

@@ -1,5 +1,11 @@
 import type { LabFigure, LabTable } from '../result.js';
-import { type Cell, cellOf, nameOf, type Run, type Scenario } from './engines-run.js';
+import {
+  formatScenario,
+  type Scenario,
+  summarizeRuns,
+  type ToolResult,
+  type ToolRun,
+} from './engines-run.js';
 
 /** The tools in the order of the study, and those that are new. */
 const ROWS = [
@@ -17,7 +23,7 @@ const ROWS = [
 ];
 
 /** Requests per second as the study gives them, by server; several cores were three. */
-const THEN: Record<string, Record<string, number>> = {
+const ORIGINAL_FIGURES: Record<string, Record<string, number>> = {
   'own 1 close': {
     loadtest: 6000,
     'bare sockets': 10_000,
@@ -52,17 +58,17 @@ const THEN: Record<string, Record<string, number>> = {
   },
 };
 
-export function tableOf(scenario: Scenario, runs: Run[]): LabTable {
+export function buildTable(scenario: Scenario, runs: ToolRun[]): LabTable {
   const { server, processes, close } = scenario;
   const size = processes === 1 ? '1' : 'n';
-  const then = THEN[`${server} ${size} ${close ? 'close' : 'keep-alive'}`] ?? {};
+  const then = ORIGINAL_FIGURES[`${server} ${size} ${close ? 'close' : 'keep-alive'}`] ?? {};
   const rows = ROWS.flatMap((tool) => {
-    const cell = cellOf(runs, tool, scenario);
+    const cell = summarizeRuns(runs, tool, scenario);
     if (cell === null && then[tool] === undefined) return [];
-    return [{ name: tool, cells: [then[tool] ?? null, ...cellsOf(cell)] }];
+    return [{ name: tool, cells: [then[tool] ?? null, ...listCells(cell)] }];
   });
   return {
-    title: `${nameOf(scenario)}${processes > 1 ? ' now, 3 then' : ''}`,
+    title: `${formatScenario(scenario)}${processes > 1 ? ' now, 3 then' : ''}`,
     rowsAre: 'load tester',
     columns: [
       { name: 'req/s', unit: 'rate', from: 'then' },
@@ -78,18 +84,18 @@ export function tableOf(scenario: Scenario, runs: Run[]): LabTable {
   };
 }
 
-function cellsOf(cell: Cell | null): (number | null)[] {
+function listCells(cell: ToolResult | null): (number | null)[] {
   if (cell === null) return Array.from({ length: 7 }, () => null);
-  const { toldRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore } = cell;
-  return [toldRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore];
+  const { reportedRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore } = cell;
+  return [reportedRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore];
 }
 
-export function figuresOf(scenarios: Scenario[], runs: Run[]): LabFigure[] {
-  const groups = (of: (cell: Cell) => number | null) =>
+export function buildFigures(scenarios: Scenario[], runs: ToolRun[]): LabFigure[] {
+  const groups = (of: (cell: ToolResult) => number | null) =>
     scenarios.map((scenario) => ({
-      name: nameOf(scenario),
+      name: formatScenario(scenario),
       bars: ROWS.flatMap((tool) => {
-        const cell = cellOf(runs, tool, scenario);
+        const cell = summarizeRuns(runs, tool, scenario);
         return cell ? [{ name: tool, value: of(cell) }] : [];
       }),
     }));

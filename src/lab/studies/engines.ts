@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { inTemporaryFolder } from '../../process/temporary-folder.js';
 import { type CountingServer, startNginx, startOwnServer } from '../peers/counting-server.js';
-import { type FoundPeer, findPeers, programIn } from '../peers/find-peer.js';
+import { type FoundPeer, findPeers, findProgram } from '../peers/find-peer.js';
 import { startHeadFirstServer } from '../peers/head-first.js';
 import { measurePeer } from '../peers/peer-measure.js';
 import { PEERS } from '../peers/peers.js';
-import { type Places, placesHere } from '../peers/pinning.js';
-import type { Bench, Findings, Study } from '../study.js';
-import { claimsOf, HEAD_FIRST_CONNECTIONS, type HeadFirst } from './engines-claims.js';
-import { CONNECTIONS, nameOf, type Run, type Scenario } from './engines-run.js';
-import { setupOf } from './engines-setup.js';
-import { figuresOf, tableOf } from './engines-tables.js';
+import { type CoreAssignment, chooseCores } from '../peers/pinning.js';
+import type { Bench, Study, StudyFindings } from '../study.js';
+import { checkClaims, HEAD_FIRST_CONNECTIONS, type HeadFirstRun } from './engines-claims.js';
+import { CONNECTIONS, formatScenario, type Scenario, type ToolRun } from './engines-run.js';
+import { describeSetup } from './engines-setup.js';
+import { buildFigures, buildTable } from './engines-tables.js';
 
 /** With `--quick` those that the study had. */
 const QUICK = ['loadtest', 'loadtest --tcp', 'autocannon', 'ab', 'wrk', 'millrace'];
@@ -31,50 +31,50 @@ export const engines: Study = {
 };
 
 /** What a run needs to know. */
-interface Measuring {
+interface EnginesRun {
   bench: Bench;
-  places: Places;
+  cores: CoreAssignment;
   found: FoundPeer[];
   nginx: string | null;
   /** For the files of tools. */
   folder: string;
   seconds: number;
-  runs: Run[];
+  runs: ToolRun[];
   /** Why there is no run, by tool and scenario. */
-  faults: Map<string, string>;
+  failures: Map<string, string>;
 }
 
-async function repeat(bench: Bench): Promise<Findings> {
+async function repeat(bench: Bench): Promise<StudyFindings> {
   const { quick } = bench;
-  const [places, nginx] = [placesHere(), programIn('nginx')];
+  const [cores, nginx] = [chooseCores(), findProgram('nginx')];
   const known = quick ? PEERS.filter(({ name }) => QUICK.includes(name)) : PEERS;
   const folder = await inTemporaryFolder('millrace-engines', async (made) => made);
   const { found, missing } = await findPeers(known, folder);
-  const scenarios = scenariosOf(quick, places, nginx);
+  const scenarios = listScenarios(quick, cores, nginx);
   const seconds = quick ? 1 : 2;
-  const [runs, faults]: [Run[], Map<string, string>] = [[], new Map()];
-  const measuring = { bench, places, found, nginx, folder, seconds, runs, faults };
+  const [runs, failures]: [ToolRun[], Map<string, string>] = [[], new Map()];
+  const measuring = { bench, cores, found, nginx, folder, seconds, runs, failures };
   try {
     for (const scenario of scenarios) {
-      await measureAll(measuring, scenario, roundsOf(scenario, scenarios, quick));
+      await measureAll(measuring, scenario, countRounds(scenario, scenarios, quick));
     }
     const headFirst = await measureHeadFirst(measuring);
     const cause = await bench.explain({ name: 'hello' }, { connections: CONNECTIONS });
     return {
-      tables: scenarios.map((scenario) => tableOf(scenario, runs)),
-      figures: figuresOf(scenarios, runs),
+      tables: scenarios.map((scenario) => buildTable(scenario, runs)),
+      figures: buildFigures(scenarios, runs),
       causes: [cause],
       changes: CHANGES,
-      claims: claimsOf(scenarios, runs, headFirst),
+      claims: checkClaims(scenarios, runs, headFirst),
       setup: [
-        ...setupOf({ found, places, nginx, seconds, connections: CONNECTIONS }),
+        ...describeSetup({ found, cores, nginx, seconds, connections: CONNECTIONS }),
         ...bench.setup,
       ],
       missing: [
         ...missing.map(({ name }) => `${name}: not found`),
         ...(nginx === null ? ['nginx: not found'] : []),
-        ...notMeasured(quick, places),
-        ...faults.values(),
+        ...describeMissing(quick, cores),
+        ...failures.values(),
       ],
     };
   } finally {
@@ -90,7 +90,11 @@ const CHANGES = [
 ];
 
 /** Those of then, and nginx without keep-alive. */
-function scenariosOf(quick: boolean, { several }: Places, nginx: string | null): Scenario[] {
+function listScenarios(
+  quick: boolean,
+  { several }: CoreAssignment,
+  nginx: string | null,
+): Scenario[] {
   const processes = several?.processes ?? 0;
   const all: (Scenario | false)[] = [
     { server: 'own', processes: 1, close: true },
@@ -105,22 +109,26 @@ function scenariosOf(quick: boolean, { several }: Places, nginx: string | null):
 }
 
 /** How often those that are compared closely run again. */
-function roundsOf(scenario: Scenario, scenarios: Scenario[], quick: boolean): number {
+function countRounds(scenario: Scenario, scenarios: Scenario[], quick: boolean): number {
   if (quick) return scenario === scenarios.at(-1) ? ROUNDS.quick : 0;
   return scenarios.length <= FEW_SCENARIOS ? ROUNDS.full : 1;
 }
 
 /** All tools against one server, and some of them in further rounds, each in reverse: what drifts falls on all alike. */
-async function measureAll(measuring: Measuring, scenario: Scenario, rounds: number): Promise<void> {
-  const { bench, found, folder, seconds, places, runs, faults } = measuring;
-  const server = await start(measuring, scenario);
+async function measureAll(
+  measuring: EnginesRun,
+  scenario: Scenario,
+  rounds: number,
+): Promise<void> {
+  const { bench, found, folder, seconds, cores, runs, failures } = measuring;
+  const server = await startServer(measuring, scenario);
   if (server === null) return;
   const measure = (one: FoundPeer, length: number) =>
     measurePeer(
       one,
       server,
       { connections: CONNECTIONS, seconds: length, close: scenario.close, folder },
-      { cores: places.tool, signal: bench.signal },
+      { cores: cores.tool, signal: bench.signal },
     );
   const again = found.filter(({ peer }) => CONTENDERS.includes(peer.name));
   const order = [...found];
@@ -133,11 +141,11 @@ async function measureAll(measuring: Measuring, scenario: Scenario, rounds: numb
     if (own && scenario.server === 'own') await measure(own, 1);
     for (const one of order) {
       const tool = one.peer.name;
-      const what = `${tool}, ${nameOf(scenario)}`;
-      if (faults.has(what)) continue;
+      const what = `${tool}, ${formatScenario(scenario)}`;
+      if (failures.has(what)) continue;
       bench.step(what);
       const measured = await measure(one, seconds);
-      if ('fault' in measured) faults.set(what, `${what}: ${measured.fault}`);
+      if ('failure' in measured) failures.set(what, `${what}: ${measured.failure}`);
       else runs.push({ tool, scenario, ...measured });
     }
   } finally {
@@ -146,24 +154,24 @@ async function measureAll(measuring: Measuring, scenario: Scenario, rounds: numb
 }
 
 /** `null`: an nginx that does not start, which is a fault. */
-async function start(
-  { bench: { signal }, places, nginx, faults }: Measuring,
+async function startServer(
+  { bench: { signal }, cores, nginx, failures }: EnginesRun,
   { server, processes }: Scenario,
 ): Promise<CountingServer | null> {
-  const cores = processes > 1 ? (places.several?.cores ?? null) : places.server;
-  if (server === 'own') return startOwnServer(processes, cores);
+  const pinned = processes > 1 ? (cores.several?.cores ?? null) : cores.server;
+  if (server === 'own') return startOwnServer(processes, pinned);
   try {
-    return await startNginx(nginx ?? 'nginx', processes, cores, signal);
+    return await startNginx(nginx ?? 'nginx', processes, pinned, signal);
   } catch (error) {
     signal.throwIfAborted();
-    faults.set('nginx', `nginx: ${(error as Error).message}`);
+    failures.set('nginx', `nginx: ${(error as Error).message}`);
     return null;
   }
 }
 
 /** What the trick with the length of packets comes to, and what millrace makes of the same answers. */
-async function measureHeadFirst({ bench, found, folder }: Measuring): Promise<HeadFirst[]> {
-  const all: HeadFirst[] = [];
+async function measureHeadFirst({ bench, found, folder }: EnginesRun): Promise<HeadFirstRun[]> {
+  const all: HeadFirstRun[] = [];
   for (const tool of ['loadtest --tcp', 'millrace']) {
     const one = found.find(({ peer }) => peer.name === tool);
     if (!one) continue;
@@ -180,7 +188,7 @@ async function measureHeadFirst({ bench, found, folder }: Measuring): Promise<He
   return all;
 }
 
-function notMeasured(quick: boolean, { several }: Places): string[] {
+function describeMissing(quick: boolean, { several }: CoreAssignment): string[] {
   const left = PEERS.filter(({ name }) => !QUICK.includes(name)).map(({ name }) => name);
   return [
     ...(quick

@@ -4,12 +4,12 @@ import { ratioOf } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
-import type { Bench, Findings, Study } from '../study.js';
+import type { Bench, Study, StudyFindings } from '../study.js';
 
-const MODES = ['pipe', 'buffer', 'chunks', 'readable'] as const;
-type Mode = (typeof MODES)[number];
+const ECHO_MODES = ['pipe', 'buffer', 'chunks', 'readable'] as const;
+type EchoMode = (typeof ECHO_MODES)[number];
 
-const WORDS: Record<Mode, string> = {
+const MODE_NAMES: Record<EchoMode, string> = {
   pipe: 'req.pipe(res)',
   buffer: 'collect, then write and end',
   chunks: 'write each chunk, then end',
@@ -17,7 +17,7 @@ const WORDS: Record<Mode, string> = {
 };
 
 /** Responses per second and milliseconds, as the study gives them. */
-const THEN: Record<Mode, { rate: number; latencyMs: number }> = {
+const ORIGINAL_FIGURES: Record<EchoMode, { rate: number; latencyMs: number }> = {
   pipe: { rate: 2000, latencyMs: 44 },
   buffer: { rate: 20_000, latencyMs: 4 },
   chunks: { rate: 2000, latencyMs: 44 },
@@ -30,12 +30,12 @@ const SERVERS = [
   { id: 'node', name: 'node:http', noDelay: '1', native: false },
   { id: 'native', name: 'Millrace', noDelay: '1', native: true },
 ] as const;
-type Server = (typeof SERVERS)[number];
+type EchoServer = (typeof SERVERS)[number];
 
 /** What one way to answer gave on one server: medians of its blocks. */
-interface Echoed {
-  server: Server['id'];
-  mode: Mode;
+interface EchoResult {
+  server: EchoServer['id'];
+  mode: EchoMode;
   /** Of each block, in their order. */
   rates: number[];
   rate: number;
@@ -50,7 +50,7 @@ interface Echoed {
 
 const LOAD = { connections: 100, method: 'POST', body: '0123456789' };
 /** Of 1: that the way to answer makes no difference. */
-const SAME = 0.05;
+const TOLERANCE = 0.05;
 
 export const pipeVsBuffer: Study = {
   name: 'pipe-vs-buffer',
@@ -61,22 +61,22 @@ export const pipeVsBuffer: Study = {
   repeat,
 };
 
-async function repeat(bench: Bench): Promise<Findings> {
-  const echoed: Echoed[] = [];
-  for (const server of SERVERS) echoed.push(...(await echoAll(bench, server)));
-  const cause = await bench.explain(settingOf(SERVERS[0], 'pipe'), LOAD);
-  const of = (server: Server['id'], mode: Mode) =>
+async function repeat(bench: Bench): Promise<StudyFindings> {
+  const echoed: EchoResult[] = [];
+  for (const server of SERVERS) echoed.push(...(await measureModes(bench, server)));
+  const cause = await bench.explain(buildSetting(SERVERS[0], 'pipe'), LOAD);
+  const of = (server: EchoServer['id'], mode: EchoMode) =>
     echoed.find((one) => one.server === server && one.mode === mode);
   return {
-    tables: SERVERS.map((server) => tableOf(server, echoed)),
-    figures: figuresOf(echoed),
+    tables: SERVERS.map((server) => buildTable(server, echoed)),
+    figures: buildFigures(echoed),
     causes: [cause],
     changes: [
       'No write blocks: the second part of the response waits in the kernel (Nagle) for the acknowledgement of the first, which the other side delays by 40 ms. An acknowledgement that comes early takes the time away, and nothing else does.',
       'Node sets noDelay since version 18: no 40 ms any more. What is left of the difference is two system calls and two segments for each response instead of one, and what req.pipe costs by itself.',
       'On the native stack all that is written within a turn of the loop leaves in one system call, whatever it was written with.',
     ],
-    claims: claimsOf(of),
+    claims: checkClaims(of),
     setup: bench.setup,
     missing: echoed.every(({ writes }) => writes === null)
       ? ['system calls: there is no /proc here']
@@ -85,20 +85,20 @@ async function repeat(bench: Bench): Promise<Findings> {
 }
 
 /** All ways to answer on one server, forwards and backwards, so that what drifts falls on all alike. */
-async function echoAll(bench: Bench, server: Server): Promise<Echoed[]> {
-  const blocks = new Map<Mode, Block[]>();
+async function measureModes(bench: Bench, server: EchoServer): Promise<EchoResult[]> {
+  const blocks = new Map<EchoMode, EchoBlock[]>();
   const order = bench.quick
-    ? [...MODES]
-    : [...MODES, ...MODES.toReversed(), ...MODES, ...MODES.toReversed()];
+    ? [...ECHO_MODES]
+    : [...ECHO_MODES, ...ECHO_MODES.toReversed(), ...ECHO_MODES, ...ECHO_MODES.toReversed()];
   // What is compared closely is measured more often.
   if (bench.quick && server.native)
     order.push('buffer', 'pipe', 'pipe', 'buffer', 'buffer', 'pipe');
   for (const mode of order) {
-    bench.step(`${server.name}: ${WORDS[mode]}`);
-    const block = await echo(bench, settingOf(server, mode));
+    bench.step(`${server.name}: ${MODE_NAMES[mode]}`);
+    const block = await measureBlock(bench, buildSetting(server, mode));
     blocks.set(mode, [...(blocks.get(mode) ?? []), block]);
   }
-  return MODES.map((mode) => {
+  return ECHO_MODES.map((mode) => {
     const all = blocks.get(mode) ?? [];
     const middle = (of: (block: (typeof all)[number]) => number | null) => {
       const values = all.flatMap((block) => of(block) ?? []);
@@ -118,9 +118,9 @@ async function echoAll(bench: Bench, server: Server): Promise<Echoed[]> {
   });
 }
 
-type Block = Omit<Echoed, 'server' | 'mode' | 'rates'>;
+type EchoBlock = Omit<EchoResult, 'server' | 'mode' | 'rates'>;
 
-function echo(bench: Bench, setting: ServiceSetting): Promise<Block> {
+function measureBlock(bench: Bench, setting: ServiceSetting): Promise<EchoBlock> {
   return bench.withService(setting, async (service) => {
     const { rate, latencyMs, gapMs, writes, requests } = await bench.load(service, {
       ...LOAD,
@@ -139,11 +139,11 @@ function echo(bench: Bench, setting: ServiceSetting): Promise<Block> {
   });
 }
 
-function settingOf({ noDelay, native }: Server, mode: Mode): ServiceSetting {
+function buildSetting({ noDelay, native }: EchoServer, mode: EchoMode): ServiceSetting {
   return { name: 'echo', env: { MODE: mode, NO_DELAY: noDelay }, native };
 }
 
-function tableOf({ id, name }: Server, echoed: Echoed[]): LabTable {
+function buildTable({ id, name }: EchoServer, echoed: EchoResult[]): LabTable {
   const reported = id === 'delayed';
   return {
     title: name,
@@ -165,9 +165,9 @@ function tableOf({ id, name }: Server, echoed: Echoed[]): LabTable {
     rows: echoed
       .filter(({ server }) => server === id)
       .map(({ mode, rate, latencyMs, gapMs, inParts, writes, bytesEach }) => ({
-        name: WORDS[mode],
+        name: MODE_NAMES[mode],
         cells: [
-          ...(reported ? [THEN[mode].rate, THEN[mode].latencyMs] : []),
+          ...(reported ? [ORIGINAL_FIGURES[mode].rate, ORIGINAL_FIGURES[mode].latencyMs] : []),
           rate,
           latencyMs,
           gapMs,
@@ -179,13 +179,13 @@ function tableOf({ id, name }: Server, echoed: Echoed[]): LabTable {
   };
 }
 
-function figuresOf(echoed: Echoed[]): LabFigure[] {
-  const bars = (of: (one: Echoed) => number | null) =>
+function buildFigures(echoed: EchoResult[]): LabFigure[] {
+  const bars = (of: (one: EchoResult) => number | null) =>
     SERVERS.map(({ id, name }) => ({
       name,
       bars: echoed
         .filter(({ server }) => server === id)
-        .map((one) => ({ name: WORDS[one.mode], value: of(one) })),
+        .map((one) => ({ name: MODE_NAMES[one.mode], value: of(one) })),
     }));
   return [
     {
@@ -205,8 +205,11 @@ function figuresOf(echoed: Echoed[]): LabFigure[] {
   ];
 }
 
-function claimsOf(of: (server: Server['id'], mode: Mode) => Echoed | undefined): Claim[] {
-  const ratio = (server: Server['id']) => ratioOfBlocks(of(server, 'buffer'), of(server, 'pipe'));
+function checkClaims(
+  of: (server: EchoServer['id'], mode: EchoMode) => EchoResult | undefined,
+): Claim[] {
+  const ratio = (server: EchoServer['id']) =>
+    compareBlocks(of(server, 'buffer'), of(server, 'pipe'));
   const then = of('delayed', 'pipe');
   const bufferThen = of('delayed', 'readable');
   const held = (value: number | null, test: (value: number) => boolean) =>
@@ -220,18 +223,18 @@ function claimsOf(of: (server: Server['id'], mode: Mode) => Echoed | undefined):
       held: then && bufferThen ? then.latencyMs > 35 && bufferThen.latencyMs < 20 : null,
     },
     {
-      text: `without it pipe writes twice for each response: ${twice === null ? '?' : twice.toFixed(2)} system calls${inNode ? ` (and gives ${shown(inNode)} of buffer on node:http)` : ''}`,
+      text: `without it pipe writes twice for each response: ${twice === null ? '?' : twice.toFixed(2)} system calls${inNode ? ` (and gives ${formatRatio(inNode)} of buffer on node:http)` : ''}`,
       held: held(twice, (value) => value > 1.8),
     },
     {
-      text: `on Millrace pipe is within ${SAME * 100} % of buffer, or faster${native ? `: ${shown(native)}` : ''}`,
+      text: `on Millrace pipe is within ${TOLERANCE * 100} % of buffer, or faster${native ? `: ${formatRatio(native)}` : ''}`,
       // Only what the interval tells.
       held:
         native === null
           ? null
-          : native.low >= 1 - SAME
+          : native.low >= 1 - TOLERANCE
             ? true
-            : native.high < 1 - SAME
+            : native.high < 1 - TOLERANCE
               ? false
               : null,
     },
@@ -243,7 +246,7 @@ function claimsOf(of: (server: Server['id'], mode: Mode) => Echoed | undefined):
 }
 
 /** Throughput of one way / of another, by pairs of blocks; `null` with too few of them. */
-function ratioOfBlocks(before?: Echoed, after?: Echoed): MeasuredRatio | null {
+function compareBlocks(before?: EchoResult, after?: EchoResult): MeasuredRatio | null {
   const pairs = (after?.rates ?? []).flatMap((rate, index): [number, number][] => {
     const other = before?.rates[index];
     return other ? [[other, rate]] : [];
@@ -251,6 +254,6 @@ function ratioOfBlocks(before?: Echoed, after?: Echoed): MeasuredRatio | null {
   return pairs.length >= 2 ? ratioOf(pairs) : null;
 }
 
-function shown({ ratio, low, high }: MeasuredRatio): string {
+function formatRatio({ ratio, low, high }: MeasuredRatio): string {
   return `${ratio.toFixed(2)} x (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }

@@ -1,11 +1,11 @@
 import { bytes, count, duration } from '../../format/units.js';
 import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
-import { type Flooded, flood } from '../flood.js';
+import { type FloodResult, flood } from '../flood.js';
 import type { Claim, LabFigure, LabPlot, LabTable } from '../result.js';
-import type { Bench, Findings, Study } from '../study.js';
+import type { Bench, Study, StudyFindings } from '../study.js';
 
 /** What one connection that does not wait did to a server. */
-interface Flood extends Flooded {
+interface FloodRun extends FloodResult {
   name: string;
   native: boolean;
   /** The most requests in progress at a time. */
@@ -17,15 +17,15 @@ interface Flood extends Flooded {
 }
 
 /** What the memory of a server may grow by under a bound, bytes: V8's young generation grows by nearly as much (two halves of 16 MiB) under any work that lasts. */
-const BOUNDED = 32 * 2 ** 20;
+const MAX_GROWTH_BYTES = 32 * 2 ** 20;
 /** What the service prints when nothing has been in progress for a while. */
-const AT_REST = 'in progress 0, at most 0';
+const IDLE_LINE = 'in progress 0, at most 0';
 /** How long the service is waited for to say what was in progress last: it says so five times a second. */
-const LAST_WORD_MS = 5000;
+const LAST_REPORT_MS = 5000;
 const WARMUP = { connections: 50, warmup: 0 };
 
 /** What the study and later repetitions of it reported, with the high-water mark as it was. */
-const THEN = [
+const ORIGINAL_FIGURES = [
   { delay: '50', inProgress: 46_000, memory: 360e6 },
   { delay: '0-1000', inProgress: 27_672, memory: null },
 ];
@@ -41,67 +41,69 @@ export const pipelining: Study = {
   repeat,
 };
 
-async function repeat(bench: Bench): Promise<Findings> {
-  const floods: Flood[] = [];
-  const delays = (bench.quick ? THEN.slice(0, 1) : THEN).map(({ delay }) => delay);
+async function repeat(bench: Bench): Promise<StudyFindings> {
+  const floods: FloodRun[] = [];
+  const delays = (bench.quick ? ORIGINAL_FIGURES.slice(0, 1) : ORIGINAL_FIGURES).map(
+    ({ delay }) => delay,
+  );
   for (const delay of delays) {
-    for (const native of [false, true]) floods.push(await floodOnce(bench, delay, native));
+    for (const native of [false, true]) floods.push(await runFlood(bench, delay, native));
   }
   const cause = await bench.explain(
     { name: 'in-progress', env: { DELAY_MS: '0-200' } },
     { connections: 10, pipelining: 16 },
   );
   return {
-    tables: [tableOf(floods)],
-    figures: floods[0] ? figuresOf(floods) : [],
+    tables: [buildTable(floods)],
+    figures: floods[0] ? buildFigures(floods) : [],
     causes: [cause],
     changes: [
       'server.maxPipelinedRequests (256) bounds the requests of a connection that are handled at once; nothing more is read until half of them are answered.',
       'server.responseTimeout answers 408 in its turn and closes, so that a request that is never answered does not hold those behind it for ever; server.maxRequestsInFlight answers 503.',
       'All three are limits of the native stack: node --import millrace/register app.js. HTTP/2 is the way without head-of-line blocking.',
     ],
-    claims: claimsOf(floods),
+    claims: checkClaims(floods),
     setup: [
       ...bench.setup,
       ...delays.map(
         (delay) =>
-          `then, with DELAY_MS=${delay}, one connection: ${count(requestsOf(bench, delay))} x GET /NUMBER in writes of 500, reading all the time`,
+          `then, with DELAY_MS=${delay}, one connection: ${count(countRequests(bench, delay))} x GET /NUMBER in writes of 500, reading all the time`,
       ),
     ],
     missing: [
-      ...delays.flatMap((delay) => fewer(requestsOf(bench, delay), delay)),
+      ...delays.flatMap((delay) => describeFewerRequests(countRequests(bench, delay), delay)),
       ...(floods.every(({ memory }) => memory === null) ? ['memory: there is no /proc here'] : []),
     ],
   };
 }
 
-const REQUESTS_THEN = 500_000;
+const ORIGINAL_REQUESTS = 500_000;
 
-function requestsOf({ quick }: Bench, delay: string): number {
+function countRequests({ quick }: Bench, delay: string): number {
   if (delay !== '50') return 10_000;
-  return quick ? 40_000 : REQUESTS_THEN;
+  return quick ? 40_000 : ORIGINAL_REQUESTS;
 }
 
 /** With fewer requests fewer can be in progress. */
-function fewer(requests: number, delay: string): string[] {
-  if (requests === REQUESTS_THEN) return [];
+function describeFewerRequests(requests: number, delay: string): string[] {
+  if (requests === ORIGINAL_REQUESTS) return [];
   return [
-    `as many requests as then after ${delay.replace('-', ' to ')} ms: ${count(requests)} here, ${count(REQUESTS_THEN)} then`,
+    `as many requests as then after ${delay.replace('-', ' to ')} ms: ${count(requests)} here, ${count(ORIGINAL_REQUESTS)} then`,
   ];
 }
 
-async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<Flood> {
-  const requests = requestsOf(bench, delay);
+async function runFlood(bench: Bench, delay: string, native: boolean): Promise<FloodRun> {
+  const requests = countRequests(bench, delay);
   const name = `${native ? 'Millrace' : 'node:http'}, ${delay.replace('-', ' to ')} ms`;
   const lines: { atMs: number; most: number }[] = [];
-  let atRest = () => {};
-  let said = () => {};
+  let onIdle = () => {};
+  let onReport = () => {};
   const onLine = (line: string) => {
-    if (line === AT_REST) atRest();
+    if (line === IDLE_LINE) onIdle();
     const [, most] = /at most (\d+)/.exec(line) ?? [];
     if (most === undefined) return;
     lines.push({ atMs: performance.now(), most: Number(most) });
-    said();
+    onReport();
   };
   const env = { DELAY_MS: delay };
   return bench.withService({ name: 'in-progress', env, native, onLine }, async (service) => {
@@ -109,7 +111,7 @@ async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<
     bench.step(`${name}: warming up`);
     await bench.load(service, { ...WARMUP, duration: bench.quick ? 1000 : 3000 });
     await new Promise<void>((resolve) => {
-      atRest = resolve;
+      onIdle = resolve;
     });
     lines.length = 0;
     bench.step(`${name}: ${count(requests)} requests at once`);
@@ -122,8 +124,8 @@ async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<
     const samples = sampler.stop(begun)?.series ?? [];
     // A server that reads all at once and then answers all in one turn of its loop has said nothing yet.
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LAST_WORD_MS);
-      said = () => {
+      const timer = setTimeout(resolve, LAST_REPORT_MS);
+      onReport = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -147,7 +149,7 @@ async function floodOnce(bench: Bench, delay: string, native: boolean): Promise<
   });
 }
 
-function tableOf(floods: Flood[]): LabTable {
+function buildTable(floods: FloodRun[]): LabTable {
   return {
     title: 'One connection that does not wait',
     rowsAre: 'server, answers after',
@@ -163,7 +165,7 @@ function tableOf(floods: Flood[]): LabTable {
     rows: floods.map(({ name, native, inProgress, memory, answered, durationMs }) => {
       const then = native
         ? undefined
-        : THEN.find(({ delay }) => name.includes(`, ${delay.replace('-', ' to ')} `));
+        : ORIGINAL_FIGURES.find(({ delay }) => name.includes(`, ${delay.replace('-', ' to ')} `));
       return {
         name,
         cells: [
@@ -180,14 +182,14 @@ function tableOf(floods: Flood[]): LabTable {
   };
 }
 
-function figuresOf(floods: Flood[]): LabFigure[] {
+function buildFigures(floods: FloodRun[]): LabFigure[] {
   const [node, native] = floods;
   const shown = [node, native].filter((one) => one !== undefined);
   const overTime = (
     title: string,
     caption: string,
     y: LabPlot['y'],
-    points: (flooded: Flood) => [number, number][],
+    points: (flooded: FloodRun) => [number, number][],
   ): LabFigure => ({
     kind: 'lines',
     title,
@@ -213,11 +215,11 @@ function figuresOf(floods: Flood[]): LabFigure[] {
   ];
 }
 
-function claimsOf(floods: Flood[]): Claim[] {
-  return floods.flatMap(({ name, native, answered, fault, memory, inProgress, durationMs }) => {
+function checkClaims(floods: FloodRun[]): Claim[] {
+  return floods.flatMap(({ name, native, answered, failure, memory, inProgress, durationMs }) => {
     const order: Claim = {
-      text: `${name}: all are answered in order: ${count(answered)} in ${duration(Math.round(durationMs / 100) * 100)}${fault ? `, then ${fault}` : ''}`,
-      held: fault === null,
+      text: `${name}: all are answered in order: ${count(answered)} in ${duration(Math.round(durationMs / 100) * 100)}${failure ? `, then ${failure}` : ''}`,
+      held: failure === null,
     };
     if (!native) return [order];
     const growth = memory ? memory.most - memory.before : null;
@@ -228,8 +230,8 @@ function claimsOf(floods: Flood[]): Claim[] {
         held: inProgress > 0 ? inProgress <= 256 : null,
       },
       {
-        text: `${name}: memory grows by less than ${bytes(BOUNDED)}${growth === null ? '' : `: ${bytes(Math.max(0, growth))}`}`,
-        held: growth === null ? null : growth < BOUNDED,
+        text: `${name}: memory grows by less than ${bytes(MAX_GROWTH_BYTES)}${growth === null ? '' : `: ${bytes(Math.max(0, growth))}`}`,
+        held: growth === null ? null : growth < MAX_GROWTH_BYTES,
       },
     ];
   });

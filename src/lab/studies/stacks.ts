@@ -3,17 +3,17 @@ import { count, rate, time } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
-import type { Bench, Findings, Study } from '../study.js';
+import type { Bench, Study, StudyFindings } from '../study.js';
 
 /** How a request comes: on a connection that stays, on one of its own, and so with TLS. */
-const MODES = [
+const CONNECTION_MODES = [
   { id: 'keep-alive', load: {}, tls: false },
   { id: 'close', load: { connection: 'close' }, tls: false },
   { id: 'TLS keep-alive', load: { tls: 'keep-alive' }, tls: true },
   { id: 'TLS reconnect', load: { tls: 'resume' }, tls: true },
   { id: 'TLS full', load: { tls: 'full' }, tls: true },
 ] as const satisfies { id: string; load: LoadOptions; tls: boolean }[];
-type Mode = (typeof MODES)[number];
+type ConnectionMode = (typeof CONNECTION_MODES)[number];
 
 const STACKS = [
   { id: 'built-in', native: false, cached: false },
@@ -23,7 +23,7 @@ const STACKS = [
 type Stack = (typeof STACKS)[number];
 
 /** Requests per second and the 95th percentile in ms, for one process and for four; `null`: not reported. */
-const THEN: Record<string, ([rate: number, p95Ms: number | null] | null)[]> = {
+const ORIGINAL_FIGURES: Record<string, ([rate: number, p95Ms: number | null] | null)[]> = {
   '1 built-in': [
     [12_461, 17],
     [3752, null],
@@ -62,9 +62,9 @@ const THEN: Record<string, ([rate: number, p95Ms: number | null] | null)[]> = {
 };
 
 /** What one stack gave in one mode. */
-interface Cell {
+interface StackResult {
   stack: Stack['id'];
-  mode: Mode['id'];
+  mode: ConnectionMode['id'];
   processes: number;
   rate: number;
   p95Ms: number | null;
@@ -72,7 +72,7 @@ interface Cell {
 
 const CONNECTIONS = 100;
 /** Of 1: what two single runs may differ by without a reason. */
-const SAME = 0.05;
+const TOLERANCE = 0.05;
 
 export const stacks: Study = {
   name: 'stacks',
@@ -84,32 +84,32 @@ export const stacks: Study = {
   repeat,
 };
 
-async function repeat(bench: Bench): Promise<Findings> {
+async function repeat(bench: Bench): Promise<StudyFindings> {
   const cores = availableParallelism();
   const several = bench.quick || cores < 2 ? [] : [Math.min(4, cores)];
-  const cells: Cell[] = [];
+  const cells: StackResult[] = [];
   for (const processes of [1, ...several]) {
     // One after the other in each mode: what drifts falls on all stacks.
-    for (const mode of MODES) {
-      for (const stack of stacksFor(processes)) {
+    for (const mode of CONNECTION_MODES) {
+      for (const stack of selectStacks(processes)) {
         bench.step(`${stack.id}, ${mode.id}, ${processes} of ${cores} cores`);
         cells.push(await measure(bench, stack, mode, processes));
       }
     }
   }
-  const cause = await bench.explain(settingOf(STACKS[0], MODES[0], 1), {
+  const cause = await bench.explain(buildSetting(STACKS[0], CONNECTION_MODES[0], 1), {
     connections: CONNECTIONS,
   });
   return {
-    tables: [1, ...several].map((processes) => tableOf(processes, cells)),
-    figures: figuresOf(cells, 1),
+    tables: [1, ...several].map((processes) => buildTable(processes, cells)),
+    figures: buildFigures(cells, 1),
     causes: [cause],
     changes: [
       'node --import millrace/register app.js: the same API and the same objects, on a stack that parses, frames and encrypts in native code. No line of the application changes.',
       'MILLRACE_CACHE_DURATION=1 keeps what may be kept for a second: hits never enter JavaScript.',
       'millrace explain says whether HTTP is what an application spends its time with: of one that computes for a millisecond a faster stack takes nothing away.',
     ],
-    claims: claimsOf(cells),
+    claims: checkClaims(cells),
     setup: bench.setup,
     missing: [
       ...(cores < 4
@@ -121,12 +121,17 @@ async function repeat(bench: Bench): Promise<Findings> {
 }
 
 /** Of several processes the study reported no cache. */
-function stacksFor(processes: number): readonly Stack[] {
+function selectStacks(processes: number): readonly Stack[] {
   return processes === 1 ? STACKS : STACKS.filter(({ cached }) => !cached);
 }
 
-async function measure(bench: Bench, stack: Stack, mode: Mode, processes: number): Promise<Cell> {
-  const setting = settingOf(stack, mode, processes);
+async function measure(
+  bench: Bench,
+  stack: Stack,
+  mode: ConnectionMode,
+  processes: number,
+): Promise<StackResult> {
+  const setting = buildSetting(stack, mode, processes);
   const { rate, latencyMs } = await bench.withService(setting, (service) =>
     bench.load(service, {
       connections: CONNECTIONS,
@@ -139,7 +144,11 @@ async function measure(bench: Bench, stack: Stack, mode: Mode, processes: number
   return { stack: stack.id, mode: mode.id, processes, rate, p95Ms: latencyMs.p95 };
 }
 
-function settingOf({ native, cached }: Stack, { tls }: Mode, processes: number): ServiceSetting {
+function buildSetting(
+  { native, cached }: Stack,
+  { tls }: ConnectionMode,
+  processes: number,
+): ServiceSetting {
   const env = {
     ...(tls && { TLS: '1' }),
     ...(processes > 1 && { PROCESSES: String(processes) }),
@@ -148,11 +157,11 @@ function settingOf({ native, cached }: Stack, { tls }: Mode, processes: number):
   return { name: 'hello', env, native };
 }
 
-function tableOf(processes: number, cells: Cell[]): LabTable {
-  const rows = MODES.flatMap((mode, index) =>
-    stacksFor(processes).map(({ id }) => {
-      const then = THEN[`${processes === 1 ? '1' : 'n'} ${id}`]?.[index];
-      const now = cellOf(cells, id, mode.id, processes);
+function buildTable(processes: number, cells: StackResult[]): LabTable {
+  const rows = CONNECTION_MODES.flatMap((mode, index) =>
+    selectStacks(processes).map(({ id }) => {
+      const then = ORIGINAL_FIGURES[`${processes === 1 ? '1' : 'n'} ${id}`]?.[index];
+      const now = findResult(cells, id, mode.id, processes);
       return {
         name: `${mode.id}: ${id}`,
         cells: [then?.[0] ?? null, now?.rate ?? null, then?.[1] ?? null, now?.p95Ms ?? null],
@@ -172,9 +181,9 @@ function tableOf(processes: number, cells: Cell[]): LabTable {
   };
 }
 
-function figuresOf(cells: Cell[], processes: number): LabFigure[] {
-  const groups = (of: (cell: Cell) => number | null) =>
-    MODES.map((mode) => ({
+function buildFigures(cells: StackResult[], processes: number): LabFigure[] {
+  const groups = (of: (cell: StackResult) => number | null) =>
+    CONNECTION_MODES.map((mode) => ({
       name: mode.id,
       bars: cells
         .filter((cell) => cell.mode === mode.id && cell.processes === processes)
@@ -198,31 +207,34 @@ function figuresOf(cells: Cell[], processes: number): LabFigure[] {
   ];
 }
 
-function claimsOf(cells: Cell[]): Claim[] {
-  return MODES.map(({ id }) => {
-    const [node, native] = [cellOf(cells, 'built-in', id, 1), cellOf(cells, 'native', id, 1)];
-    const cached = cellOf(cells, 'native, 1 s output cache', id, 1);
+function checkClaims(cells: StackResult[]): Claim[] {
+  return CONNECTION_MODES.map(({ id }) => {
+    const [node, native] = [
+      findResult(cells, 'built-in', id, 1),
+      findResult(cells, 'native', id, 1),
+    ];
+    const cached = findResult(cells, 'native, 1 s output cache', id, 1);
     if (!node || !native) return { text: `${id}: native is faster`, held: null };
-    const gain = (cell: Cell) => `${(cell.rate / node.rate).toFixed(2)} x`;
+    const gain = (cell: StackResult) => `${(cell.rate / node.rate).toFixed(2)} x`;
     return {
-      text: `${id}: native is faster than built-in, by more than ${SAME * 100} %: ${gain(native)} (${rate(native.rate)} against ${rate(node.rate)} req/s, p95 ${time(native.p95Ms)} against ${time(node.p95Ms)})${cached ? `, from the cache ${gain(cached)}` : ''}`,
-      held: isMore(native.rate / node.rate),
+      text: `${id}: native is faster than built-in, by more than ${TOLERANCE * 100} %: ${gain(native)} (${rate(native.rate)} against ${rate(node.rate)} req/s, p95 ${time(native.p95Ms)} against ${time(node.p95Ms)})${cached ? `, from the cache ${gain(cached)}` : ''}`,
+      held: isFaster(native.rate / node.rate),
     };
   });
 }
 
 /** `null`: too close to be told apart. */
-function isMore(ratio: number): boolean | null {
-  if (Math.abs(ratio - 1) <= SAME) return null;
+function isFaster(ratio: number): boolean | null {
+  if (Math.abs(ratio - 1) <= TOLERANCE) return null;
   return ratio > 1;
 }
 
-function cellOf(
-  cells: Cell[],
+function findResult(
+  cells: StackResult[],
   stack: Stack['id'],
-  mode: Mode['id'],
+  mode: ConnectionMode['id'],
   processes: number,
-): Cell | undefined {
+): StackResult | undefined {
   return cells.find(
     (cell) => cell.stack === stack && cell.mode === mode && cell.processes === processes,
   );

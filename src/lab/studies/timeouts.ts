@@ -1,10 +1,10 @@
 import { count, duration, rate, share, time } from '../../format/units.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
-import type { Bench, Findings, Loaded, Study } from '../study.js';
+import type { Bench, MeasuredLoad, Study, StudyFindings } from '../study.js';
 
 /** The times of the study, or all of them shorter for a quick run. */
-interface Scale {
+interface TimeScale {
   delayMs: number;
   slowMs: number;
   timeoutMs: number;
@@ -16,7 +16,7 @@ interface Scale {
   measureMs: number;
 }
 
-const FULL: Scale = {
+const FULL: TimeScale = {
   delayMs: 100,
   slowMs: 10_000,
   timeoutMs: 3000,
@@ -25,7 +25,7 @@ const FULL: Scale = {
   settleMs: 11_000,
   measureMs: 30_000,
 };
-const QUICK: Scale = {
+const QUICK: TimeScale = {
   delayMs: 50,
   slowMs: 1000,
   timeoutMs: 300,
@@ -40,7 +40,7 @@ const BACK_PORT = 3001;
 const SLOW_EVERY = 10;
 
 /** What the study reported: three minutes each. Latencies in ms, heap in bytes. */
-const CASES = [
+const ORIGINAL_CASES = [
   {
     open: false,
     slow: false,
@@ -92,11 +92,11 @@ const CASES = [
     heap: 149e6,
   },
 ] as const;
-type Case = (typeof CASES)[number];
+type OriginalCase = (typeof ORIGINAL_CASES)[number];
 
 /** What a case gave. */
-interface Measured {
-  of: Case;
+interface CaseResult {
+  of: OriginalCase;
   /** Responses of any kind per second, and the share of good ones among all requests that ended. */
   rate: number;
   available: number;
@@ -111,9 +111,9 @@ interface Measured {
 }
 
 /** Of the formula. */
-const NEAR = 0.15;
+const TOLERANCE = 0.15;
 /** Of what explain predicts with a limit of three times the usual answer: so much a longer one gives at least. */
-const LEAST_OF_PREDICTED = 0.4;
+const MIN_SHARE_OF_PREDICTED = 0.4;
 
 export const timeouts: Study = {
   name: 'timeouts',
@@ -124,29 +124,31 @@ export const timeouts: Study = {
   repeat,
 };
 
-async function repeat(bench: Bench): Promise<Findings> {
+async function repeat(bench: Bench): Promise<StudyFindings> {
   const scale = bench.quick ? QUICK : FULL;
-  const measured: Measured[] = [];
-  let most = Number.POSITIVE_INFINITY;
-  for (const one of CASES) {
-    const found = await measure(bench, scale, one, most);
+  const measured: CaseResult[] = [];
+  let maxRate = Number.POSITIVE_INFINITY;
+  for (const one of ORIGINAL_CASES) {
+    const found = await measure(bench, scale, one, maxRate);
     measured.push(found);
     // Without slow answers the front gives all it can, or as much as its requests in flight permit.
-    if (!one.slow) most = found.rate;
+    if (!one.slow) maxRate = found.rate;
   }
-  const cause = await bench.withService(backOf(scale, true), (back) =>
-    bench.explain(frontOf(`${back.origin}/`, scale, false), { connections: scale.concurrent }),
+  const cause = await bench.withService(buildBackSetting(scale, true), (back) =>
+    bench.explain(buildFrontSetting(`${back.origin}/`, scale, false), {
+      connections: scale.concurrent,
+    }),
   );
   return {
-    tables: [tableOf(measured, scale)],
-    figures: figuresOf(measured),
+    tables: [buildTable(measured, scale)],
+    figures: buildFigures(measured),
     causes: [cause],
     changes: [
-      `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} answers take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(meanOf(scale, false))} without a limit and ${time(meanOf(scale, true))} with one.`,
+      `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} answers take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(computeMeanMs(scale, false))} without a limit and ${time(computeMeanMs(scale, true))} with one.`,
       'At equal concurrency the one with the limit serves more, and memory cannot be compared. At an equal rate the requests in flight are rate x E[R], and memory follows them.',
       'node --import millrace/deadlines/register app.js gives every call of a service its limits: connect, TLS, headers, idle, and a total of 3 s where nothing else is set.',
     ],
-    claims: claimsOf(measured, cause, bench.quick),
+    claims: checkClaims(measured, cause, bench.quick),
     setup: bench.setup,
     missing: [
       ...(bench.quick
@@ -161,18 +163,23 @@ async function repeat(bench: Bench): Promise<Findings> {
 }
 
 /** The mean time of an answer, if each tenth is slow: ms. */
-function meanOf({ delayMs, slowMs, timeoutMs }: Scale, limited: boolean): number {
+function computeMeanMs({ delayMs, slowMs, timeoutMs }: TimeScale, limited: boolean): number {
   const slow = limited ? Math.min(slowMs, timeoutMs) : slowMs;
   return delayMs + (slow - delayMs) / SLOW_EVERY;
 }
 
-function measure(bench: Bench, scale: Scale, one: Case, most: number): Promise<Measured> {
+function measure(
+  bench: Bench,
+  scale: TimeScale,
+  one: OriginalCase,
+  maxRate: number,
+): Promise<CaseResult> {
   const load = one.open
     ? { rate: scale.rate, connections: scale.rate * 2 }
     : { connections: scale.concurrent };
-  bench.step(nameOf(one, scale));
-  return bench.withService(backOf(scale, one.slow), (back) => {
-    const front = frontOf(`${back.origin}/`, scale, one.limited);
+  bench.step(formatCase(one, scale));
+  return bench.withService(buildBackSetting(scale, one.slow), (back) => {
+    const front = buildFrontSetting(`${back.origin}/`, scale, one.limited);
     return bench.withService(front, async (service) => {
       const loaded = await bench.load(service, {
         ...load,
@@ -181,16 +188,21 @@ function measure(bench: Bench, scale: Scale, one: Case, most: number): Promise<M
         warmup: scale.settleMs,
         duration: scale.measureMs,
       });
-      return seenOf(one, scale, loaded, most);
+      return summarizeCase(one, scale, loaded, maxRate);
     });
   });
 }
 
-function seenOf(one: Case, scale: Scale, loaded: Loaded, most: number): Measured {
+function summarizeCase(
+  one: OriginalCase,
+  scale: TimeScale,
+  loaded: MeasuredLoad,
+  maxRate: number,
+): CaseResult {
   const { requests, latencyMs, meanInFlight, server } = loaded;
   const { ok, statusErrors, transportErrors, timeouts } = requests;
   const ended = ok + statusErrors + transportErrors + timeouts;
-  const meanMs = one.slow ? meanOf(scale, one.limited) : scale.delayMs;
+  const meanMs = one.slow ? computeMeanMs(scale, one.limited) : scale.delayMs;
   const samples = server?.series ?? [];
   const rss = samples.reduce((sum, { rssMb }) => sum + rssMb, 0) / samples.length;
   return {
@@ -203,31 +215,40 @@ function seenOf(one: Case, scale: Scale, loaded: Loaded, most: number): Measured
     memory: samples.length > 0 ? rss * 1e6 : null,
     expected: one.open
       ? (scale.rate * meanMs) / 1000
-      : Math.min((scale.concurrent * 1000) / meanMs, most),
+      : Math.min((scale.concurrent * 1000) / meanMs, maxRate),
   };
 }
 
-function backOf({ delayMs, slowMs }: Scale, slow: boolean): ServiceSetting {
+function buildBackSetting({ delayMs, slowMs }: TimeScale, slow: boolean): ServiceSetting {
   const env = {
     DELAY_MS: String(delayMs),
     ...(slow && { SLOW_EVERY: String(SLOW_EVERY), SLOW_MS: String(slowMs) }),
   };
-  return { name: 'back', env, typedEnv: { PORT: String(BACK_PORT) } };
+  return { name: 'back', env, exampleEnv: { PORT: String(BACK_PORT) } };
 }
 
-function frontOf(back: string, { timeoutMs }: Scale, limited: boolean): ServiceSetting {
+function buildFrontSetting(
+  back: string,
+  { timeoutMs }: TimeScale,
+  limited: boolean,
+): ServiceSetting {
   const env = { BACK: back, ...(limited && { MILLRACE_DEADLINE_TOTAL: `${timeoutMs}ms` }) };
-  const typedEnv = { BACK: `http://127.0.0.1:${BACK_PORT}/` };
-  return { name: 'front', env, typedEnv, imports: limited ? ['millrace/deadlines/register'] : [] };
+  const exampleEnv = { BACK: `http://127.0.0.1:${BACK_PORT}/` };
+  return {
+    name: 'front',
+    env,
+    exampleEnv,
+    imports: limited ? ['millrace/deadlines/register'] : [],
+  };
 }
 
-function nameOf({ open, slow, limited }: Case, scale: Scale): string {
+function formatCase({ open, slow, limited }: OriginalCase, scale: TimeScale): string {
   const load = open ? `${count(scale.rate)}/s` : `${count(scale.concurrent)} concurrent`;
   if (!slow) return `${load}, no slow answers`;
   return `${load}, ${limited ? `limit of ${duration(scale.timeoutMs)}` : 'no limit'}`;
 }
 
-function tableOf(measured: Measured[], scale: Scale): LabTable {
+function buildTable(measured: CaseResult[], scale: TimeScale): LabTable {
   return {
     title: `A tenth of the answers takes ${duration(scale.slowMs)}, the others ${duration(scale.delayMs)}${scale === QUICK ? ' (then 10 s and 100 ms, limit 3 s, 1,000 concurrent)' : ''}`,
     rowsAre: 'load, limit',
@@ -245,7 +266,7 @@ function tableOf(measured: Measured[], scale: Scale): LabTable {
       { name: 'memory', unit: 'bytes', from: 'now' },
     ],
     rows: measured.map(({ of: then, ...now }) => ({
-      name: nameOf(then, scale),
+      name: formatCase(then, scale),
       cells: [
         then.rate,
         now.rate,
@@ -264,14 +285,14 @@ function tableOf(measured: Measured[], scale: Scale): LabTable {
 }
 
 /** Throughput, availability, latency and memory at an equal rate, with and without the limit. */
-function figuresOf(measured: Measured[]): LabFigure[] {
+function buildFigures(measured: CaseResult[]): LabFigure[] {
   const open = measured.filter(({ of: { open } }) => open);
   const closed = measured.filter(({ of: { open, slow } }) => !open && slow);
   const bars = (
     title: string,
     caption: string,
     unit: 'rate' | 'time' | 'bytes' | 'share',
-    of: (one: Measured) => number | null,
+    of: (one: CaseResult) => number | null,
     shown = open,
   ): LabFigure => ({
     kind: 'bars',
@@ -302,7 +323,7 @@ function figuresOf(measured: Measured[]): LabFigure[] {
   ];
 }
 
-function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[] {
+function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): Claim[] {
   const formula = measured
     .filter(({ of: { slow } }) => slow)
     .map(({ of: one, rate: given, inFlight, expected }): Claim => {
@@ -310,8 +331,8 @@ function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[
       const what = one.open ? 'in flight' : 'req/s';
       const limit = one.limited ? 'with the limit' : 'without a limit';
       return {
-        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)} (within ${NEAR * 100} %)`,
-        held: Math.abs(seen / expected - 1) <= NEAR,
+        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)} (within ${TOLERANCE * 100} %)`,
+        held: Math.abs(seen / expected - 1) <= TOLERANCE,
       };
     });
   const open = (limited: boolean) =>
@@ -330,17 +351,17 @@ function claimsOf(measured: Measured[], cause: LabCause, quick: boolean): Claim[
       // A few requests more or less are lost in what the process has anyway.
       held: less === null || quick ? null : less > 0,
     },
-    predictionClaim(cause, measured),
+    checkPrediction(cause, measured),
   ];
 }
 
 /** What `explain` says that a limit would give, against what it gave. */
-function predictionClaim({ remedy }: LabCause, measured: Measured[]): Claim {
+function checkPrediction({ remedy }: LabCause, measured: CaseResult[]): Claim {
   const range = remedy?.predictedThroughput;
   const given = measured.find(({ of: one }) => !one.open && one.limited);
   if (!range || !given) return { text: 'explain predicts what a limit gives', held: null };
   return {
-    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice, which is shorter; ${rate(given.rate)} with that of the study (at least ${LEAST_OF_PREDICTED} of the least predicted)`,
-    held: given.rate > LEAST_OF_PREDICTED * range.low,
+    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice, which is shorter; ${rate(given.rate)} with that of the study (at least ${MIN_SHARE_OF_PREDICTED} of the least predicted)`,
+    held: given.rate > MIN_SHARE_OF_PREDICTED * range.low,
   };
 }

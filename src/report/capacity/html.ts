@@ -1,67 +1,67 @@
 import type { CapacityResult } from '../../capacity/result.js';
-import { definitionList } from '../html/definitions.js';
+import { renderDefinitions } from '../html/definitions.js';
 import type { Markup } from '../html/markup.js';
-import { originOf, page, section, warningList } from '../html/page.js';
-import { hasEnd } from './answer.js';
-import { answerBlock } from './page/answer.js';
-import { objectiveDefinitions, sweepDefinitions } from './page/definitions.js';
-import { searchFigures } from './page/search.js';
-import { runTable } from './page/settings.js';
-import { sweepFigures } from './page/sweep.js';
-import { levelTable, trialTable } from './page/tables.js';
-import { searchTiles, sweepTiles } from './page/tiles.js';
-import { searchAnswer } from './search-answer.js';
-import { settings } from './settings.js';
-import { sweepAnswer } from './sweep-answer.js';
+import { formatOrigin, renderPage, renderSection, renderWarnings } from '../html/page.js';
+import { hasUpperEnd } from './answer.js';
+import { renderAnswer } from './page/answer.js';
+import { OBJECTIVE_DEFINITIONS, SWEEP_DEFINITIONS } from './page/definitions.js';
+import { renderSearchCharts } from './page/search.js';
+import { renderRunTable } from './page/settings.js';
+import { renderSweepCharts } from './page/sweep.js';
+import { renderLevelTable, renderTrialTable } from './page/tables.js';
+import { renderSearchTiles, renderSweepTiles } from './page/tiles.js';
+import { answerSearch } from './search-answer.js';
+import { describeSettings } from './settings.js';
+import { answerSweep } from './sweep-answer.js';
 
 /** The result of a capacity run as one HTML page that needs nothing from any network, and no script. */
-export function capacityPage(result: CapacityResult): string {
-  return page({
+export function renderCapacityPage(result: CapacityResult): string {
+  return renderPage({
     title: 'Capacity',
-    summary: settings(result),
-    origin: originOf(result.tool, result.startedAt),
+    summary: describeSettings(result),
+    origin: formatOrigin(result.tool, result.startedAt),
     styles: ['verdict.css', 'chart.css', 'capacity.css'],
     main: [
-      ...sweepParts(result),
-      ...searchParts(result),
-      section('What was run', runTable(result)),
-      section(
+      ...renderSweep(result),
+      ...renderSearch(result),
+      renderSection('What was run', renderRunTable(result)),
+      renderSection(
         'What the words mean',
-        definitionList(result.search ? objectiveDefinitions : sweepDefinitions),
+        renderDefinitions(result.search ? OBJECTIVE_DEFINITIONS : SWEEP_DEFINITIONS),
       ),
     ],
     result,
   });
 }
 
-function sweepParts({ sweep, warnings }: CapacityResult): (Markup | null)[] {
+function renderSweep({ sweep, warnings }: CapacityResult): (Markup | null)[] {
   if (!sweep) return [];
-  const answer = sweepAnswer(sweep);
+  const answer = answerSweep(sweep);
   const known = sweep.model?.maxThroughput && sweep.model.knee;
   return [
-    answerBlock(answer, known ? 'found' : sweep.best ? 'at-least' : 'not-found'),
-    sweepTiles(sweep),
-    warningList([...answer.doubts, ...warnings.map(({ message }) => message)]),
-    part('Over connections', sweepFigures(sweep)),
-    part('Measured', [levelTable(sweep)]),
+    renderAnswer(answer, known ? 'found' : sweep.best ? 'at-least' : 'not-found'),
+    renderSweepTiles(sweep),
+    renderWarnings([...answer.warnings, ...warnings.map(({ message }) => message)]),
+    renderPart('Over connections', renderSweepCharts(sweep)),
+    renderPart('Measured', [renderLevelTable(sweep)]),
   ];
 }
 
-function searchParts({ search, warnings }: CapacityResult): (Markup | null)[] {
+function renderSearch({ search, warnings }: CapacityResult): (Markup | null)[] {
   if (!search) return [];
-  const answer = searchAnswer(search);
+  const answer = answerSearch(search);
   const { rate } = search;
-  const known = rate !== null && hasEnd(rate.high);
+  const known = rate !== null && hasUpperEnd(rate.high);
   return [
-    answerBlock(answer, known ? 'found' : rate ? 'at-least' : 'not-found'),
-    searchTiles(search),
-    warningList([...answer.doubts, ...warnings.map(({ message }) => message)]),
-    part('Over the rate', searchFigures(search)),
-    part('Rates that were tried', [trialTable(search)]),
+    renderAnswer(answer, known ? 'found' : rate ? 'at-least' : 'not-found'),
+    renderSearchTiles(search),
+    renderWarnings([...answer.warnings, ...warnings.map(({ message }) => message)]),
+    renderPart('Over the rate', renderSearchCharts(search)),
+    renderPart('Rates that were tried', [renderTrialTable(search)]),
   ];
 }
 
 /** A section, unless there is nothing for it. */
-function part(heading: string, content: (Markup | null)[]): Markup | null {
-  return content.some((one) => one !== null) ? section(heading, content) : null;
+function renderPart(heading: string, content: (Markup | null)[]): Markup | null {
+  return content.some((one) => one !== null) ? renderSection(heading, content) : null;
 }

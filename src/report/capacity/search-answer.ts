@@ -1,26 +1,30 @@
 import type { Search } from '../../capacity/result.js';
 import { duration, rate, time } from '../../format/units.js';
-import { type Answer, between, hasEnd } from './answer.js';
-import { measuredValue } from './measured.js';
+import { type CapacityAnswer, formatInterval, hasUpperEnd } from './answer.js';
+import { formatMeasured } from './measured.js';
 
 /** The highest rate that holds the objective, and the longer block that confirms it. */
-export function searchAnswer(search: Search): Answer {
-  return { sentence: sentence(search), grounds: confirmation(search), doubts: ended(search) };
+export function answerSearch(search: Search): CapacityAnswer {
+  return {
+    sentence: formatSentence(search),
+    grounds: listGrounds(search),
+    warnings: explainEnd(search),
+  };
 }
 
-function sentence({ objective, rate: found, reason }: Search): string {
+function formatSentence({ objective, rate: found, reason }: Search): string {
   const what = objective.join(' and ');
   if (!found) return `${what}: no rate found: ${reason}.`;
   const { value, low, high } = found;
-  if (!hasEnd(high)) return `${what} holds up to ${rate(low)} req/s at least.`;
-  return `${what} holds up to ${rate(value)} req/s (${between(found)}).`;
+  if (!hasUpperEnd(high)) return `${what} holds up to ${rate(low)} req/s at least.`;
+  return `${what} holds up to ${rate(value)} req/s (${formatInterval(found)}).`;
 }
 
-function confirmation({ confirmed, single, objective }: Search): string[] {
+function listGrounds({ confirmed, single, objective }: Search): string[] {
   const lines = [];
   if (confirmed) {
     const { rate: at, durationMs, measured, held, failures } = confirmed;
-    const values = measured.map((value, index) => measuredValue(value, objective[index]));
+    const values = measured.map((value, index) => formatMeasured(value, objective[index]));
     const how = held ? `held it: ${values.join(', ')}` : `did not hold it: ${failures.join(', ')}`;
     lines.push(`${rate(at)} req/s for ${duration(Math.round(durationMs / 100) * 100)} ${how}.`);
   }
@@ -30,7 +34,7 @@ function confirmation({ confirmed, single, objective }: Search): string[] {
   return lines;
 }
 
-function ended({ ended, rate: found, reason }: Search): string[] {
+function explainEnd({ ended, rate: found, reason }: Search): string[] {
   switch (ended) {
     case 'client-bound':
       return [

@@ -1,42 +1,44 @@
 import type { RateTrial, Search } from '../../capacity/result.js';
 import { rate } from '../../format/units.js';
-import { bar } from '../text/bars.js';
-import { paragraph, type Sheet } from '../text/sheet.js';
-import { measuredValue, metricOf, outcomeOf } from './measured.js';
-import { searchAnswer } from './search-answer.js';
+import { drawBar } from '../text/bars.js';
+import { formatParagraph, type Sheet } from '../text/sheet.js';
+import { describeOutcome, extractMetric, formatMeasured } from './measured.js';
+import { answerSearch } from './search-answer.js';
 
-const barWidth = 16;
-const columnWidth = 10;
+const BAR_WIDTH = 16;
+const COLUMN_WIDTH = 10;
 
 /** One sentence, the longer block that confirms it, and the trials by rate. */
-export function searchLines(search: Search, sheet: Sheet): string[][] {
-  const { sentence, grounds, doubts } = searchAnswer(search);
+export function formatSearch(search: Search, sheet: Sheet): string[][] {
+  const { sentence, grounds, warnings } = answerSearch(search);
   const ink = search.rate ? 'strong' : 'bad';
   return [
     [
-      ...paragraph(sheet, sentence, 2, ink),
-      ...grounds.flatMap((line) => paragraph(sheet, `  ${line}`, 4)),
+      ...formatParagraph(sheet, sentence, 2, ink),
+      ...grounds.flatMap((line) => formatParagraph(sheet, `  ${line}`, 4)),
     ],
-    table(search, sheet),
-    doubts.flatMap((line) => paragraph(sheet, `! ${line}`, 2, 'warning')),
+    formatTable(search, sheet),
+    warnings.flatMap((line) => formatParagraph(sheet, `! ${line}`, 2, 'warning')),
   ];
 }
 
-function table({ trials, objective }: Search, sheet: Sheet): string[] {
+function formatTable({ trials, objective }: Search, sheet: Sheet): string[] {
   if (trials.length === 0) return [];
   const sorted = trials.toSorted((a, b) => a.rate - b.rate);
   const first = (trial: RateTrial) => trial.measured[0] ?? 0;
   // What overloaded blocks show would leave nothing to be seen of the others.
-  const most = 2 * Math.max(0, ...sorted.filter(({ held }) => held).map(first));
-  const names = objective.map((text) => metricOf(text).padStart(columnWidth)).join('');
+  const highest = 2 * Math.max(0, ...sorted.filter(({ held }) => held).map(first));
+  const names = objective.map((text) => extractMetric(text).padStart(COLUMN_WIDTH)).join('');
   const rows = sorted.map((trial) => {
     const { rate: at, held, measured } = trial;
     const values = measured.map((value, index) =>
-      measuredValue(value, objective[index]).padStart(columnWidth),
+      formatMeasured(value, objective[index]).padStart(COLUMN_WIDTH),
     );
-    const drawn = bar(most > 0 ? Math.min(1, first(trial) / most) : 0, barWidth).padEnd(barWidth);
-    const why = outcomeOf(trial);
-    const room = sheet.width - 13 - measured.length * columnWidth - barWidth;
+    const drawn = drawBar(highest > 0 ? Math.min(1, first(trial) / highest) : 0, BAR_WIDTH).padEnd(
+      BAR_WIDTH,
+    );
+    const why = describeOutcome(trial);
+    const room = sheet.width - 13 - measured.length * COLUMN_WIDTH - BAR_WIDTH;
     const verdict = why.length > room ? `${why.slice(0, room - 1)}…` : why;
     return `${rate(at).padStart(9)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict)}`;
   });

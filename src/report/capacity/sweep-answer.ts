@@ -1,8 +1,8 @@
 import type { Sweep } from '../../capacity/result.js';
 import { count, plural, rate, share, time } from '../../format/units.js';
-import { type Answer, between } from './answer.js';
+import { type CapacityAnswer, formatInterval } from './answer.js';
 
-const curveNames = {
+const CURVE_NAMES = {
   mva: 'a delay and one server',
   bounds: 'a wait that all have, then a limit',
   amdahl: 'a part of the work that is done one at a time',
@@ -10,11 +10,15 @@ const curveNames = {
 } as const;
 
 /** The highest throughput and the connections that it takes. */
-export function sweepAnswer(sweep: Sweep): Answer {
-  return { sentence: sentence(sweep), grounds: arithmetic(sweep), doubts: ended(sweep) };
+export function answerSweep(sweep: Sweep): CapacityAnswer {
+  return {
+    sentence: formatSentence(sweep),
+    grounds: listGrounds(sweep),
+    warnings: explainEnd(sweep),
+  };
 }
 
-function sentence({ best, model, levels, ended }: Sweep): string {
+function formatSentence({ best, model, levels, ended }: Sweep): string {
   if (levels.length === 0) return 'No level was measured.';
   if (!best) return `No level tells of the server, of ${plural(levels.length, 'level')}.`;
   const measured = `${rate(best.throughput.mean)} req/s with ${plural(best.connections, 'connection')}`;
@@ -25,17 +29,17 @@ function sentence({ best, model, levels, ended }: Sweep): string {
       ? `About ${measured}; the levels scatter too much${scatter} to tell a knee.`
       : `At least ${measured}: throughput was still growing.`;
   }
-  const most = `At most ${rate(maxThroughput.value)} req/s (${between(maxThroughput)})`;
+  const plateau = `At most ${rate(maxThroughput.value)} req/s (${formatInterval(maxThroughput)})`;
   if (peak) {
-    return `${most}, at ${count(peak.value)} connections (${between(peak, count)}): beyond that throughput falls.`;
+    return `${plateau}, at ${count(peak.value)} connections (${formatInterval(peak, count)}): beyond that throughput falls.`;
   }
-  return `${most}, from ${plural(Math.max(1, Math.round(knee.value)), 'connection')} on (${between(knee, count)}): with more of them requests only wait.`;
+  return `${plateau}, from ${plural(Math.max(1, Math.round(knee.value)), 'connection')} on (${formatInterval(knee, count)}): with more of them requests only wait.`;
 }
 
-function arithmetic({ model }: Sweep): string[] {
+function listGrounds({ model }: Sweep): string[] {
   if (!model) return [];
   const { maxThroughput, knee, singleMs, curve, scatter } = model;
-  const fitted = `The levels follow ${curveNames[curve]}, to ${share(scatter)}.`;
+  const fitted = `The levels follow ${CURVE_NAMES[curve]}, to ${share(scatter)}.`;
   if (!maxThroughput || !knee) return [`${time(singleMs.value)} for a single request. ${fitted}`];
   const perTen = maxThroughput.value / 100;
   return [
@@ -44,7 +48,7 @@ function arithmetic({ model }: Sweep): string[] {
   ];
 }
 
-function ended({ ended, levels, best }: Sweep): string[] {
+function explainEnd({ ended, levels, best }: Sweep): string[] {
   const last = levels.at(-1)?.connections ?? 0;
   switch (ended) {
     case 'past-knee':

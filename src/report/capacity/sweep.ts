@@ -1,34 +1,34 @@
 import type { CapacityLevel, Sweep } from '../../capacity/result.js';
 import { cores, count, rate } from '../../format/units.js';
-import { figure } from '../distribution.js';
-import { bar } from '../text/bars.js';
-import { paragraph, type Sheet } from '../text/sheet.js';
-import { remarkOn } from './measured.js';
-import { sweepAnswer } from './sweep-answer.js';
+import { formatStatistic } from '../distribution.js';
+import { drawBar } from '../text/bars.js';
+import { formatParagraph, type Sheet } from '../text/sheet.js';
+import { describeDoubt } from './measured.js';
+import { answerSweep } from './sweep-answer.js';
 
-const widestBar = 20;
+const MAX_BAR_WIDTH = 20;
 
 /** Of the numbers in a row. */
-const numbersWidth = 57;
+const NUMBERS_WIDTH = 57;
 
 /** One sentence, its arithmetic, and the levels. */
-export function sweepLines(sweep: Sweep, sheet: Sheet): string[][] {
-  const { sentence, grounds, doubts } = sweepAnswer(sweep);
+export function formatSweep(sweep: Sweep, sheet: Sheet): string[][] {
+  const { sentence, grounds, warnings } = answerSweep(sweep);
   if (sweep.levels.length === 0) return [[sentence]];
   return [
     [
-      ...paragraph(sheet, sentence, 2, 'strong'),
-      ...grounds.flatMap((line) => paragraph(sheet, `  ${line}`, 4)),
+      ...formatParagraph(sheet, sentence, 2, 'strong'),
+      ...grounds.flatMap((line) => formatParagraph(sheet, `  ${line}`, 4)),
     ],
-    table(sweep, sheet),
-    doubts.flatMap((line) => paragraph(sheet, `! ${line}`, 2, 'warning')),
+    formatTable(sweep, sheet),
+    warnings.flatMap((line) => formatParagraph(sheet, `! ${line}`, 2, 'warning')),
   ];
 }
 
-function table({ levels, model }: Sweep, sheet: Sheet): string[] {
-  const most = Math.max(...levels.map(({ throughput }) => throughput.high));
-  const remarks = Math.max(...levels.map((level) => remark(level).length));
-  const barWidth = Math.max(0, Math.min(widestBar, sheet.width - numbersWidth - remarks));
+function formatTable({ levels, model }: Sweep, sheet: Sheet): string[] {
+  const highest = Math.max(...levels.map(({ throughput }) => throughput.high));
+  const remarks = Math.max(...levels.map((level) => formatDoubt(level).length));
+  const barWidth = Math.max(0, Math.min(MAX_BAR_WIDTH, sheet.width - NUMBERS_WIDTH - remarks));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
   const header = `connections${'req/s'.padStart(10)}${'curve'.padStart(10)}  ${' '.repeat(barWidth)}${'p50'.padStart(9)}${'p99'.padStart(9)}${withCpu ? '   CPU' : ''}`;
@@ -40,17 +40,17 @@ function table({ levels, model }: Sweep, sheet: Sheet): string[] {
       rate(throughput.mean).padStart(10),
       (onCurve === undefined ? '–' : rate(onCurve)).padStart(10),
     ].join('');
-    const drawn = sheet.paint('bar', bar(throughput.mean / most, barWidth).padEnd(barWidth));
+    const drawn = sheet.paint('bar', drawBar(throughput.mean / highest, barWidth).padEnd(barWidth));
     const times = (['p50', 'p99'] as const)
-      .map((name) => figure(latencyMs, name, '≥').padStart(9))
+      .map((name) => formatStatistic(latencyMs, name, '≥').padStart(9))
       .join('');
     const cpu = withCpu && serverCpu !== null ? cores(serverCpu).padStart(6) : '';
-    return `${numbers}  ${drawn}${times}${cpu}${sheet.paint('bad', remark(level))}`;
+    return `${numbers}  ${drawn}${times}${cpu}${sheet.paint('bad', formatDoubt(level))}`;
   });
   return [sheet.paint('dim', header), ...rows];
 }
 
-function remark(level: CapacityLevel): string {
-  const words = remarkOn(level);
+function formatDoubt(level: CapacityLevel): string {
+  const words = describeDoubt(level);
   return words === '' ? '' : `  ${words}`;
 }

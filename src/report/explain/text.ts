@@ -2,30 +2,30 @@ import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange } from '../../format/ratios.js';
 import { rate, share } from '../../format/units.js';
-import { figure } from '../distribution.js';
-import { planSentence } from '../plan.js';
-import { bar } from '../text/bars.js';
-import { painter } from '../text/paint.js';
-import { list, paragraph, type Sheet } from '../text/sheet.js';
+import { formatStatistic } from '../distribution.js';
+import { describePlan } from '../plan.js';
+import { drawBar } from '../text/bars.js';
+import { createPainter } from '../text/paint.js';
+import { formatList, formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { STATUS } from './status.js';
 
 /** An explanation as text, without a line break at its end. */
-export function explanationText(explanation: Explanation, options: TextOptions): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+export function formatExplanationText(explanation: Explanation, options: TextOptions): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const blocks = [
     [
-      ...list(sheet, planSentence(explanation.load.plan), 2, 'dim'),
-      ...options.notes.flatMap((note) => paragraph(sheet, `note: ${note}`, 6)),
+      ...formatList(sheet, describePlan(explanation.load.plan), 2, 'dim'),
+      ...options.notes.flatMap((note) => formatParagraph(sheet, `note: ${note}`, 6)),
     ],
-    earlyEndLines(explanation, sheet),
-    verdictLines(explanation, sheet),
-    populationLines(explanation, sheet),
-    experimentLines(explanation, sheet),
-    hotLines(explanation, sheet),
-    remedyLines(explanation, sheet),
-    ruledOutLines(explanation, sheet),
-    cannotSeeLines(explanation, sheet),
+    formatEarlyEnd(explanation, sheet),
+    formatVerdict(explanation, sheet),
+    formatPopulation(explanation, sheet),
+    formatExperiments(explanation, sheet),
+    formatHotFunctions(explanation, sheet),
+    formatRemedy(explanation, sheet),
+    formatRuledOut(explanation, sheet),
+    formatCannotSee(explanation, sheet),
   ];
   return blocks
     .filter((block) => block.length > 0)
@@ -34,35 +34,40 @@ export function explanationText(explanation: Explanation, options: TextOptions):
 }
 
 /** What ended it before its time, first of all. */
-function earlyEndLines({ serverEnded, interrupted }: Explanation, sheet: Sheet): string[] {
+function formatEarlyEnd({ serverEnded, interrupted }: Explanation, sheet: Sheet): string[] {
   if (serverEnded !== null) {
-    return paragraph(sheet, `! The server ${serverEnded}: what follows was seen before.`, 2, 'bad');
+    return formatParagraph(
+      sheet,
+      `! The server ${serverEnded}: what follows was seen before.`,
+      2,
+      'bad',
+    );
   }
   return interrupted
     ? [sheet.paint('warning', 'Interrupted: what follows was found by then.')]
     : [];
 }
 
-function verdictLines({ verdict }: Explanation, sheet: Sheet): string[] {
+function formatVerdict({ verdict }: Explanation, sheet: Sheet): string[] {
   const { limit, status, sentence, arithmetic, alsoLimiting } = verdict;
   const ink = status === 'confirmed' ? 'good' : status === 'cannot-tell' ? 'warning' : 'strong';
   const head = limit ? `${STATUS[status].word}  ${limit}` : STATUS[status].word;
   const also = alsoLimiting.length > 0 ? [`also: ${alsoLimiting.join(', ')}`] : [];
   return [
     sheet.paint(ink, head),
-    ...paragraph(sheet, `LIMIT: ${sentence}`, 2, 'strong'),
-    ...[...arithmetic, ...also].flatMap((line) => indented(sheet, line)),
+    ...formatParagraph(sheet, `LIMIT: ${sentence}`, 2, 'strong'),
+    ...[...arithmetic, ...also].flatMap((line) => formatIndented(sheet, line)),
   ];
 }
 
-function indented(sheet: Sheet, text: string, indent = 2): string[] {
-  const [first = '', ...others] = paragraph(sheet, text, indent + 2);
+function formatIndented(sheet: Sheet, text: string, indent = 2): string[] {
+  const [first = '', ...others] = formatParagraph(sheet, text, indent + 2);
   return [`${' '.repeat(indent)}${first}`, ...others];
 }
 
 const BAR_WIDTH = 20;
 
-function populationLines({ population, load }: Explanation, sheet: Sheet): string[] {
+function formatPopulation({ population, load }: Explanation, sheet: Sheet): string[] {
   if (population.length === 0) return [];
   const total = population.reduce((sum, { requests }) => sum + requests, 0);
   const width = Math.max(...population.map(({ stage }) => stage.length));
@@ -71,13 +76,13 @@ function populationLines({ population, load }: Explanation, sheet: Sheet): strin
   return [
     sheet.paint('dim', `where your ${requests === 1 ? 'request is' : `${requests} requests are`}`),
     ...population.map(({ stage, requests }) => {
-      const drawn = bar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
+      const drawn = drawBar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
       return `  ${stage.padEnd(width)}  ${sheet.paint('bar', drawn)} ${amount(requests)}`;
     }),
   ];
 }
 
-function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
+function formatExperiments({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
   if (experiments.length === 0) return [];
   const lines = experiments.flatMap(({ name, metric, change, predicted, measured, excludes }) => {
     const own = verdict.limit ? predicted[verdict.limit] : undefined;
@@ -85,8 +90,8 @@ function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): s
     const against = excludes.filter((limit) => limit !== verdict.limit);
     const what = metric === 'throughput' ? 'req/s' : metric;
     return [
-      ...indented(sheet, `${name} (${change})`),
-      ...indented(
+      ...formatIndented(sheet, `${name} (${change})`),
+      ...formatIndented(
         sheet,
         `${what} ${measuredRatio(measured)}${said}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
         6,
@@ -96,24 +101,27 @@ function experimentLines({ experiments, verdict }: Explanation, sheet: Sheet): s
   return [sheet.paint('dim', 'tried'), ...lines];
 }
 
-const SHOWN_FUNCTIONS = 5;
+const MAX_FUNCTIONS = 5;
 
-function hotLines({ hot }: Explanation, sheet: Sheet): string[] {
+function formatHotFunctions({ hot }: Explanation, sheet: Sheet): string[] {
   if (hot.length === 0) return [];
   return [
     sheet.paint('dim', "the loop's time, by function"),
-    ...hot.slice(0, SHOWN_FUNCTIONS).map(({ name, place, share: part }) => {
+    ...hot.slice(0, MAX_FUNCTIONS).map(({ name, place, share: part }) => {
       return `  ${share(part).padStart(5)}  ${name}  ${sheet.paint('dim', place)}`;
     }),
   ];
 }
 
-function remedyLines({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
+function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   if (!remedy) return [];
   const { change, predictedThroughput: then, nextLimit } = remedy;
   const gain = then ? ` → ${throughputRange(then)} req/s` : '';
   const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
-  return [sheet.paint('dim', 'to get more'), ...paragraph(sheet, `  ${change}${gain}${next}`, 4)];
+  return [
+    sheet.paint('dim', 'to get more'),
+    ...formatParagraph(sheet, `  ${change}${gain}${next}`, 4),
+  ];
 }
 
 /** What a reader would suspect first. */
@@ -129,10 +137,10 @@ const USUAL: LimitId[] = [
   'generator-saturated',
   'errors',
 ];
-const SHOWN_RULED_OUT = 9;
+const MAX_RULED_OUT = 9;
 
 /** Those that an experiment spoke against come first, as they are listed first; then the usual suspects. */
-function ruledOutLines({ ruledOut, experiments }: Explanation, sheet: Sheet): string[] {
+function formatRuledOut({ ruledOut, experiments }: Explanation, sheet: Sheet): string[] {
   if (ruledOut.length === 0) return [];
   const rank = ({ limit }: Explanation['ruledOut'][number]) => {
     if (experiments.some(({ excludes }) => excludes.includes(limit))) return -1;
@@ -140,16 +148,16 @@ function ruledOutLines({ ruledOut, experiments }: Explanation, sheet: Sheet): st
     return usual < 0 ? USUAL.length : usual;
   };
   const sorted = [...ruledOut].sort((a, b) => rank(a) - rank(b));
-  const shown = sorted.slice(0, SHOWN_RULED_OUT);
-  const others = sorted.slice(SHOWN_RULED_OUT).map(({ limit }) => limit);
+  const shown = sorted.slice(0, MAX_RULED_OUT);
+  const others = sorted.slice(MAX_RULED_OUT).map(({ limit }) => limit);
   const lines = [
     ...shown.map(({ limit, why }) => `${limit}: ${why}`),
     ...(others.length > 0 ? [`and ${others.join(', ')}`] : []),
   ];
-  return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => indented(sheet, line))];
+  return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => formatIndented(sheet, line))];
 }
 
-function cannotSeeLines(
+function formatCannotSee(
   { cannotSee, noise, probeCost, load }: Explanation,
   sheet: Sheet,
 ): string[] {
@@ -158,10 +166,10 @@ function cannotSeeLines(
     : '';
   return [
     ...(cannotSee.length > 0 ? [sheet.paint('dim', 'cannot tell')] : []),
-    ...cannotSee.flatMap((line) => indented(sheet, line)),
-    ...paragraph(
+    ...cannotSee.flatMap((line) => formatIndented(sheet, line)),
+    ...formatParagraph(
       sheet,
-      `measured ${rate(load.throughput.mean)} req/s, p50 ${figure(load.latencyMs, 'p50')}, p99 ${figure(load.latencyMs, 'p99')}; what differs by less than ${share(noise)} is noise${cost}`,
+      `measured ${rate(load.throughput.mean)} req/s, p50 ${formatStatistic(load.latencyMs, 'p50')}, p99 ${formatStatistic(load.latencyMs, 'p99')}; what differs by less than ${share(noise)} is noise${cost}`,
       2,
       'dim',
     ),

@@ -1,18 +1,18 @@
-import { up } from './chart.js';
+import { toPixels } from './chart.js';
 import { html, type Markup } from './markup.js';
 import type { Scale } from './scale.js';
 
 /** A dashed line at a height, if it is within the scale. */
-export function flatBound(y: Scale, value: number): Markup | null {
+export function drawFlatBound(y: Scale, value: number): Markup | null {
   if (!(value >= y.low && value <= y.high)) return null;
-  const at = up(y, value);
+  const at = toPixels(y, value);
   return html`<line class="bound" x1="0" x2="100%" y1="${at}" y2="${at}"/>`;
 }
 
 /** The dashed line y = x * factor as far as it is within the scales: straight, if both are logarithmic. */
-export function risingBound(x: Scale, y: Scale, factor: number): Markup | null {
+export function drawRisingBound(x: Scale, y: Scale, factor: number): Markup | null {
   const from = Math.max(x.low, y.low / factor);
   const to = Math.min(x.high, y.high / factor);
   if (!(from < to)) return null;
-  return html`<line class="bound" x1="${x.at(from)}%" x2="${x.at(to)}%" y1="${up(y, from * factor)}" y2="${up(y, to * factor)}"/>`;
+  return html`<line class="bound" x1="${x.at(from)}%" x2="${x.at(to)}%" y1="${toPixels(y, from * factor)}" y2="${toPixels(y, to * factor)}"/>`;
 }

@@ -1,33 +1,33 @@
-import { height } from './chart.js';
+import { CHART_HEIGHT } from './chart.js';
 import { html, type Markup } from './markup.js';
 
 /** A place in a chart: percent from the left, pixels from the top. */
-export type Place = readonly [x: number, y: number];
+export type ChartPoint = readonly [x: number, y: number];
 
 /** A line from place to place, by a class of the style sheet. */
-export function polyline(kind: string, places: readonly Place[]): Markup | null {
-  return places.length < 2
+export function drawPolyline(kind: string, points: readonly ChartPoint[]): Markup | null {
+  return points.length < 2
     ? null
-    : plane(html`<polyline class="${kind}" points="${text(places)}"/>`);
+    : drawPlane(html`<polyline class="${kind}" points="${formatPoints(points)}"/>`);
 }
 
 /** The area between an upper and a lower line. */
-export function areaBetween(
+export function drawArea(
   kind: string,
-  upper: readonly Place[],
-  lower: readonly Place[],
+  upper: readonly ChartPoint[],
+  lower: readonly ChartPoint[],
 ): Markup | null {
   if (upper.length < 2) return null;
   const around = [...upper, ...lower.toReversed()];
-  return plane(html`<polygon class="${kind}" points="${text(around)}"/>`);
+  return drawPlane(html`<polygon class="${kind}" points="${formatPoints(around)}"/>`);
 }
 
 /** Coordinates of lines are plain numbers: a system of their own, as wide as the chart and 100 units across. */
-function plane(content: Markup): Markup {
-  return html`<svg class="plane" height="${height}" viewBox="0 0 100 ${height}" preserveAspectRatio="none">${content}</svg>
+function drawPlane(content: Markup): Markup {
+  return html`<svg class="plane" height="${CHART_HEIGHT}" viewBox="0 0 100 ${CHART_HEIGHT}" preserveAspectRatio="none">${content}</svg>
 `;
 }
 
-function text(places: readonly Place[]): string {
-  return places.map(([x, y]) => `${x},${y}`).join(' ');
+function formatPoints(points: readonly ChartPoint[]): string {
+  return points.map(([x, y]) => `${x},${y}`).join(' ');
 }

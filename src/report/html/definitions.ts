@@ -4,7 +4,7 @@ import { html, type Markup } from './markup.js';
 export type Definition = readonly [term: string, meaning: string];
 
 /** What each number of a load report means. */
-export const loadDefinitions: readonly Definition[] = [
+export const LOAD_DEFINITIONS: readonly Definition[] = [
   [
     'throughput',
     'responses with any status per second of the measurement; ± is the standard deviation over whole seconds',
@@ -58,7 +58,7 @@ export const loadDefinitions: readonly Definition[] = [
   ['server memory', 'resident set size of the same processes'],
 ];
 
-export function definitionList(definitions: readonly Definition[]): Markup {
+export function renderDefinitions(definitions: readonly Definition[]): Markup {
   return html`<dl class="definitions">
 ${definitions.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 }

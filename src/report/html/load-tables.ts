@@ -1,16 +1,19 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import { figure, sameDistribution, statistics } from '../distribution.js';
-import { failingBody, failingLabel, failingOrigin } from '../failing.js';
-import { length, schedule } from '../plan.js';
+import { formatStatistic, isSameDistribution, STATISTICS } from '../distribution.js';
+import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
+import { describeLength, describeSchedule } from '../plan.js';
 import { type Child, html, type Markup } from './markup.js';
-import { connectionSettings, settingsTable, targetSettings } from './settings.js';
-import { table, textTable } from './tables.js';
+import { listConnectionSettings, listTargetSettings, renderSettings } from './settings.js';
+import { renderTable, renderTextTable } from './tables.js';
 
 /** Latency and service time, and connecting where it was measured. */
-export function distributionTable(result: LoadResult): Markup | null {
-  const clocks: [string, Distribution][] = sameDistribution(result.latencyMs, result.serviceTimeMs)
+export function renderDistributionTable(result: LoadResult): Markup | null {
+  const clocks: [string, Distribution][] = isSameDistribution(
+    result.latencyMs,
+    result.serviceTimeMs,
+  )
     ? [['latency = service time', result.latencyMs]]
     : [
         ['latency', result.latencyMs],
@@ -27,13 +30,13 @@ export function distributionTable(result: LoadResult): Markup | null {
     name,
     ...measured.map(([, distribution]) => cell(distribution)),
   ];
-  return table(
+  return renderTable(
     'Times',
     ['', ...measured.map(([name]) => name)],
     [
       row('min', ({ min }) => time(min)),
-      ...statistics.map(({ name, key }) =>
-        row(name, (distribution) => figure(distribution, key, '≥')),
+      ...STATISTICS.map(({ name, key }) =>
+        row(name, (distribution) => formatStatistic(distribution, key, '≥')),
       ),
       row('samples', (distribution) => count(distribution.count)),
       row('censored', ({ censored }) => count(censored)),
@@ -42,7 +45,7 @@ export function distributionTable(result: LoadResult): Markup | null {
 }
 
 /** The account of the requests: the rows from `ok` on add up to `sent`. */
-export function requestTable({ plan, requests }: LoadResult): Markup | null {
+export function renderRequestTable({ plan, requests }: LoadResult): Markup | null {
   const { notSent } = requests;
   const rows: [string, number][] = [
     ['sent', requests.sent],
@@ -59,33 +62,33 @@ export function requestTable({ plan, requests }: LoadResult): Markup | null {
   ];
   const beyond: [string, number][] = [['redirections followed', requests.followed]];
   const shown = [...rows, ...[...missed, ...beyond].filter(([, number]) => number > 0)];
-  return table('Requests', [], shown.map(counted));
+  return renderTable('Requests', [], shown.map(toCountRow));
 }
 
-export function statusTable({ statusCodes }: LoadResult): Markup | null {
-  return table('Responses by status', [], Object.entries(statusCodes).map(counted));
+export function renderStatusTable({ statusCodes }: LoadResult): Markup | null {
+  return renderTable('Responses by status', [], Object.entries(statusCodes).map(toCountRow));
 }
 
-export function errorTable({ errors }: LoadResult): Markup | null {
+export function renderErrorTable({ errors }: LoadResult): Markup | null {
   const rows = errors.map(({ kind, count: number, example }) => [
     kind,
     count(number),
     example ?? '',
   ]);
-  return textTable('Errors by kind', ['kind', 'count', 'for example'], rows);
+  return renderTextTable('Errors by kind', ['kind', 'count', 'for example'], rows);
 }
 
 /** Each failing response as it came. */
-export function failingResponses({ failingResponses: all = [] }: LoadResult): Markup[] {
+export function renderFailingResponses({ failingResponses: all = [] }: LoadResult): Markup[] {
   return all.map(
     (response) => html`<figure>
-<figcaption>${failingLabel(response)}: ${failingOrigin(response)}</figcaption>
-<pre>${[response.head, failingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
+<figcaption>${formatFailingLabel(response)}: ${describeFailingResponse(response)}</figcaption>
+<pre>${[response.head, formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
 </figure>`,
   );
 }
 
-export function connectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
+export function renderConnectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
   const rows: Child[][] = [
     ['opened', count(connections.opened)],
     ['failed to open', count(connections.failed)],
@@ -95,10 +98,10 @@ export function connectionTable({ connections, bytes: moved }: LoadResult): Mark
     ['sent', bytes(moved.sent)],
     ['received', bytes(moved.received)],
   ];
-  return table('Connections', [], rows);
+  return renderTable('Connections', [], rows);
 }
 
-export function generatorTable({ generator, meanInFlight }: LoadResult): Markup | null {
+export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): Markup | null {
   const { busy, starved, latenessMs, littleResidual } = generator;
   const lateness: Child[][] =
     latenessMs === null
@@ -115,34 +118,34 @@ export function generatorTable({ generator, meanInFlight }: LoadResult): Markup 
     ["Little's law residual", littleResidual === null ? 'no meaning' : share(littleResidual)],
     ['requests in flight, mean', meanInFlight.toFixed(1)],
   ];
-  return table('Generator', [], rows);
+  return renderTable('Generator', [], rows);
 }
 
-export function serverTable({ server }: LoadResult): Markup | null {
+export function renderServerTable({ server }: LoadResult): Markup | null {
   if (!server) return null;
   const rows = server.threads.map(({ group, threads, cpu }) => [group, count(threads), cores(cpu)]);
-  return table('Server CPU by group of threads', ['group', 'threads', 'cores'], rows);
+  return renderTable('Server CPU by group of threads', ['group', 'threads', 'cores'], rows);
 }
 
 /** The effective settings. */
-export function planTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
-  return settingsTable([
+export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
+  return renderSettings([
     ['model', plan.model],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
-    ...targetSettings(plan),
-    ['schedule', plan.model === 'open' ? schedule(plan) : null],
+    ...listTargetSettings(plan),
+    ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],
     ['redirections followed', plan.follow === 0 ? null : `${plan.follow} at most`],
     ['think time', plan.model === 'open' ? null : duration(plan.thinkTimeMs)],
     ['threads', plan.threads],
     ['pending at most', plan.maxPending === null ? null : count(plan.maxPending)],
-    ['length', length(plan)],
+    ['length', describeLength(plan)],
     ['measured', `${time(durationMs)} after ${time(setupMs)} of set-up`],
-    ...connectionSettings(plan),
+    ...listConnectionSettings(plan),
   ]);
 }
 
-function counted([name, number]: [string, number]): Child[] {
+function toCountRow([name, number]: [string, number]): Child[] {
   return [name, count(number)];
 }

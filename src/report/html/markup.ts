@@ -17,14 +17,14 @@ export function html(strings: TemplateStringsArray, ...children: Child[]): Marku
 }
 
 /** Text that is HTML already and does not come from outside. */
-export function trusted(text: string): Markup {
+export function markTrusted(text: string): Markup {
   return new Markup(text);
 }
 
 /** Data for scripts. No `<` is left in it, so that nothing in the data can end the element. */
-export function jsonScript(id: string, data: unknown): Markup {
+export function renderJsonScript(id: string, data: unknown): Markup {
   const json = JSON.stringify(data).replaceAll('<', '\\u003c');
-  return html`<script type="application/json" id="${id}">${trusted(json)}</script>`;
+  return html`<script type="application/json" id="${id}">${markTrusted(json)}</script>`;
 }
 
 function render(child: Child): string {

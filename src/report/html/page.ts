@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Child, html, jsonScript, type Markup, trusted } from './markup.js';
+import { type Child, html, type Markup, markTrusted, renderJsonScript } from './markup.js';
 import type { Plot } from './plot.js';
 
 /** A self-contained page: it loads nothing, and needs no script for anything but its plots. */
@@ -20,7 +20,7 @@ export interface Page {
 }
 
 /** The page as a document. */
-export function page({
+export function renderPage({
   title,
   summary,
   origin,
@@ -29,11 +29,11 @@ export function page({
   styles = [],
   result,
 }: Page): string {
-  const script = plots.length > 0 ? pageScript() : null;
+  const script = plots.length > 0 ? buildScript() : null;
   const charts = script === null ? [] : ['uPlot.min.css'];
-  const css = [...charts, 'page.css', ...styles].map(asset).join('\n');
-  const scripts = script === null ? `'none'` : `'${digest(script)}'`;
-  const policy = `default-src 'none'; img-src data:; style-src '${digest(css)}'; script-src ${scripts}`;
+  const css = [...charts, 'page.css', ...styles].map(readAsset).join('\n');
+  const scripts = script === null ? `'none'` : `'${hash(script)}'`;
+  const policy = `default-src 'none'; img-src data:; style-src '${hash(css)}'; script-src ${scripts}`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -43,7 +43,7 @@ export function page({
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<style>${trusted(css)}</style>
+<style>${markTrusted(css)}</style>
 </head>
 <body>
 <header>
@@ -55,26 +55,26 @@ export function page({
 ${main}
 </main>
 <footer>The whole result is in this page as JSON, in the element <code>#result</code>.</footer>
-${jsonScript('result', result)}
-${script === null ? null : html`${jsonScript('plots', plots)}\n<script>${trusted(script)}</script>`}
+${renderJsonScript('result', result)}
+${script === null ? null : html`${renderJsonScript('plots', plots)}\n<script>${markTrusted(script)}</script>`}
 </body>
 </html>
 `.text;
 }
 
 /** What made a result, and when: `millrace 1.2.3 · 2026-03-02 09:30:00 UTC`. */
-export function originOf(tool: { name: string; version: string }, startedAt: string): string {
+export function formatOrigin(tool: { name: string; version: string }, startedAt: string): string {
   return `${tool.name} ${tool.version} · ${startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}`;
 }
 
 /** What makes a result doubtful; nothing without a message. */
-export function warningList(messages: string[]): Markup | null {
+export function renderWarnings(messages: string[]): Markup | null {
   if (messages.length === 0) return null;
   return html`<ul class="warnings">${messages.map((message) => html`<li>${message}</li>`)}</ul>`;
 }
 
 /** A part of a page under a heading. */
-export function section(heading: string, ...content: Child[]): Markup {
+export function renderSection(heading: string, ...content: Child[]): Markup {
   return html`<section>
 <h2>${heading}</h2>
 ${content}
@@ -82,23 +82,23 @@ ${content}
 }
 
 /** The chart library with its licence, the functions that print numbers, and what draws the plots. */
-function pageScript(): string {
-  const licence = `/*\nuPlot\n${asset('uPlot.LICENSE')}\n*/`;
+function buildScript(): string {
+  const licence = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
   const units = readFileSync(new URL('../../format/units.js', import.meta.url), 'utf8');
   const scripts = [
     licence,
-    asset('uPlot.iife.min.js'),
+    readAsset('uPlot.iife.min.js'),
     units.replace(/^export /gm, ''),
-    asset('plots.js'),
+    readAsset('plots.js'),
   ];
   // An element ends at the first end tag, even within a string or a comment of the script.
   return scripts.join('\n').replaceAll('</script', '<\\/script');
 }
 
-function asset(name: string): string {
+function readAsset(name: string): string {
   return readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8');
 }
 
-function digest(text: string): string {
+function hash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -36,12 +36,12 @@ export interface Series {
  * A percentile on HdrHistogram's axis, where each further nine is one unit: 0 -> 0, 90 -> 1, 99 -> 2, 99.9 -> 3. The largest of
  * `count` samples stands for the last 1 / count of them.
  */
-export function nines(percentile: number, count: number): number {
+export function toNines(percentile: number, count: number): number {
   return -Math.log10(Math.max(1 - percentile / 100, 1 / Math.max(2, count)));
 }
 
 /** The place of a plot in the page. */
-export function figure(plot: Plot): Markup {
+export function renderPlot(plot: Plot): Markup {
   const scale = plot.log ? ' Logarithmic scale.' : '';
   return html`<figure class="plot">
 <figcaption><h3>${plot.title}</h3><p>${plot.caption}${scale}</p></figcaption>

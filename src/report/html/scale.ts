@@ -6,31 +6,31 @@ export interface Scale {
 }
 
 /** A logarithmic scale; both ends are positive. */
-export function logScale(low: number, high: number): Scale {
+export function createLogScale(low: number, high: number): Scale {
   const length = Math.log(high / low);
-  return scale(low, high, (value) => (value > 0 ? Math.log(value / low) / length : 0));
+  return createScale(low, high, (value) => (value > 0 ? Math.log(value / low) / length : 0));
 }
 
 /** A logarithmic scale around values, with room beside the outermost, as a ratio; what is not positive is left out. */
-export function scaleAround(values: number[], room: number): Scale {
+export function createLogScaleAround(values: number[], room: number): Scale {
   const known = values.filter((value) => value > 0 && Number.isFinite(value));
-  const [least, most] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [1, 1];
-  return logScale(least / room, most * room);
+  const [lowest, highest] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [1, 1];
+  return createLogScale(lowest / room, highest * room);
 }
 
 /** A linear scale from 0. */
-export function linearScale(high: number): Scale {
-  return scale(0, high, (value) => value / high);
+export function createLinearScale(high: number): Scale {
+  return createScale(0, high, (value) => value / high);
 }
 
-function scale(low: number, high: number, share: (value: number) => number): Scale {
+function createScale(low: number, high: number, share: (value: number) => number): Scale {
   // To a hundredth of a percent: a tenth of a pixel on a wide screen.
   const at = (value: number) => Number((100 * Math.min(1, Math.max(0, share(value)))).toFixed(2));
   return { low, high, at };
 }
 
 /** 1, 10, 100, ... within a scale, with 2 and 5 and more between them where there are few. */
-export function decades({ low, high }: Scale): number[] {
+export function listDecades({ low, high }: Scale): number[] {
   const rungs = high / low > 300 ? [1] : high / low > 10 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
   const ticks = [];
   for (let decade = Math.floor(Math.log10(low)); 10 ** decade <= high; decade += 1) {
@@ -40,7 +40,7 @@ export function decades({ low, high }: Scale): number[] {
 }
 
 /** 1/4, 1/2, 1, 2, 4, ... within a scale: a doubling where there are few, else more. */
-export function powersOfTwo({ low, high }: Scale): number[] {
+export function listPowersOfTwo({ low, high }: Scale): number[] {
   const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
   const step = Math.ceil(Math.max(1, last - first) / 6);
   const all = Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -48,7 +48,7 @@ export function powersOfTwo({ low, high }: Scale): number[] {
 }
 
 /** Multiples of 1, 2 or 5 times a power of ten up to the end of a linear scale, about four of them. */
-export function multiples({ high }: Scale): number[] {
+export function listMultiples({ high }: Scale): number[] {
   const wanted = high / 4;
   const decade = 10 ** Math.floor(Math.log10(wanted));
   const step = ([1, 2, 5].find((rung) => rung * decade >= wanted) ?? 10) * decade;

@@ -1,22 +1,27 @@
 import { bytes, duration } from '../../format/units.js';
 import type { PlanSummary } from '../../load/result.js';
 import type { Child, Markup } from './markup.js';
-import { textTable } from './tables.js';
+import { renderTextTable } from './tables.js';
 
 /** A setting in effect; `null` where it has no meaning. */
-export type Setting = readonly [name: string, value: Child];
+export type SettingRow = readonly [name: string, value: Child];
 
 /** The settings that have a meaning. */
-export function settingsTable(settings: Setting[]): Markup | null {
+export function renderSettings(settings: SettingRow[]): Markup | null {
   const rows = settings.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
-  return textTable('Settings in effect', [], rows);
+  return renderTextTable('Settings in effect', [], rows);
 }
 
 /** What was loaded. */
-export function targetSettings({ targets, order, addresses, command }: PlanSummary): Setting[] {
+export function listTargetSettings({
+  targets,
+  order,
+  addresses,
+  command,
+}: PlanSummary): SettingRow[] {
   return [
     ...targets.map(
-      ({ method, url, weight, bodyBytes }): Setting => [
+      ({ method, url, weight, bodyBytes }): SettingRow => [
         order === 'weighted' ? `target, weight ${weight ?? 1}` : 'target',
         `${method} ${url}${bodyBytes > 0 ? `, body ${bytes(bodyBytes)}` : ''}`,
       ],
@@ -27,11 +32,11 @@ export function targetSettings({ targets, order, addresses, command }: PlanSumma
 }
 
 /** How connections were used. */
-export function connectionSettings(plan: PlanSummary): Setting[] {
+export function listConnectionSettings(plan: PlanSummary): SettingRow[] {
   return [
     ['connection', plan.connection],
     ['TLS', plan.tls],
-    ['certificate', certificate(plan.verifyCertificate)],
+    ['certificate', describeCertificate(plan.verifyCertificate)],
     [
       'time limits',
       `request ${duration(plan.timeoutMs)}, connect ${duration(plan.connectTimeoutMs)}`,
@@ -39,7 +44,7 @@ export function connectionSettings(plan: PlanSummary): Setting[] {
   ];
 }
 
-function certificate(verified: boolean | null): string | null {
+function describeCertificate(verified: boolean | null): string | null {
   if (verified === null) return null;
   return verified ? 'verified' : 'not verified';
 }

@@ -1,16 +1,20 @@
 import { type Child, html, type Markup } from './markup.js';
 
 /** A table of numbers whose first column names the rows. Without `columns` it has no head. */
-export function table(caption: string, columns: string[], rows: Child[][]): Markup | null {
-  return rows.length > 0 ? element('data', caption, columns, rows) : null;
+export function renderTable(caption: string, columns: string[], rows: Child[][]): Markup | null {
+  return rows.length > 0 ? renderElement('data', caption, columns, rows) : null;
 }
 
 /** The same with text in the last column. */
-export function textTable(caption: string, columns: string[], rows: Child[][]): Markup | null {
-  return rows.length > 0 ? element('data text', caption, columns, rows) : null;
+export function renderTextTable(
+  caption: string,
+  columns: string[],
+  rows: Child[][],
+): Markup | null {
+  return rows.length > 0 ? renderElement('data text', caption, columns, rows) : null;
 }
 
-function element(kind: string, caption: string, columns: string[], rows: Child[][]): Markup {
+function renderElement(kind: string, caption: string, columns: string[], rows: Child[][]): Markup {
   const head = html`<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>`;
   const body = rows.map(
     ([name = '', ...cells]) =>

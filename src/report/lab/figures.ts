@@ -1,98 +1,102 @@
 import type { LabAxis, LabBars, LabFigure, LabPlot, LabSeries } from '../../lab/result.js';
-import { type Axis, chartFigure, up } from '../html/chart.js';
-import { polyline } from '../html/curves.js';
-import { legend, lineSign, type Sign } from '../html/legend.js';
-import { dot } from '../html/markers.js';
+import { type Axis, renderChart, toPixels } from '../html/chart.js';
+import { drawPolyline } from '../html/curves.js';
+import { drawLineSign, type LegendEntry, renderLegend } from '../html/legend.js';
+import { drawDot } from '../html/markers.js';
 import { html, type Markup } from '../html/markup.js';
 import {
-  decades,
-  linearScale,
-  multiples,
-  powersOfTwo,
+  createLinearScale,
+  createLogScaleAround,
+  listDecades,
+  listMultiples,
+  listPowersOfTwo,
   type Scale,
-  scaleAround,
 } from '../html/scale.js';
-import { printed } from './numbers.js';
+import { formatValue } from './numbers.js';
 
 /** Room beside the outermost values of a logarithmic scale, as a ratio. */
-const room = 1.4;
+const SCALE_MARGIN = 1.4;
 /** Colours of series that are not bounds, in their order. */
-const colors = ['first', 'second', 'third', 'fourth'] as const;
+const COLORS = ['first', 'second', 'third', 'fourth'] as const;
 
 /** A figure of a study, drawn without a script. */
-export function labFigure(figure: LabFigure): Markup {
-  return figure.kind === 'lines' ? plotFigure(figure) : barsFigure(figure);
+export function renderFigure(figure: LabFigure): Markup {
+  return figure.kind === 'lines' ? renderPlot(figure) : renderBars(figure);
 }
 
-function plotFigure(plot: LabPlot): Markup {
+function renderPlot(plot: LabPlot): Markup {
   const { title, caption, series, marks } = plot;
   const points = series.flatMap((one) => one.points);
-  const x = axisOf(
+  const x = createAxis(
     plot.x,
     points.map(([value]) => value),
   );
-  const y = axisOf(
+  const y = createAxis(
     plot.y,
     points.map(([, value]) => value),
   );
   const drawn = series.filter(({ style }) => style !== 'bound');
-  const colorOf = (one: LabSeries) => colors[drawn.indexOf(one) % colors.length] ?? 'first';
+  const chooseColor = (one: LabSeries) => COLORS[drawn.indexOf(one) % COLORS.length] ?? 'first';
   const signs = series.map(
-    (one): Sign => [
+    (one): LegendEntry => [
       one.style === 'dots'
-        ? dot('12', 6, { kind: colorOf(one) })
-        : lineSign(one.style === 'bound' ? 'bound' : `line ${colorOf(one)}`),
+        ? drawDot('12', 6, { kind: chooseColor(one) })
+        : drawLineSign(one.style === 'bound' ? 'bound' : `line ${chooseColor(one)}`),
       one.name,
     ],
   );
-  return chartFigure({
+  return renderChart({
     title,
-    caption: `${capitalised(plot.y.name)} over ${plot.x.name}. ${caption}`,
-    legend: legend(signs),
-    summary: inWords(plot),
+    caption: `${capitalize(plot.y.name)} over ${plot.x.name}. ${caption}`,
+    legend: renderLegend(signs),
+    summary: describePlot(plot),
     x,
     y,
-    content: series.flatMap((one) => seriesMarkup(one, plot, x.scale, y.scale, colorOf(one))),
+    content: series.flatMap((one) => drawSeries(one, plot, x.scale, y.scale, chooseColor(one))),
     marks: marks.map((mark) => ({ ...mark, color: 'first' })),
   });
 }
 
-function seriesMarkup(
+function drawSeries(
   { name, style, points }: LabSeries,
   plot: LabPlot,
   x: Scale,
   y: Scale,
   color: string,
 ): Markup[] {
-  const places = points.map(([a, b]) => [x.at(a), up(y, b)] as const);
+  const places = points.map(([a, b]) => [x.at(a), toPixels(y, b)] as const);
   if (style !== 'dots') {
-    const line = polyline(style === 'bound' ? 'bound' : `line ${color}`, places);
+    const line = drawPolyline(style === 'bound' ? 'bound' : `line ${color}`, places);
     return line ? [line] : [];
   }
   return points.map(([a, b], index) => {
-    const title = `${name}: ${printed(b, plot.y.unit)} at ${printed(a, plot.x.unit)}`;
-    return dot(`${places[index]?.[0]}%`, places[index]?.[1] ?? 0, { kind: color, title });
+    const title = `${name}: ${formatValue(b, plot.y.unit)} at ${formatValue(a, plot.x.unit)}`;
+    return drawDot(`${places[index]?.[0]}%`, places[index]?.[1] ?? 0, { kind: color, title });
   });
 }
 
-function axisOf({ scale, unit }: LabAxis, values: number[]): Axis {
-  const label = (value: number) => printed(value, unit);
+function createAxis({ scale, unit }: LabAxis, values: number[]): Axis {
+  const label = (value: number) => formatValue(value, unit);
   if (scale === 'linear') {
-    const linear = linearScale(1.05 * Math.max(1e-9, ...values));
-    return { scale: linear, ticks: multiples(linear), label };
+    const linear = createLinearScale(1.05 * Math.max(1e-9, ...values));
+    return { scale: linear, ticks: listMultiples(linear), label };
   }
-  const around = scaleAround(values, room);
-  const ticks = unit === 'count' ? powersOfTwo(around).filter(Number.isInteger) : decades(around);
+  const around = createLogScaleAround(values, SCALE_MARGIN);
+  const ticks =
+    unit === 'count' ? listPowersOfTwo(around).filter(Number.isInteger) : listDecades(around);
   return { scale: around, ticks, label };
 }
 
 /** The most bars in a group that are drawn: one colour each. */
-function barsFigure({ title, caption, unit, groups }: LabBars): Markup {
+function renderBars({ title, caption, unit, groups }: LabBars): Markup {
   const names = [...new Set(groups.flatMap(({ bars }) => bars.map(({ name }) => name)))];
-  const most = Math.max(1e-9, ...groups.flatMap(({ bars }) => bars.map(({ value }) => value ?? 0)));
+  const highest = Math.max(
+    1e-9,
+    ...groups.flatMap(({ bars }) => bars.map(({ value }) => value ?? 0)),
+  );
   const signs = names.map(
-    (name, index): Sign => [
-      html`<rect class="bar ${colorAt(index)}" width="24" height="12"/>`,
+    (name, index): LegendEntry => [
+      html`<rect class="bar ${getColor(index)}" width="24" height="12"/>`,
       name,
     ],
   );
@@ -100,35 +104,37 @@ function barsFigure({ title, caption, unit, groups }: LabBars): Markup {
     ({ name, bars }) =>
       html`<tr><th scope="row" rowspan="${bars.length}">${name}</th>${bars.map(
         (bar, index) =>
-          html`${index > 0 ? html`<tr>` : null}<td class="bar-name">${bar.name}</td><td class="bar-cell">${barMarkup(bar.value, most, colorAt(names.indexOf(bar.name)))}</td><td class="bar-value">${printed(bar.value, unit)}</td></tr>
+          html`${index > 0 ? html`<tr>` : null}<td class="bar-name">${bar.name}</td><td class="bar-cell">${drawBar(bar.value, highest, getColor(names.indexOf(bar.name)))}</td><td class="bar-value">${formatValue(bar.value, unit)}</td></tr>
 `,
       )}`,
   );
   return html`<figure class="plot">
-<figcaption><h3>${title}</h3><p>${caption}</p>${legend(signs)}</figcaption>
+<figcaption><h3>${title}</h3><p>${caption}</p>${renderLegend(signs)}</figcaption>
 <table class="bars"><tbody>
 ${rows}</tbody></table>
 </figure>`;
 }
 
-function barMarkup(value: number | null, most: number, color: string): Markup | null {
+function drawBar(value: number | null, highest: number, color: string): Markup | null {
   if (value === null) return null;
-  return html`<svg height="14" aria-hidden="true"><rect class="bar ${color}" width="${((100 * value) / most).toFixed(1)}%" height="14"/></svg>`;
+  return html`<svg height="14" aria-hidden="true"><rect class="bar ${color}" width="${((100 * value) / highest).toFixed(1)}%" height="14"/></svg>`;
 }
 
-function colorAt(index: number): string {
-  return colors[index % colors.length] ?? 'first';
+function getColor(index: number): string {
+  return COLORS[index % COLORS.length] ?? 'first';
 }
 
-function capitalised(text: string): string {
+function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-function inWords({ title, series, x, y }: LabPlot): string {
+function describePlot({ title, series, x, y }: LabPlot): string {
   const parts = series
     .filter(({ style }) => style === 'dots')
     .map(({ name, points }) => {
-      const values = points.map(([a, b]) => `${printed(b, y.unit)} at ${printed(a, x.unit)}`);
+      const values = points.map(
+        ([a, b]) => `${formatValue(b, y.unit)} at ${formatValue(a, x.unit)}`,
+      );
       return `${name}: ${values.join(', ')}`;
     });
   return `${title}. ${parts.join('. ')}`;

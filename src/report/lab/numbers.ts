@@ -2,11 +2,11 @@ import { bytes, cores, count, rate, share, time } from '../../format/units.js';
 import type { LabUnit } from '../../lab/result.js';
 
 /** A number of a study as it is printed. */
-export function printed(value: number | null, unit: LabUnit): string {
-  return value === null ? '–' : PRINTED[unit](value);
+export function formatValue(value: number | null, unit: LabUnit): string {
+  return value === null ? '–' : FORMATS[unit](value);
 }
 
-const PRINTED: Record<LabUnit, (value: number) => string> = {
+const FORMATS: Record<LabUnit, (value: number) => string> = {
   rate,
   time,
   bytes,

@@ -1,18 +1,23 @@
 import { duration, rate } from '../../format/units.js';
 import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
-import { painter } from '../text/paint.js';
-import { paragraph, type Sheet } from '../text/sheet.js';
+import { createPainter } from '../text/paint.js';
+import { formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { printed } from './numbers.js';
+import { formatValue } from './numbers.js';
 
 /** Repeated studies as text, without a line break at its end. */
-export function labText(result: LabResult, options: Omit<TextOptions, 'notes'>): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: painter(options.color) };
+export function formatLabText(result: LabResult, options: Omit<TextOptions, 'notes'>): string {
+  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const { cpu, cores, memoryGb, node, system } = result.machine;
   const blocks = [
-    paragraph(sheet, `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`, 2, 'dim'),
-    ...result.studies.flatMap((study) => studyBlocks(study, sheet)),
+    formatParagraph(
+      sheet,
+      `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`,
+      2,
+      'dim',
+    ),
+    ...result.studies.flatMap((study) => formatStudy(study, sheet)),
     result.failed.map(({ study, reason }) =>
       sheet.paint('warning', `Not repeated: ${study}: ${reason}`),
     ),
@@ -26,35 +31,42 @@ export function labText(result: LabResult, options: Omit<TextOptions, 'notes'>):
     .join('\n\n');
 }
 
-function studyBlocks(study: StudyResult, sheet: Sheet): string[][] {
+function formatStudy(study: StudyResult, sheet: Sheet): string[][] {
   const { title, question, original, tables, causes, changes, claims, setup, missing } = study;
   return [
     [
       sheet.paint('strong', title.toUpperCase()),
-      ...indented(sheet, question, 'strong'),
-      ...indented(sheet, `then: ${original}`, 'dim'),
-      ...indented(sheet, `now: in ${duration(Math.round(study.durationMs / 1000) * 1000)}`, 'dim'),
+      ...formatIndented(sheet, question, 'strong'),
+      ...formatIndented(sheet, `then: ${original}`, 'dim'),
+      ...formatIndented(
+        sheet,
+        `now: in ${duration(Math.round(study.durationMs / 1000) * 1000)}`,
+        'dim',
+      ),
     ],
-    ...tables.map((table) => tableLines(table, sheet)),
-    ...causes.map((cause) => causeLines(cause, sheet)),
-    part(sheet, 'what Millrace changes', changes),
-    claimLines(claims, sheet),
-    part(sheet, 'not measured', missing),
-    part(sheet, 'set-up', setup),
+    ...tables.map((table) => formatTable(table, sheet)),
+    ...causes.map((cause) => formatCause(cause, sheet)),
+    formatPart(sheet, 'what Millrace changes', changes),
+    formatClaims(claims, sheet),
+    formatPart(sheet, 'not measured', missing),
+    formatPart(sheet, 'set-up', setup),
   ];
 }
 
 /** Numbers in columns, under `then` and `now`. */
-function tableLines({ title, rowsAre, columns, rows }: LabTable, sheet: Sheet): string[] {
+function formatTable({ title, rowsAre, columns, rows }: LabTable, sheet: Sheet): string[] {
   const cells = rows.map(({ cells: given }) =>
-    columns.map(({ unit }, index) => printed(given[index] ?? null, unit)),
+    columns.map(({ unit }, index) => formatValue(given[index] ?? null, unit)),
   );
   const first = Math.max(rowsAre.length, ...rows.map(({ name }) => name.length));
   const heads = columns.map(({ name, from }) => `${from}: ${name}`);
   const widths = columns.map((_, index) =>
-    Math.max(...cells.map((row) => row[index]?.length ?? 0), longestWord(heads[index] ?? '')),
+    Math.max(
+      ...cells.map((row) => row[index]?.length ?? 0),
+      measureLongestWord(heads[index] ?? ''),
+    ),
   );
-  const wrappedHeads = heads.map((head, index) => wordsWithin(head, widths[index] ?? 0));
+  const wrappedHeads = heads.map((head, index) => wrapWords(head, widths[index] ?? 0));
   const height = Math.max(...wrappedHeads.map(({ length }) => length));
   const headLines = Array.from({ length: height }, (_, line) => {
     const words = wrappedHeads.map((lines, index) =>
@@ -73,11 +85,11 @@ function tableLines({ title, rowsAre, columns, rows }: LabTable, sheet: Sheet): 
   return [sheet.paint('dim', title), ...headLines, ...lines];
 }
 
-function longestWord(text: string): number {
+function measureLongestWord(text: string): number {
   return Math.max(...text.split(' ').map(({ length }) => length));
 }
 
-function wordsWithin(text: string, width: number): string[] {
+function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
@@ -90,7 +102,7 @@ function wordsWithin(text: string, width: number): string[] {
   return lines;
 }
 
-function causeLines(cause: LabCause, sheet: Sheet): string[] {
+function formatCause(cause: LabCause, sheet: Sheet): string[] {
   const { limit, status, sentence, arithmetic, remedy, command } = cause;
   const predicted = remedy?.predictedThroughput;
   const remedyLine = remedy
@@ -100,34 +112,38 @@ function causeLines(cause: LabCause, sheet: Sheet): string[] {
     : [];
   return [
     sheet.paint('dim', 'why, as explain finds it'),
-    ...indented(sheet, `${STATUS[status].word}${limit ? `  ${limit}` : ''}: ${sentence}`, 'strong'),
-    ...[...arithmetic, ...remedyLine].flatMap((line) => indented(sheet, line)),
-    ...indented(sheet, command, 'dim'),
+    ...formatIndented(
+      sheet,
+      `${STATUS[status].word}${limit ? `  ${limit}` : ''}: ${sentence}`,
+      'strong',
+    ),
+    ...[...arithmetic, ...remedyLine].flatMap((line) => formatIndented(sheet, line)),
+    ...formatIndented(sheet, command, 'dim'),
   ];
 }
 
-function claimLines(claims: Claim[], sheet: Sheet): string[] {
+function formatClaims(claims: Claim[], sheet: Sheet): string[] {
   if (claims.length === 0) return [];
   const lines = claims.flatMap(({ text, held }) => {
-    const [word, ink] = HELD[String(held) as keyof typeof HELD];
-    return indented(sheet, `${word}  ${text}`, ink);
+    const [word, ink] = CLAIM_WORDS[String(held) as keyof typeof CLAIM_WORDS];
+    return formatIndented(sheet, `${word}  ${text}`, ink);
   });
   return [sheet.paint('dim', 'what holds here'), ...lines];
 }
 
-const HELD = {
+const CLAIM_WORDS = {
   true: ['yes', 'good'],
   false: ['NO ', 'bad'],
   null: ['?  ', 'warning'],
 } as const;
 
-function part(sheet: Sheet, heading: string, lines: string[]): string[] {
+function formatPart(sheet: Sheet, heading: string, lines: string[]): string[] {
   if (lines.length === 0) return [];
-  return [sheet.paint('dim', heading), ...lines.flatMap((line) => indented(sheet, line))];
+  return [sheet.paint('dim', heading), ...lines.flatMap((line) => formatIndented(sheet, line))];
 }
 
-function indented(sheet: Sheet, text: string, ink?: Parameters<Sheet['paint']>[0]): string[] {
-  const [first = '', ...others] = paragraph(sheet, text, 4);
+function formatIndented(sheet: Sheet, text: string, ink?: Parameters<Sheet['paint']>[0]): string[] {
+  const [first = '', ...others] = formatParagraph(sheet, text, 4);
   const lines = [`  ${first}`, ...others];
   return ink ? lines.map((line) => sheet.paint(ink, line)) : lines;
 }

@@ -1,11 +1,11 @@
 import { share, time } from '../../format/units.js';
 import { clientBound } from '../../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../../load/result.js';
-import { warningMessages } from '../warnings.js';
-import { field, paragraph, type Sheet } from './sheet.js';
+import { listWarnings } from '../warnings.js';
+import { formatField, formatParagraph, type Sheet } from './sheet.js';
 
 /** The generator's own state: whether it kept up. */
-export function generatorLines({ generator }: LoadResult, sheet: Sheet): string[] {
+export function formatGenerator({ generator }: LoadResult, sheet: Sheet): string[] {
   const { busy, starved, latenessMs, littleResidual, workers } = generator;
   const parts = [`busy ${share(busy)}${workers.length > 1 ? ' (the busiest thread)' : ''}`];
   if (starved !== null) parts.push(`starved of CPU ${share(starved)}`);
@@ -13,22 +13,29 @@ export function generatorLines({ generator }: LoadResult, sheet: Sheet): string[
     parts.push(`lateness p99 ${time(latenessMs.p99)}, max ${time(latenessMs.max)}`);
   }
   if (littleResidual !== null) parts.push(`Little's law off by ${share(littleResidual)}`);
-  return field(sheet, 'generator', parts.join(', '), generator.clientBound ? 'bad' : undefined);
+  return formatField(
+    sheet,
+    'generator',
+    parts.join(', '),
+    generator.clientBound ? 'bad' : undefined,
+  );
 }
 
 /** What makes the measurement doubtful; last, so that it is the first thing seen above the prompt. */
-export function warningLines(result: LoadResult, sheet: Sheet): string[] {
-  const lines = warningMessages(result).flatMap((message) =>
-    paragraph(sheet, `! ${message}`, 2, 'warning'),
+export function formatWarnings(result: LoadResult, sheet: Sheet): string[] {
+  const lines = listWarnings(result).flatMap((message) =>
+    formatParagraph(sheet, `! ${message}`, 2, 'warning'),
   );
-  return [...lines, ...alarmLines(result, sheet)];
+  return [...lines, ...formatAlarm(result, sheet)];
 }
 
-function alarmLines({ generator }: LoadResult, sheet: Sheet): string[] {
+function formatAlarm({ generator }: LoadResult, sheet: Sheet): string[] {
   if (!generator.clientBound) return [];
   const { title, meaning, advice } = clientBound;
   return [
-    ...paragraph(sheet, `*** ${title} *** ${meaning}`, 0, 'alarm'),
-    ...[...generator.reasons, advice].flatMap((line) => paragraph(sheet, `  - ${line}`, 4, 'bad')),
+    ...formatParagraph(sheet, `*** ${title} *** ${meaning}`, 0, 'alarm'),
+    ...[...generator.reasons, advice].flatMap((line) =>
+      formatParagraph(sheet, `  - ${line}`, 4, 'bad'),
+    ),
   ];
 }

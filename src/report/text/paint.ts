@@ -5,7 +5,7 @@ export type Ink = 'dim' | 'strong' | 'bar' | 'good' | 'warning' | 'bad' | 'alarm
 export type Paint = (ink: Ink, text: string) => string;
 
 /** ECMA-48, Select Graphic Rendition. */
-const codes: Record<Ink, string> = {
+const CODES: Record<Ink, string> = {
   dim: '2',
   strong: '1',
   bar: '36',
@@ -16,7 +16,7 @@ const codes: Record<Ink, string> = {
 };
 
 /** The colours of a terminal, or none. */
-export function painter(color: boolean): Paint {
+export function createPainter(color: boolean): Paint {
   if (!color) return (_, text) => text;
-  return (ink, text) => (text === '' ? '' : `\x1b[${codes[ink]}m${text}\x1b[0m`);
+  return (ink, text) => (text === '' ? '' : `\x1b[${CODES[ink]}m${text}\x1b[0m`);
 }

@@ -1,22 +1,22 @@
 import { bytes, count, plural, rate, time } from '../../format/units.js';
 import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { LoadResult } from '../../load/result.js';
-import { field, type Sheet } from './sheet.js';
+import { formatField, type Sheet } from './sheet.js';
 
 /** Throughput, and the account of all requests. */
-export function requestLines(result: LoadResult, sheet: Sheet): string[] {
+export function formatRequests(result: LoadResult, sheet: Sheet): string[] {
   return [
-    ...field(sheet, 'throughput', throughput(result), 'strong'),
-    ...field(sheet, 'requests', account(result)),
-    ...notSent(result, sheet),
-    ...followed(result, sheet),
-    ...connections(result, sheet),
-    ...statusCodes(result, sheet),
-    ...errors(result, sheet),
+    ...formatField(sheet, 'throughput', formatThroughput(result), 'strong'),
+    ...formatField(sheet, 'requests', formatAccount(result)),
+    ...formatNotSent(result, sheet),
+    ...formatFollowed(result, sheet),
+    ...formatConnections(result, sheet),
+    ...formatStatusCodes(result, sheet),
+    ...formatErrors(result, sheet),
   ];
 }
 
-function throughput({ throughput, plan, bytes: moved, durationMs }: LoadResult): string {
+function formatThroughput({ throughput, plan, bytes: moved, durationMs }: LoadResult): string {
   const spread = throughput.stdev === null ? '' : ` ± ${rate(throughput.stdev)}`;
   const asked =
     plan.rate !== null && plan.stages.length === 0 ? ` of ${rate(plan.rate)} asked for` : '';
@@ -25,7 +25,7 @@ function throughput({ throughput, plan, bytes: moved, durationMs }: LoadResult):
 }
 
 /** `sent = ok + ...`; what is zero is left out. */
-function account({ plan, requests }: LoadResult): string {
+function formatAccount({ plan, requests }: LoadResult): string {
   const rest = [
     [requests.statusErrors, isDefaultExpect(plan) ? 'status 4xx/5xx' : 'other status'],
     [requests.transportErrors, 'transport errors'],
@@ -38,7 +38,7 @@ function account({ plan, requests }: LoadResult): string {
   return `${count(requests.sent)} sent = ${count(requests.ok)} ok${terms.join('')}`;
 }
 
-function notSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
+function formatNotSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
   const { overflow, queuedAtEnd, connectFailed } = requests.notSent;
   const parts = [];
   if (overflow > 0) {
@@ -47,40 +47,40 @@ function notSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
   }
   if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for a connection at the end`);
   if (connectFailed > 0) parts.push(`${count(connectFailed)} for want of a connection`);
-  return parts.length > 0 ? field(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
+  return parts.length > 0 ? formatField(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
 }
 
-function followed({ requests: { followed } }: LoadResult, sheet: Sheet): string[] {
+function formatFollowed({ requests: { followed } }: LoadResult, sheet: Sheet): string[] {
   return followed > 0
-    ? field(sheet, 'followed', `${plural(followed, 'redirection')} on top of those requests`)
+    ? formatField(sheet, 'followed', `${plural(followed, 'redirection')} on top of those requests`)
     : [];
 }
 
 /** Connections, and what connecting took where it went on beyond the set-up. */
-function connections(result: LoadResult, sheet: Sheet): string[] {
+function formatConnections(result: LoadResult, sheet: Sheet): string[] {
   const { opened, reused, failed, tlsFull, tlsResumed } = result.connections;
   const parts = [`${count(opened)} opened`];
   if (failed > 0) parts.push(`${count(failed)} failed`);
   parts.push(`${plural(reused, 'request')} on a used one`);
-  const lines = field(sheet, 'connections', parts.join(', '));
+  const lines = formatField(sheet, 'connections', parts.join(', '));
   if (opened <= result.plan.initialConnections) return lines;
-  lines.push(...field(sheet, 'connect', timesOf(result.connectMs)));
+  lines.push(...formatField(sheet, 'connect', formatTimes(result.connectMs)));
   if (tlsFull + tlsResumed === 0) return lines;
   const kinds = `${count(tlsFull)} full, ${count(tlsResumed)} resumed`;
-  return [...lines, ...field(sheet, 'TLS', `${timesOf(result.tlsMs)} (${kinds})`)];
+  return [...lines, ...formatField(sheet, 'TLS', `${formatTimes(result.tlsMs)} (${kinds})`)];
 }
 
-function timesOf({ p50, p99, max }: LoadResult['connectMs']): string {
+function formatTimes({ p50, p99, max }: LoadResult['connectMs']): string {
   return `p50 ${time(p50)}, p99 ${time(p99)}, max ${time(max)}`;
 }
 
-function statusCodes({ statusCodes }: LoadResult, sheet: Sheet): string[] {
+function formatStatusCodes({ statusCodes }: LoadResult, sheet: Sheet): string[] {
   const codes = Object.entries(statusCodes).map(([code, number]) => `${code}: ${count(number)}`);
-  return codes.length > 0 ? field(sheet, 'status', codes.join(', ')) : [];
+  return codes.length > 0 ? formatField(sheet, 'status', codes.join(', ')) : [];
 }
 
 /** By kind; what became of them is in the warnings. */
-function errors({ errors }: LoadResult, sheet: Sheet): string[] {
+function formatErrors({ errors }: LoadResult, sheet: Sheet): string[] {
   const kinds = errors.map(({ kind, count: number }) => `${kind}: ${count(number)}`);
-  return kinds.length > 0 ? field(sheet, 'errors', kinds.join(', '), 'bad') : [];
+  return kinds.length > 0 ? formatField(sheet, 'errors', kinds.join(', '), 'bad') : [];
 }

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { openBench } from '../../../dist/lab/bench.js';
+import { createBench } from '../../../dist/lab/bench.js';
 import { startNginx, startOwnServer } from '../../../dist/lab/peers/counting-server.js';
-import { findPeers, programIn, searchPath } from '../../../dist/lab/peers/find-peer.js';
+import { findPeers, findProgram, listSearchPath } from '../../../dist/lab/peers/find-peer.js';
 import { startHeadFirstServer } from '../../../dist/lab/peers/head-first.js';
 import { measurePeer } from '../../../dist/lab/peers/peer-measure.js';
 import { runPeer } from '../../../dist/lab/peers/peer-run.js';
@@ -30,7 +30,7 @@ afterEach(async () => {
 const { signal } = new AbortController();
 const peerOf = (name) => PEERS.find((peer) => peer.name === name);
 const noProcfs = !hasProcfs && 'needs /proc';
-const noNginx = programIn('nginx') === null && 'needs nginx';
+const noNginx = findProgram('nginx') === null && 'needs nginx';
 
 async function ownServer(start = () => startOwnServer(1, null)) {
   const server = await start();
@@ -62,7 +62,7 @@ const measured = (found, server, { close = false, seconds = 1, ...options } = {}
 
 describe('tools are looked for', () => {
   test('in node_modules/.bin here and above, then in PATH', () => {
-    const path = searchPath('/a/b');
+    const path = listSearchPath('/a/b');
     const projects = ['/a/b', '/a', '/'].map((at) => join(at, 'node_modules', '.bin'));
     assert.deepEqual(path, [
       ...projects,
@@ -94,7 +94,7 @@ describe('a tool that runs', () => {
     const server = await ownServer();
     const command = ['sh', '-c', 'sleep 600 & echo started; wait'];
     const run = await runPeer(command, server, { limitMs: 2000, signal });
-    assert.match(run.fault, /^not through in 2 s/);
+    assert.match(run.failure, /^not through in 2 s/);
     assert.equal(run.output, 'started\n');
     if (hasProcfs) assert(!isSleeping(), 'it is still there');
   });
@@ -107,7 +107,7 @@ describe('a tool that runs', () => {
       return asked;
     };
     const run = await runPeer(['true'], { ...server, requests }, { limitMs: 60_000, signal });
-    assert.equal(run.fault, null);
+    assert.equal(run.failure, null);
     assert.ok(run.requests > 1, `${run.requests} requests`);
   });
 
@@ -144,17 +144,20 @@ describe('a tool that runs', () => {
     ],
   ];
   for (const [what, found, message] of faults) {
-    test(`and ${what} is told, not thrown`, async () => {
-      const { fault } = await measured(found, await ownServer());
-      assert.match(fault, message);
+    test(`and ${what} is reported, not thrown`, async () => {
+      const { failure } = await measured(found, await ownServer());
+      assert.match(failure, message);
     });
   }
 
   test('has a count and a CPU time beside what it says', async () => {
     const server = await ownServer();
-    const { told, counted, steady } = await measured(await own(), server, { seconds: 2 });
-    assert.equal(told.errors, 0);
-    assert(Math.abs(told.requests - counted) <= 5 + 0.02 * counted, `${told.requests}, ${counted}`);
+    const { reported, counted, steady } = await measured(await own(), server, { seconds: 2 });
+    assert.equal(reported.errors, 0);
+    assert(
+      Math.abs(reported.requests - counted) <= 5 + 0.02 * counted,
+      `${reported.requests}, ${counted}`,
+    );
     assert(steady.rate > 100);
     if (!hasProcfs) return;
     for (const cores of Object.values(steady.cpu)) assert(cores > 0 && cores < 1.5, `${cores}`);
@@ -166,22 +169,22 @@ describe('a tool that runs', () => {
     const { peer, ...more } = await own();
     const command = (program, load) => peer.command(program, { ...load, close: false });
     const server = await ownServer();
-    const { fault } = await measured({ peer: { ...peer, command }, ...more }, server, {
+    const { failure } = await measured({ peer: { ...peer, command }, ...more }, server, {
       close: true,
     });
-    assert.match(fault, /keeps its connections: [\d,]+ requests on \d+ connections/);
+    assert.match(failure, /keeps its connections: [\d,]+ requests on \d+ connections/);
   });
 
   test('is no measurement if it does not keep those that it should', async () => {
     const { peer, ...more } = await own();
     const command = (program, load) => peer.command(program, { ...load, close: true });
     const server = await ownServer(startHeadFirstServer);
-    const { fault } = await measured({ peer: { ...peer, command }, ...more }, server);
-    assert.match(fault, /does not keep its connections: [\d,]+ requests on [\d,]+ connections/);
+    const { failure } = await measured({ peer: { ...peer, command }, ...more }, server);
+    assert.match(failure, /does not keep its connections: [\d,]+ requests on [\d,]+ connections/);
   });
 
   test('counts are those of nginx, without the questions for them', { skip: noNginx }, async () => {
-    const server = await ownServer(() => startNginx(programIn('nginx'), 1, null, signal));
+    const server = await ownServer(() => startNginx(findProgram('nginx'), 1, null, signal));
     assert.equal(await server.requests(), 0);
     const connections = await server.connections();
     assert.equal(await (await fetch(server.url)).text(), 'hello, world\n');
@@ -191,13 +194,19 @@ describe('a tool that runs', () => {
   });
 
   test('millrace reads heads that come before their bodies', async () => {
-    const { told, counted } = await measured(await own(), await ownServer(startHeadFirstServer));
-    assert.equal(told.errors, 0);
-    assert(told.requests > 5 && counted - told.requests <= 5, `${told.requests} of ${counted}`);
+    const { reported, counted } = await measured(
+      await own(),
+      await ownServer(startHeadFirstServer),
+    );
+    assert.equal(reported.errors, 0);
+    assert(
+      reported.requests > 5 && counted - reported.requests <= 5,
+      `${reported.requests} of ${counted}`,
+    );
   });
 });
 
-test('an nginx and a tool that do not start are told, and the others are measured', async () => {
+test('an nginx and a tool that do not start are reported, and the others are measured', async () => {
   const bin = join(folder, 'broken');
   const path = process.env.PATH;
   mkdirSync(bin);
@@ -208,7 +217,7 @@ test('an nginx and a tool that do not start are told, and the others are measure
     writeFileSync(join(bin, name), script);
     chmodSync(join(bin, name), 0o755);
   }
-  const taskset = programIn('taskset');
+  const taskset = findProgram('taskset');
   if (taskset !== null) symlinkSync(taskset, join(bin, 'taskset'));
   process.env.PATH = bin;
   cleanups.push(() => {
@@ -216,7 +225,7 @@ test('an nginx and a tool that do not start are told, and the others are measure
   });
   const cause = { limit: null, status: 'cannot-tell', sentence: '', arithmetic: [], remedy: null };
   const bench = {
-    ...openBench(true, signal, () => {}),
+    ...createBench(true, signal, () => {}),
     explain: async () => ({ ...cause, command: '' }),
   };
   const { tables, claims, missing } = await engines.repeat(bench);

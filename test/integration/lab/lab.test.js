@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { labStudies } from '../../../dist/index.js';
 import { run } from '../../../dist/lab/run.js';
-import { typed } from '../../../dist/lab/service.js';
-import { labPage } from '../../../dist/report/lab/html.js';
-import { labText } from '../../../dist/report/lab/text.js';
+import { formatCommandLine } from '../../../dist/lab/service.js';
+import { renderLabPage } from '../../../dist/report/lab/html.js';
+import { formatLabText } from '../../../dist/report/lab/text.js';
 import { millrace } from '../../fixtures/lab/command.js';
 
 test('a printed command can be typed where it was printed', () => {
@@ -14,9 +14,9 @@ test('a printed command can be typed where it was printed', () => {
     name: 'echo',
     env: { MODE: 'pipe', NO_DELAY: '1' },
     // What is free here may not be there.
-    typedEnv: { NO_DELAY: '0' },
+    exampleEnv: { NO_DELAY: '0' },
   };
-  const command = typed(setting, 'millrace explain -c 100 -- ');
+  const command = formatCommandLine(setting, 'millrace explain -c 100 -- ');
   const [, file] = /^MODE=pipe NO_DELAY=0 millrace explain -c 100 -- node (\S+)$/.exec(command);
   assert.ok(existsSync(file), file);
 });
@@ -34,10 +34,10 @@ test('a study that fails is named beside the others, and is an error by itself',
     [['engines', ['oha']]],
   );
   assert.match(
-    labText(result, { width: 80, color: false }),
+    formatLabText(result, { width: 80, color: false }),
     /Not repeated: stacks: no socket left/,
   );
-  assert.match(labPage(result), /Not repeated<\/h3><ul><li>stacks: no socket left/);
+  assert.match(renderLabPage(result), /Not repeated<\/h3><ul><li>stacks: no socket left/);
   await assert.rejects(
     run({}, () => {}, [bad]),
     { message: 'no socket left' },

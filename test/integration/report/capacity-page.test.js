@@ -1,7 +1,7 @@
 // The page of a capacity run in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { capacityPage } from '../../../dist/report/capacity/html.js';
+import { renderCapacityPage } from '../../../dist/report/capacity/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import { skip, startBrowser } from '../../fixtures/report/browser.js';
 import { testFits } from '../../fixtures/report/fits.js';
@@ -20,14 +20,14 @@ describe('page in a browser', { skip }, () => {
   after(() => browser?.close());
 
   testFits(
-    all.map(([name, make]) => [name, () => capacityPage(make())]),
+    all.map(([name, make]) => [name, () => renderCapacityPage(make())]),
     () => browser,
   );
 
   const near = (a, b, slack, what) => assert.ok(Math.abs(a - b) <= slack, `${what}: ${a}, ${b}`);
 
   test('the knee is where the bounds meet, and the curve goes through the levels', async () => {
-    const { page } = await browser.open(capacityPage(plateau()));
+    const { page } = await browser.open(renderCapacityPage(plateau()));
     const figure = 'figure:nth-of-type(1)';
     const [mark] = await boxes(page, `${figure} .mark`);
     const bounds = await boxes(page, `${figure} .area line.bound`);
@@ -54,7 +54,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('blocks that held lie below the bound and left of those that did not; the answer is between', async () => {
-    const { page } = await browser.open(capacityPage(found()));
+    const { page } = await browser.open(renderCapacityPage(found()));
     const figure = 'figure:nth-of-type(1) .area';
     const [bound] = await boxes(page, `${figure} .bound`);
     const [band] = await boxes(page, `${figure} .band`);
@@ -73,7 +73,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('an interval without an upper end reaches to the edge', async () => {
-    const { page } = await browser.open(capacityPage(atLeast()));
+    const { page } = await browser.open(renderCapacityPage(atLeast()));
     const [band] = await boxes(page, 'figure:nth-of-type(1) .area .band');
     const [area] = await boxes(page, 'figure:nth-of-type(1) .area');
     near(band.right, area.right, 1, 'right edge');
@@ -82,7 +82,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('levels that say nothing about the server are drawn apart from the others', async () => {
-    const { page } = await browser.open(capacityPage(peak()));
+    const { page } = await browser.open(renderCapacityPage(peak()));
     const points = 'figure:nth-of-type(1) .area circle';
     assert.equal((await boxes(page, points)).length, 10);
     assert.equal((await boxes(page, `${points}.left-out`)).length, 2);
@@ -91,7 +91,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('colours follow the scheme', async () => {
-    const { page } = await browser.open(capacityPage(found()), { colorScheme: 'dark' });
+    const { page } = await browser.open(renderCapacityPage(found()), { colorScheme: 'dark' });
     const color = () =>
       page
         .locator('.held')

@@ -1,7 +1,7 @@
 // The page of an explanation in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { explanationPage } from '../../../dist/report/explain/html.js';
+import { renderExplanationPage } from '../../../dist/report/explain/html.js';
 import {
   cannotTell,
   hostile,
@@ -24,12 +24,12 @@ describe('page in a browser', { skip }, () => {
   after(() => browser?.close());
 
   testFits(
-    Object.entries(explanations).map(([name, make]) => [name, () => explanationPage(make())]),
+    Object.entries(explanations).map(([name, make]) => [name, () => renderExplanationPage(make())]),
     () => browser,
   );
 
   test('the knee is where the bounds meet, the own point on the mark of the load', async () => {
-    const { page } = await browser.open(explanationPage(tooFewConnections()));
+    const { page } = await browser.open(renderExplanationPage(tooFewConnections()));
     const [own] = await boxes(page, 'circle.point.own');
     const marks = await boxes(page, 'figure:has(.bound) .mark');
     assert.ok(Math.abs(marks[0].x - own.x) < 1);
@@ -52,7 +52,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('what was measured lies on the prediction that it confirms, and not on what it rules out', async () => {
-    const { page } = await browser.open(explanationPage(tooFewConnections()));
+    const { page } = await browser.open(renderExplanationPage(tooFewConnections()));
     const experiments = await page.locator('.forest tbody').evaluateAll((bodies) =>
       bodies.map((body) => {
         const { left, width } = body.querySelector('circle').getBoundingClientRect();
@@ -69,7 +69,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('a prediction of no change is seen, and one beyond the axis ends at its edge', async () => {
-    const { page } = await browser.open(explanationPage(nagle()));
+    const { page } = await browser.open(renderExplanationPage(nagle()));
     const widths = await page
       .locator('.against .predicted')
       .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
@@ -79,7 +79,7 @@ describe('page in a browser', { skip }, () => {
   });
 
   test('colours follow the scheme', async () => {
-    const { page } = await browser.open(explanationPage(nagle()), { colorScheme: 'dark' });
+    const { page } = await browser.open(renderExplanationPage(nagle()), { colorScheme: 'dark' });
     const color = () =>
       page
         .locator('.bar')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { cores, time } from '../../../dist/format/units.js';
-import { htmlReport } from '../../../dist/report/html.js';
+import { renderLoadPage } from '../../../dist/report/html.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
 import { fixture, hostile, names } from '../../fixtures/report/results.js';
 
@@ -27,7 +27,7 @@ describe('page in a browser', { skip }, () => {
 
   after(() => browser?.close());
 
-  const open = (result, options) => browser.open(htmlReport(result), options);
+  const open = (result, options) => browser.open(renderLoadPage(result), options);
 
   /** How many pixels of each plot have the colour of the first series. */
   async function drawnPixels(page) {

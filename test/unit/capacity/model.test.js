@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { modelOf } from '../../../dist/capacity/model/model.js';
+import { fitModel } from '../../../dist/capacity/model/model.js';
 import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(7);
@@ -65,7 +65,7 @@ describe('what throughput over connections follows', () => {
       const runs = 300;
       const counts = { single: 0, plateau: 0, knee: 0, further: 0 };
       for (let run = 0; run < runs; run += 1) {
-        const model = modelOf(levels(curve, most, 2));
+        const model = fitModel(levels(curve, most, 2));
         counts.single += covers(model.singleMs, single);
         counts.plateau += covers(model.maxThroughput, plateau);
         counts.knee += covers(model.knee, (plateau * single) / 1000);
@@ -83,7 +83,7 @@ describe('what throughput over connections follows', () => {
     test(`${name}: the estimates are near, and no peak is claimed`, () => {
       let peaks = 0;
       for (let run = 0; run < 50; run += 1) {
-        const model = modelOf(levels(curve, most, 3));
+        const model = fitModel(levels(curve, most, 3));
         near(0.1, model.singleMs.value, single, 'single');
         near(0.1, model.maxThroughput.value, plateau, 'plateau');
         peaks += model.peak ? 1 : 0;
@@ -96,7 +96,7 @@ describe('what throughput over connections follows', () => {
     const curve = law(1000, 0.05, 0.0005);
     const [runs, covered] = [200, { peak: 0, plateau: 0 }];
     for (let run = 0; run < runs; run += 1) {
-      const model = modelOf(levels(curve, 256, 2));
+      const model = fitModel(levels(curve, 256, 2));
       assert.equal(model.curve, 'usl');
       covered.peak += covers(model.peak, Math.sqrt(0.95 / 0.0005));
       covered.plateau += covers(model.maxThroughput, curve(Math.sqrt(0.95 / 0.0005)));
@@ -108,12 +108,12 @@ describe('what throughput over connections follows', () => {
   });
 
   test('the same law measured below its peak has none', () => {
-    assert.equal(modelOf(levels(law(1000, 0.05, 0.0005), 32, 3, 0.003)).peak, null);
+    assert.equal(fitModel(levels(law(1000, 0.05, 0.0005), 32, 3, 0.003)).peak, null);
   });
 
   test('a straight line has no plateau, and goes on', () => {
     const models = Array.from({ length: 200 }, () =>
-      modelOf(levels(bounds(0.05, Number.POSITIVE_INFINITY), 64, 3)),
+      fitModel(levels(bounds(0.05, Number.POSITIVE_INFINITY), 64, 3)),
     );
     const right = models.filter(
       (model) =>
@@ -124,7 +124,7 @@ describe('what throughput over connections follows', () => {
   });
 
   test('nothing is said beyond twice the largest level, nor below 1', () => {
-    const model = modelOf(levels(cases[1].curve, 64, 3));
+    const model = fitModel(levels(cases[1].curve, 64, 3));
     assert.equal(model.reach, 128);
     assert.ok(model.predict(128).low > 0);
     for (const connections of [129, 0, -1, Number.NaN])
@@ -133,23 +133,23 @@ describe('what throughput over connections follows', () => {
 
   test('a curve of the wrong form has wide intervals', () => {
     const stairs = (n) => 1000 * (n < 8 ? 1 : n < 32 ? 3 : 2);
-    const wrong = modelOf(levels(stairs, 128, 3, 0.01));
-    const right = modelOf(levels(cases[2].curve, 128, 3, 0.01));
+    const wrong = fitModel(levels(stairs, 128, 3, 0.01));
+    const right = fitModel(levels(cases[2].curve, 128, 3, 0.01));
     const width = (range) => (range ? range.high / range.low : Number.POSITIVE_INFINITY);
     assert.ok(width(wrong.predict(100)) > 2 * width(right.predict(100)));
   });
 
   test('two levels give an answer, one gives none', () => {
-    const two = modelOf([
+    const two = fitModel([
       { connections: 1, throughput: [20, 20.4, 19.8] },
       { connections: 20, throughput: [395, 402, 399] },
     ]);
     near(0.05, two.singleMs.value, 50, 'single');
     assert.equal(two.maxThroughput, null);
-    assert.equal(modelOf([{ connections: 10, throughput: [5, 5] }]), null);
-    assert.equal(modelOf([]), null);
+    assert.equal(fitModel([{ connections: 10, throughput: [5, 5] }]), null);
+    assert.equal(fitModel([]), null);
     assert.equal(
-      modelOf([
+      fitModel([
         { connections: 1, throughput: [0] },
         { connections: 2, throughput: [0] },
       ]),
@@ -166,7 +166,7 @@ describe('what throughput over connections follows', () => {
       JSON.stringify([model, model.predict(50)], (_, value) =>
         typeof value === 'number' ? Number(value.toPrecision(6)) : value,
       );
-    assert.equal(digest(modelOf(noise.shuffled(apart))), digest(modelOf(given)));
+    assert.equal(digest(fitModel(noise.shuffled(apart))), digest(fitModel(given)));
   });
 
   test('twice the throughput everywhere is the same knee', () => {
@@ -175,7 +175,7 @@ describe('what throughput over connections follows', () => {
       connections,
       throughput: throughput.map((value) => 2 * value),
     }));
-    const [model, twice] = [modelOf(given), modelOf(faster)];
+    const [model, twice] = [fitModel(given), fitModel(faster)];
     near(1e-3, twice.knee.value, model.knee.value, 'knee');
     near(1e-3, twice.maxThroughput.value, 2 * model.maxThroughput.value, 'throughput');
     near(1e-3, 2 * twice.singleMs.value, model.singleMs.value, 'single');

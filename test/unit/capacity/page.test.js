@@ -1,8 +1,8 @@
 // The page of a capacity run: what it holds, and how it looks in a real browser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { capacityPage } from '../../../dist/report/capacity/html.js';
-import { capacityText } from '../../../dist/report/capacity/text.js';
+import { renderCapacityPage } from '../../../dist/report/capacity/html.js';
+import { formatCapacityText } from '../../../dist/report/capacity/text.js';
 import * as results from '../../fixtures/capacity/results.js';
 import {
   assertHolds,
@@ -21,36 +21,41 @@ const answer = (page) => /class="verdict (\S+)">\n<p class="sentence">(.*?)<\/p>
 describe('page', () => {
   for (const [name, make] of all) {
     test(`${name}: runs no script, holds the whole result, also of one read from JSON`, () => {
-      const page = capacityPage(make());
+      const page = renderCapacityPage(make());
       assertHolds(page, asJson(make()));
-      assert.equal(capacityPage(asJson(make())), page);
+      assert.equal(renderCapacityPage(asJson(make())), page);
     });
 
     test(`${name}: its sentence is that of the text`, () => {
       if (name === 'hostile') return;
-      const text = capacityText(asJson(make()), { color: false, width: 1000, notes: [] });
-      const [, , sentence] = answer(capacityPage(make()));
+      const text = formatCapacityText(asJson(make()), { color: false, width: 1000, notes: [] });
+      const [, , sentence] = answer(renderCapacityPage(make()));
       assert.ok(text.includes(sentence.replaceAll('&#60;', '<')), `${sentence} in ${text}`);
     });
   }
 
   test('it refers to nothing', () => {
-    for (const make of [plateau, peak, found, atLeast]) assertRefersToNothing(capacityPage(make()));
+    for (const make of [plateau, peak, found, atLeast])
+      assertRefersToNothing(renderCapacityPage(make()));
   });
 
   test('all parts are there, in the order of a reader', () => {
     const last = ['What was run', 'What the words mean'];
-    assert.deepEqual(headings(capacityPage(plateau())), ['Over connections', 'Measured', ...last]);
-    assert.deepEqual(charts(capacityPage(plateau())), [
+    assert.deepEqual(headings(renderCapacityPage(plateau())), [
+      'Over connections',
+      'Measured',
+      ...last,
+    ]);
+    assert.deepEqual(charts(renderCapacityPage(plateau())), [
       'Throughput over connections',
       'Latency over connections',
     ]);
-    assert.deepEqual(headings(capacityPage(found())), [
+    assert.deepEqual(headings(renderCapacityPage(found())), [
       'Over the rate',
       'Rates that were tried',
       ...last,
     ]);
-    assert.deepEqual(charts(capacityPage(atLeast())), [
+    assert.deepEqual(charts(renderCapacityPage(atLeast())), [
       'p90 over the rate',
       'errors over the rate',
       'Latency over the rate',
@@ -60,47 +65,50 @@ describe('page', () => {
 
   test('parts without anything are left out', () => {
     for (const make of [nothing, neverHolds]) {
-      assert.deepEqual(headings(capacityPage(make())), ['What was run', 'What the words mean']);
+      assert.deepEqual(headings(renderCapacityPage(make())), [
+        'What was run',
+        'What the words mean',
+      ]);
     }
     for (const make of [failing, noneHolds]) {
-      assert.deepEqual(charts(capacityPage(make())), []);
+      assert.deepEqual(charts(renderCapacityPage(make())), []);
     }
   });
 
   test('whether it is the answer, a lower bound or none', () => {
     const kinds = { plateau, growing, failing, found, atLeast, neverHolds };
     assert.deepEqual(
-      Object.values(kinds).map((make) => answer(capacityPage(make()))[1]),
+      Object.values(kinds).map((make) => answer(renderCapacityPage(make()))[1]),
       ['found', 'at-least', 'not-found', 'found', 'at-least', 'not-found'],
     );
   });
 
   test('what makes it doubtful is said', () => {
-    const page = capacityPage(peak());
+    const page = renderCapacityPage(peak());
     const [, warnings] = /<ul class="warnings">(.*?)<\/ul>/.exec(page);
     assert.match(warnings, /CLIENT-BOUND: with 512 connections/);
     assert.match(warnings, /share 2 cores/);
-    assert.doesNotMatch(capacityPage(plateau()), /<ul class="warnings">/);
+    assert.doesNotMatch(renderCapacityPage(plateau()), /<ul class="warnings">/);
   });
 
   test('every chart says what it shows', () => {
     const [throughput, latency] = matches(
-      capacityPage(plateau()),
+      renderCapacityPage(plateau()),
       /class="chart" role="img" aria-label="(.*?)"/g,
     );
     assert.match(throughput, /160 with 4 connections/);
     assert.match(throughput, /By the curve at most 250, knee at 6\.$/);
     assert.match(latency, /8 connections: p50 32\.0 ms/);
     assert.match(latency, /8 connections: p99 37\.2 ms/);
-    const [objective] = matches(capacityPage(found()), /role="img" aria-label="(.*?)"/g);
+    const [objective] = matches(renderCapacityPage(found()), /role="img" aria-label="(.*?)"/g);
     assert.match(objective, /69\.1 ms at 211 requests per second, held/);
     assert.match(objective, /130 ms at 246 requests per second, did not hold/);
   });
 
   test('the tables hold every point, those of rates in their order', () => {
     const rows = (page) => matches(page, /<tr><th scope="row">([\d,]+)<(?:small|\/th)>/g);
-    assert.deepEqual(rows(capacityPage(plateau())), ['1', '2', '4', '8', '16', '32', '64']);
-    assert.deepEqual(rows(capacityPage(found())), [
+    assert.deepEqual(rows(renderCapacityPage(plateau())), ['1', '2', '4', '8', '16', '32', '64']);
+    assert.deepEqual(rows(renderCapacityPage(found())), [
       '123',
       '184',
       '201',
@@ -113,11 +121,11 @@ describe('page', () => {
   });
 
   test('the command, the target and the time are told', () => {
-    const page = capacityPage(found());
+    const page = renderCapacityPage(found());
     assert.match(page, /<th scope="row">command<\/th><td>node server\.js<\/td>/);
     assert.match(page, /<th scope="row">time<\/th><td>44 s of 1 min<\/td>/);
     assert.match(page, /the highest rate that holds p99&#60;100ms/);
   });
 
-  test('text from outside stays text', () => assertStaysText(capacityPage(hostile())));
+  test('text from outside stays text', () => assertStaysText(renderCapacityPage(hostile())));
 });

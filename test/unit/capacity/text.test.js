@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { capacityText } from '../../../dist/report/capacity/text.js';
+import { formatCapacityText } from '../../../dist/report/capacity/text.js';
 
 const sample = JSON.parse(
   readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8'),
@@ -56,7 +56,7 @@ test('no line of the text is wider than the terminal', () => {
     },
   };
   for (const width of [80, 100, 120]) {
-    const lines = capacityText(whole, { color: false, width, notes: [] }).split('\n');
+    const lines = formatCapacityText(whole, { color: false, width, notes: [] }).split('\n');
     for (const line of lines) assert.ok(line.length <= width, line);
   }
 });

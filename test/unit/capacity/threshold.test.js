@@ -1,7 +1,7 @@
 // Where trials of rates that pass and fail place the threshold.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { nextRate, thresholdOf } from '../../../dist/capacity/threshold.js';
+import { chooseNextRate, estimateThreshold } from '../../../dist/capacity/threshold.js';
 import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(11);
@@ -14,7 +14,7 @@ describe('threshold of pass and fail', () => {
     for (let trial = 0; trial < count; trial += 1) {
       const chance = 1 / (1 + Math.exp(Math.log(rate / truth) / spread));
       trials.push({ rate, held: noise.uniform() < chance && noise.uniform() > stalls });
-      rate = nextRate(trials);
+      rate = chooseNextRate(trials);
     }
     return trials;
   };
@@ -25,7 +25,7 @@ describe('threshold of pass and fail', () => {
         const [runs, truth] = [120, 1000];
         let [covered, close] = [0, 0];
         for (let run = 0; run < runs; run += 1) {
-          const { value, low, high } = thresholdOf(trialsOf(12, { truth, spread, stalls }));
+          const { value, low, high } = estimateThreshold(trialsOf(12, { truth, spread, stalls }));
           covered += low <= truth && truth <= high ? 1 : 0;
           close += Math.abs(Math.log(value / truth)) < 0.2 ? 1 : 0;
         }
@@ -38,7 +38,7 @@ describe('threshold of pass and fail', () => {
   test('more trials make it narrower, a contradiction wider', () => {
     const sharp = { truth: 1000, spread: 0.002, stalls: 0 };
     const width = (trials) => {
-      const { low, high } = thresholdOf(trials);
+      const { low, high } = estimateThreshold(trials);
       return high / low;
     };
     assert.ok(width(trialsOf(24, sharp)) < width(trialsOf(10, sharp)));
@@ -50,9 +50,9 @@ describe('threshold of pass and fail', () => {
   });
 
   test('it goes up while all hold, and down while none does', () => {
-    assert.equal(nextRate([{ rate: 100, held: true }]), 150);
-    assert.equal(nextRate([{ rate: 90, held: false }]), 60);
-    const between = nextRate([
+    assert.equal(chooseNextRate([{ rate: 100, held: true }]), 150);
+    assert.equal(chooseNextRate([{ rate: 90, held: false }]), 60);
+    const between = chooseNextRate([
       { rate: 100, held: true },
       { rate: 150, held: false },
     ]);

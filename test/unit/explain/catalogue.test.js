@@ -7,7 +7,7 @@ import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js
 import { LIMIT_GROUPS } from '../../../dist/explain/limits/catalogue/entry.js';
 import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
 import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
-import { catalogueText, entryText } from '../../../dist/report/explain/catalogue.js';
+import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
 import { limitsPage } from '../../../scripts/limits-page.js';
 import { factsOfHealthy } from '../../fixtures/explain/facts.js';
 
@@ -64,7 +64,7 @@ describe('text', () => {
   const longest = (text) => Math.max(...text.split('\n').map((line) => line.length));
 
   test('the list has every limit once, by group, in 80 columns', () => {
-    const text = catalogueText();
+    const text = formatCatalogue();
     const listed = [...text.matchAll(/^ {2}(\S+) {2,}(.+)$/gm)].map(([, id, title]) => [id, title]);
     assert.deepEqual(
       listed,
@@ -78,7 +78,7 @@ describe('text', () => {
 
   for (const entry of entries) {
     test(`${entry.id}: all is said, in 80 columns`, () => {
-      const text = entryText(entry.id);
+      const text = formatEntry(entry.id);
       assert.ok(longest(text) <= 80, text);
       const { group, ...said } = entry;
       const flat = text.replace(/\s+/g, ' ');
@@ -87,12 +87,12 @@ describe('text', () => {
   }
 
   test('an unknown limit is a usage error that names the nearest, and where all are', () => {
-    assert.throws(() => entryText('nagel-delayd-ack'), {
+    assert.throws(() => formatEntry('nagel-delayd-ack'), {
       code: 'ERR_MILLRACE_USAGE',
       message:
         "why: there is no limit 'nagel-delayd-ack'; did you mean nagle-delayed-ack? --list prints all",
     });
-    assert.throws(() => entryText('toString'), {
+    assert.throws(() => formatEntry('toString'), {
       message: "why: there is no limit 'toString'; --list prints all",
     });
   });

@@ -1,7 +1,7 @@
 // The page of an explanation: what it holds, and how it looks in a real browser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { explanationPage } from '../../../dist/report/explain/html.js';
+import { renderExplanationPage } from '../../../dist/report/explain/html.js';
 import {
   cannotTell,
   hostile,
@@ -21,18 +21,18 @@ const headings = (page) =>
 describe('page', () => {
   for (const [name, make] of Object.entries(explanations)) {
     test(`${name}: runs no script, holds the whole explanation`, () => {
-      assertHolds(explanationPage(make()), make());
+      assertHolds(renderExplanationPage(make()), make());
     });
   }
 
   test('it refers to nothing', () => {
     for (const make of [tooFewConnections, nagle, cannotTell]) {
-      assertRefersToNothing(explanationPage(make()));
+      assertRefersToNothing(renderExplanationPage(make()));
     }
   });
 
   test('all parts are there, in the order of a reader', () => {
-    assert.deepEqual(headings(explanationPage(nagle())), [
+    assert.deepEqual(headings(renderExplanationPage(nagle())), [
       'To get more',
       'Where the requests are',
       'What was tried',
@@ -45,7 +45,7 @@ describe('page', () => {
   });
 
   test('parts without anything are left out', () => {
-    assert.deepEqual(headings(explanationPage(cannotTell())), [
+    assert.deepEqual(headings(renderExplanationPage(cannotTell())), [
       'How long requests take',
       'What could not be seen',
       'What the words mean',
@@ -53,7 +53,7 @@ describe('page', () => {
     const empty = cannotTell();
     empty.load = { ...empty.load, latencyMs: { ...empty.load.latencyMs, count: 0, min: null } };
     empty.load.histograms = { ...empty.load.histograms, latency: encodeHistogram([]) };
-    assert.ok(!headings(explanationPage(empty)).includes('How long requests take'));
+    assert.ok(!headings(renderExplanationPage(empty)).includes('How long requests take'));
   });
 
   test('each status has its word', () => {
@@ -66,14 +66,14 @@ describe('page', () => {
     for (const [status, word] of Object.entries(words)) {
       const explanation = cannotTell();
       explanation.verdict.status = status;
-      const page = explanationPage(explanation);
+      const page = renderExplanationPage(explanation);
       assert.ok(page.includes(`<section class="verdict ${status}">`));
       assert.ok(page.includes(`<strong class="badge">${word}</strong>`));
     }
   });
 
   test('the prediction of the verdict stands out, those of rivals that are excluded are said to be', () => {
-    const page = explanationPage(tooFewConnections());
+    const page = renderExplanationPage(tooFewConnections());
     const rows = [...page.matchAll(/<tr class="(own|fits|against)"><th scope="row">(.*?)<small>/g)];
     assert.deepEqual(
       rows.map(([, kind, limit]) => [kind, limit]),
@@ -93,7 +93,7 @@ describe('page', () => {
   test('a verdict that its own experiment speaks against does not look confirmed by it', () => {
     const explanation = tooFewConnections();
     explanation.experiments[0].excludes = ['too-few-connections'];
-    const page = explanationPage(explanation);
+    const page = renderExplanationPage(explanation);
     assert.ok(page.includes('<tr class="against"><th scope="row">too-few-connections'));
   });
 
@@ -106,10 +106,10 @@ describe('page', () => {
       for (const singleMs of [null, 54.1, 1e-3, 1e6]) {
         const knee = loopLimit !== null && singleMs !== null ? (loopLimit * singleMs) / 1000 : null;
         Object.assign(explanation.capacity, { loopLimit, singleMs, knee });
-        assert.doesNotMatch(explanationPage(explanation), /NaN|undefined|Infinity/);
+        assert.doesNotMatch(renderExplanationPage(explanation), /NaN|undefined|Infinity/);
       }
     }
   });
 
-  test('text from outside stays text', () => assertStaysText(explanationPage(hostile())));
+  test('text from outside stays text', () => assertStaysText(renderExplanationPage(hostile())));
 });

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { PEERS } from '../../../dist/lab/peers/peers.js';
-import { onCores, placesOn } from '../../../dist/lab/peers/pinning.js';
-import { steadyPart } from '../../../dist/lab/peers/steady.js';
-import { claimsOf } from '../../../dist/lab/studies/engines-claims.js';
-import { tableOf } from '../../../dist/lab/studies/engines-tables.js';
+import { assignCores, pinCommand } from '../../../dist/lab/peers/pinning.js';
+import { findSteadyPart } from '../../../dist/lab/peers/steady.js';
+import { checkClaims } from '../../../dist/lab/studies/engines-claims.js';
+import { buildTable } from '../../../dist/lab/studies/engines-tables.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-engines-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,8 +38,8 @@ describe('what a tool prints', () => {
   for (const [file, expected] of Object.entries(recorded)) {
     test(`${file} is read`, () => {
       const text = readFileSync(new URL(`../../fixtures/lab/${file}.txt`, import.meta.url), 'utf8');
-      const told = peerOf(file.split('-')[0]).read(text);
-      assert.deepEqual({ ...told, ...expected }, told);
+      const reported = peerOf(file.split('-')[0]).read(text);
+      assert.deepEqual({ ...reported, ...expected }, reported);
     });
   }
 
@@ -49,20 +49,20 @@ describe('what a tool prints', () => {
       statusCodeDistribution: { 200: 10_000, 500: 5 },
       errorDistribution: { 'aborted due to deadline': 50, 'connection reset': 2 },
     };
-    const told = peerOf('oha').read(JSON.stringify(report, null, 2));
-    assert.deepEqual(told, { rate: 5010.5, requests: 10_007, errors: 7 });
+    const reported = peerOf('oha').read(JSON.stringify(report, null, 2));
+    assert.deepEqual(reported, { rate: 5010.5, requests: 10_007, errors: 7 });
   });
 
   test('what is no report is none of any tool', () => {
     for (const peer of PEERS) {
       for (const text of ['', 'Segmentation fault', '{}', '{"requests": 1}']) {
-        let told;
+        let reported;
         try {
-          told = peer.read(text);
+          reported = peer.read(text);
         } catch {
           continue;
         }
-        const figures = Object.values(told);
+        const figures = Object.values(reported);
         assert(!figures.every(Number.isFinite), `${peer.name} reads '${text}'`);
       }
     }
@@ -83,43 +83,44 @@ describe('the steady part', () => {
     function ms(time) {
       return at(Math.min(1000, time));
     }
-    const steady = steadyPart(readings);
+    const steady = findSteadyPart(readings);
     assert.equal(Math.round(steady.rate), 10_000);
     assert.equal(steady.cpu.toolCores.toFixed(3), '0.100');
     assert.equal(steady.cpu.serverCores.toFixed(3), '0.200');
   });
 
   test('is none of a short load, or of no load', () => {
-    assert.equal(steadyPart([]), null);
-    assert.equal(steadyPart([0, 50, 100].map((at) => reading(at, at))), null);
-    assert.equal(steadyPart(Array.from({ length: 40 }, (_, i) => reading(50 * i, 7))), null);
+    assert.equal(findSteadyPart([]), null);
+    assert.equal(findSteadyPart([0, 50, 100].map((at) => reading(at, at))), null);
+    assert.equal(findSteadyPart(Array.from({ length: 40 }, (_, i) => reading(50 * i, 7))), null);
   });
 });
 
 test('tool and server have cores of their own where there are enough', () => {
   const none = { tool: null, server: null, several: null };
-  assert.deepEqual(placesOn([0], true), none);
-  assert.deepEqual(placesOn([], true), none);
-  assert.deepEqual(placesOn([0, 1], true), { tool: '1', server: '0', several: null });
-  assert.deepEqual(placesOn([0, 1], false), none);
+  assert.deepEqual(assignCores([0], true), none);
+  assert.deepEqual(assignCores([], true), none);
+  assert.deepEqual(assignCores([0, 1], true), { tool: '1', server: '0', several: null });
+  assert.deepEqual(assignCores([0, 1], false), none);
   const several = { processes: 3, cores: '2,3,4' };
-  assert.deepEqual(placesOn([2, 3, 4, 5, 6, 7], true), { tool: '7', server: '2', several });
-  assert.deepEqual(placesOn([0, 1, 2], false).several, { processes: 2, cores: null });
-  assert.deepEqual(onCores('1', ['ab', 'URL']), ['taskset', '-c', '1', 'ab', 'URL']);
-  assert.deepEqual(onCores(null, ['ab', 'URL']), ['ab', 'URL']);
+  assert.deepEqual(assignCores([2, 3, 4, 5, 6, 7], true), { tool: '7', server: '2', several });
+  assert.deepEqual(assignCores([0, 1, 2], false).several, { processes: 2, cores: null });
+  assert.deepEqual(pinCommand('1', ['ab', 'URL']), ['taskset', '-c', '1', 'ab', 'URL']);
+  assert.deepEqual(pinCommand(null, ['ab', 'URL']), ['ab', 'URL']);
 });
 
 describe('what is claimed', () => {
   const [close, kept] = [true, false].map((how) => ({ server: 'own', processes: 1, close: how }));
   const nginx = { server: 'nginx', processes: 1, close: false };
-  const run = (tool, scenario, rate, toolCores, { told = 10_000, serverCores = 0.5 } = {}) => ({
+  const run = (tool, scenario, rate, toolCores, { reported = 10_000, serverCores = 0.5 } = {}) => ({
     tool,
     scenario,
-    told: { rate, requests: told, errors: 0 },
+    reported: { rate, requests: reported, errors: 0 },
     counted: 10_000,
     steady: { rate, cpu: { toolCores, serverCores } },
   });
-  const held = (runs, scenarios = [kept]) => claimsOf(scenarios, runs, []).map((one) => one.held);
+  const held = (runs, scenarios = [kept]) =>
+    checkClaims(scenarios, runs, []).map((one) => one.held);
 
   test('against wrk is told by several runs, or not at all', () => {
     const runs = (rates, tool) => rates.map((rate) => run(tool, kept, rate, 0.5));
@@ -132,9 +133,9 @@ describe('what is claimed', () => {
   });
 
   test('of counts: within 2 %, and who differs is named', () => {
-    const counts = (runs) => claimsOf([kept], runs, []).slice(1, 3);
-    const good = run('millrace', kept, 1, 1, { told: 9900 });
-    const [own, others] = counts([good, run('wrk', kept, 1, 1, { told: 20_000 })]);
+    const counts = (runs) => checkClaims([kept], runs, []).slice(1, 3);
+    const good = run('millrace', kept, 1, 1, { reported: 9900 });
+    const [own, others] = counts([good, run('wrk', kept, 1, 1, { reported: 20_000 })]);
     assert.equal(own.held, true);
     assert.equal(others.held, false);
     assert.match(others.text, /but wrk, keep-alive, own test server on 1 core: 20,000 of 10,000/);
@@ -149,18 +150,18 @@ describe('what is claimed', () => {
     ];
     const [keepAlive, limit, heads] = held(runs, [close, kept, nginx]).slice(-3);
     assert.deepEqual([keepAlive, limit, heads], [true, true, null]);
-    const told = { rate: 1, requests: 470, errors: 0 };
+    const reported = { rate: 1, requests: 470, errors: 0 };
     const headFirst = [
-      { tool: 'loadtest --tcp', fault: 'ended with exit code 1' },
-      { tool: 'millrace', told, counted: 475, steady: null },
+      { tool: 'loadtest --tcp', failure: 'ended with exit code 1' },
+      { tool: 'millrace', reported, counted: 475, steady: null },
     ];
-    const last = claimsOf([], [], headFirst).at(-1);
+    const last = checkClaims([], [], headFirst).at(-1);
     assert.equal(last.held, true);
     assert.match(last.text, /470 of 475.*ended with exit code 1/);
   });
 
   test('is what the table shows', () => {
-    const { columns, rows } = tableOf(kept, [run('wrk', kept, 30_000, 0.5)]);
+    const { columns, rows } = buildTable(kept, [run('wrk', kept, 30_000, 0.5)]);
     for (const { cells } of rows) assert.equal(cells.length, columns.length);
     const wrk = rows.find(({ name }) => name === 'wrk');
     assert.deepEqual(wrk.cells, [73_000, 30_000, 30_000, 0, 0.5, 0.5, 1 / 60, 60_000]);

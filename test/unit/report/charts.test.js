@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { logBins } from '../../../dist/report/histogram.js';
-import { decades, logScale, multiples, powersOfTwo } from '../../../dist/report/html/scale.js';
+import { buildLogBins } from '../../../dist/report/histogram.js';
+import {
+  createLogScale,
+  listDecades,
+  listMultiples,
+  listPowersOfTwo,
+} from '../../../dist/report/html/scale.js';
 import { decodeTimes, latencyTimes } from '../../../dist/statistics/times.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
 import { Random } from '../../fixtures/stack/random.js';
@@ -21,7 +26,7 @@ describe('bins of a histogram', () => {
     test(`${name}: hold what another reader of the histogram finds in them`, () => {
       const file = new URL(`../../fixtures/report-${name}.json`, import.meta.url);
       const { histograms, latencyMs } = JSON.parse(readFileSync(file, 'utf8'));
-      const bins = logBins(decodeTimes(histograms.latency), 60);
+      const bins = buildLogBins(decodeTimes(histograms.latency), 60);
       const known = decodeHistogram(histograms.latency);
       const total = known.reduce((sum, [, count]) => sum + count, 0);
       assert.equal(total, latencyMs.count);
@@ -45,7 +50,7 @@ describe('bins of a histogram', () => {
         1 + Math.floor(uniform() * 1000),
       ]);
       const most = 2 + Math.floor(uniform() * 80);
-      const bins = logBins(decodeTimes(encodeHistogram(samples)), most);
+      const bins = buildLogBins(decodeTimes(encodeHistogram(samples)), most);
       assert.ok(bins.length >= 1 && bins.length <= most, `${bins.length} of ${most}`);
       const sum = bins.reduce((all, { share }) => all + share, 0);
       assert.ok(Math.abs(sum - 1) < 1e-9, `${sum}`);
@@ -68,10 +73,10 @@ describe('bins of a histogram', () => {
     const times = latencyTimes([
       { latency: encodeHistogram(samples), latencyCensored: encodeHistogram(samples.slice(1)) },
     ]);
-    const [first, ...others] = logBins(times, 60);
+    const [first, ...others] = buildLogBins(times, 60);
     assert.deepEqual(others, []);
     assert.ok(Math.abs(first.share - 0.9) < 1e-9 && first.fromMs > 39.9);
-    assert.deepEqual(logBins(decodeTimes(encodeHistogram([])), 60), []);
+    assert.deepEqual(buildLogBins(decodeTimes(encodeHistogram([])), 60), []);
   });
 });
 
@@ -79,7 +84,7 @@ describe('ticks', () => {
   const uniform = uniformOf(11);
   const scales = Array.from({ length: 300 }, () => {
     const low = 10 ** (uniform() * 10 - 5);
-    return logScale(low, low * 10 ** (0.3 + uniform() * 5));
+    return createLogScale(low, low * 10 ** (0.3 + uniform() * 5));
   });
 
   test('lie within their scale, not too many, and its ends are 0 and 100 %', () => {
@@ -87,11 +92,11 @@ describe('ticks', () => {
       assert.deepEqual([scale.at(scale.low), scale.at(scale.high)], [0, 100]);
       assert.equal(scale.at(scale.high * 5), 100);
       assert.equal(scale.at(0), 0);
-      for (const ticks of [decades(scale), powersOfTwo(scale)]) {
+      for (const ticks of [listDecades(scale), listPowersOfTwo(scale)]) {
         assert.ok(ticks.length <= 9, `${ticks}`);
         for (const tick of ticks) assert.ok(tick >= scale.low && tick <= scale.high);
       }
-      if (scale.high > 4 * scale.low) assert.ok(decades(scale).length > 0);
+      if (scale.high > 4 * scale.low) assert.ok(listDecades(scale).length > 0);
     }
   });
 
@@ -102,12 +107,12 @@ describe('ticks', () => {
       [0.9, 500],
       [1e-4, 1e4],
     ]) {
-      assert.ok(powersOfTwo(logScale(low, high)).includes(1), `${low} to ${high}`);
+      assert.ok(listPowersOfTwo(createLogScale(low, high)).includes(1), `${low} to ${high}`);
     }
   });
 
   test('of a linear scale begin at 0 and are round', () => {
-    assert.deepEqual(multiples({ low: 0, high: 0.43 }), [0, 0.2, 0.4]);
-    assert.deepEqual(multiples({ low: 0, high: 1.08 }), [0, 0.5, 1]);
+    assert.deepEqual(listMultiples({ low: 0, high: 0.43 }), [0, 0.2, 0.4]);
+    assert.deepEqual(listMultiples({ low: 0, high: 1.08 }), [0, 0.5, 1]);
   });
 });

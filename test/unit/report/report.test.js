@@ -11,16 +11,16 @@ import {
   share,
   time,
 } from '../../../dist/format/units.js';
-import { buckets } from '../../../dist/report/buckets.js';
-import { htmlReport } from '../../../dist/report/html.js';
-import { intervals } from '../../../dist/report/intervals.js';
-import { textReport } from '../../../dist/report/text.js';
+import { buildBuckets } from '../../../dist/report/buckets.js';
+import { renderLoadPage } from '../../../dist/report/html.js';
+import { groupWindows } from '../../../dist/report/intervals.js';
+import { formatLoadText } from '../../../dist/report/text.js';
 import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 
 describe('text', () => {
   const plain = (result, width = 80, notes = []) =>
-    textReport(result, { color: false, width, notes });
+    formatLoadText(result, { color: false, width, notes });
 
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours
   const uncolored = (text) => text.replace(/\x1b\[[0-9;]*m/g, '');
@@ -42,7 +42,7 @@ describe('text', () => {
         const text = plain(result, width, [`-t 10s is ${'long '.repeat(40)}`]);
         for (const line of text.split('\n')) assert.ok(line.length <= width, `${width}: ${line}`);
         assert.ok(!text.includes('\x1b'));
-        const colored = textReport(result, { color: true, width, notes: [] });
+        const colored = formatLoadText(result, { color: true, width, notes: [] });
         assert.ok(colored.includes('\x1b['));
         assert.equal(uncolored(colored), plain(result, width));
       }
@@ -182,7 +182,7 @@ describe('text', () => {
   test('text from outside cannot steer the terminal', () => {
     const result = fixture('server');
     result.server.command = 'node \x1b[2Jserver.js\r\x07';
-    const text = textReport(result, { color: false, width: 80, notes: ['\x1b]0;title\x07'] });
+    const text = formatLoadText(result, { color: false, width: 80, notes: ['\x1b]0;title\x07'] });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not be there
     assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
     assert.match(text, /server\.js/);
@@ -258,7 +258,7 @@ describe('numbers', () => {
       [97, 990],
       [100, 1020],
     ];
-    const bars = buckets(bimodal, 11);
+    const bars = buildBuckets(bimodal, 11);
     assert.ok(bars.length <= 11);
     const fast = bars.filter((bucket) => bucket.upToMs <= 2);
     assert.ok(Math.abs(fast.reduce((sum, { share }) => sum + share, 0) - 0.95) < 1e-9);
@@ -274,17 +274,17 @@ describe('numbers', () => {
         [100, 0],
       ],
     ]) {
-      const shares = buckets(points, 11).reduce((sum, { share }) => sum + share, 0);
+      const shares = buildBuckets(points, 11).reduce((sum, { share }) => sum + share, 0);
       assert.ok(Math.abs(shares - (points.at(-1)?.[0] ?? 0) / 100) < 1e-9);
     }
-    assert.deepEqual(buckets([], 11), []);
+    assert.deepEqual(buildBuckets([], 11), []);
   });
 
   test('windows of a series become intervals of the same rate', () => {
     const window = { errors: 1, p50Ms: 1, p99Ms: 2 };
     const series = [0, 100, 200, 300].map((tMs) => ({ ...window, tMs, completed: 10 }));
     series.push({ tMs: 400, completed: 1, errors: 0, p50Ms: null, p99Ms: null });
-    const merged = intervals({ series, durationMs: 410 }, 3);
+    const merged = groupWindows({ series, durationMs: 410 }, 3);
     assert.deepEqual(
       merged.map(({ tMs }) => tMs),
       [0, 200],
@@ -358,7 +358,7 @@ describe('page', () => {
 
   for (const name of names) {
     test(`${name}: refers to nothing outside, holds the whole result`, () => {
-      const page = htmlReport(fixture(name));
+      const page = renderLoadPage(fixture(name));
       const references = [...page.matchAll(/\b(?:src|href|action)\s*=\s*["']?([^"'\s>]*)/g)];
       assert.deepEqual(
         references.map(([, target]) => target),
@@ -375,7 +375,7 @@ describe('page', () => {
   }
 
   test('text from outside stays text', () => {
-    const page = htmlReport(hostile());
+    const page = renderLoadPage(hostile());
     assert.equal(page.match(/<script/g).length, 3);
     assert.equal(page.match(/<\/script/g).length, 3);
     assert.ok(!page.includes('<img'));
@@ -385,13 +385,13 @@ describe('page', () => {
 
   test('the licence of the chart library is in it', () => {
     assert.ok(
-      htmlReport(fixture('closed')).includes('Permission is hereby granted, free of charge'),
+      renderLoadPage(fixture('closed')).includes('Permission is hereby granted, free of charge'),
     );
   });
 
   test('the series of an hour are thinned, their peaks are kept, and the titles say so', () => {
     const result = hourLong();
-    const page = htmlReport(result);
+    const page = renderLoadPage(result);
     const plots = Object.fromEntries(embedded(page, 'plots').map((plot) => [plot.id, plot]));
     const { throughput, latency, cpu, memory } = plots;
     for (const { x, series } of [throughput, latency, cpu, memory]) {
@@ -414,12 +414,12 @@ describe('page', () => {
       'Server memory, highest of each 3 s',
     ]);
     assert.equal(embedded(page, 'result').series.length, 36_000, 'the result is whole');
-    assert.ok(htmlReport(fixture('closed')).includes('<h3>Latency</h3>'));
+    assert.ok(renderLoadPage(fixture('closed')).includes('<h3>Latency</h3>'));
   });
 
   test('CLIENT-BOUND stands before the numbers', () => {
-    const page = htmlReport(clientBound(fixture('closed'), 'a thread was busy'));
+    const page = renderLoadPage(clientBound(fixture('closed'), 'a thread was busy'));
     assert.ok(page.indexOf('CLIENT-BOUND') < page.indexOf('class="headline"'));
-    assert.ok(!htmlReport(fixture('closed')).includes('CLIENT-BOUND'));
+    assert.ok(!renderLoadPage(fixture('closed')).includes('CLIENT-BOUND'));
   });
 });

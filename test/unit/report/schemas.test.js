@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { STUDY_NAMES } from '../../../dist/lab/result.js';
-import { labPage } from '../../../dist/report/lab/html.js';
+import { renderLabPage } from '../../../dist/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import * as explanations from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';
@@ -138,7 +138,7 @@ describe('capacity result', () => {
 describe('studies', () => {
   test('what a page of studies holds is their result, and valid', () => {
     const json = /<script type="application\/json" id="result">(.*?)<\/script>/s;
-    const [, held] = json.exec(labPage(studied()));
+    const [, held] = json.exec(renderLabPage(studied()));
     assert.deepEqual(JSON.parse(held), asJson(studied()));
     isLabResult(JSON.parse(held));
     assert.deepEqual(isLabResult.errors, null);

@@ -1,17 +1,17 @@
 import type { Definition } from '../../html/definitions.js';
 
-const interval: Definition = [
+const INTERVAL: Definition = [
   '95 % interval',
   'from the scatter of the blocks; the block is what is repeated, never the request',
 ];
 
-const clientBound: Definition = [
+const CLIENT_BOUND: Definition = [
   'CLIENT-BOUND',
   'the load generator was the limit: its numbers say nothing about the server',
 ];
 
 /** What the words of a page about throughput over connections mean. */
-export const sweepDefinitions: readonly Definition[] = [
+export const SWEEP_DEFINITIONS: readonly Definition[] = [
   ['level', 'all blocks of load with the same number of connections, each flat out'],
   ['throughput', 'responses with any status per second: the geometric mean of the blocks'],
   [
@@ -25,12 +25,12 @@ export const sweepDefinitions: readonly Definition[] = [
   ],
   ['alone', 'mean response time with a single request in flight, by the curve'],
   ['latency', 'from the moment a request was due; a percentile is told with ten samples beyond it'],
-  interval,
-  clientBound,
+  INTERVAL,
+  CLIENT_BOUND,
 ];
 
 /** What the words of a page about an objective mean. */
-export const objectiveDefinitions: readonly Definition[] = [
+export const OBJECTIVE_DEFINITIONS: readonly Definition[] = [
   ['rate', 'requests that become due per second, whatever the server does'],
   [
     'held',
@@ -46,6 +46,6 @@ export const objectiveDefinitions: readonly Definition[] = [
     'from the moment a request was due, so that what waited for a connection counts; a percentile is told with ten samples beyond it',
   ],
   ['alone', 'one request after the other on one connection: the best that the server can do'],
-  interval,
-  clientBound,
+  INTERVAL,
+  CLIENT_BOUND,
 ];

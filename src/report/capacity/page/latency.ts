@@ -1,14 +1,14 @@
 import type { CapacityPoint } from '../../../explain/result.js';
 import { roundTime, time } from '../../../format/units.js';
-import { type Axis, chartFigure, type Mark, up } from '../../html/chart.js';
-import { type Place, polyline } from '../../html/curves.js';
-import { legend, lineSign } from '../../html/legend.js';
-import { dot, square } from '../../html/markers.js';
+import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/chart.js';
+import { type ChartPoint, drawPolyline } from '../../html/curves.js';
+import { drawLineSign, renderLegend } from '../../html/legend.js';
+import { drawDot, drawSquare } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
-import { decades, type Scale, scaleAround } from '../../html/scale.js';
+import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 
 /** Room beside the outermost values, as a ratio. */
-const room = 1.5;
+const SCALE_MARGIN = 1.5;
 
 /** Latency over a load that grows. */
 export interface LatencyChart {
@@ -16,55 +16,67 @@ export interface LatencyChart {
   /** By load; `name` says how much it is, for readers. */
   points: { x: number; name: string; latencyMs: CapacityPoint['latencyMs'] }[];
   x: Axis;
-  marks: Mark[];
+  marks: ChartMark[];
   /** What the mean cannot be below. */
   bounds: { words: string; draw(y: Scale): (Markup | null)[] } | null;
 }
 
 /** Median and 99th percentile, as far as there are samples for them; `null` where there are none. */
-export function latencyFigure({ title, points, x, marks, bounds }: LatencyChart): Markup | null {
-  const [p50, p99] = [line(points, 'p50'), line(points, 'p99')];
+export function renderLatencyChart({
+  title,
+  points,
+  x,
+  marks,
+  bounds,
+}: LatencyChart): Markup | null {
+  const [p50, p99] = [listKnown(points, 'p50'), listKnown(points, 'p99')];
   if (p50.length === 0) return null;
-  const y = scaleAround(
+  const y = createLogScaleAround(
     [...p50, ...p99].map(({ ms }) => ms),
-    room,
+    SCALE_MARGIN,
   );
-  const places = (told: Told[]) => told.map((one): Place => [x.scale.at(one.x), up(y, one.ms)]);
-  return chartFigure({
+  const places = (told: KnownPercentile[]) =>
+    told.map((one): ChartPoint => [x.scale.at(one.x), toPixels(y, one.ms)]);
+  return renderChart({
     title,
     caption: `From the moment a request was due.${bounds ? ` ${bounds.words}` : ''} Logarithmic scales.`,
-    legend: legend([
-      [html`${lineSign('line first')}${dot('12', 6, {})}`, 'p50'],
+    legend: renderLegend([
+      [html`${drawLineSign('line first')}${drawDot('12', 6, {})}`, 'p50'],
       p99.length > 0 && [
-        html`${lineSign('line second')}${square('12', 6, { kind: 'second' })}`,
+        html`${drawLineSign('line second')}${drawSquare('12', 6, { kind: 'second' })}`,
         'p99',
       ],
-      bounds !== null && [lineSign('bound'), 'bounds of the mean'],
+      bounds !== null && [drawLineSign('bound'), 'bounds of the mean'],
     ]),
     summary: `Latency: ${[...p50, ...p99].map(({ words }) => words).join('; ')}.`,
     x,
-    y: { scale: y, ticks: decades(y), label: roundTime },
+    y: { scale: y, ticks: listDecades(y), label: roundTime },
     content: [
       ...(bounds?.draw(y) ?? []),
-      polyline('line second', places(p99)),
-      polyline('line first', places(p50)),
+      drawPolyline('line second', places(p99)),
+      drawPolyline('line first', places(p50)),
       ...p99.map((one) =>
-        square(`${x.scale.at(one.x)}%`, up(y, one.ms), { kind: 'second', title: one.words }),
+        drawSquare(`${x.scale.at(one.x)}%`, toPixels(y, one.ms), {
+          kind: 'second',
+          title: one.words,
+        }),
       ),
-      ...p50.map((one) => dot(`${x.scale.at(one.x)}%`, up(y, one.ms), { title: one.words })),
+      ...p50.map((one) =>
+        drawDot(`${x.scale.at(one.x)}%`, toPixels(y, one.ms), { title: one.words }),
+      ),
     ].filter((drawn) => drawn !== null),
     marks,
   });
 }
 
 /** A percentile that is known. */
-interface Told {
+interface KnownPercentile {
   x: number;
   ms: number;
   words: string;
 }
 
-function line(points: LatencyChart['points'], percentile: 'p50' | 'p99'): Told[] {
+function listKnown(points: LatencyChart['points'], percentile: 'p50' | 'p99'): KnownPercentile[] {
   return points.flatMap(({ x, name, latencyMs }) => {
     const ms = latencyMs[percentile];
     return ms === null ? [] : [{ x, ms, words: `${name}: ${percentile} ${time(ms)}` }];

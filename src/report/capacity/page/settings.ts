@@ -2,26 +2,26 @@ import type { CapacityResult } from '../../../capacity/result.js';
 import { duration, plural } from '../../../format/units.js';
 import type { Markup } from '../../html/markup.js';
 import {
-  connectionSettings,
-  type Setting,
-  settingsTable,
-  targetSettings,
+  listConnectionSettings,
+  listTargetSettings,
+  renderSettings,
+  type SettingRow,
 } from '../../html/settings.js';
-import { took } from '../settings.js';
+import { formatElapsed } from '../settings.js';
 
 /** What was asked for and what was done for it. */
-export function runTable(result: CapacityResult): Markup | null {
+export function renderRunTable(result: CapacityResult): Markup | null {
   const { plan, budgetMs } = result;
-  return settingsTable([
-    ...question(result),
-    ...targetSettings(plan),
+  return renderSettings([
+    ...listQuestion(result),
+    ...listTargetSettings(plan),
     ['threads', plan.threads],
-    ['time', `${took(result)} of ${duration(budgetMs)}`],
-    ...connectionSettings(plan),
+    ['time', `${formatElapsed(result)} of ${duration(budgetMs)}`],
+    ...listConnectionSettings(plan),
   ]);
 }
 
-function question({ sweep, search }: CapacityResult): Setting[] {
+function listQuestion({ sweep, search }: CapacityResult): SettingRow[] {
   if (search) {
     return [
       ['looked for', `the highest rate that holds ${search.objective.join(' and ')}`],

@@ -1,131 +1,145 @@
-import { usable } from '../../../capacity/levels.js';
+import { selectUsable } from '../../../capacity/levels.js';
 import type { CapacityCurve, CapacityLevel, Sweep } from '../../../capacity/result.js';
 import { count, plural, rate, time } from '../../../format/units.js';
-import { flatBound, risingBound } from '../../html/bounds.js';
-import { type Axis, chartFigure, type Mark, up } from '../../html/chart.js';
-import { areaBetween, type Place, polyline } from '../../html/curves.js';
-import { areaSign, legend, lineSign } from '../../html/legend.js';
-import { dot, spread } from '../../html/markers.js';
+import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
+import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/chart.js';
+import { type ChartPoint, drawArea, drawPolyline } from '../../html/curves.js';
+import { drawAreaSign, drawLineSign, renderLegend } from '../../html/legend.js';
+import { drawDot, drawSpread } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
-import { decades, powersOfTwo, type Scale, scaleAround } from '../../html/scale.js';
-import { hasEnd } from '../answer.js';
-import { latencyFigure } from './latency.js';
+import {
+  createLogScaleAround,
+  listDecades,
+  listPowersOfTwo,
+  type Scale,
+} from '../../html/scale.js';
+import { hasUpperEnd } from '../answer.js';
+import { renderLatencyChart } from './latency.js';
 
 /** Room beside the outermost values, as a ratio. */
-const room = 1.5;
+const SCALE_MARGIN = 1.5;
 
 /** Throughput and latency over connections. */
-export function sweepFigures(sweep: Sweep): (Markup | null)[] {
-  return [throughputFigure(sweep), latencyOver(sweep)];
+export function renderSweepCharts(sweep: Sweep): (Markup | null)[] {
+  return [renderThroughput(sweep), renderLatency(sweep)];
 }
 
 /** The levels with the curve through them, between the two bounds that no service exceeds. */
-function throughputFigure(sweep: Sweep): Markup | null {
+function renderThroughput(sweep: Sweep): Markup | null {
   const { model } = sweep;
   // Nothing has no place on a logarithmic scale.
   const levels = sweep.levels.filter(({ throughput }) => throughput.mean > 0);
   if (levels.length === 0) return null;
-  const x = acrossConnections(sweep);
+  const x = createConnectionScale(sweep);
   const rates = levels.flatMap(({ throughput: { low, high } }) => [low, high]);
-  const y = scaleAround(
+  const y = createLogScaleAround(
     [...rates, ...(model?.maxThroughput ? [model.maxThroughput.value] : [])],
-    room,
+    SCALE_MARGIN,
   );
-  const sound = usable(levels);
+  const sound = selectUsable(levels);
   const leftOut = levels.filter((level) => !sound.includes(level));
-  return chartFigure({
+  return renderChart({
     title: 'Throughput over connections',
-    caption: `Responses per second, a point for each number of connections, with its 95 % interval.${boundsInWords(model)} Logarithmic scales.`,
-    legend: legend([
-      [dot('12', 6, {}), 'measured'],
-      leftOut.length > 0 && [dot('12', 6, { kind: 'left-out' }), 'left out of the curve'],
-      model !== null && [lineSign('line first'), 'curve'],
-      model !== null && [areaSign('band'), '95 % of blocks'],
-      model !== null && [lineSign('bound'), 'bounds'],
+    caption: `Responses per second, a point for each number of connections, with its 95 % interval.${describeBounds(model)} Logarithmic scales.`,
+    legend: renderLegend([
+      [drawDot('12', 6, {}), 'measured'],
+      leftOut.length > 0 && [drawDot('12', 6, { kind: 'left-out' }), 'left out of the curve'],
+      model !== null && [drawLineSign('line first'), 'curve'],
+      model !== null && [drawAreaSign('band'), '95 % of blocks'],
+      model !== null && [drawLineSign('bound'), 'bounds'],
     ]),
-    summary: throughputInWords(sweep),
-    x: connectionsAxis(x),
-    y: { scale: y, ticks: decades(y), label: rate },
+    summary: describeThroughput(sweep),
+    x: createConnectionAxis(x),
+    y: { scale: y, ticks: listDecades(y), label: rate },
     content: [
-      ...(model ? curveThrough(model, x, y) : []),
-      ...levels.map((level) => throughputPoint(level, x, y, leftOut.includes(level))),
+      ...(model ? drawCurve(model, x, y) : []),
+      ...levels.map((level) => drawLevel(level, x, y, leftOut.includes(level))),
     ],
-    marks: marksOf(model),
+    marks: listMarks(model),
   });
 }
 
 /** Percentiles, which grow with the connections beyond the knee, and the bounds of the mean. */
-function latencyOver(sweep: Sweep): Markup | null {
+function renderLatency(sweep: Sweep): Markup | null {
   const { levels, model } = sweep;
-  const x = acrossConnections(sweep);
-  const most = model?.maxThroughput?.value;
-  return latencyFigure({
+  const x = createConnectionScale(sweep);
+  const maxThroughput = model?.maxThroughput?.value;
+  return renderLatencyChart({
     title: 'Latency over connections',
     bounds:
-      most && model
+      maxThroughput && model
         ? {
-            words: `Dashed, the bounds of the mean: ${time(model.singleMs.value)} alone, and N / ${rate(most)} req/s with N connections.`,
-            draw: (y) => [flatBound(y, model.singleMs.value), risingBound(x, y, 1000 / most)],
+            words: `Dashed, the bounds of the mean: ${time(model.singleMs.value)} alone, and N / ${rate(maxThroughput)} req/s with N connections.`,
+            draw: (y) => [
+              drawFlatBound(y, model.singleMs.value),
+              drawRisingBound(x, y, 1000 / maxThroughput),
+            ],
           }
         : null,
-    points: usable(levels).map(({ connections, latencyMs }) => ({
+    points: selectUsable(levels).map(({ connections, latencyMs }) => ({
       x: connections,
       name: plural(connections, 'connection'),
       latencyMs,
     })),
-    x: connectionsAxis(x),
-    marks: marksOf(model),
+    x: createConnectionAxis(x),
+    marks: listMarks(model),
   });
 }
 
 /** The levels, and what the curve says about places beyond them. */
-function acrossConnections({ levels, model }: Sweep): Scale {
+function createConnectionScale({ levels, model }: Sweep): Scale {
   const { knee, peak } = model ?? {};
-  const told = [knee, peak].flatMap((estimate) => (estimate ? [estimate.value] : []));
-  return scaleAround([...levels.map(({ connections }) => connections), ...told], room);
+  const estimates = [knee, peak].flatMap((estimate) => (estimate ? [estimate.value] : []));
+  return createLogScaleAround(
+    [...levels.map(({ connections }) => connections), ...estimates],
+    SCALE_MARGIN,
+  );
 }
 
-function connectionsAxis(scale: Scale): Axis {
-  return { scale, ticks: powersOfTwo(scale).filter(Number.isInteger), label: count };
+function createConnectionAxis(scale: Scale): Axis {
+  return { scale, ticks: listPowersOfTwo(scale).filter(Number.isInteger), label: count };
 }
 
 /** What a block gives by the curve, and the bounds: N / R0 and the highest throughput. */
-function curveThrough(model: CapacityCurve, x: Scale, y: Scale): Markup[] {
+function drawCurve(model: CapacityCurve, x: Scale, y: Scale): Markup[] {
   const { singleMs, maxThroughput } = model;
   const points = model.points.filter(({ connections }) => connections <= x.high);
   const places = (height: (throughput: CapacityCurve['singleMs']) => number) =>
     points.map(
-      ({ connections, throughput }): Place => [x.at(connections), up(y, height(throughput))],
+      ({ connections, throughput }): ChartPoint => [
+        x.at(connections),
+        toPixels(y, height(throughput)),
+      ],
     );
   return [
-    areaBetween(
+    drawArea(
       'band',
-      places(({ high }) => (hasEnd(high) ? high : y.high)),
+      places(({ high }) => (hasUpperEnd(high) ? high : y.high)),
       places(({ low }) => low),
     ),
-    risingBound(x, y, 1000 / singleMs.value),
-    maxThroughput && flatBound(y, maxThroughput.value),
-    maxThroughput && boundName(y, maxThroughput.value),
-    polyline(
+    drawRisingBound(x, y, 1000 / singleMs.value),
+    maxThroughput && drawFlatBound(y, maxThroughput.value),
+    maxThroughput && drawBoundName(y, maxThroughput.value),
+    drawPolyline(
       'line first',
       places(({ value }) => value),
     ),
   ].filter((drawn) => drawn !== null);
 }
 
-function boundName(y: Scale, most: number): Markup {
-  return html`<text class="bound-name" x="4" y="${up(y, most) - 6}">at most ${rate(most)}</text>`;
+function drawBoundName(y: Scale, maxThroughput: number): Markup {
+  return html`<text class="bound-name" x="4" y="${toPixels(y, maxThroughput) - 6}">at most ${rate(maxThroughput)}</text>`;
 }
 
-function throughputPoint(level: CapacityLevel, x: Scale, y: Scale, isLeftOut: boolean): Markup {
+function drawLevel(level: CapacityLevel, x: Scale, y: Scale, isLeftOut: boolean): Markup {
   const { mean, low, high } = level.throughput;
   const at = x.at(level.connections);
   const title = `${plural(level.connections, 'connection')}: ${rate(mean)} req/s`;
-  return html`${spread(at, up(y, low), up(y, high))}${dot(`${at}%`, up(y, mean), { kind: isLeftOut ? 'left-out' : null, title })}
+  return html`${drawSpread(at, toPixels(y, low), toPixels(y, high))}${drawDot(`${at}%`, toPixels(y, mean), { kind: isLeftOut ? 'left-out' : null, title })}
 `;
 }
 
-function marksOf(model: CapacityCurve | null): Mark[] {
+function listMarks(model: CapacityCurve | null): ChartMark[] {
   const { knee, peak } = model ?? {};
   return [
     ...(knee
@@ -137,24 +151,24 @@ function marksOf(model: CapacityCurve | null): Mark[] {
   ];
 }
 
-function boundsInWords(model: CapacityCurve | null): string {
+function describeBounds(model: CapacityCurve | null): string {
   if (!model) return '';
   const { singleMs, maxThroughput } = model;
-  const most = maxThroughput ? `; ${rate(maxThroughput.value)} req/s, the most` : '';
-  return ` Dashed, the bounds: N / ${time(singleMs.value)}, the response time alone${most}.`;
+  const plateau = maxThroughput ? `; ${rate(maxThroughput.value)} req/s, the most` : '';
+  return ` Dashed, the bounds: N / ${time(singleMs.value)}, the response time alone${plateau}.`;
 }
 
-function throughputInWords({ levels, model }: Sweep): string {
+function describeThroughput({ levels, model }: Sweep): string {
   const { maxThroughput, knee, peak } = model ?? {};
   const parts = levels.map(
     ({ connections, throughput }) =>
       `${rate(throughput.mean)} with ${plural(connections, 'connection')}`,
   );
-  const told = [
+  const estimates = [
     maxThroughput ? `at most ${rate(maxThroughput.value)}` : '',
     knee ? `knee at ${count(knee.value)}` : '',
     peak ? `peak at ${count(peak.value)}` : '',
   ].filter((text) => text !== '');
-  const curve = told.length > 0 ? ` By the curve ${told.join(', ')}.` : '';
+  const curve = estimates.length > 0 ? ` By the curve ${estimates.join(', ')}.` : '';
   return `Responses per second: ${parts.join(', ')}.${curve}`;
 }

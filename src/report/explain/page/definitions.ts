@@ -2,7 +2,7 @@ import type { Definition } from '../../html/definitions.js';
 import { STATUS } from '../status.js';
 
 /** What the words of an explanation mean, in a line each. */
-export const definitions: readonly Definition[] = [
+export const EXPLANATION_DEFINITIONS: readonly Definition[] = [
   ...Object.values(STATUS).map(({ word, meaning }): Definition => [word, meaning]),
   [
     'throughput',

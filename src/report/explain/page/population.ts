@@ -2,24 +2,24 @@ import type { Explanation, Stage } from '../../../explain/result.js';
 import { amount } from '../../../format/ratios.js';
 import { count, share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
-import { table } from '../../html/tables.js';
+import { renderTable } from '../../html/tables.js';
 
 /** Colours of the style sheet for stages; further stages begin anew. */
-const colors = 8;
+const COLORS = 8;
 
 /** Where the requests in flight are, as one bar and as numbers. */
-export function populationFigure({ population }: Explanation): Markup | null {
+export function renderPopulation({ population }: Explanation): Markup | null {
   const total = population.reduce((sum, { requests }) => sum + requests, 0);
   if (total <= 0) return null;
   const parts = population.map(({ stage, requests }) => `${stage} ${share(requests / total)}`);
   let before = 0;
   const bars = population.map((stage, index) => {
-    const [from, wide] = [percent(before / total), percent(stage.requests / total)];
+    const [from, wide] = [toPercent(before / total), toPercent(stage.requests / total)];
     before += stage.requests;
-    return html`<rect class="${color(stage, index)}" x="${from}%" width="${wide}%" height="100%"><title>${stage.stage}: ${amount(stage.requests)}</title></rect>`;
+    return html`<rect class="${chooseColor(stage, index)}" x="${from}%" width="${wide}%" height="100%"><title>${stage.stage}: ${amount(stage.requests)}</title></rect>`;
   });
   const rows = population.map((stage, index) => [
-    html`<svg class="swatch" width="12" height="12"><rect class="${color(stage, index)}" width="100%" height="100%"/></svg>${stage.stage}`,
+    html`<svg class="swatch" width="12" height="12"><rect class="${chooseColor(stage, index)}" width="100%" height="100%"/></svg>${stage.stage}`,
     amount(stage.requests),
     share(stage.requests / total),
   ]);
@@ -27,13 +27,13 @@ export function populationFigure({ population }: Explanation): Markup | null {
 <figcaption><h3>${count(total)} ${Math.round(total) === 1 ? 'request' : 'requests'} in flight, by where they are</h3><p>Mean numbers, by Little's law: throughput times the time spent in a stage.</p></figcaption>
 <svg class="stack" height="32" role="img" aria-label="${parts.join(', ')}">${bars}</svg>
 </figure>
-${table('Requests by stage', ['stage', 'requests', 'share'], rows)}`;
+${renderTable('Requests by stage', ['stage', 'requests', 'share'], rows)}`;
 }
 
-function color({ stage }: Stage, index: number): string {
-  return stage === 'unexplained' ? 'unexplained' : `stage-${index % colors}`;
+function chooseColor({ stage }: Stage, index: number): string {
+  return stage === 'unexplained' ? 'unexplained' : `stage-${index % COLORS}`;
 }
 
-function percent(part: number): number {
+function toPercent(part: number): number {
   return Number((100 * part).toFixed(3));
 }

@@ -2,12 +2,12 @@ import type { Explanation } from '../../../explain/result.js';
 import { evidenceValue } from '../../../format/ratios.js';
 import { share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
-import { textTable } from '../../html/tables.js';
-import { limitName } from './verdict.js';
+import { renderTextTable } from '../../html/tables.js';
+import { renderLimitName } from './verdict.js';
 
 /** The functions that cost most. */
-export function hotTable({ hot }: Explanation): Markup | null {
-  return textTable(
+export function renderHotFunctions({ hot }: Explanation): Markup | null {
+  return renderTextTable(
     "Share of the loop's busy time, from a CPU profile",
     ['function', 'share', 'place'],
     hot.map(({ name, place, share: part }) => [html`<code>${name}</code>`, share(part), place]),
@@ -15,8 +15,8 @@ export function hotTable({ hot }: Explanation): Markup | null {
 }
 
 /** The numbers that the verdict rests on. */
-export function evidenceTable({ evidence }: Explanation): Markup | null {
-  return textTable(
+export function renderEvidence({ evidence }: Explanation): Markup | null {
+  return renderTextTable(
     'Evidence',
     ['what', 'value', 'seen by'],
     evidence.map((one) => [one.what, evidenceValue(one), one.source]),
@@ -24,10 +24,10 @@ export function evidenceTable({ evidence }: Explanation): Markup | null {
 }
 
 /** The limits that something speaks against. */
-export function ruledOutTable({ ruledOut }: Explanation): Markup | null {
-  return textTable(
+export function renderRuledOut({ ruledOut }: Explanation): Markup | null {
+  return renderTextTable(
     'Ruled out',
     [],
-    ruledOut.map(({ limit, why }) => [limitName(limit), why]),
+    ruledOut.map(({ limit, why }) => [renderLimitName(limit), why]),
   );
 }
