@@ -1,7 +1,12 @@
 import type { LoadResult } from '../load/result.js';
+import {
+  computeQuantileMs,
+  computeTruncatedMeanMs,
+  estimateLatencies,
+  isQuantileKnown,
+} from '../statistics/durations.js';
 import { mean } from '../statistics/moments.js';
 import { studentQuantile } from '../statistics/student.js';
-import { isKnown, latencyTimes, quantileMs, truncatedMeanMs } from '../statistics/times.js';
 import type { CapacityLevel } from './result.js';
 
 /** Share of failed requests from which on a level says nothing about throughput. */
@@ -60,12 +65,12 @@ export function computeErrorShare({ requests }: LoadResult): number {
 
 /** Latency of blocks, with the percentiles that they have the samples for. */
 export function summarizeLatency(results: readonly LoadResult[]): CapacityLevel['latencyMs'] {
-  const times = latencyTimes(results.map(({ histograms }) => histograms));
+  const times = estimateLatencies(results.map(({ histograms }) => histograms));
   const quantileIfKnown = (q: number) =>
-    times.count * (1 - q) >= MIN_SAMPLES_BEYOND ? quantileMs(times, q) : null;
-  const mean = times.count > 0 ? truncatedMeanMs(times, Number.POSITIVE_INFINITY) : null;
+    times.count * (1 - q) >= MIN_SAMPLES_BEYOND ? computeQuantileMs(times, q) : null;
+  const mean = times.count > 0 ? computeTruncatedMeanMs(times, Number.POSITIVE_INFINITY) : null;
   const quantiles = { mean: 1, p50: 0.5, p99: 0.99 };
-  const bounds = Object.entries(quantiles).filter(([, q]) => !isKnown(times, q));
+  const bounds = Object.entries(quantiles).filter(([, q]) => !isQuantileKnown(times, q));
   const atLeast = Object.fromEntries(bounds.map(([name]) => [name, true]));
   return {
     mean,

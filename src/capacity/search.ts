@@ -1,7 +1,7 @@
 import { count, rate as perSecond, share, time } from '../format/units.js';
 import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
-import { latencyTimes } from '../statistics/times.js';
+import { estimateLatencies } from '../statistics/durations.js';
 import type { Budget } from './budget.js';
 import { computeErrorShare, summarizeLatency } from './levels.js';
 import type { Estimate } from './model/fit.js';
@@ -264,12 +264,12 @@ function explainImpossible(single: LoadResult, conditions: readonly Condition[])
       ? `no response came within ${time(single.durationMs)}`
       : `every request failed, ${how}`;
   }
-  const times = latencyTimes([single.histograms]);
+  const times = estimateLatencies([single.histograms]);
   for (const { quantile, boundMs, text, failure } of conditions) {
     if (quantile === null || boundMs === null) continue;
     const measured = failure(single);
     // What is longer than a time below the bound may hold it.
-    const all = times.longer ? [...times.values, times.longer] : times.values;
+    const all = times.censoredTail ? [...times.values, times.censoredTail] : times.values;
     const slow = all.reduce((n, { ms, count }) => (ms > boundMs ? n + count : n), 0);
     const allowed = (1 - quantile) * times.count;
     // More than three standard deviations over what chance gives.

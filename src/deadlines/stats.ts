@@ -1,5 +1,5 @@
 import { DEADLINE_NAMES, type DeadlineName } from '../outbound/limits.js';
-import { Histogram, quantileOf } from '../statistics/histogram.cjs';
+import { computeQuantile, Histogram } from '../statistics/histogram.cjs';
 
 /** What happened with the calls to one host. */
 export interface HostStats {
@@ -60,7 +60,7 @@ export class HostCounters {
   #readTimes(): HostStats['timesMs'] {
     if (this.#ended === 0) return null;
     const buckets = this.#times.read();
-    const at = (quantile: number) => Math.min(quantileOf(buckets, quantile) ?? 0, this.#maxMs);
+    const at = (quantile: number) => Math.min(computeQuantile(buckets, quantile) ?? 0, this.#maxMs);
     return {
       mean: this.#sumMs / this.#ended,
       p50: at(0.5),

@@ -1,6 +1,6 @@
 import type { MeasuredRatio } from '../statistics/types.js';
 import type { Finding } from './conclusion/verdict.js';
-import type { ExperimentName, Setting } from './experiments/types.js';
+import type { ExperimentName, ExperimentSetting } from './experiments/types.js';
 import type { Evaluation } from './hypotheses/evaluate.js';
 import type { Metrics } from './metrics/types.js';
 import type { CapacityPoint, ExperimentResult, HotFunction } from './result.js';
@@ -8,7 +8,7 @@ import type { SampleRequest } from './target/sample-request.js';
 
 export interface InvestigationOptions {
   /** What is possible with the server; asked when it has served some requests. */
-  setting: () => Setting;
+  setting: () => ExperimentSetting;
   sampled: SampleRequest;
   /** When to be done, on the clock of `performance.now()`. */
   untilMs: number;
@@ -22,7 +22,7 @@ export interface InvestigationOptions {
 
 /** All that was found out. */
 export interface Findings extends Evaluation {
-  facts: Metrics;
+  metrics: Metrics;
   finding: Finding;
   experiments: ExperimentResult[];
   noise: number;

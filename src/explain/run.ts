@@ -68,7 +68,7 @@ export async function run(
       subject.watch(known?.pid ?? null, endpointOf(draft));
       if (attach) notAttached = await attachTo(subject, hub, signal);
     }
-    const facts = findCapabilities(subject.pid, subject.endpoint);
+    const metrics = findCapabilities(subject.pid, subject.endpoint);
     const sampled = await requestSample(subject.options, signal);
     if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
     await subject.findServing();
@@ -77,11 +77,11 @@ export async function run(
     const untilMs = begun + budgetMs;
     const investigated = await investigate(subject, {
       setting: () => ({
-        probe: probe(),
-        nativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
-        restart: subject.canRestart,
-        moreLoad: facts.sameHost || allowMoreLoad,
-        ownPath: subject.pid === null ? null : (listeningPaths(subject.pid)[0] ?? null),
+        hasProbe: probe(),
+        isNativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
+        canRestart: subject.canRestart,
+        canAddLoad: metrics.sameHost || allowMoreLoad,
+        socketPath: subject.pid === null ? null : (listeningPaths(subject.pid)[0] ?? null),
       }),
       sampled,
       signal,
@@ -90,7 +90,7 @@ export async function run(
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
-    const notSeen = [...facts.cannotSee, ...probeAbsence(facts.isNode, subject, probe())];
+    const notSeen = [...metrics.cannotSee, ...probeAbsence(metrics.isNode, subject, probe())];
     const serverEnded = subject.ended;
     const found = await compareWithReference(investigated, subject, { untilMs, signal, onStep });
     return {

@@ -1,4 +1,4 @@
-import type { Times } from '../statistics/times.js';
+import type { Durations } from '../statistics/durations.js';
 
 /** What the times of a stretch are: its bounds in ms, and their share of all. */
 export interface Bin {
@@ -11,10 +11,10 @@ export interface Bin {
 const MIN_MS = 1e-6;
 
 /**
- * Times in about `most` bins of equal width on a logarithmic axis; those of which a bound is known only are left out, but for
+ * Durations in about `most` bins of equal width on a logarithmic axis; those of which a bound is known only are left out, but for
  * the share. Empty without a time.
  */
-export function buildLogBins({ count, values }: Times, maxBins: number): Bin[] {
+export function buildLogBins({ count, values }: Durations, maxBins: number): Bin[] {
   const [shortest, last] = [values[0]?.ms, values.at(-1)?.ms];
   if (shortest === undefined || last === undefined) return [];
   const first = Math.max(MIN_MS, shortest);

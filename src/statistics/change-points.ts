@@ -11,10 +11,10 @@ export interface ChangePoint {
 }
 
 /** Exceeded by the largest |bridge| of a Brownian motion with probability 1 % (Kolmogorov's distribution). */
-const critical = 1.628;
+const CRITICAL_VALUE = 1.628;
 
 /** A level lasts at least this many values. */
-const shortest = 10;
+const MIN_LEVEL_LENGTH = 10;
 
 /**
  * The steps of a series of windows of equal length, in order. The largest sum of deviations from the mean (CUSUM), taken of
@@ -24,8 +24,8 @@ const shortest = 10;
  * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbours correlate by 0.5,
  * 6 % by 0.8.
  */
-export function changePoints(values: readonly number[]): ChangePoint[] {
-  const bounds = [0, ...stepsWithin(values, 0), values.length];
+export function findChangePoints(values: readonly number[]): ChangePoint[] {
+  const bounds = [0, ...findSteps(values, 0), values.length];
   return bounds.slice(1, -1).map((index, position) => ({
     index,
     before: median(values.slice(bounds[position], index)),
@@ -33,21 +33,22 @@ export function changePoints(values: readonly number[]): ChangePoint[] {
   }));
 }
 
-function stepsWithin(values: readonly number[], offset: number): number[] {
-  if (values.length < 2 * shortest) return [];
-  const ranks = ranksOf(values);
-  const at = largestStep(ranks);
-  const sums = Math.abs(deviation(ranks, at));
-  if (sums <= critical * Math.sqrt(values.length * longRunVariance(ranks, at))) return [];
+function findSteps(values: readonly number[], offset: number): number[] {
+  if (values.length < 2 * MIN_LEVEL_LENGTH) return [];
+  const ranks = computeRanks(values);
+  const at = findLargestStep(ranks);
+  const sums = Math.abs(sumDeviations(ranks, at));
+  if (sums <= CRITICAL_VALUE * Math.sqrt(values.length * estimateLongRunVariance(ranks, at)))
+    return [];
   return [
-    ...stepsWithin(values.slice(0, at), offset),
+    ...findSteps(values.slice(0, at), offset),
     offset + at,
-    ...stepsWithin(values.slice(at), offset + at),
+    ...findSteps(values.slice(at), offset + at),
   ];
 }
 
 /** The rank of each value among all, ties shared. */
-function ranksOf(values: readonly number[]): number[] {
+function computeRanks(values: readonly number[]): number[] {
   const sorted = values.toSorted((a, b) => a - b);
   const ranks = new Map<number, number>();
   for (let first = 0; first < sorted.length; ) {
@@ -61,19 +62,23 @@ function ranksOf(values: readonly number[]): number[] {
 }
 
 /** Where the sum of the deviations from the mean is largest, with room for a level on both sides. */
-function largestStep(values: readonly number[]): number {
+function findLargestStep(values: readonly number[]): number {
   const centre = mean(values);
-  let [best, most, sum] = [shortest, -1, 0];
+  let [best, largest, sum] = [MIN_LEVEL_LENGTH, -1, 0];
   for (const [index, value] of values.entries()) {
-    if (index >= shortest && index <= values.length - shortest && Math.abs(sum) > most) {
-      [best, most] = [index, Math.abs(sum)];
+    if (
+      index >= MIN_LEVEL_LENGTH &&
+      index <= values.length - MIN_LEVEL_LENGTH &&
+      Math.abs(sum) > largest
+    ) {
+      [best, largest] = [index, Math.abs(sum)];
     }
     sum += value - centre;
   }
   return best;
 }
 
-function deviation(values: readonly number[], end: number): number {
+function sumDeviations(values: readonly number[], end: number): number {
   const centre = mean(values);
   return values.slice(0, end).reduce((sum, value) => sum + value - centre, 0);
 }
@@ -83,7 +88,7 @@ function deviation(values: readonly number[], end: number): number {
  * (1 + r) / (1 - r), r the correlation of neighbours. The remainders of two levels show too little of it: the bias of the
  * estimate, about -(1 + 4 r) / n for each mean that was taken off (Marriott and Pope 1954), is put back.
  */
-function longRunVariance(values: readonly number[], at: number): number {
+function estimateLongRunVariance(values: readonly number[], at: number): number {
   const levels = [mean(values.slice(0, at)), mean(values.slice(at))];
   const rest = values.map((value, index) => value - (levels[index < at ? 0 : 1] ?? 0));
   const variance = mean(rest.map((value) => value ** 2));

@@ -1,19 +1,19 @@
 /** Buckets per doubling: a bucket is 9 % wide. */
-const PER_OCTAVE = 8;
+const BUCKETS_PER_OCTAVE = 8;
 /** 1 µs; what is shorter counts as this. */
-const LEAST_MS = 0.001;
+const MIN_MS = 0.001;
 /** Bucket of 2^27 µs, more than two minutes; what is longer counts as this. */
-const LAST = 27 * PER_OCTAVE;
+const LAST_BUCKET = 27 * BUCKETS_PER_OCTAVE;
 
 /** The bucket of a time. */
-export function bucketOf(ms: number): number {
-  if (!(ms > LEAST_MS)) return 0;
-  return Math.min(LAST, Math.floor(Math.log2(ms / LEAST_MS) * PER_OCTAVE));
+export function findBucket(ms: number): number {
+  if (!(ms > MIN_MS)) return 0;
+  return Math.min(LAST_BUCKET, Math.floor(Math.log2(ms / MIN_MS) * BUCKETS_PER_OCTAVE));
 }
 
 /** The time in the middle of a bucket, in proportion. */
-export function middleOf(bucket: number): number {
-  return LEAST_MS * 2 ** ((bucket + 0.5) / PER_OCTAVE);
+export function computeBucketMiddle(bucket: number): number {
+  return MIN_MS * 2 ** ((bucket + 0.5) / BUCKETS_PER_OCTAVE);
 }
 
 /** A distribution: how many, by bucket. */
@@ -21,10 +21,10 @@ export type Buckets = Record<string, number>;
 
 /** Counts times. */
 export class Histogram {
-  readonly #counts = new Uint32Array(LAST + 1);
+  readonly #counts = new Uint32Array(LAST_BUCKET + 1);
 
   add(ms: number): void {
-    const bucket = bucketOf(ms);
+    const bucket = findBucket(ms);
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
   }
 
@@ -37,7 +37,7 @@ export class Histogram {
 }
 
 /** The quantile of a distribution, to the width of a bucket; `null` if it is empty. */
-export function quantileOf(buckets: Buckets, quantile: number): number | null {
+export function computeQuantile(buckets: Buckets, quantile: number): number | null {
   const sorted = Object.entries(buckets)
     .map(([bucket, count]) => ({ bucket: Number(bucket), count }))
     .sort((a, b) => a.bucket - b.bucket);
@@ -46,7 +46,7 @@ export function quantileOf(buckets: Buckets, quantile: number): number | null {
   let below = 0;
   for (const { bucket, count } of sorted) {
     below += count;
-    if (below >= quantile * total) return middleOf(bucket);
+    if (below >= quantile * total) return computeBucketMiddle(bucket);
   }
-  return middleOf(sorted.at(-1)?.bucket ?? 0);
+  return computeBucketMiddle(sorted.at(-1)?.bucket ?? 0);
 }

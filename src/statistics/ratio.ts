@@ -7,7 +7,7 @@ import type { MeasuredRatio } from './types.js';
  * Scatter of a pair's log ratio below which no interval goes: pairs that agree better than 0.5 % do so by chance, and
  * between two blocks a machine moves by that much.
  */
-const leastScatter = 0.005;
+const MIN_SCATTER = 0.005;
 
 /**
  * The ratio after / before of paired blocks with its 95 % interval: the Hodges-Lehmann estimate of the log ratios (the
@@ -29,7 +29,7 @@ const leastScatter = 0.005;
  * One pair tells nothing of its scatter: from 0 to infinity. Where a block gave nothing at all (throughput 0) there is no
  * logarithm: the interval is from the least to the greatest ratio seen.
  */
-export function ratioOf(
+export function estimateRatio(
   pairs: readonly (readonly [before: number, after: number])[],
 ): MeasuredRatio {
   const ratios = pairs.map(([before, after]) => after / before);
@@ -41,7 +41,7 @@ export function ratioOf(
   if (!logs.every(Number.isFinite)) {
     return { ratio, low: Math.min(...ratios), high: Math.max(...ratios), pairs: pairs.length };
   }
-  const scatter = Math.max(leastScatter, standardDeviation(logs));
+  const scatter = Math.max(MIN_SCATTER, standardDeviation(logs));
   const half = (studentQuantile(logs.length - 1) * scatter) / Math.sqrt(logs.length);
   return {
     ratio,

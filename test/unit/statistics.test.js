@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { changePoints } from '../../dist/statistics/change-points.js';
-import { noiseFloor } from '../../dist/statistics/noise.js';
-import { ratioOf } from '../../dist/statistics/ratio.js';
-import { studentQuantile } from '../../dist/statistics/student.js';
+import { findChangePoints } from '../../dist/statistics/change-points.js';
 import {
-  decodeTimes,
-  estimated,
-  isKnown,
-  mergedTimes,
-  quantileMs,
-  timesOf,
-  truncatedMeanMs,
-} from '../../dist/statistics/times.js';
+  computeQuantileMs,
+  computeTruncatedMeanMs,
+  decodeDurations,
+  estimateUncensored,
+  isQuantileKnown,
+  mergeDurations,
+  toDurations,
+} from '../../dist/statistics/durations.js';
+import { estimateNoiseFloor } from '../../dist/statistics/noise.js';
+import { estimateRatio } from '../../dist/statistics/ratio.js';
+import { studentQuantile } from '../../dist/statistics/student.js';
 import { Noise } from '../fixtures/noise.js';
 
 /** Share of the runs for which it holds. */
@@ -21,7 +21,7 @@ const shareOf = (runs, holds) => Array.from({ length: runs }, holds).filter(Bool
 const within = (low, value, high, what) =>
   assert.ok(low <= value && value <= high, `${what}: ${value} is not within ${low} and ${high}`);
 const covers = ({ low, high }, truth) => low <= truth && truth <= high;
-const times = (count, make) => timesOf(Array.from({ length: count }, make));
+const times = (count, make) => toDurations(Array.from({ length: count }, make));
 
 describe('ratio of paired blocks', () => {
   const noise = new Noise(1);
@@ -31,7 +31,7 @@ describe('ratio of paired blocks', () => {
     'blocks that only lose': () => -noise.exponential(0.03),
   };
   const measure = (count, ratio, scatter) =>
-    ratioOf(
+    estimateRatio(
       Array.from({ length: count }, () => [
         1000 * Math.exp(scatter()),
         1000 * ratio * Math.exp(scatter()),
@@ -57,19 +57,19 @@ describe('ratio of paired blocks', () => {
 
   test('is the same seen from the other side', () => {
     const pairs = [3, 5, 8].map((x) => [x, x * (2 + noise.uniform())]);
-    const there = ratioOf(pairs);
-    const back = ratioOf(pairs.map(([before, after]) => [after, before]));
+    const there = estimateRatio(pairs);
+    const back = estimateRatio(pairs.map(([before, after]) => [after, before]));
     within(1 - 1e-9, there.ratio * back.ratio, 1 + 1e-9, 'product');
     within(1 - 1e-9, there.low * back.high, 1 + 1e-9, 'product of the ends');
   });
 
   test('one bad block of six does not move the estimate', () => {
     const pairs = [2, 2.02, 1.98, 2.01, 1.99, 0.5].map((ratio) => [100, 100 * ratio]);
-    within(1.9, ratioOf(pairs).ratio, 2.05, 'ratio');
+    within(1.9, estimateRatio(pairs).ratio, 2.05, 'ratio');
   });
 
   test('one pair tells nothing of its scatter', () => {
-    assert.deepEqual(ratioOf([[2, 3]]), {
+    assert.deepEqual(estimateRatio([[2, 3]]), {
       ratio: Math.exp(Math.log(1.5)),
       low: 0,
       high: Number.POSITIVE_INFINITY,
@@ -78,13 +78,13 @@ describe('ratio of paired blocks', () => {
   });
 
   test('equal pairs leave an interval', () => {
-    const { ratio, low, high } = ratioOf(Array.from({ length: 4 }, () => [5, 5]));
+    const { ratio, low, high } = estimateRatio(Array.from({ length: 4 }, () => [5, 5]));
     assert.equal(ratio, 1);
     assert.ok(low < 0.995 && high > 1.005);
   });
 
   test('a block without any response is a ratio of 0', () => {
-    const { ratio, low, high } = ratioOf([
+    const { ratio, low, high } = estimateRatio([
       [10, 0],
       [10, 0],
       [10, 5],
@@ -102,17 +102,17 @@ test("Student's t is the table's", () => {
 
 describe('noise floor', () => {
   test('is twice the difference of two equal blocks, and 3 % at least', () => {
-    within(0.1999, noiseFloor([100, 100 * Math.exp(0.1)]), 0.2001, 'two blocks');
-    assert.equal(noiseFloor([100, 101, 100.5]), 0.03);
-    assert.equal(noiseFloor([100]), 0.1);
-    assert.equal(noiseFloor([0, 0]), 0.1);
+    within(0.1999, estimateNoiseFloor([100, 100 * Math.exp(0.1)]), 0.2001, 'two blocks');
+    assert.equal(estimateNoiseFloor([100, 101, 100.5]), 0.03);
+    assert.equal(estimateNoiseFloor([100]), 0.1);
+    assert.equal(estimateNoiseFloor([0, 0]), 0.1);
   });
 
   test('two further blocks seldom differ by more', () => {
     const noise = new Noise(2);
     const block = () => Math.exp(noise.normal(0.05));
     const told = shareOf(2000, () => {
-      const floor = noiseFloor([block(), block(), block(), block()]);
+      const floor = estimateNoiseFloor([block(), block(), block(), block()]);
       return Math.abs(Math.log(block() / block())) > floor;
     });
     assert.ok(told < 0.2, `${told}`);
@@ -125,22 +125,22 @@ describe('change points', () => {
     noise.correlated(100, correlation).map((x, t) => x + (t >= at ? height : 0));
 
   test('no step, no alarm', () => {
-    assert.ok(shareOf(1000, () => changePoints(noise.correlated(100, 0)).length > 0) < 0.03);
-    assert.ok(shareOf(1000, () => changePoints(noise.correlated(100, 0.5)).length > 0) < 0.06);
-    assert.deepEqual(changePoints(new Array(50).fill(3)), []);
-    assert.deepEqual(changePoints([1, 2]), []);
+    assert.ok(shareOf(1000, () => findChangePoints(noise.correlated(100, 0)).length > 0) < 0.03);
+    assert.ok(shareOf(1000, () => findChangePoints(noise.correlated(100, 0.5)).length > 0) < 0.06);
+    assert.deepEqual(findChangePoints(new Array(50).fill(3)), []);
+    assert.deepEqual(findChangePoints([1, 2]), []);
   });
 
   test('a step of three deviations is found where it is', () => {
     const found = shareOf(300, () => {
-      const points = changePoints(stepped(0.3, 3));
+      const points = findChangePoints(stepped(0.3, 3));
       return points.some(({ index }) => Math.abs(index - 60) <= 3);
     });
     assert.ok(found > 0.95, `${found}`);
   });
 
   test('both levels are told', () => {
-    const [{ index, before, after }, ...others] = changePoints(
+    const [{ index, before, after }, ...others] = findChangePoints(
       Array.from({ length: 60 }, (_, t) => (t < 25 ? 10 : 20) + (t % 2) / 10),
     );
     assert.deepEqual([index, others], [25, []]);
@@ -153,14 +153,14 @@ describe('change points', () => {
       .correlated(120, 0)
       .map((x, t) => x + (t >= 40 ? 8 : 0) - (t >= 80 ? 5 : 0));
     assert.deepEqual(
-      changePoints(values).map(({ index }) => Math.round(index / 10) * 10),
+      findChangePoints(values).map(({ index }) => Math.round(index / 10) * 10),
       [40, 80],
     );
   });
 
   test('a stall of five windows is none', () => {
     const values = noise.correlated(100, 0).map((x, t) => (t >= 50 && t < 55 ? 1000 : x));
-    assert.deepEqual(changePoints(values), []);
+    assert.deepEqual(findChangePoints(values), []);
   });
 });
 
@@ -176,22 +176,22 @@ describe('times of a result', () => {
       [histograms.serviceTime, histograms.serviceTimeCensored, serviceTimeMs],
     ]) {
       test(`are what its summary says: ${name}`, () => {
-        const decoded = estimated(decodeTimes(histogram), decodeTimes(censored));
+        const decoded = estimateUncensored(decodeDurations(histogram), decodeDurations(censored));
         assert.equal(decoded.count, summary.count);
-        assert.equal(decodeTimes(censored).count, summary.censored);
+        assert.equal(decodeDurations(censored).count, summary.censored);
         if (decoded.count === 0) return;
-        assert.equal(isKnown(decoded, 0.999), !summary.atLeast.p99_9);
+        assert.equal(isQuantileKnown(decoded, 0.999), !summary.atLeast.p99_9);
         for (const [q, ms] of [
           [0.5, summary.p50],
           [0.9, summary.p90],
           [0.99, summary.p99],
           [1, summary.max],
         ]) {
-          within(ms * 0.999, quantileMs(decoded, q), ms * 1.001, `quantile ${q}`);
+          within(ms * 0.999, computeQuantileMs(decoded, q), ms * 1.001, `quantile ${q}`);
         }
         within(
           summary.mean * 0.999,
-          truncatedMeanMs(decoded, Number.POSITIVE_INFINITY),
+          computeTruncatedMeanMs(decoded, Number.POSITIVE_INFINITY),
           summary.mean * 1.001,
           'mean',
         );
@@ -215,20 +215,30 @@ describe('times of a result', () => {
       { samples: [3, 7], censored: [3, 7], quantiles: [7, 7, 7, 7], mean: 7, known: 0 },
     ];
     for (const { samples, censored, quantiles, mean = 10, known = 1 } of sets) {
-      const times = estimated(...[samples, censored].map((it) => mergedTimes([timesOf(it)])));
+      const times = estimateUncensored(
+        ...[samples, censored].map((it) => mergeDurations([toDurations(it)])),
+      );
       assert.deepEqual(
-        [0.2, 0.5, 0.75, 1].map((q) => quantileMs(times, q)),
+        [0.2, 0.5, 0.75, 1].map((q) => computeQuantileMs(times, q)),
         quantiles,
       );
-      within(mean - 1e-9, truncatedMeanMs(times, Number.POSITIVE_INFINITY), mean + 1e-9, 'mean');
-      assert.equal(isKnown(times, known), true);
-      assert.equal(isKnown(times, known + 0.01), false);
+      within(
+        mean - 1e-9,
+        computeTruncatedMeanMs(times, Number.POSITIVE_INFINITY),
+        mean + 1e-9,
+        'mean',
+      );
+      assert.equal(isQuantileKnown(times, known), true);
+      assert.equal(isQuantileKnown(times, known + 0.01), false);
     }
   });
 
   test('other bytes are refused', () => {
-    assert.throws(() => decodeTimes('AAAA'), /not an HdrHistogram/);
-    assert.throws(() => decodeTimes(Buffer.alloc(100).toString('base64')), /not an HdrHistogram/);
+    assert.throws(() => decodeDurations('AAAA'), /not an HdrHistogram/);
+    assert.throws(
+      () => decodeDurations(Buffer.alloc(100).toString('base64')),
+      /not an HdrHistogram/,
+    );
   });
 });
 
@@ -237,9 +247,14 @@ describe('times with a limit', () => {
 
   test('the mean with a limit: the timeouts of a slow dependency', () => {
     const healthy = times(10, (_, index) => (index === 0 ? 10_000 : 100));
-    within(1089.9, truncatedMeanMs(healthy, Number.POSITIVE_INFINITY), 1090.1, 'mean');
-    within(389.9, truncatedMeanMs(healthy, 3000), 390.1, 'mean with 3 s');
+    within(1089.9, computeTruncatedMeanMs(healthy, Number.POSITIVE_INFINITY), 1090.1, 'mean');
+    within(389.9, computeTruncatedMeanMs(healthy, 3000), 390.1, 'mean with 3 s');
     const exponential = times(20_000, () => noise.exponential(100));
-    within(61, truncatedMeanMs(exponential, 100), 65.5, 'of an exponential: 1 - 1/e of the mean');
+    within(
+      61,
+      computeTruncatedMeanMs(exponential, 100),
+      65.5,
+      'of an exponential: 1 - 1/e of the mean',
+    );
   });
 });

@@ -5,14 +5,14 @@ import type { Observation } from '../observe/types.js';
 import type { CapacityPoint } from '../result.js';
 
 /** Throughput over the requests in flight, of every number that had a block. */
-export function capacityCurve(
-  facts: Metrics,
+export function buildCapacityCurve(
+  metrics: Metrics,
   { base, changed }: MeasuredBlocks,
   further: Observation[],
 ): CapacityPoint[] {
   const groups: Observation[][] = [
-    facts.single ? [facts.single] : [],
-    [facts.base, ...base.filter((block) => block !== facts.base)],
+    metrics.single ? [metrics.single] : [],
+    [metrics.base, ...base.filter((block) => block !== metrics.base)],
     ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
     ...further.map((block) => [block]),
   ];
@@ -30,14 +30,14 @@ export function capacityCurve(
             high: Math.max(...rates),
             mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
           },
-          latencyMs: pointLatency(latencyMs),
+          latencyMs: readPointLatency(latencyMs),
         },
       ];
     })
     .sort((a, b) => a.connections - b.connections);
 }
 
-function pointLatency({ p50, p99, mean, atLeast }: Distribution): CapacityPoint['latencyMs'] {
+function readPointLatency({ p50, p99, mean, atLeast }: Distribution): CapacityPoint['latencyMs'] {
   const bounds = (['p50', 'p99', 'mean'] as const).filter((name) => atLeast[name]);
   const marked = Object.fromEntries(bounds.map((name) => [name, true]));
   return { p50, p99, mean, ...(bounds.length > 0 && { atLeast: marked }) };

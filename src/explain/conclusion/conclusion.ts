@@ -1,105 +1,120 @@
 import { count, rate, share, time } from '../../format/units.js';
-import { changePoints } from '../../statistics/change-points.js';
-import { toleranceOf } from '../../statistics/noise.js';
-import { loopEvidence, loopLimit, mostThroughput } from '../hypotheses/event-loop/loop-capacity.js';
-import { busyThread } from '../hypotheses/event-loop/queue.js';
+import { findChangePoints } from '../../statistics/change-points.js';
+import { limitTolerance } from '../../statistics/noise.js';
+import {
+  buildLoopEvidence,
+  deriveLoopLimit,
+  estimateMaxThroughput,
+} from '../hypotheses/event-loop/loop-capacity.js';
+import { describeBusyThread } from '../hypotheses/event-loop/queue.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import { starvedGenerator } from '../hypotheses/machine/generator.js';
-import { isTheft } from '../hypotheses/machine/machine.js';
+import { describeStarvedGenerator } from '../hypotheses/machine/generator.js';
+import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
-import { stolenPart } from '../metrics/derive.js';
+import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from '../result.js';
-import { hotOf, isAskedForLess, remediedThroughput, withoutHot } from './remedy-prediction.js';
-import { requestBreakdown } from './request-breakdown.js';
-import { type Finding, isSameCause, overlaps } from './verdict.js';
+import {
+  computeWithoutFunction,
+  findHotFunction,
+  isLimitedByLoad,
+  predictRemediedThroughput,
+} from './remedy-prediction.js';
+import { deriveRequestBreakdown } from './request-breakdown.js';
+import { type Finding, hasOverlap, isSameCause } from './verdict.js';
 
-type Concluded = Omit<
+type Conclusion = Omit<
   Explanation,
   'schemaVersion' | 'tool' | 'startedAt' | 'durationMs' | 'interrupted' | 'serverEnded'
 >;
 
 /** The explanation that follows from what was found out. */
-export function conclude(found: Findings, cannotSee: string[]): Concluded {
-  const { facts, finding, hypotheses, ruledOut, noise } = found;
+export function conclude(found: Findings, notObserved: string[]): Conclusion {
+  const { metrics, finding, hypotheses, ruledOut, noise } = found;
   const { chosen } = finding;
-  const singleMs = facts.unloadedLatencyMs;
-  const bearable = mostThroughput(facts);
-  const named = new Set([chosen, ...finding.also].map((suspect) => suspect?.limit));
+  const singleMs = metrics.unloadedLatencyMs;
+  const maxThroughput = estimateMaxThroughput(metrics);
+  const named = new Set([chosen, ...finding.also].map((hypothesis) => hypothesis?.limit));
   return {
-    load: facts.base.load,
+    load: metrics.base.load,
     verdict: {
       limit: chosen?.limit ?? null,
       status: finding.status,
-      sentence: sentenceOf(found),
-      arithmetic: [...overloadLine(facts), ...(chosen?.arithmetic ?? capacityLine(found))],
+      sentence: describeVerdict(found),
+      arithmetic: [
+        ...describeOverload(metrics),
+        ...(chosen?.arithmetic ?? describeCapacity(found)),
+      ],
       alsoLimiting: finding.also.map(({ limit }) => limit),
     },
-    population: requestBreakdown(facts),
+    population: deriveRequestBreakdown(metrics),
     experiments: found.experiments.map((experiment) =>
-      withExclusions(experiment, toleranceOf(noise)),
+      addExclusions(experiment, limitTolerance(noise)),
     ),
     evidence: [
-      ...(chosen ? chosen.evidence : loopEvidence(facts)),
+      ...(chosen ? chosen.evidence : buildLoopEvidence(metrics)),
       ...(found.referenceThroughput === null
         ? []
-        : loaded('a server that does nothing, under this load', found.referenceThroughput)),
-      ...(found.repeatedRemedy ? repeated(found.repeatedRemedy) : []),
+        : buildLoadEvidence(
+            'a server that does nothing, under this load',
+            found.referenceThroughput,
+          )),
+      ...(found.repeatedRemedy ? buildRepeatEvidence(found.repeatedRemedy) : []),
     ],
     ruledOut: [...finding.excluded, ...ruledOut].filter(({ limit }) => !named.has(limit)),
-    remedy: chosen ? remedyOf(chosen, finding, found) : null,
+    remedy: chosen ? buildRemedy(chosen, finding, found) : null,
     hot: found.hotFunctions,
     capacity: {
       points: found.capacityCurve,
-      loopLimit: facts.connectionRamp?.loopLimit ?? loopLimit(facts),
+      loopLimit: metrics.connectionRamp?.loopLimit ?? deriveLoopLimit(metrics),
       singleMs,
-      knee: bearable !== null && singleMs !== null ? (bearable * singleMs) / 1000 : null,
+      knee: maxThroughput !== null && singleMs !== null ? (maxThroughput * singleMs) / 1000 : null,
     },
     noise,
     probeCost: found.probeCost,
     cannotSee: [
-      ...cannotSee,
+      ...notObserved,
       ...found.skippedExperiments,
-      ...redirected(found),
-      ...besideTheLoop(found),
-      ...takenByHost(found),
-      ...stepsOf(found),
-      ...unsettled(finding, hypotheses),
+      ...describeRedirect(found),
+      ...describeUnobserved(found),
+      ...describeSteal(found),
+      ...describeSteps(found),
+      ...describeOpenRivals(finding, hypotheses),
     ],
   };
 }
 
-function sentenceOf({ facts, finding }: Findings): string {
+function describeVerdict({ metrics, finding }: Findings): string {
   const { chosen, status, also } = finding;
   if (chosen) return chosen.sentence;
   if (status === 'no-limit') {
-    const busy = facts.loop ? `; the event loop is ${share(facts.loop.busy)} busy` : '';
-    return `nothing limits at this load: all of ${rate(facts.throughput)} req/s are answered, in ${time(facts.responseMs)}${busy}.`;
+    const busy = metrics.loop ? `; the event loop is ${share(metrics.loop.busy)} busy` : '';
+    return `nothing limits at this load: all of ${rate(metrics.throughput)} req/s are answered, in ${time(metrics.responseMs)}${busy}.`;
   }
-  if (facts.throughput === 0) {
-    return `cannot tell: no request was answered in ${time(facts.base.load.durationMs)}; ${count(facts.inFlight)} wait for their response.`;
+  if (metrics.throughput === 0) {
+    return `cannot tell: no request was answered in ${time(metrics.base.load.durationMs)}; ${count(metrics.inFlight)} wait for their response.`;
   }
   const open = also.map(({ limit }) => limit);
   if (open.length > 0) {
     return `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`;
   }
-  const seen = `${rate(facts.throughput)} req/s in ${time(facts.responseMs)} each`;
-  const thread = busyThread(facts);
+  const seen = `${rate(metrics.throughput)} req/s in ${time(metrics.responseMs)} each`;
+  const thread = describeBusyThread(metrics);
   if (thread) return `cannot tell: ${seen}; ${thread}, and what it does is not seen.`;
-  const starving = starvedGenerator(facts);
+  const starving = describeStarvedGenerator(metrics);
   if (starving) return `cannot tell what the server can do: ${seen}; ${starving}.`;
   return `cannot tell: ${seen}, and no signal that was seen explains it.`;
 }
 
-function loaded(what: string, throughput: number): Evidence[] {
+function buildLoadEvidence(what: string, throughput: number): Evidence[] {
   return [{ what, value: throughput, unit: '1/s', source: 'load' }];
 }
 
-function repeated({ experiment, throughput }: RepeatedRemedy): Evidence[] {
-  return loaded(`${experiment}, tried for longer and without the probe`, throughput);
+function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): Evidence[] {
+  return buildLoadEvidence(`${experiment}, tried for longer and without the probe`, throughput);
 }
 
 /** Where the load is not the one that was asked for. */
-function overloadLine({ overload, base }: Findings['facts']): string[] {
+function describeOverload({ overload, base }: Findings['metrics']): string[] {
   if (overload === null) return [];
   const { connections } = base.load.plan;
   return [
@@ -108,27 +123,27 @@ function overloadLine({ overload, base }: Findings['facts']): string[] {
 }
 
 /** What the service could bear, by its CPU time per request. */
-function capacityLine({ facts }: Findings): string[] {
-  const most = loopLimit(facts);
-  if (most === null || !facts.loop) return [];
+function describeCapacity({ metrics }: Findings): string[] {
+  const most = deriveLoopLimit(metrics);
+  if (most === null || !metrics.loop) return [];
   return [
-    `${time(facts.loop.cpuMs)} of CPU per request: one loop gives about ${rate(most)} req/s at most`,
+    `${time(metrics.loop.cpuMs)} of CPU per request: one loop gives about ${rate(most)} req/s at most`,
   ];
 }
 
-function remedyOf(
+function buildRemedy(
   chosen: Hypothesis,
   { also, excluded }: Finding,
   found: Findings,
 ): Explanation['remedy'] {
   const { remedy } = chosen;
-  const predictedThroughput = remediedThroughput(chosen, found);
-  const next = isAskedForLess(chosen, found)
+  const predictedThroughput = predictRemediedThroughput(chosen, found);
+  const next = isLimitedByLoad(chosen, found)
     ? 'too-few-connections'
     : (remedy.nextLimit ?? also[0]?.limit ?? null);
-  const hot = hotOf(chosen, found);
+  const hot = findHotFunction(chosen, found);
   return {
-    change: `${withFunction(remedy.change, found, hot)}${withSecond(chosen, found)}`,
+    change: `${addFunction(remedy.change, found, hot)}${describeSecondProcess(chosen, found)}`,
     predictedThroughput,
     // What an experiment has excluded is not announced.
     nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
@@ -137,24 +152,24 @@ function remedyOf(
 }
 
 /** The remedy, and the function that it is about. */
-function withFunction(change: string, found: Findings, hot: HotFunction | null): string {
-  const { rootCauseFunction, finding, facts } = found;
+function addFunction(change: string, found: Findings, hot: HotFunction | null): string {
+  const { rootCauseFunction, finding, metrics } = found;
   const { chosen } = finding;
-  if (rootCauseFunction) return `it is ${functionName(rootCauseFunction)}: ${change}`;
+  if (rootCauseFunction) return `it is ${formatFunction(rootCauseFunction)}: ${change}`;
   if (!hot || chosen?.limit !== 'event-loop-cpu') return change;
-  const without = isAskedForLess(chosen, found)
+  const without = isLimitedByLoad(chosen, found)
     ? ''
-    : `: without it ${rate(withoutHot(hot, facts.throughput))} req/s`;
-  return `${functionName(hot)} takes ${share(hot.share)} of the loop's time${without}; ${change}`;
+    : `: without it ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s`;
+  return `${formatFunction(hot)} takes ${share(hot.share)} of the loop's time${without}; ${change}`;
 }
 
-function functionName({ name, place }: HotFunction): string {
+function formatFunction({ name, place }: HotFunction): string {
   if (place === '') return name;
   return name === '(anonymous)' ? `the function at ${place}` : `${name} (${place})`;
 }
 
 /** What a second process showed, where that says what to do. */
-function withSecond({ limit, within }: Hypothesis, { experiments }: Findings): string {
+function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: Findings): string {
   const tried = experiments.find(({ name }) => name === 'second process');
   if (!tried) return '';
   const { ratio, low, high } = tried.measured;
@@ -163,22 +178,22 @@ function withSecond({ limit, within }: Hypothesis, { experiments }: Findings): s
     if (low > 1.4) return `; ${gave}: each has its own, so it lies in what the command starts`;
     return high < 1.4 ? `; ${gave}: it lies outside, in what both call` : '';
   }
-  return limit === 'event-loop-cpu' || within === 'event-loop-cpu' ? `; ${gave}` : '';
+  return limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu' ? `; ${gave}` : '';
 }
 
-function withExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {
+function addExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {
   const excludes = (
     Object.keys(experiment.predicted) as (keyof typeof experiment.predicted)[]
   ).filter((limit) => {
     const predicted = experiment.predicted[limit];
-    return predicted !== undefined && !overlaps(experiment.measured, predicted, noise);
+    return predicted !== undefined && !hasOverlap(experiment.measured, predicted, noise);
   });
   return { ...experiment, excludes };
 }
 
 /** What is loaded is then the answer that points elsewhere. */
-function redirected({ facts }: Findings): string[] {
-  const { status, headers } = facts.sample ?? {};
+function describeRedirect({ metrics }: Findings): string[] {
+  const { status, headers } = metrics.sample ?? {};
   if (status === undefined || status < 300 || status >= 400 || status === 304) return [];
   return [
     `what is behind the redirect (${status}) to ${headers?.location ?? 'elsewhere'}: load that URL`,
@@ -186,10 +201,10 @@ function redirected({ facts }: Findings): string[] {
 }
 
 /** What may be the limit, and is not seen inside. */
-function besideTheLoop({ facts, finding }: Findings): string[] {
+function describeUnobserved({ metrics, finding }: Findings): string[] {
   if (finding.status !== 'cannot-tell') return [];
-  const thread = busyThread(facts);
-  const starving = starvedGenerator(facts);
+  const thread = describeBusyThread(metrics);
+  const starving = describeStarvedGenerator(metrics);
   return [
     ...(thread
       ? [
@@ -205,36 +220,36 @@ function besideTheLoop({ facts, finding }: Findings): string[] {
 }
 
 /** What the host takes of the CPU time that is wanted, from which on it falsifies what is measured; of next to nothing any part is nothing. */
-const TAKEN = 0.05;
-const LEAST_WANTED = 0.2;
+const MIN_STEAL_SHARE = 0.05;
+const MIN_WANTED_CORES = 0.2;
 
 /** What is measured while the machine's host takes cores away holds for that time only. */
-function takenByHost({ facts: { machine }, finding: { chosen, also } }: Findings): string[] {
-  const isTold = [chosen, ...also].some((one) => one !== null && isTheft(one));
-  if (!machine || isTold) return [];
+function describeSteal({ metrics: { machine }, finding: { chosen, also } }: Findings): string[] {
+  const isReported = [chosen, ...also].some((one) => one !== null && isStealHypothesis(one));
+  if (!machine || isReported) return [];
   const { cpu } = machine;
-  if (cpu.wanted < LEAST_WANTED || stolenPart(cpu) < TAKEN) return [];
+  if (cpu.wanted < MIN_WANTED_CORES || computeStealShare(cpu) < MIN_STEAL_SHARE) return [];
   return [
-    `what the server gives where it has its cores to itself: the machine's host took ${share(stolenPart(cpu))} of the CPU time that was wanted (steal)`,
+    `what the server gives where it has its cores to itself: the machine's host took ${share(computeStealShare(cpu))} of the CPU time that was wanted (steal)`,
   ];
 }
 
 /** Where throughput went to another level within the load as asked for, and stayed: its means are of neither. */
-function stepsOf({ facts }: Findings): string[] {
-  const { series, durationMs } = facts.base.load;
+function describeSteps({ metrics }: Findings): string[] {
+  const { series, durationMs } = metrics.base.load;
   const windowMs = durationMs / Math.max(1, series.length);
   const rates = series.map(({ completed }) => (completed * 1000) / windowMs);
-  return changePoints(rates).map(
+  return findChangePoints(rates).map(
     ({ index, before, after }) =>
       `why throughput went from ${rate(before)} to ${rate(after)} req/s within the baseline, after ${time(index * windowMs)}`,
   );
 }
 
 /** Suspects that nothing contradicts, though another is the verdict. */
-function unsettled({ status, chosen, also }: Finding, suspects: Hypothesis[]): string[] {
+function describeOpenRivals({ status, chosen, also }: Finding, hypotheses: Hypothesis[]): string[] {
   if (status !== 'likely' || !chosen) return [];
   const rivals = also.filter(
-    (suspect) => suspects.includes(suspect) && !isSameCause(suspect, chosen),
+    (hypothesis) => hypotheses.includes(hypothesis) && !isSameCause(hypothesis, chosen),
   );
   return rivals.map(
     ({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`,

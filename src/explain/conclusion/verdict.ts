@@ -18,15 +18,15 @@ export interface Finding {
 }
 
 /** Least weight of a suspect that can be the verdict. */
-const CREDIBLE = 0.45;
+const MIN_VERDICT_WEIGHT = 0.45;
 /** Least weight at which the cause of a busy loop is named before the busy loop itself. */
-const CAUSE = 0.6;
+const MIN_CAUSE_WEIGHT = 0.6;
 /** The same, where an experiment of its own would tell and was not made. */
-const UNTRIED = 0.8;
+const MIN_UNTESTED_CAUSE_WEIGHT = 0.8;
 /** Part of a busy loop's time from which on what takes it is the cause. */
-const MOST_OF_TIME = 0.4;
+const MIN_DOMINANT_SHARE = 0.4;
 /** Least weight of a grave limit that comes before what an experiment has shown: a few errors are none. */
-const GRAVE_FROM = 0.7;
+const MIN_SEVERE_WEIGHT = 0.7;
 
 /**
  * The verdict on the suspects after the experiments. `confirmed`: an experiment in which this limit predicted a change
@@ -35,107 +35,112 @@ const GRAVE_FROM = 0.7;
  *
  * @param noise the smallest ratio that is told from none, see `noiseFloor`
  */
-export function decide(
-  facts: Metrics,
-  suspects: Hypothesis[],
+export function decideVerdict(
+  metrics: Metrics,
+  hypotheses: Hypothesis[],
   experiments: ExperimentResult[],
   noise: number,
 ): Finding {
-  const judged = suspects.map((suspect) => {
+  const assessed = hypotheses.map((hypothesis) => {
     // Where the wider limit is none, this is not its cause: but by what it says itself, it is held to its own word.
-    const wider = suspects.filter(({ limit }) => limit === suspect.within);
-    const isHeldTo = (one: Hypothesis, { name }: ExperimentResult) =>
-      one === suspect || suspect.predictions[name as ExperimentName] === undefined;
-    const excludes = [suspect, ...wider].flatMap((one) => {
+    const wider = hypotheses.filter(({ limit }) => limit === hypothesis.causeOf);
+    const isBoundBy = (one: Hypothesis, { name }: ExperimentResult) =>
+      one === hypothesis || hypothesis.predictions[name as ExperimentName] === undefined;
+    const excludes = [hypothesis, ...wider].flatMap((one) => {
       const against = experiments.find(
-        (experiment) => isHeldTo(one, experiment) && contradicts(experiment, one, noise),
+        (experiment) => isBoundBy(one, experiment) && isContradicted(experiment, one, noise),
       );
-      return against ? [contradiction(against, one)] : [];
+      return against ? [describeContradiction(against, one)] : [];
     });
-    return { suspect, excludes };
+    return { hypothesis, excludes };
   });
-  const excluded = judged.flatMap(({ suspect: { limit }, excludes: [why] }) =>
+  const excluded = assessed.flatMap(({ hypothesis: { limit }, excludes: [why] }) =>
     why === undefined ? [] : [{ limit, why }],
   );
-  const isShown = (suspect: Hypothesis) =>
-    experiments.some((experiment) => shows(experiment, suspect, noise));
-  const rank = (suspect: Hypothesis) =>
-    isEnd(suspect) ? 3 : isGrave(suspect) ? 2 : isShown(suspect) ? 1 : 0;
-  const left = judged
-    .filter(({ excludes, suspect }) => excludes.length === 0 && suspect.weight >= CREDIBLE)
-    .map(({ suspect }) => suspect)
+  const isSupported = (hypothesis: Hypothesis) =>
+    experiments.some((experiment) => isSupportedBy(experiment, hypothesis, noise));
+  const rank = (hypothesis: Hypothesis) =>
+    isFatal(hypothesis) ? 3 : isSevere(hypothesis) ? 2 : isSupported(hypothesis) ? 1 : 0;
+  const left = assessed
+    .filter(
+      ({ excludes, hypothesis }) =>
+        excludes.length === 0 && hypothesis.weight >= MIN_VERDICT_WEIGHT,
+    )
+    .map(({ hypothesis }) => hypothesis)
     .sort((a, b) => rank(b) - rank(a) || b.weight - a.weight);
 
-  const eligible = keepsUp(facts)
-    ? left.filter(({ limit }) => DESPITE_KEEPING_UP.has(limit))
+  const eligible = isKeepingUp(metrics)
+    ? left.filter(({ limit }) => LIMITS_AT_SUSTAINED_RATE.has(limit))
     : left;
   const [first] = eligible;
   if (!first) {
-    const status = keepsUp(facts) ? 'no-limit' : 'cannot-tell';
+    const status = isKeepingUp(metrics) ? 'no-limit' : 'cannot-tell';
     return { status, chosen: null, also: status === 'no-limit' ? [] : left, excluded };
   }
-  const chosen = causeOf(first, eligible, experiments, noise);
-  const others = eligible.filter((suspect) => suspect !== chosen);
-  const rivals = others.filter((suspect) => !isSameCause(suspect, chosen));
-  const status = isShown(chosen) && rivals.length === 0 ? 'confirmed' : 'likely';
+  const chosen = findCause(first, eligible, experiments, noise);
+  const others = eligible.filter((hypothesis) => hypothesis !== chosen);
+  const rivals = others.filter((hypothesis) => !isSameCause(hypothesis, chosen));
+  const status = isSupported(chosen) && rivals.length === 0 ? 'confirmed' : 'likely';
   return { status, chosen, also: others.slice(0, 3), excluded };
 }
 
 /** A busy loop is a finding, what keeps it busy a better one. */
-function causeOf(
+function findCause(
   first: Hypothesis,
-  suspects: Hypothesis[],
+  hypotheses: Hypothesis[],
   experiments: ExperimentResult[],
   noise: number,
 ): Hypothesis {
   const busy =
-    first.within === undefined ? first : suspects.find(({ limit }) => limit === first.within);
+    first.causeOf === undefined ? first : hypotheses.find(({ limit }) => limit === first.causeOf);
   if (!busy) return first;
-  const causes = suspects.filter((suspect) => {
-    if (suspect.within !== busy.limit || suspect.weight < CAUSE) return false;
+  const causes = hypotheses.filter((hypothesis) => {
+    if (hypothesis.causeOf !== busy.limit || hypothesis.weight < MIN_CAUSE_WEIGHT) return false;
     // A setting that does not help says nothing of what most of the time was seen to go to.
-    if ((suspect.part ?? 0) >= MOST_OF_TIME) return true;
-    const own = ownPredictions(suspect);
+    if ((hypothesis.loopShare ?? 0) >= MIN_DOMINANT_SHARE) return true;
+    const own = listOwnPredictions(hypothesis);
     const made = experiments.filter(({ name }) => own.has(name));
-    if (made.some((experiment) => shows(experiment, suspect, noise))) return true;
+    if (made.some((experiment) => isSupportedBy(experiment, hypothesis, noise))) return true;
     // One whose own experiment showed nothing is at most a part, and one that was not told by it may be.
-    const isOpen = made.every(({ name, measured }) => measured.high >= middle(own.get(name)));
-    return isOpen && (own.size === 0 || suspect.weight >= UNTRIED);
+    const isOpen = made.every(
+      ({ name, measured }) => measured.high >= computeGeometricMean(own.get(name)),
+    );
+    return isOpen && (own.size === 0 || hypothesis.weight >= MIN_UNTESTED_CAUSE_WEIGHT);
   });
   return causes[0] ?? busy;
 }
 
 /** The changes that a cause of a busy loop predicts of experiments of its own. */
-function ownPredictions({ predictions }: Hypothesis): Map<string, Range> {
+function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
   const changes = Object.entries(predictions).filter(
-    ([name, { low, high }]) => !OF_BUSY_LOOPS.has(name) && (low > 1 || high < 1),
+    ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
   );
   return new Map(changes);
 }
 
-function middle(range: Range | undefined): number {
+function computeGeometricMean(range: Range | undefined): number {
   return range ? Math.sqrt(range.low * range.high) : 0;
 }
 
 /** The one is the cause of the other, or both are causes of the same. */
 export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
   return (
-    a.within === b.limit ||
-    b.within === a.limit ||
-    (a.within !== undefined && a.within === b.within)
+    a.causeOf === b.limit ||
+    b.causeOf === a.limit ||
+    (a.causeOf !== undefined && a.causeOf === b.causeOf)
   );
 }
 
 /** What a suspect predicts of an experiment; `null`: nothing. */
-export function predictionOf(suspect: Hypothesis, experiment: string): Range | null {
-  const said = suspect.predictions[experiment as ExperimentName];
-  if (said) return said;
-  if (WITHOUT_DEFAULT.has(experiment)) return null;
-  return suspect.otherwise === 'unchanged' ? UNCHANGED : null;
+export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
+  const listed = hypothesis.predictions[experiment as ExperimentName];
+  if (listed) return listed;
+  if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
+  return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
 }
 
 /** They change more than one thing, or are no throughput: who says nothing about them predicts nothing. */
-const WITHOUT_DEFAULT = new Set([
+const WITHOUT_DEFAULT_PREDICTION = new Set([
   'dependency, connections x2',
   'pool wait, connections x2',
   'memory after rest',
@@ -145,29 +150,38 @@ const WITHOUT_DEFAULT = new Set([
   'shorter pause',
 ]);
 
-function contradicts(experiment: ExperimentResult, suspect: Hypothesis, noise: number): boolean {
-  const predicted = predictionOf(suspect, experiment.name);
-  return predicted !== null && !overlaps(experiment.measured, predicted, noise);
+function isContradicted(
+  experiment: ExperimentResult,
+  hypothesis: Hypothesis,
+  noise: number,
+): boolean {
+  const predicted = findPrediction(hypothesis, experiment.name);
+  return predicted !== null && !hasOverlap(experiment.measured, predicted, noise);
 }
 
 /** Whether it predicted a change, and that change was measured. */
-function shows(experiment: ExperimentResult, suspect: Hypothesis, noise: number): boolean {
+function isSupportedBy(
+  experiment: ExperimentResult,
+  hypothesis: Hypothesis,
+  noise: number,
+): boolean {
   const { name, measured, otherwise } = experiment;
-  const predicted = suspect.predictions[name as ExperimentName];
+  const predicted = hypothesis.predictions[name as ExperimentName];
   // That the loop is busy shows nothing of what keeps it busy.
-  if (!predicted || (suspect.within === 'event-loop-cpu' && OF_BUSY_LOOPS.has(name))) return false;
+  if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
+    return false;
   const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
   // What drifts falls on both of a pair: the interval has most of the noise already.
-  const least = Math.min(noise, LEAST_MOVE);
+  const least = Math.min(noise, MIN_CHANGE);
   const moved = measured.low > otherwise + least || measured.high < otherwise - least;
-  return active && moved && overlaps(measured, predicted, noise);
+  return active && moved && hasOverlap(measured, predicted, noise);
 }
 
 /** A smaller change shows nothing. */
-const LEAST_MOVE = 0.05;
+const MIN_CHANGE = 0.05;
 
 /** What every busy loop predicts alike, see `busyLoop`. */
-const OF_BUSY_LOOPS = new Set([
+const BUSY_LOOP_EXPERIMENTS = new Set([
   'connections x2',
   'connections /2',
   'cpu injection',
@@ -176,19 +190,22 @@ const OF_BUSY_LOOPS = new Set([
 ]);
 
 /** Whether the intervals meet, the measured one widened by the noise. */
-export function overlaps(measured: Range, predicted: Range, noise: number): boolean {
+export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
   return (
     measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
   );
 }
 
-function contradiction({ name, measured }: ExperimentResult, suspect: Hypothesis): string {
-  const said = predictionOf(suspect, name) ?? UNCHANGED;
-  return `${name}: it would give ${factor(said)}, measured ${measuredRatio(measured)}`;
+function describeContradiction(
+  { name, measured }: ExperimentResult,
+  hypothesis: Hypothesis,
+): string {
+  const predicted = findPrediction(hypothesis, name) ?? UNCHANGED;
+  return `${name}: it would give ${factor(predicted)}, measured ${measuredRatio(measured)}`;
 }
 
 /** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
-const GRAVE = new Set<LimitId>([
+const SEVERE_LIMITS = new Set<LimitId>([
   'errors',
   'fd-limit',
   'listen-backlog',
@@ -198,16 +215,16 @@ const GRAVE = new Set<LimitId>([
 ]);
 
 /** A process has ended of it: errors are what comes of that. */
-function isEnd({ limit, weight }: Hypothesis): boolean {
+function isFatal({ limit, weight }: Hypothesis): boolean {
   return limit === 'memory-growth' && weight >= 1;
 }
 
-function isGrave({ limit, weight }: Hypothesis): boolean {
-  return GRAVE.has(limit) && weight >= GRAVE_FROM;
+function isSevere({ limit, weight }: Hypothesis): boolean {
+  return SEVERE_LIMITS.has(limit) && weight >= MIN_SEVERE_WEIGHT;
 }
 
 /** The limits that matter though the service keeps up with the rate. */
-const DESPITE_KEEPING_UP = new Set<LimitId>([
+const LIMITS_AT_SUSTAINED_RATE = new Set<LimitId>([
   'errors',
   'event-loop-blocked',
   'nagle-delayed-ack',
@@ -220,6 +237,6 @@ const DESPITE_KEEPING_UP = new Set<LimitId>([
 ]);
 
 /** An open load of which all is answered, and no queue grows. */
-export function keepsUp({ model, base }: Metrics): boolean {
+export function isKeepingUp({ model, base }: Metrics): boolean {
   return model === 'open' && sustainsRate(base);
 }

@@ -1,4 +1,4 @@
-import { ratioOf } from '../../statistics/ratio.js';
+import { estimateRatio } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
@@ -13,7 +13,7 @@ export interface MeasuredBlocks {
 }
 
 /** The order of the blocks in a round: forwards, then backwards, so that what drifts falls on all alike. */
-function ordered<T>(round: number, kinds: T[]): T[] {
+function orderKinds<T>(round: number, kinds: T[]): T[] {
   return round % 2 === 0 ? kinds : [...kinds].reverse();
 }
 
@@ -23,7 +23,7 @@ function ordered<T>(round: number, kinds: T[]): T[] {
  */
 export async function runRounds(
   subject: ServerUnderTest,
-  facts: Metrics,
+  metrics: Metrics,
   experiments: Experiment[],
   blocks: MeasuredBlocks,
   {
@@ -31,7 +31,7 @@ export async function runRounds(
     rounds,
     untilMs,
     onBlock,
-    onSeen,
+    onMeasured,
     onRound,
     onFailed,
   }: {
@@ -41,7 +41,7 @@ export async function runRounds(
     untilMs: number;
     onBlock?: (what: string) => void;
     /** Told of each block; `null` is the unchanged load. */
-    onSeen?: (name: string | null, block: Observation) => void;
+    onMeasured?: (name: string | null, block: Observation) => void;
     /** Told of an experiment that could not be made, and is left out. */
     onFailed?: (name: string, why: string) => void;
     /** Awaited between two rounds. */
@@ -54,13 +54,13 @@ export async function runRounds(
   for (let round = 0; round < rounds; round += 1) {
     if (round >= 2 && performance.now() + perRound > untilMs) break;
     const seen = new Map<string | null, Observation>();
-    for (const experiment of ordered(round, kinds)) {
+    for (const experiment of orderKinds(round, kinds)) {
       if (experiment && failed.has(experiment)) continue;
       onBlock?.(experiment ? experiment.name : 'as asked for');
-      const change = experiment?.change(facts, subject.options);
+      const change = experiment?.change(metrics, subject.options);
       try {
         const block = await subject.block(length, change);
-        onSeen?.(experiment?.name ?? null, block);
+        onMeasured?.(experiment?.name ?? null, block);
         seen.set(experiment?.name ?? null, block);
       } catch (error) {
         if (!(error instanceof ProbeFailure) || !experiment) throw error;
@@ -78,14 +78,14 @@ export async function runRounds(
 }
 
 /** The ratio of a quantity after / before, by pairs of the same round; `null` if it was not seen. */
-export function ratioBetween(
+export function measureRatio(
   before: Observation[],
   after: Observation[],
-  of: (block: Observation) => number | null = ({ throughput }) => throughput,
+  read: (block: Observation) => number | null = ({ throughput }) => throughput,
 ): MeasuredRatio | null {
   const pairs = after.flatMap((block, index): [number, number][] => {
-    const [a, b] = [before[index] ? of(before[index]) : null, of(block)];
+    const [a, b] = [before[index] ? read(before[index]) : null, read(block)];
     return a !== null && b !== null && a > 0 && b > 0 ? [[a, b]] : [];
   });
-  return pairs.length >= 2 ? ratioOf(pairs) : null;
+  return pairs.length >= 2 ? estimateRatio(pairs) : null;
 }

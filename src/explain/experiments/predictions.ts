@@ -1,68 +1,71 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
-import { predictionOf } from '../conclusion/verdict.js';
+import { findPrediction } from '../conclusion/verdict.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import { mainDependency } from '../metrics/derive.js';
+import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { ExperimentResult } from '../result.js';
 import { EXPERIMENTS } from './definitions.js';
-import { type MeasuredBlocks, ratioBetween } from './interleaved-rounds.js';
+import { type MeasuredBlocks, measureRatio } from './interleaved-rounds.js';
 
 /** An experiment with what each suspect predicts of it. */
-export function withPredictions(
+export function addPredictions(
   result: Omit<ExperimentResult, 'predicted' | 'excludes'>,
-  suspects: Hypothesis[],
+  hypotheses: Hypothesis[],
 ): ExperimentResult {
   const predicted: ExperimentResult['predicted'] = {};
-  for (const suspect of suspects) {
-    const range = predictionOf(suspect, result.name);
-    if (range) predicted[suspect.limit] = range;
+  for (const hypothesis of hypotheses) {
+    const range = findPrediction(hypothesis, result.name);
+    if (range) predicted[hypothesis.limit] = range;
   }
   return { ...result, predicted, excludes: [] };
 }
 
 /** Quantities that are compared beside throughput when connections are doubled. */
-const DERIVED: {
+const DERIVED_METRICS: {
   name: string;
   metric: string;
-  of(block: Observation, facts: Metrics): number | null;
+  read(block: Observation, metrics: Metrics): number | null;
 }[] = [
   {
     name: 'dependency, connections x2',
     metric: 'answer time of the dependency',
-    of({ inside }, facts) {
-      const origin = mainDependency(facts)?.origin;
+    read({ inside }, metrics) {
+      const origin = findMainDependency(metrics)?.origin;
       return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
     },
   },
   {
     name: 'pool wait, connections x2',
     metric: 'wait for a thread of the pool',
-    of: ({ inside }) => inside?.poolMs?.mean ?? null,
+    read: ({ inside }) => inside?.poolMs?.mean ?? null,
   },
 ];
 
 /** What the blocks with twice the connections tell besides throughput. */
-export function derivedFrom(
+export function deriveResults(
   { base, changed }: MeasuredBlocks,
-  facts: Metrics,
-  suspects: Hypothesis[],
+  metrics: Metrics,
+  hypotheses: Hypothesis[],
 ): ExperimentResult[] {
   const doubled = changed.get('connections x2');
   if (!doubled) return [];
   const first = EXPERIMENTS.find(({ name }) => name === 'connections x2');
-  const change = first?.describe(facts) ?? '';
-  return DERIVED.flatMap(({ name, metric, of }) => {
-    if (!suspects.some(({ predictions }) => name in predictions)) return [];
-    const measured = ratioBetween(base, doubled, (block) => of(block, facts));
+  const change = first?.describe(metrics) ?? '';
+  return DERIVED_METRICS.flatMap(({ name, metric, read }) => {
+    if (!hypotheses.some(({ predictions }) => name in predictions)) return [];
+    const measured = measureRatio(base, doubled, (block) => read(block, metrics));
     const result = { name, metric, change, otherwise: 1 };
-    return measured ? [withPredictions({ ...result, measured }, suspects)] : [];
+    return measured ? [addPredictions({ ...result, measured }, hypotheses)] : [];
   });
 }
 
 /** Memory that each request has left behind, by collections after each round. */
-export function keptAfterRest(measured: MeasuredRatio, suspects: Hypothesis[]): ExperimentResult {
-  return withPredictions(
+export function buildMemoryResult(
+  measured: MeasuredRatio,
+  hypotheses: Hypothesis[],
+): ExperimentResult {
+  return addPredictions(
     {
       name: 'memory after rest',
       metric: 'memory kept per request',
@@ -70,6 +73,6 @@ export function keptAfterRest(measured: MeasuredRatio, suspects: Hypothesis[]): 
       otherwise: 0,
       measured,
     },
-    suspects,
+    hypotheses,
   );
 }

@@ -30,17 +30,17 @@ export type ExperimentName =
   | 'pool wait, connections x2';
 
 /** What is possible with this server and this load. */
-export interface Setting {
+export interface ExperimentSetting {
   /** The probe is inside the server. */
-  probe: boolean;
+  hasProbe: boolean;
   /** The server runs on millrace's own HTTP stack. */
-  nativeStack: boolean;
+  isNativeStack: boolean;
   /** The server was started by this tool, and can be again. */
-  restart: boolean;
+  canRestart: boolean;
   /** The server may be given more load than was asked for. */
-  moreLoad: boolean;
+  canAddLoad: boolean;
   /** A path on which the server listens: a second one would take it away. */
-  ownPath: string | null;
+  socketPath: string | null;
 }
 
 /** One thing that is different in a block. */
@@ -62,5 +62,5 @@ export interface Change {
 
 /** One of the probe's commands with what it takes. */
 export type ProbeCommand = {
-  [Name in CommandName]: { name: Name; given: Commands[Name] };
+  [Name in CommandName]: { name: Name; options: Commands[Name] };
 }[CommandName];

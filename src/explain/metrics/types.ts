@@ -11,7 +11,7 @@ export type Observations = Pick<
 export interface MachineUse {
   cpu: OutsideView['cpu'];
   /** The fewest idle cores of a block. */
-  idleLeast: number;
+  minIdle: number;
   loop: Pick<Loop, 'run' | 'queued' | 'stolen'>;
 }
 
@@ -24,11 +24,11 @@ export interface Loop {
   /** Share of the time busy, by its own account; without a probe what the system saw of it. */
   busy: number;
   /** Whether `busy` is the loop's own account. */
-  seenInside: boolean;
+  isFromProbe: boolean;
   /** Busy without a core, not queued for one, nor kept from it by the host: it waits for something that is no event. */
   waiting: number;
   /** Time that the loop is busy per response, with a core or without. */
-  eachMs: number;
+  busyMs: number;
   /** CPU time of the loops per response. */
   cpuMs: number;
   /** The same with one request in flight. */
@@ -85,7 +85,7 @@ export interface ConnectionRamp {
   throughput: number;
   responseMs: number;
   /** Requests queue by then: more of them would give no more. */
-  queues: boolean;
+  isQueueing: boolean;
   /** What the loops could give by their CPU time per request there, where they are warm. */
   loopLimit: number;
   /** Throughput with as many requests in flight as the knee has, where that was tried: less than with more, unless the code was compiled meanwhile. */
@@ -99,13 +99,13 @@ export interface LoopTimeBreakdown {
   /** In calls of `node:fs`. */
   files: number;
   /** In the console and in loggers. */
-  printing: number;
+  logging: number;
   /** With the service's own functions that write output, which may do more. */
-  printingAtMost: number;
+  maxLogging: number;
   /** In writing to sockets. */
   writing: number;
   /** In opening connections to others, with the handshakes of TLS. */
   connecting: number;
   /** In what no request asks for: what runs without load, too. `null`: not looked for. */
-  unasked: number | null;
+  background: number | null;
 }

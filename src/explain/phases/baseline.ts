@@ -1,6 +1,6 @@
 import type { Retained } from '../hypotheses/machine/memory.js';
 import type { InvestigationOptions } from '../investigation-types.js';
-import { deriveMetrics, serving, sustainsRate } from '../metrics/derive.js';
+import { deriveMetrics, findServingProcesses, sustainsRate } from '../metrics/derive.js';
 import type { Metrics, Observations } from '../metrics/types.js';
 import { heldBytes } from '../observe/probe/heap-growth.js';
 import type { Observation, OutsideView } from '../observe/types.js';
@@ -10,7 +10,7 @@ import type { ServerUnderTest } from '../target/server-under-test.js';
 
 /** What was seen before anything was changed. */
 export interface Baseline {
-  facts: Metrics;
+  metrics: Metrics;
   retained: Retained | null;
 }
 
@@ -22,7 +22,7 @@ export async function measureBaseline(
   { sample, unknownPath, tookMs, identityBytes }: SampleRequest,
   { setting, untilMs, warmupMs, onStep }: InvestigationOptions,
 ): Promise<Baseline> {
-  const { moreLoad } = setting();
+  const { canAddLoad } = setting();
   /** A length between two bounds, and at most a part of the time that is left. */
   const within = (wantedMs: number, leastMs: number, mostMs: number, part: number) =>
     Math.max(
@@ -35,7 +35,7 @@ export async function measureBaseline(
   const aloneMs = tookMs ?? 50;
   let single: Observation | null = null;
   // One request after the other may be more than the rate that was asked for.
-  if (moreLoad || subject.options.rate === undefined) {
+  if (canAddLoad || subject.options.rate === undefined) {
     onStep('one request at a time');
     const measureMs = within(aloneMs * 8, 1200, 6000, 0.15);
     single = await subject.block({ settleMs: 300, measureMs }, { oneAtATime: true });
@@ -58,7 +58,7 @@ export async function measureBaseline(
   const measureMs = within(estimateMs * 15, 3000, 8000, 0.2);
   const length = { settleMs, measureMs };
   const asked = await baseline(subject, length);
-  const isOverload = asked.load.plan.model === 'open' && !sustainsRate(asked) && moreLoad;
+  const isOverload = asked.load.plan.model === 'open' && !sustainsRate(asked) && canAddLoad;
   const base = isOverload ? await closedInstead(subject, length, asked, aloneMs, untilMs) : asked;
   const after = before === null ? null : await heldBytes(subject);
   const retained =
@@ -81,7 +81,7 @@ export async function measureBaseline(
     identityBytes,
     overload,
   };
-  return { facts: deriveMetrics(seen), retained };
+  return { metrics: deriveMetrics(seen), retained };
 }
 
 /** The server without load; `null` where it is not seen. */
@@ -92,7 +92,10 @@ async function atRest(subject: ServerUnderTest): Promise<OutsideView | null> {
 
 /** Share of a core that the busiest of the loops that serve the load uses without it. */
 function loopAtRest(rest: OutsideView | null, { inside }: Observation): number | null {
-  return rest && Math.max(0, ...serving({ outside: rest, inside }).map(({ main }) => main.run));
+  return (
+    rest &&
+    Math.max(0, ...findServingProcesses({ outside: rest, inside }).map(({ main }) => main.run))
+  );
 }
 
 /** The load as asked for; once more where a rate is nearly borne, as a machine that stands still for a moment looks alike. */

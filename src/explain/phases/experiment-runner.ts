@@ -1,37 +1,37 @@
 import { count, share, time } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
 import { median } from '../../statistics/median.js';
-import { noiseFloor, toleranceOf } from '../../statistics/noise.js';
+import { estimateNoiseFloor, limitTolerance } from '../../statistics/noise.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
-import { capacityCurve } from '../conclusion/capacity-curve.js';
-import { exceedsReference, remedyWorthRepeating } from '../conclusion/remedy-prediction.js';
-import { decide, type Finding, keepsUp } from '../conclusion/verdict.js';
+import { buildCapacityCurve } from '../conclusion/capacity-curve.js';
+import { exceedsReference, findRemedyToRepeat } from '../conclusion/remedy-prediction.js';
+import { decideVerdict, type Finding, isKeepingUp } from '../conclusion/verdict.js';
 import {
-  kneeOf,
-  mayTryMore,
-  nextConnections,
-  rampStep,
-  withKnee,
+  addKnee,
+  canTryMore,
+  chooseNextConnections,
+  estimateKnee,
+  evaluateRampStep,
 } from '../experiments/connection-ramp.js';
 import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
-import { type MeasuredBlocks, ratioBetween, runRounds } from '../experiments/interleaved-rounds.js';
-import { derivedFrom, keptAfterRest, withPredictions } from '../experiments/predictions.js';
+import { type MeasuredBlocks, measureRatio, runRounds } from '../experiments/interleaved-rounds.js';
+import { addPredictions, buildMemoryResult, deriveResults } from '../experiments/predictions.js';
 import {
-  inOrder,
-  missedFor,
+  findSkippedExperiments,
+  MIN_WEIGHT,
   needsServer,
+  orderByServer,
   rankExperiments,
-  WEAK,
-  withinTime,
+  selectWithinTime,
 } from '../experiments/selection.js';
-import type { Change, ExperimentName, Setting } from '../experiments/types.js';
+import type { Change, ExperimentName, ExperimentSetting } from '../experiments/types.js';
 import { type Evaluation, evaluateHypotheses } from '../hypotheses/evaluate.js';
 import type { CostOverTime } from '../hypotheses/event-loop/cost-over-time.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Retained } from '../hypotheses/machine/memory.js';
 import type { Findings, InvestigationOptions, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
-import { cpuMsOf, errorShareOf, withAllSeen } from '../metrics/derive.js';
+import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import { Growth } from '../observe/probe/heap-growth.js';
 import { withProbePaused } from '../observe/probe/hub.js';
@@ -58,9 +58,9 @@ const REPEATED: BlockLength = { settleMs: 2000, measureMs: 2000 };
 export class ExperimentRunner {
   readonly skippedExperiments: string[];
   readonly #subject: ServerUnderTest;
-  #facts: Metrics;
+  #metrics: Metrics;
   readonly #retained: Retained | null;
-  readonly #setting: Setting;
+  readonly #setting: ExperimentSetting;
   readonly #untilMs: number;
   readonly #onStep: (what: string) => void;
   readonly #length: BlockLength;
@@ -79,33 +79,35 @@ export class ExperimentRunner {
   #culprit: { of: LimitId; is: HotFunction } | null = null;
 
   constructor(subject: ServerUnderTest, looked: Baseline, options: InvestigationOptions) {
-    const { facts, retained } = looked;
+    const { metrics, retained } = looked;
     this.#subject = subject;
-    this.#facts = facts;
+    this.#metrics = metrics;
     this.#retained = retained;
     this.#setting = options.setting();
     this.#untilMs = options.untilMs;
     this.#onStep = options.onStep;
-    this.#length = blockLength(facts.base.load, facts.responseMs);
-    this.#blocks = { base: [facts.base], changed: new Map() };
-    this.#note(facts.base);
+    this.#length = blockLength(metrics.base.load, metrics.responseMs);
+    this.#blocks = { base: [metrics.base], changed: new Map() };
+    this.#note(metrics.base);
     this.#judged = this.#judge();
-    this.skippedExperiments = isAnswered(facts)
+    this.skippedExperiments = isAnswered(metrics)
       ? []
       : [
-          `too few responses to reason with: ${completedOf(facts.base.load)} in ${time(facts.base.load.durationMs)} (--budget, --timeout)`,
+          `too few responses to reason with: ${completedOf(metrics.base.load)} in ${time(metrics.base.load.durationMs)} (--budget, --timeout)`,
         ];
-    this.skippedExperiments.push(...missedFor(facts, this.#judged.hypotheses, this.#setting));
+    this.skippedExperiments.push(
+      ...findSkippedExperiments(metrics, this.#judged.hypotheses, this.#setting),
+    );
   }
 
   /** Experiments on the living server, in rounds. */
   async runLiveExperiments(): Promise<void> {
     if (this.#isQuiet()) return;
     const telling = this.#telling(this.#judged.hypotheses);
-    const isNew = (it: Experiment) => needsServer(it, this.#facts);
+    const isNew = (it: Experiment) => needsServer(it, this.#metrics);
     const reserveMs = this.#reserveMs(telling);
     // A rate that is served stays the same whatever is changed: throughput tells nothing then.
-    const some = keepsUp(this.#facts) ? [] : telling.filter((it) => !isNew(it));
+    const some = isKeepingUp(this.#metrics) ? [] : telling.filter((it) => !isNew(it));
     const inTime = this.#affordable(some, this.#untilMs - reserveMs);
     // Where responses are slow, one experiment now is worth more than a server later.
     const [chosen, untilMs] =
@@ -122,14 +124,14 @@ export class ExperimentRunner {
     if (chosen.length === 0 && !grows) return;
     const blocks: MeasuredBlocks = { base: [], changed: new Map() };
     try {
-      await runRounds(this.#subject, this.#facts, chosen, blocks, {
+      await runRounds(this.#subject, this.#metrics, chosen, blocks, {
         length: this.#length,
         rounds: MOST_ROUNDS,
         untilMs,
         onBlock: (what) => this.#onStep(`trying: ${what}`),
         onFailed: (name, why) =>
           this.skippedExperiments.push(`${name}: the probe could not: ${why}`),
-        onSeen: (name, block) => {
+        onMeasured: (name, block) => {
           if (name === null || SAME_COST.has(name)) this.#note(block);
         },
         ...(grows && { onRound: growth.round }),
@@ -137,12 +139,14 @@ export class ExperimentRunner {
     } finally {
       // The rounds that were complete count, whatever ended the others.
       if (blocks.base.length > 0) this.#blocks = this.#unlessFailing(blocks);
-      this.#facts = withAllSeen(this.#facts, this.#blocks.base);
+      this.#metrics = refineMetrics(this.#metrics, this.#blocks.base);
       this.#judged = this.#judge();
       for (const experiment of chosen) this.#add(experiment, this.#blocks);
-      this.#experiments.push(...derivedFrom(this.#blocks, this.#facts, this.#judged.hypotheses));
+      this.#experiments.push(
+        ...deriveResults(this.#blocks, this.#metrics, this.#judged.hypotheses),
+      );
       const kept = growth.measured();
-      if (kept) this.#experiments.push(keptAfterRest(kept, this.#judged.hypotheses));
+      if (kept) this.#experiments.push(buildMemoryResult(kept, this.#judged.hypotheses));
     }
   }
 
@@ -151,22 +155,22 @@ export class ExperimentRunner {
     if (!this.#mayGoBeyond() || this.#finding().chosen?.limit !== 'too-few-connections') return;
     let before: ConnectionRamp | null = null;
     for (let step = 0; step < MOST_STEPS; step += 1) {
-      const connections = nextConnections(this.#facts, before);
+      const connections = chooseNextConnections(this.#metrics, before);
       if (connections === null) break;
       const seen = await this.#tryConnections(connections, before);
       if (!seen) return;
       this.#continueFrom(seen);
       before = seen;
     }
-    if (!before?.queues) return;
+    if (!before?.isQueueing) return;
     // What is to be recommended is measured.
-    const inFlight = kneeOf(this.#facts, before);
+    const inFlight = estimateKnee(this.#metrics, before);
     const knee = inFlight === null ? null : await this.#tryConnections(inFlight, before);
-    if (knee) this.#continueFrom(withKnee(before, knee));
+    if (knee) this.#continueFrom(addKnee(before, knee));
   }
 
   #continueFrom(connectionRamp: ConnectionRamp): void {
-    this.#facts = { ...this.#facts, connectionRamp };
+    this.#metrics = { ...this.#metrics, connectionRamp };
     this.#judged = this.#judge();
   }
 
@@ -176,14 +180,14 @@ export class ExperimentRunner {
     before: ConnectionRamp | null,
   ): Promise<ConnectionRamp | null> {
     if (performance.now() + this.#blockMs() > this.#untilMs) return null;
-    const { pipelining } = this.#facts.base.load.plan;
+    const { pipelining } = this.#metrics.base.load.plan;
     const connections = Math.max(1, Math.round(inFlight / pipelining));
     this.#onStep(`trying: ${count(connections)} connections`);
     const block = await this.#subject.block(this.#length, { load: { connections } });
-    const seen = rampStep(this.#facts, block, before);
+    const seen = evaluateRampStep(this.#metrics, block, before);
     if (!seen) {
       this.skippedExperiments.push(
-        `${count(connections)} connections: ${share(errorShareOf([block]))} of the requests failed`,
+        `${count(connections)} connections: ${share(computeErrorShare([block]))} of the requests failed`,
       );
       return null;
     }
@@ -192,19 +196,19 @@ export class ExperimentRunner {
   }
 
   #mayGoBeyond(): boolean {
-    return this.#setting.moreLoad && mayTryMore(this.#facts);
+    return this.#setting.canAddLoad && canTryMore(this.#metrics);
   }
 
   /** Time that is kept for what starts servers, as far as the more telling experiments leave it; the most telling are first. */
   #reserveMs(telling: Experiment[]): number {
-    const servers = telling.filter((it) => needsServer(it, this.#facts));
+    const servers = telling.filter((it) => needsServer(it, this.#metrics));
     const [first] = servers;
     const before = first ? telling.indexOf(first) : telling.length;
     const leftMs = this.#untilMs - performance.now() - this.#profileMs();
     const live = 1 + Math.min(MOST_EXPERIMENTS, before);
     const spareMs = Math.max(0, leftMs - LEAST_ROUNDS * live * this.#blockMs());
     // What the trials show may ask for a new server, too.
-    const maybe = this.#setting.restart ? LEAST_RESERVE_MS : 0;
+    const maybe = this.#setting.canRestart ? LEAST_RESERVE_MS : 0;
     const wanted = Math.max(Math.min(this.#serversMs(servers), leftMs / 2), maybe);
     // More connections need no new server: what limits there is another thing.
     return Math.max(Math.min(wanted, spareMs), this.#beyondMs()) + this.#profileMs();
@@ -219,17 +223,17 @@ export class ExperimentRunner {
 
   /** Ratios of errors tell nothing of what was before: a window of a rate limiter has run out, a breaker has opened. */
   #unlessFailing(blocks: MeasuredBlocks): MeasuredBlocks {
-    const failing = errorShareOf(blocks.base);
-    if (failing <= this.#facts.errorShare + MORE_ERRORS) return blocks;
+    const failing = computeErrorShare(blocks.base);
+    if (failing <= this.#metrics.errorShare + MORE_ERRORS) return blocks;
     this.skippedExperiments.push(
-      `all experiments: meanwhile ${share(failing)} of the requests failed as they were asked for, at first ${share(this.#facts.errorShare)}`,
+      `all experiments: meanwhile ${share(failing)} of the requests failed as they were asked for, at first ${share(this.#metrics.errorShare)}`,
     );
-    return { base: [this.#facts.base], changed: new Map() };
+    return { base: [this.#metrics.base], changed: new Map() };
   }
 
   /** Time for a profile, where there will be one. */
   #profileMs(): number {
-    const { base, loop } = this.#facts;
+    const { base, loop } = this.#metrics;
     const busy = base.inside?.utilisation ?? loop?.run ?? 0;
     return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
   }
@@ -240,7 +244,9 @@ export class ExperimentRunner {
     const untried = () => this.#onNewServers().filter((it) => !tried.has(it));
     for (;;) {
       const leftMs = this.#untilMs - performance.now() - this.#bareMs();
-      const [experiment] = inOrder(withinTime(untried(), leftMs, (it) => this.#serversMs([it])));
+      const [experiment] = orderByServer(
+        selectWithinTime(untried(), leftMs, (it) => this.#serversMs([it])),
+      );
       if (!experiment) break;
       tried.add(experiment);
       this.#onStep(`trying: ${experiment.name}`);
@@ -258,24 +264,24 @@ export class ExperimentRunner {
     const { chosen } = this.#finding();
     const isWanted =
       chosen !== null && exceedsReference(chosen, { ...this.result(), interrupted: false });
-    return this.#setting.restart && isWanted ? REFERENCE_RUN_MS : 0;
+    return this.#setting.canRestart && isWanted ? REFERENCE_RUN_MS : 0;
   }
 
   /** The experiments on new servers that tell of what may be the verdict, the most telling first. */
   #onNewServers(): Experiment[] {
     const { chosen, also } = this.#finding();
-    const wanted = [chosen, ...also].filter((suspect) => suspect !== null);
-    return this.#telling(wanted).filter((it) => needsServer(it, this.#facts));
+    const wanted = [chosen, ...also].filter((hypothesis) => hypothesis !== null);
+    return this.#telling(wanted).filter((it) => needsServer(it, this.#metrics));
   }
 
   /** Throughput with the probe's subscriptions against without, if there is time. */
   async measureProbeCost(): Promise<void> {
-    if (!this.#setting.probe || keepsUp(this.#facts)) return;
+    if (!this.#setting.hasProbe || isKeepingUp(this.#metrics)) return;
     this.#onStep('measuring the cost of the probe');
     const off: Change = {
       probe: {
-        on: { name: 'subscribe', given: { on: false } },
-        off: { name: 'subscribe', given: { on: true } },
+        on: { name: 'subscribe', options: { on: false } },
+        off: { name: 'subscribe', options: { on: true } },
       },
     };
     const [on, without]: [Observation[], Observation[]] = [[], []];
@@ -293,7 +299,7 @@ export class ExperimentRunner {
     } catch (error) {
       this.#missedByProbe('its own cost', error);
     }
-    this.#probeCost = ratioBetween(without, on);
+    this.#probeCost = measureRatio(without, on);
   }
 
   /** The functions that cost most, where the loop is what limits. */
@@ -304,7 +310,7 @@ export class ExperimentRunner {
     const { hot, loopTime, culprit } = await takeProfiles(this.#subject, chosen.limit);
     this.#hot = hot;
     this.#culprit = culprit && { of: chosen.limit, is: culprit };
-    this.#facts = { ...this.#facts, loopTime };
+    this.#metrics = { ...this.#metrics, loopTime };
     this.#judged = this.#judge();
   }
 
@@ -314,16 +320,16 @@ export class ExperimentRunner {
    */
   async repeatRemedy(): Promise<void> {
     const { chosen } = this.#finding();
-    const name = remedyWorthRepeating({ ...this.result(), interrupted: false });
+    const name = findRemedyToRepeat({ ...this.result(), interrupted: false });
     const experiment = EXPERIMENTS.find((it) => it.name === name);
-    if (!chosen || !experiment || needsServer(experiment, this.#facts)) return;
+    if (!chosen || !experiment || needsServer(experiment, this.#metrics)) return;
     const settleMs = Math.max(REPEATED.settleMs, this.#length.settleMs);
     const measureMs = Math.max(REPEATED.measureMs, this.#length.measureMs);
     const reserveMs = this.#serversMs(this.#onNewServers());
     if (performance.now() + settleMs + measureMs > this.#untilMs - reserveMs) return;
     this.#onStep(`trying for longer: ${experiment.name}`);
-    const change = experiment.change(this.#facts, this.#subject.options);
-    const hub = this.#setting.probe ? this.#subject.hub : null;
+    const change = experiment.change(this.#metrics, this.#subject.options);
+    const hub = this.#setting.hasProbe ? this.#subject.hub : null;
     const repeat = () => this.#subject.block({ settleMs, measureMs }, change);
     try {
       const block = await withProbePaused(hub, repeat, (why) => this.skippedExperiments.push(why));
@@ -340,8 +346,8 @@ export class ExperimentRunner {
   }
 
   #repeated(experiment: ExperimentName, of: LimitId, block: Observation): void {
-    const failing = errorShareOf([block]);
-    if (failing > this.#facts.errorShare + MORE_ERRORS) {
+    const failing = computeErrorShare([block]);
+    if (failing > this.#metrics.errorShare + MORE_ERRORS) {
       this.skippedExperiments.push(
         `${experiment} for longer: ${share(failing)} of its requests failed`,
       );
@@ -356,7 +362,7 @@ export class ExperimentRunner {
     const finding = this.#finding();
     return {
       ...this.#judged,
-      facts: this.#facts,
+      metrics: this.#metrics,
       finding,
       experiments: this.#experiments,
       noise: this.#noise(),
@@ -364,33 +370,33 @@ export class ExperimentRunner {
       hotFunctions: this.#hot,
       rootCauseFunction:
         this.#culprit?.of === finding.chosen?.limit ? (this.#culprit?.is ?? null) : null,
-      capacityCurve: capacityCurve(this.#facts, this.#blocks, this.#further),
+      capacityCurve: buildCapacityCurve(this.#metrics, this.#blocks, this.#further),
       referenceThroughput: null,
       repeatedRemedy: this.#remedied?.of === finding.chosen?.limit ? this.#remedied : null,
-      level: median([this.#facts.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
+      level: median([this.#metrics.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
       skippedExperiments: this.skippedExperiments,
     };
   }
 
   #judge(): Evaluation {
-    if (!isAnswered(this.#facts)) return { hypotheses: [], ruledOut: [] };
+    if (!isAnswered(this.#metrics)) return { hypotheses: [], ruledOut: [] };
     const second = this.#experiments.find(({ name }) => name === 'second process');
-    return evaluateHypotheses(this.#facts, {
+    return evaluateHypotheses(this.#metrics, {
       retained: this.#retained,
       exhausted: this.#subject.hub?.heapExhaustions ?? [],
-      history: this.#history,
-      besides: second?.measured ?? null,
-      fresh: this.#fresh,
+      costOverTime: this.#history,
+      secondProcess: second?.measured ?? null,
+      afterRestart: this.#fresh,
     });
   }
 
   #finding(): Finding {
-    const tolerance = toleranceOf(this.#noise());
-    return decide(this.#facts, this.#judged.hypotheses, this.#experiments, tolerance);
+    const tolerance = limitTolerance(this.#noise());
+    return decideVerdict(this.#metrics, this.#judged.hypotheses, this.#experiments, tolerance);
   }
 
   #noise(): number {
-    return noiseFloor(this.#blocks.base.map(({ throughput }) => throughput));
+    return estimateNoiseFloor(this.#blocks.base.map(({ throughput }) => throughput));
   }
 
   #note(block: Observation): void {
@@ -400,18 +406,21 @@ export class ExperimentRunner {
 
   /** Of the block that was the last: its cost is that of its middle. */
   #ageOf(block: Observation | undefined): CostOverTime | null {
-    const cpuMs = block ? cpuMsOf(block) : null;
+    const cpuMs = block ? computeCpuMs(block) : null;
     if (!block || cpuMs === null) return null;
     return { requests: this.#subject.answered - completedOf(block.load) / 2, cpuMs };
   }
 
   /** All is answered in time, and nothing spoils it. */
   #isQuiet(): boolean {
-    return keepsUp(this.#facts) && this.#judged.hypotheses.every(({ weight }) => weight < WEAK);
+    return (
+      isKeepingUp(this.#metrics) &&
+      this.#judged.hypotheses.every(({ weight }) => weight < MIN_WEIGHT)
+    );
   }
 
-  #telling(suspects: Hypothesis[]): Experiment[] {
-    return rankExperiments(this.#facts, suspects, this.#setting).map(
+  #telling(hypotheses: Hypothesis[]): Experiment[] {
+    return rankExperiments(this.#metrics, hypotheses, this.#setting).map(
       ({ experiment }) => experiment,
     );
   }
@@ -431,19 +440,19 @@ export class ExperimentRunner {
   /** Time for the first two of the experiments that start servers. */
   #serversMs(experiments: Experiment[]): number {
     const each = experiments.map((it) =>
-      serverTrialMs(it, this.#facts, this.#subject, this.#blockMs()),
+      serverTrialMs(it, this.#metrics, this.#subject, this.#blockMs()),
     );
     return each.slice(0, 2).reduce((sum, ms) => sum + ms, 0);
   }
 
   async #tryServers(experiment: Experiment): Promise<void> {
-    const tried = await tryServers(experiment, this.#facts, this.#subject, this.#length);
+    const tried = await tryServers(experiment, this.#metrics, this.#subject, this.#length);
     if (typeof tried === 'string') {
       this.skippedExperiments.push(`${experiment.name}: ${tried}`);
       return;
     }
     const { base, changed } = tried;
-    if (changed.some((block) => experiment.tookPlace?.(block, this.#facts) === false)) {
+    if (changed.some((block) => experiment.hasTakenPlace?.(block, this.#metrics) === false)) {
       this.skippedExperiments.push(`${experiment.name}: the command sets its own environment`);
       return;
     }
@@ -452,20 +461,20 @@ export class ExperimentRunner {
   }
 
   #add({ name, describe, metric }: Experiment, { base, changed }: MeasuredBlocks): void {
-    const failing = errorShareOf(changed.get(name) ?? []);
-    if (failing > errorShareOf(base) + MORE_ERRORS && metric === undefined) {
+    const failing = computeErrorShare(changed.get(name) ?? []);
+    if (failing > computeErrorShare(base) + MORE_ERRORS && metric === undefined) {
       this.skippedExperiments.push(`${name}: ${share(failing)} of its requests failed`);
       return;
     }
     const blocks = changed.get(name) ?? [];
-    const measured = ratioBetween(base, blocks, metric?.of);
+    const measured = measureRatio(base, blocks, metric?.read);
     if (!measured) {
       if (blocks.length > 0) this.skippedExperiments.push(`${name}: it gave too little to compare`);
       return;
     }
-    const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#facts) };
+    const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#metrics) };
     this.#experiments.push(
-      withPredictions({ ...result, otherwise: 1, measured }, this.#judged.hypotheses),
+      addPredictions({ ...result, otherwise: 1, measured }, this.#judged.hypotheses),
     );
   }
 }

@@ -29,9 +29,9 @@ export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Pr
   if (!underLoad) return { hot: [], loopTime: null, culprit: null };
   const { self: hot, files, printing, printingAtMost, writing, connecting } = underLoad;
   const gc = hot.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
-  const { culprit, unasked } = await culpritOf(subject, limit, underLoad);
-  const seen = { gc, files, printing, printingAtMost, writing, connecting };
-  return { hot, loopTime: { ...seen, unasked }, culprit };
+  const { culprit, background } = await culpritOf(subject, limit, underLoad);
+  const logs = { logging: printing, maxLogging: printingAtMost };
+  return { hot, loopTime: { gc, files, ...logs, writing, connecting, background }, culprit };
 }
 
 /** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */
@@ -39,11 +39,11 @@ async function culpritOf(
   subject: ServerUnderTest,
   limit: LimitId,
   underLoad: ProfileView,
-): Promise<{ culprit: HotFunction | null; unasked: number | null }> {
+): Promise<{ culprit: HotFunction | null; background: number | null }> {
   if (limit === 'idle-work') {
     const atRest = await during(subject, () => subject.rest(PROFILE_MS));
     const [culprit = null] = atRest?.inclusive ?? [];
-    return { culprit, unasked: unaskedShare(atRest, underLoad) };
+    return { culprit, background: computeBackgroundShare(atRest, underLoad) };
   }
   if (limit === 'event-loop-blocked') {
     // Flat out there is no rest between two tasks.
@@ -51,19 +51,19 @@ async function culpritOf(
     const longest = alone?.longTasks[0];
     return {
       culprit: longest && longest.ms >= LONG_TASK_MS ? longest.within : null,
-      unasked: null,
+      background: null,
     };
   }
   const top = ONE_TO_BLAME.has(limit) ? topOutsideNode(underLoad.self) : undefined;
   const blamed = top && top.share >= MOST_OF_IT;
-  return { culprit: blamed ? top : null, unasked: null };
+  return { culprit: blamed ? top : null, background: null };
 }
 
 /** A function is the whole of what runs at rest if it has nearly all of its time. */
 const NEARLY_ALL = 0.9;
 
 /** Under load, the share of what runs at rest: of the functions that are the whole of it the one with least, as requests may call the others. */
-function unaskedShare(atRest: ProfileView | null, underLoad: ProfileView): number | null {
+function computeBackgroundShare(atRest: ProfileView | null, underLoad: ProfileView): number | null {
   const [top] = atRest?.inclusive ?? [];
   if (!atRest || !top) return null;
   const whole = atRest.inclusive.filter(({ share }) => share >= NEARLY_ALL * top.share);

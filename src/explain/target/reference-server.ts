@@ -30,7 +30,7 @@ export async function compareWithReference(
   subject: ServerUnderTest,
   { untilMs, signal, onStep }: Pick<InvestigationOptions, 'untilMs' | 'signal' | 'onStep'>,
 ): Promise<Findings> {
-  const { finding, facts, interrupted } = found;
+  const { finding, metrics, interrupted } = found;
   const { chosen } = finding;
   if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, found)) return found;
   if (performance.now() + REFERENCE_RUN_MS > untilMs) return found;
@@ -38,7 +38,7 @@ export async function compareWithReference(
   const { options } = subject;
   await subject.close();
   try {
-    const throughput = await referenceThroughput(options, facts.sample?.bodyBytes ?? 0, BARE, signal);
+    const throughput = await referenceThroughput(options, metrics.sample?.bodyBytes ?? 0, BARE, signal);
     return { ...found, referenceThroughput: throughput };
   } catch (error) {
     if (error === signal.reason) return { ...found, interrupted: true };

@@ -25,12 +25,12 @@ export interface PairedBlocks {
 /** How long such an experiment takes. */
 export function serverTrialMs(
   experiment: Experiment,
-  facts: Metrics,
+  metrics: Metrics,
   subject: ServerUnderTest,
   blockMs: number,
 ): number {
   const startMs = Math.max(RESTART_MS, subject.startMs + STOP_MS);
-  if (experiment.change(facts, {}).withSecondProcess) {
+  if (experiment.change(metrics, {}).withSecondProcess) {
     return startMs + WARMUP_MS + IN_TURN.length * blockMs;
   }
   const servers = isAfterRestart(experiment) ? FRESH_STARTS.length : IN_TURN.length;
@@ -40,11 +40,11 @@ export function serverTrialMs(
 /** Makes an experiment that starts servers; in words why it cannot be made. */
 export function tryServers(
   experiment: Experiment,
-  facts: Metrics,
+  metrics: Metrics,
   subject: ServerUnderTest,
   length: BlockLength,
 ): Promise<PairedBlocks | string> {
-  const change = experiment.change(facts, subject.options);
+  const change = experiment.change(metrics, subject.options);
   if (change.withSecondProcess) return tryBeside(subject, length, change);
   return tryRestarted(subject, length, change.environment ?? {}, isAfterRestart(experiment));
 }

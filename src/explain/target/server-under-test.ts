@@ -298,9 +298,9 @@ export class ServerUnderTest {
     };
   }
 
-  async #tell({ name, given }: ProbeCommand): Promise<unknown[]> {
+  async #tell({ name, options }: ProbeCommand): Promise<unknown[]> {
     try {
-      return (await this.hub?.command(name, given)) ?? [];
+      return (await this.hub?.command(name, options)) ?? [];
     } catch (error) {
       throw new ProbeFailure((error as Error).message);
     }

@@ -1,5 +1,5 @@
 import { cores, count } from '../../format/units.js';
-import { ratioOf } from '../../statistics/ratio.js';
+import { estimateRatio } from '../../statistics/ratio.js';
 import type { PeerFailure, PeerMeasurement } from '../peers/peer-measure.js';
 import type { Claim } from '../result.js';
 import {
@@ -66,7 +66,7 @@ function compare(
     return after === undefined ? [] : [[before, after] as const];
   });
   if (pairs.length === 0) return null;
-  const { ratio, low, high } = ratioOf(pairs);
+  const { ratio, low, high } = estimateRatio(pairs);
   const range = pairs.length < 2 ? 'one run each' : `${low.toFixed(2)} to ${high.toFixed(2)}`;
   return {
     text: `${rival.tool} ${ratio.toFixed(2)} x (${range})`,

@@ -1,6 +1,6 @@
 import { share, time } from '../../format/units.js';
 import { median } from '../../statistics/median.js';
-import { ratioOf } from '../../statistics/ratio.js';
+import { estimateRatio } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
@@ -251,7 +251,7 @@ function compareBlocks(before?: EchoResult, after?: EchoResult): MeasuredRatio |
     const other = before?.rates[index];
     return other ? [[other, rate]] : [];
   });
-  return pairs.length >= 2 ? ratioOf(pairs) : null;
+  return pairs.length >= 2 ? estimateRatio(pairs) : null;
 }
 
 function formatRatio({ ratio, low, high }: MeasuredRatio): string {

@@ -31,13 +31,13 @@ export function groupCatalogue(): [heading: string, entries: CatalogueEntry[]][]
 
 /** What there is to say about a limit beside its title and what it is, each with its name. */
 export function listFields(entry: CatalogueEntry): [name: string, text: string][] {
-  const { shows, experiment, formula, remedy, told, note } = entry;
+  const { shows, experiment, formula, remedy, detected, note } = entry;
   return [
     ['shows', shows],
     ['experiment', experiment],
     ['formula', formula],
     ['remedy', remedy],
-    ['told', told],
+    ['detected', detected],
     ...(note === undefined ? [] : [['note', note] satisfies [string, string]]),
   ];
 }

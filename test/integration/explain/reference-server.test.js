@@ -6,7 +6,7 @@ import {
   compareWithReference,
   referenceThroughput,
 } from '../../../dist/explain/target/reference-server.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 describe('a server that does nothing', () => {
   test('is asked by the same load, and gone afterwards', async () => {
@@ -18,13 +18,13 @@ describe('a server that does nothing', () => {
 
   /** What was found of a busy loop, where `high` times as much as there is is promised. */
   const foundOf = (high, change = () => {}) => {
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy: 1 });
-    change(facts);
-    const low = facts.throughput;
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1 });
+    change(metrics);
+    const low = metrics.throughput;
     const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
     const finding = { chosen: { limit: 'logging', remedy } };
-    const level = facts.throughput;
+    const level = metrics.throughput;
     const seen = {
       experiments: [],
       hotFunctions: [],
@@ -32,7 +32,7 @@ describe('a server that does nothing', () => {
       repeatedRemedy: null,
       referenceThroughput: null,
     };
-    return { facts, finding, level, probeCost: { low: 1, high: 1 }, ...seen };
+    return { metrics, finding, level, probeCost: { low: 1, high: 1 }, ...seen };
   };
 
   /** What is known after it was asked, and whether the server under study was ended. */
@@ -82,11 +82,11 @@ describe('a server that does nothing', () => {
     assert.equal(promised(5), true);
     assert.equal(promised(1.8), false);
     assert.equal(
-      promised(5, (facts) => Object.assign(facts.loop, { busy: 0.5 })),
+      promised(5, (metrics) => Object.assign(metrics.loop, { busy: 0.5 })),
       false,
     );
     assert.equal(
-      promised(5, (facts) => Object.assign(facts, { model: 'open' })),
+      promised(5, (metrics) => Object.assign(metrics, { model: 'open' })),
       false,
     );
   });

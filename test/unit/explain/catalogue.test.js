@@ -9,7 +9,7 @@ import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
 import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
 import { limitsPage } from '../../../scripts/limits-page.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const entries = LIMIT_IDS.map((id) => CATALOGUE[id]);
 
@@ -27,15 +27,15 @@ describe('catalogue', () => {
   test('just the limits that something judges are told apart', () => {
     const blocks = [1, 2, 3, 4, 5].map((n) => ({ requests: n * 1000, cpuMs: 0.3 }));
     const retained = { requests: 1000, beforeBytes: 1e6, afterBytes: 1e6 };
-    const judged = evaluateHypotheses(factsOfHealthy(), {
+    const judged = evaluateHypotheses(buildHealthyMetrics(), {
       retained,
-      history: blocks,
-      besides: null,
-      fresh: null,
+      costOverTime: blocks,
+      secondProcess: null,
+      afterRestart: null,
       exhausted: [],
     });
     const ids = [...judged.hypotheses, ...judged.ruledOut].map(({ limit }) => limit);
-    const told = entries.filter((entry) => entry.told !== 'not told apart yet');
+    const told = entries.filter((entry) => entry.detected !== 'not told apart yet');
     assert.deepEqual(ids.sort(), told.map(({ id }) => id).sort());
   });
 
@@ -46,16 +46,16 @@ describe('catalogue', () => {
       'memory after rest',
     ];
     const known = new Set([...EXPERIMENTS.map(({ name }) => name), ...derived]);
-    for (const { id, experiment, told } of entries) {
+    for (const { id, experiment, detected } of entries) {
       const named = [...experiment.matchAll(/'([^']+)'/g)].map(([, name]) => name);
       for (const name of named) assert.ok(known.has(name), `${id}: ${name}`);
-      if (told === 'by experiment') assert.ok(named.length > 0, id);
+      if (detected === 'by experiment') assert.ok(named.length > 0, id);
       else assert.match(experiment, /^(None|'memory after rest')/, id);
     }
   });
 
   test('what is not told apart yet has a reason', () => {
-    const untold = entries.filter(({ told }) => told === 'not told apart yet');
+    const untold = entries.filter(({ detected }) => detected === 'not told apart yet');
     for (const { id, note } of untold) assert.ok(note, id);
   });
 });

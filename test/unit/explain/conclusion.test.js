@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { conclude } from '../../../dist/explain/conclusion/conclusion.js';
 import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
-import { withinTime } from '../../../dist/explain/experiments/selection.js';
-import { noisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { selectWithinTime } from '../../../dist/explain/experiments/selection.js';
+import { detectNoisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
 
@@ -18,9 +18,9 @@ function concluded({
   experiments = [],
   rootCauseFunction = null,
   hotFunctions = [],
-  facts = factsOfHealthy(),
+  metrics = buildHealthyMetrics(),
   probeCost = FREE,
-  level = facts.throughput,
+  level = metrics.throughput,
   referenceThroughput = null,
   repeatedRemedy = null,
   excluded = [],
@@ -41,7 +41,7 @@ function concluded({
   };
   const measured = { probeCost, level, referenceThroughput, repeatedRemedy };
   return conclude(
-    { ...found, ...measured, facts, finding, experiments, rootCauseFunction, hotFunctions },
+    { ...found, ...measured, metrics, finding, experiments, rootCauseFunction, hotFunctions },
     [],
   );
 }
@@ -58,11 +58,11 @@ describe('the remedy', () => {
   });
 
   test('of a loop that stays busy does without the time of the probe', () => {
-    const facts = structuredClone(factsOfHealthy());
-    const of = (busy, probeCost, { level = facts.throughput, limit = 'many-writes' } = {}) => {
-      Object.assign(facts.loop, { busy });
+    const metrics = structuredClone(buildHealthyMetrics());
+    const of = (busy, probeCost, { level = metrics.throughput, limit = 'many-writes' } = {}) => {
+      Object.assign(metrics.loop, { busy });
       const predictedThroughput = { low: 1000, high: 2000 };
-      return concluded({ limit, facts, level, probeCost, predictedThroughput }).remedy
+      return concluded({ limit, metrics, level, probeCost, predictedThroughput }).remedy
         .predictedThroughput;
     };
     const isAbout = (low, high, range) => {
@@ -84,17 +84,17 @@ describe('the remedy', () => {
     // Of more loops each is held as before.
     isAbout(1000 / 0.95, 2000 / 0.95, of(1, tenth, { limit: 'cpu-quota' }));
     // The two share the requests.
-    facts.base.outside.processes.push(structuredClone(facts.base.outside.processes[0]));
+    metrics.base.outside.processes.push(structuredClone(metrics.base.outside.processes[0]));
     isAbout(1000 / 0.9985, 2000 / 0.997, of(1, null));
-    facts.loop.seenInside = false;
+    metrics.loop.isFromProbe = false;
     isAbout(1000, 2000, of(1, null));
   });
 
   test('of a busy loop names the function outside of Node that takes most of its time', () => {
     const of = (...hotFunctions) => {
-      const facts = factsOfHealthy();
-      Object.assign(facts.loop, { busy: 1 });
-      return concluded({ limit: 'event-loop-cpu', facts, hotFunctions }).remedy;
+      const metrics = buildHealthyMetrics();
+      Object.assign(metrics.loop, { busy: 1 });
+      return concluded({ limit: 'event-loop-cpu', metrics, hotFunctions }).remedy;
     };
     const node = { name: '_storeHeader', place: 'node:_http_outgoing:410', share: 0.2 };
     const writing = { name: '(writing responses)', place: '', share: 0.5 };
@@ -109,11 +109,11 @@ describe('the remedy', () => {
   });
 
   test('of a busy loop goes by the median of all blocks, not by the first', () => {
-    const facts = factsOfHealthy();
+    const metrics = buildHealthyMetrics();
     const of = (busy) => {
-      Object.assign(facts.loop, { busy });
-      const level = 2 * facts.throughput;
-      return concluded({ limit: 'logging', facts, level }).remedy.predictedThroughput;
+      Object.assign(metrics.loop, { busy });
+      const level = 2 * metrics.throughput;
+      return concluded({ limit: 'logging', metrics, level }).remedy.predictedThroughput;
     };
     assert.deepEqual(of(1), { low: 20, high: 40 });
     assert.deepEqual(of(0.5), { low: 10, high: 20 });
@@ -128,12 +128,12 @@ describe('the remedy', () => {
   test('of one that could give more than that is nearly as much', () => {
     const predictedThroughput = { low: 20, high: 40 };
     const under = (plan) => {
-      const facts = structuredClone(factsOfHealthy());
-      Object.assign(facts.base.load.plan, plan);
+      const metrics = structuredClone(buildHealthyMetrics());
+      Object.assign(metrics.base.load.plan, plan);
       return concluded({
         limit: 'many-writes',
         referenceThroughput: 10,
-        facts,
+        metrics,
         predictedThroughput,
       }).remedy.predictedThroughput;
     };
@@ -144,14 +144,14 @@ describe('the remedy', () => {
   });
 
   test('that was tried for longer is what it gave then', () => {
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy: 1 });
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1 });
     const of = (limit, experiment, throughput = 5000) => {
       const tried = { ...second(4)[0], name: experiment };
       const probeCost = { ratio: 0.9, low: 0.89, high: 0.91, pairs: 5 };
       return concluded({
         limit,
-        facts,
+        metrics,
         experiments: [tried],
         probeCost,
         repeatedRemedy: { experiment, throughput },
@@ -213,11 +213,12 @@ describe('the remedy', () => {
   test('of a loop that is relieved is no more than the load asks for, which is the next limit', () => {
     const predictedThroughput = { low: 10_000, high: 20_000 };
     const of = (limit, { change = () => {}, predicted = predictedThroughput, ...more } = {}) => {
-      const facts = factsOfHealthy();
-      Object.assign(facts.loop, { busy: 1 });
-      change(facts);
+      const metrics = buildHealthyMetrics();
+      Object.assign(metrics.loop, { busy: 1 });
+      change(metrics);
       const nextLimit = 'event-loop-cpu';
-      return concluded({ limit, facts, nextLimit, predictedThroughput: predicted, ...more }).remedy;
+      return concluded({ limit, metrics, nextLimit, predictedThroughput: predicted, ...more })
+        .remedy;
     };
     const isFree = (remedy) => {
       assert.deepEqual(remedy.predictedThroughput, predictedThroughput);
@@ -235,20 +236,20 @@ describe('the remedy', () => {
       'event-loop-cpu',
     );
     // A client that thinks asks for less.
-    const thinks = (facts) => Object.assign(facts.base.load.plan, { thinkTimeMs: 10 });
+    const thinks = (metrics) => Object.assign(metrics.base.load.plan, { thinkTimeMs: 10 });
     const thought = of('logging', { change: thinks }).predictedThroughput.high;
     assert.ok(Math.abs(thought - 50_000 / 45) < 1e-6, `${thought}`);
     // What has held the loop goes on beside it.
-    const waits = (facts) => Object.assign(facts.loop, { waiting: 0.5 });
+    const waits = (metrics) => Object.assign(metrics.loop, { waiting: 0.5 });
     const held = of('event-loop-sync-wait', { change: waits }).predictedThroughput.high;
     assert.ok(Math.abs(held - 50_000 / 35.5) < 1e-6, `${held}`);
     // What the remedy takes away may be what they wait for.
     isFree(of('tls-handshake'));
-    isFree(of('logging', { change: (facts) => Object.assign(facts, { model: 'open' }) }));
+    isFree(of('logging', { change: (metrics) => Object.assign(metrics, { model: 'open' }) }));
     const overload = { rate: 5000, answered: 1000 };
-    isFree(of('logging', { change: (facts) => Object.assign(facts, { overload }) }));
+    isFree(of('logging', { change: (metrics) => Object.assign(metrics, { overload }) }));
     // There is more already.
-    isFree(of('logging', { change: (facts) => Object.assign(facts, { throughput: 1500 }) }));
+    isFree(of('logging', { change: (metrics) => Object.assign(metrics, { throughput: 1500 }) }));
     // A second process has given more.
     const gave = of('event-loop-cpu', { experiments: second(1.9) }).predictedThroughput;
     assert.ok(gave.high > 1900, `${gave.high}`);
@@ -256,21 +257,21 @@ describe('the remedy', () => {
 });
 
 test('a redirect is what was loaded', () => {
-  const facts = factsOfHealthy();
-  facts.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
-  const { cannotSee } = concluded({ limit: 'errors', facts });
+  const metrics = buildHealthyMetrics();
+  metrics.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
+  const { cannotSee } = concluded({ limit: 'errors', metrics });
   assert.ok(
     cannotSee.includes('what is behind the redirect (301) to https://host/: load that URL'),
   );
 });
 
 test('what the host takes meanwhile is said', () => {
-  const facts = factsOfHealthy();
+  const metrics = buildHealthyMetrics();
   const said = (steal, { wanted = 1, named } = {}) => {
-    const cpu = { ...facts.machine.cpu, wanted, steal };
-    const machine = { ...facts.machine, cpu };
-    const evidence = noisyMachine({ ...facts, machine: { ...machine, ...named } }).evidence;
-    const { cannotSee } = concluded({ limit: 'any', evidence, facts: { ...facts, machine } });
+    const cpu = { ...metrics.machine.cpu, wanted, steal };
+    const machine = { ...metrics.machine, cpu };
+    const evidence = detectNoisyMachine({ ...metrics, machine: { ...machine, ...named } }).evidence;
+    const { cannotSee } = concluded({ limit: 'any', evidence, metrics: { ...metrics, machine } });
     return cannotSee.filter((line) => line.includes('steal'));
   };
   assert.deepEqual(said(0.2), [
@@ -282,7 +283,7 @@ test('what the host takes meanwhile is said', () => {
   const loop = { run: 0.5, queued: 0, stolen: 0.5 };
   assert.deepEqual(said(0.5, { named: { loop } }), []);
   assert.equal(said(0.5).length, 1);
-  facts.loop.seenInside = false;
+  metrics.loop.isFromProbe = false;
   const unseen = { run: 0.5, queued: 0, stolen: 0 };
   assert.deepEqual(said(0.6, { named: { loop: unseen } }), [], 'without the probe');
 });
@@ -290,7 +291,8 @@ test('what the host takes meanwhile is said', () => {
 test('of new servers those are tried that tell most, as far as there is time', () => {
   const ms = { 'thread pool x4': 20, 'second process': 15, 'fresh start': 5 };
   const all = Object.keys(ms).map((name) => ({ name }));
-  const within = (left) => withinTime(all, left, ({ name }) => ms[name]).map(({ name }) => name);
+  const within = (left) =>
+    selectWithinTime(all, left, ({ name }) => ms[name]).map(({ name }) => name);
   assert.deepEqual(within(40), ['thread pool x4', 'second process', 'fresh start']);
   assert.deepEqual(within(39), ['thread pool x4', 'second process']);
   assert.deepEqual(within(30), ['thread pool x4', 'fresh start']);
@@ -298,16 +300,19 @@ test('of new servers those are tried that tell most, as far as there is time', (
 });
 
 test('no second process where it would take what the first one listens on', () => {
-  const setting = { probe: true, restart: true, moreLoad: true, nativeStack: false };
-  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
-  assert.equal(obstacle({ ...setting, ownPath: null }, factsOfHealthy()), null);
-  assert.match(obstacle({ ...setting, ownPath: '/run/app.sock' }, factsOfHealthy()), /app.sock/);
+  const setting = { hasProbe: true, canRestart: true, canAddLoad: true, isNativeStack: false };
+  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
+  assert.equal(findObstacle({ ...setting, socketPath: null }, buildHealthyMetrics()), null);
+  assert.match(
+    findObstacle({ ...setting, socketPath: '/run/app.sock' }, buildHealthyMetrics()),
+    /app.sock/,
+  );
 });
 
 test('a closed load in place of a rate that is not borne is said', () => {
-  const facts = factsOfHealthy();
-  facts.overload = { rate: 200, answered: 121 };
-  const [line] = concluded({ limit: 'event-loop-cpu', facts }).verdict.arithmetic;
+  const metrics = buildHealthyMetrics();
+  metrics.overload = { rate: 200, answered: 121 };
+  const [line] = concluded({ limit: 'event-loop-cpu', metrics }).verdict.arithmetic;
   assert.match(
     line,
     /^of 200 req\/s asked for 121 are answered: a queue grows; .* \d+ connections/,
@@ -315,9 +320,9 @@ test('a closed load in place of a rate that is not borne is said', () => {
 });
 
 test('responses without compression are asked for where the server gives them', () => {
-  const { obstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
-  assert.equal(obstacle({}, factsOfHealthy()), null);
-  assert.match(obstacle({}, { ...factsOfHealthy(), identityBytes: null }), /compresses/);
+  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
+  assert.equal(findObstacle({}, buildHealthyMetrics()), null);
+  assert.match(findObstacle({}, { ...buildHealthyMetrics(), identityBytes: null }), /compresses/);
 });
 
 test('no next limit that an experiment has excluded', () => {
@@ -328,29 +333,29 @@ test('no next limit that an experiment has excluded', () => {
 });
 
 test('of a server that answers nothing it is said how many wait', () => {
-  const facts = Object.assign(factsOfHealthy(), { throughput: 0, inFlight: 10 });
-  const { sentence } = concluded({ limit: null, facts }).verdict;
+  const metrics = Object.assign(buildHealthyMetrics(), { throughput: 0, inFlight: 10 });
+  const { sentence } = concluded({ limit: null, metrics }).verdict;
   assert.match(sentence, /^cannot tell: no request was answered in .*; 10 wait/);
 });
 
 test('a thread beside the loop that is always busy is named where the limit is not found', () => {
-  const facts = structuredClone(factsOfHealthy());
-  const [thread] = facts.base.outside.processes[0].others;
+  const metrics = structuredClone(buildHealthyMetrics());
+  const [thread] = metrics.base.outside.processes[0].others;
   const named = (limit) =>
-    concluded({ limit, facts }).cannotSee.some((line) =>
+    concluded({ limit, metrics }).cannotSee.some((line) =>
       /beside the event loop is 97 % busy/.test(line),
     );
   assert.ok(!named(null));
   thread.run = 0.97;
   assert.ok(named(null));
   assert.match(
-    concluded({ limit: null, facts }).verdict.sentence,
+    concluded({ limit: null, metrics }).verdict.sentence,
     /97 % busy .*, and what it does/,
   );
   assert.ok(!named('logging'));
   thread.run = 0.1;
-  Object.assign(facts.base.load.generator, { busy: 0.9, starved: 0.3 });
-  const { cannotSee, verdict } = concluded({ limit: null, facts });
+  Object.assign(metrics.base.load.generator, { busy: 0.9, starved: 0.3 });
+  const { cannotSee, verdict } = concluded({ limit: null, metrics });
   assert.match(
     verdict.sentence,
     /^cannot tell what the server can do: .* 30 % of the time without a core/,

@@ -1,11 +1,11 @@
 // What predictions rest on beside experiments: profiles under load and at rest, and a server that does nothing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { remedyWorthRepeating } from '../../../dist/explain/conclusion/remedy-prediction.js';
-import { idleWork } from '../../../dist/explain/hypotheses/event-loop/loop.js';
+import { findRemedyToRepeat } from '../../../dist/explain/conclusion/remedy-prediction.js';
+import { detectIdleWork } from '../../../dist/explain/hypotheses/event-loop/loop.js';
 import { withProbePaused } from '../../../dist/explain/observe/probe/hub.js';
 import { takeProfiles } from '../../../dist/explain/profile/capture.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 /** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */
 function profileOf(stacks) {
@@ -50,20 +50,20 @@ describe('what no request asks for', () => {
       subjectOf(underLoad, [[['tick', 'scan'], 10]]),
       'idle-work',
     );
-    assert.ok(Math.abs(loopTime.unasked - 0.3) < 0.02, `${loopTime.unasked}`);
+    assert.ok(Math.abs(loopTime.background - 0.3) < 0.02, `${loopTime.background}`);
     assert.equal(culprit.name, 'scan');
   });
 
   test('is not looked for where it is not the question', async () => {
     const { loopTime } = await takeProfiles(subjectOf(underLoad), 'logging');
-    assert.equal(loopTime.unasked, null);
+    assert.equal(loopTime.background, null);
   });
 });
 test('work that nobody asked for gives way to more connections, by no more than it takes', () => {
   const of = (idleShare) => {
-    const facts = structuredClone(factsOfHealthy());
-    Object.assign(facts.loop, { busy: 1 });
-    return idleWork({ ...facts, idleShare }).predictions['connections x2'];
+    const metrics = structuredClone(buildHealthyMetrics());
+    Object.assign(metrics.loop, { busy: 1 });
+    return detectIdleWork({ ...metrics, idleShare }).predictions['connections x2'];
   };
   assert.deepEqual(of(0.5), { low: 0.85, high: 2 });
   assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
@@ -99,7 +99,7 @@ test('a probe that rests watches again afterwards, whatever came of it', async (
 });
 test('an experiment is worth to be repeated that was the remedy itself and gave much more', () => {
   const worth = (limit, name, ratio, metric = 'throughput') =>
-    remedyWorthRepeating({
+    findRemedyToRepeat({
       finding: { chosen: limit && { limit } },
       experiments: [{ name, metric, measured: { ratio } }],
     });

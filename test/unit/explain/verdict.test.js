@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide } from '../../../dist/explain/conclusion/verdict.js';
+import { decideVerdict } from '../../../dist/explain/conclusion/verdict.js';
 import { rankExperiments } from '../../../dist/explain/experiments/selection.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const CLOSED = { model: 'closed' };
 const NOISE = 0.03;
 
-function suspect(limit, weight, predictions, within) {
-  const otherwise = within || limit === 'event-loop-cpu' ? 'unknown' : 'unchanged';
-  return { limit, weight, predictions, otherwise, ...(within && { within }) };
+function hypothesis(limit, weight, predictions, causeOf) {
+  const unlisted = causeOf || limit === 'event-loop-cpu' ? 'unknown' : 'unchanged';
+  return { limit, weight, predictions, unlisted, ...(causeOf && { causeOf }) };
 }
 
 function experiment(name, ratio, spread = 0.03) {
@@ -29,9 +29,9 @@ const doubled = { 'connections x2': { low: 1.8, high: 2.1 } };
 const same = { 'connections x2': { low: 0.9, high: 1.1 } };
 
 test('a predicted change that is measured and that no rival predicted confirms', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
-  const queue = suspect('serialized', 0.7, same);
-  const found = decide(CLOSED, [few, queue], [experiment('connections x2', 1.98)], NOISE);
+  const few = hypothesis('too-few-connections', 0.9, doubled);
+  const queue = hypothesis('serialized', 0.7, same);
+  const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.98)], NOISE);
   assert.equal(found.status, 'confirmed');
   assert.equal(found.chosen, few);
   assert.deepEqual(
@@ -40,65 +40,65 @@ test('a predicted change that is measured and that no rival predicted confirms',
   );
 });
 
-test('what is measured against the strongest suspect leaves the other, unconfirmed where it predicted no change', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
-  const queue = suspect('serialized', 0.7, same);
-  const found = decide(CLOSED, [few, queue], [experiment('connections x2', 1.01)], NOISE);
+test('what is measured against the strongest hypothesis leaves the other, unconfirmed where it predicted no change', () => {
+  const few = hypothesis('too-few-connections', 0.9, doubled);
+  const queue = hypothesis('serialized', 0.7, same);
+  const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.01)], NOISE);
   assert.equal(found.status, 'likely');
   assert.equal(found.chosen, queue);
 });
 
 test('an interval that holds no change confirms nothing', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
-  const found = decide(CLOSED, [few], [experiment('connections x2', 1.6, 0.5)], NOISE);
+  const few = hypothesis('too-few-connections', 0.9, doubled);
+  const found = decideVerdict(CLOSED, [few], [experiment('connections x2', 1.6, 0.5)], NOISE);
   assert.equal(found.status, 'likely');
 });
 
 test('a rival of the same weight that nothing excludes keeps the verdict from being confirmed, and is named', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
-  const slow = suspect('slow-dependency', 0.93, doubled);
-  const found = decide(CLOSED, [slow, few], [experiment('connections x2', 1.95)], NOISE);
+  const few = hypothesis('too-few-connections', 0.9, doubled);
+  const slow = hypothesis('slow-dependency', 0.93, doubled);
+  const found = decideVerdict(CLOSED, [slow, few], [experiment('connections x2', 1.95)], NOISE);
   assert.equal(found.status, 'likely');
   assert.equal(found.chosen, slow);
   assert.deepEqual(found.also, [few]);
 });
 
-test('without an experiment the strongest suspect is likely at most', () => {
-  const found = decide(CLOSED, [suspect('errors', 1, {})], [], NOISE);
+test('without an experiment the strongest hypothesis is likely at most', () => {
+  const found = decideVerdict(CLOSED, [hypothesis('errors', 1, {})], [], NOISE);
   assert.equal(found.status, 'likely');
 });
 
 test('the cause of a busy loop is named, and the busy loop beside it', () => {
-  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const gain = { 'output muted': { low: 1.3, high: 1.7 } };
-  const logging = suspect('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
+  const logging = hypothesis('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
   const runs = [experiment('cpu injection', 0.65), experiment('output muted', 1.5)];
-  const found = decide(CLOSED, [loop, logging], runs, NOISE);
+  const found = decideVerdict(CLOSED, [loop, logging], runs, NOISE);
   assert.equal(found.status, 'confirmed');
   assert.equal(found.chosen, logging);
   assert.deepEqual(found.also, [loop]);
 });
 
 test('a cause that its own experiment contradicts leaves the busy loop', () => {
-  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const gain = { 'output muted': { low: 1.3, high: 1.7 } };
-  const logging = suspect('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
+  const logging = hypothesis('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
   const runs = [experiment('cpu injection', 0.65), experiment('output muted', 1.01)];
-  const found = decide(CLOSED, [loop, logging], runs, NOISE);
+  const found = decideVerdict(CLOSED, [loop, logging], runs, NOISE);
   assert.equal(found.status, 'confirmed');
   assert.equal(found.chosen, loop);
 });
 
 test('an experiment on one part of a busy loop does not speak against its other parts', () => {
-  const gc = suspect('gc-young', 0.9, {}, 'event-loop-cpu');
-  const found = decide(CLOSED, [gc], [experiment('output muted', 1.4)], NOISE);
+  const gc = hypothesis('gc-young', 0.9, {}, 'event-loop-cpu');
+  const found = decideVerdict(CLOSED, [gc], [experiment('output muted', 1.4)], NOISE);
   assert.equal(found.chosen, gc);
 });
 
-test('suspects that are all contradicted leave nothing to be told', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
-  const queue = suspect('serialized', 0.7, same);
-  const found = decide(CLOSED, [few, queue], [experiment('connections x2', 1.4)], NOISE);
+test('hypotheses that are all contradicted leave nothing to be told', () => {
+  const few = hypothesis('too-few-connections', 0.9, doubled);
+  const queue = hypothesis('serialized', 0.7, same);
+  const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.4)], NOISE);
   assert.equal(found.status, 'cannot-tell');
   assert.equal(found.chosen, null);
   assert.equal(found.excluded.length, 2);
@@ -106,13 +106,13 @@ test('suspects that are all contradicted leave nothing to be told', () => {
 
 test('that a loop is busy does not show what keeps it busy', () => {
   const injection = { 'cpu injection': { low: 0.6, high: 0.7 } };
-  const idle = suspect('idle-work', 0.9, injection, 'event-loop-cpu');
-  const found = decide(CLOSED, [idle], [experiment('cpu injection', 0.65)], NOISE);
+  const idle = hypothesis('idle-work', 0.9, injection, 'event-loop-cpu');
+  const found = decideVerdict(CLOSED, [idle], [experiment('cpu injection', 0.65)], NOISE);
   assert.equal(found.status, 'likely');
 });
 
-test('weak suspects are no verdict', () => {
-  const found = decide(CLOSED, [suspect('single-core', 0.3, {})], [], NOISE);
+test('weak hypotheses are no verdict', () => {
+  const found = decideVerdict(CLOSED, [hypothesis('single-core', 0.3, {})], [], NOISE);
   assert.equal(found.status, 'cannot-tell');
 });
 
@@ -125,37 +125,40 @@ function open(warnings, throughput = 1000) {
 }
 
 test('a rate that is borne has no limit, unless something spoils the responses', () => {
-  const busy = suspect('event-loop-cpu', 0.9, {});
-  assert.equal(decide(open([]), [busy], [], NOISE).status, 'no-limit');
-  const blocked = suspect('event-loop-blocked', 0.9, {});
-  assert.equal(decide(open([]), [busy, blocked], [], NOISE).chosen, blocked);
-  assert.equal(decide(open(['rate-not-reached']), [busy], [], NOISE).chosen, busy);
+  const busy = hypothesis('event-loop-cpu', 0.9, {});
+  assert.equal(decideVerdict(open([]), [busy], [], NOISE).status, 'no-limit');
+  const blocked = hypothesis('event-loop-blocked', 0.9, {});
+  assert.equal(decideVerdict(open([]), [busy, blocked], [], NOISE).chosen, blocked);
+  assert.equal(decideVerdict(open(['rate-not-reached']), [busy], [], NOISE).chosen, busy);
   // All is sent, and the queue is the server's.
-  assert.equal(decide(open([], 850), [busy], [], NOISE).chosen, busy);
-  assert.equal(decide(open([], 950), [busy], [], NOISE).status, 'no-limit');
+  assert.equal(decideVerdict(open([], 850), [busy], [], NOISE).chosen, busy);
+  assert.equal(decideVerdict(open([], 950), [busy], [], NOISE).status, 'no-limit');
 });
 
 test('a few errors do not come before what an experiment has shown', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
+  const few = hypothesis('too-few-connections', 0.9, doubled);
   const runs = [experiment('connections x2', 1.98)];
-  const failing = { ...suspect('errors', 0, {}), otherwise: 'unknown' };
-  const errors = (weight) => decide(CLOSED, [{ ...failing, weight }, few], runs, NOISE);
+  const failing = { ...hypothesis('errors', 0, {}), unlisted: 'unknown' };
+  const errors = (weight) => decideVerdict(CLOSED, [{ ...failing, weight }, few], runs, NOISE);
   assert.equal(errors(0.46).chosen, few);
   assert.equal(errors(0.9).chosen.limit, 'errors');
 });
 
 test('what is left of a rival, however weak, keeps the verdict from being confirmed', () => {
-  const few = suspect('too-few-connections', 0.95, doubled);
+  const few = hypothesis('too-few-connections', 0.95, doubled);
   const runs = [experiment('connections x2', 1.98)];
-  const other = { ...suspect('bandwidth', 0.5, {}), otherwise: 'unknown' };
-  assert.equal(decide(CLOSED, [few, other], runs, NOISE).status, 'likely');
-  assert.equal(decide(CLOSED, [few, { ...other, weight: 0.4 }], runs, NOISE).status, 'confirmed');
+  const other = { ...hypothesis('bandwidth', 0.5, {}), unlisted: 'unknown' };
+  assert.equal(decideVerdict(CLOSED, [few, other], runs, NOISE).status, 'likely');
+  assert.equal(
+    decideVerdict(CLOSED, [few, { ...other, weight: 0.4 }], runs, NOISE).status,
+    'confirmed',
+  );
 });
 
 test('where the busy loop is excluded, so are its causes', () => {
-  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
-  const imbalance = suspect('worker-imbalance', 0.9, {}, 'event-loop-cpu');
-  const found = decide(CLOSED, [loop, imbalance], [experiment('cpu injection', 1)], NOISE);
+  const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const imbalance = hypothesis('worker-imbalance', 0.9, {}, 'event-loop-cpu');
+  const found = decideVerdict(CLOSED, [loop, imbalance], [experiment('cpu injection', 1)], NOISE);
   assert.equal(found.status, 'cannot-tell');
   assert.deepEqual(
     found.excluded.map(({ limit }) => limit),
@@ -165,28 +168,38 @@ test('where the busy loop is excluded, so are its causes', () => {
 });
 
 test('a cause whose experiment told nothing stays one if its signature is strong', () => {
-  const loop = suspect('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const runs = [experiment('cpu injection', 0.65), experiment('young generation x4', 1.5, 0.6)];
   const gain = { 'young generation x4': { low: 1.3, high: 2 } };
   const cause = (weight) =>
-    decide(CLOSED, [loop, suspect('gc-young', weight, gain, 'event-loop-cpu')], runs, NOISE).chosen
-      .limit;
+    decideVerdict(
+      CLOSED,
+      [loop, hypothesis('gc-young', weight, gain, 'event-loop-cpu')],
+      runs,
+      NOISE,
+    ).chosen.limit;
   assert.equal(cause(0.9), 'gc-young');
   assert.equal(cause(0.65), 'event-loop-cpu');
 });
 
 test('what changes more than one thing excludes nobody who said nothing of it', () => {
-  const few = suspect('too-few-connections', 0.9, doubled);
+  const few = hypothesis('too-few-connections', 0.9, doubled);
   const runs = [experiment('connections x2', 1.98), experiment('unknown path', 8)];
-  assert.equal(decide(CLOSED, [few], runs, NOISE).status, 'confirmed');
+  assert.equal(decideVerdict(CLOSED, [few], runs, NOISE).status, 'confirmed');
 });
 
 test('an experiment that "no change" would fulfil too comes after one that tells', () => {
-  const setting = { probe: true, nativeStack: false, restart: true, moreLoad: true, ownPath: null };
-  const facts = factsOfHealthy();
-  const vague = suspect('serialized', 1, { 'calls delayed': { low: 0.1, high: 1.08 } });
-  const sharp = suspect('outbound-pool', 1, { 'sockets x2': { low: 1.5, high: 2.1 } });
-  const order = rankExperiments(facts, [vague, sharp], setting).map(
+  const setting = {
+    hasProbe: true,
+    isNativeStack: false,
+    canRestart: true,
+    canAddLoad: true,
+    socketPath: null,
+  };
+  const metrics = buildHealthyMetrics();
+  const vague = hypothesis('serialized', 1, { 'calls delayed': { low: 0.1, high: 1.08 } });
+  const sharp = hypothesis('outbound-pool', 1, { 'sockets x2': { low: 1.5, high: 2.1 } });
+  const order = rankExperiments(metrics, [vague, sharp], setting).map(
     ({ experiment }) => experiment.name,
   );
   assert.deepEqual(
@@ -196,10 +209,11 @@ test('an experiment that "no change" would fulfil too comes after one that tells
 });
 
 test('a cause that says itself what an experiment gives is not held to what the busy loop says of it', () => {
-  const busy = suspect('event-loop-cpu', 1, { 'second process': { low: 1.05, high: 1.9 } });
-  const ageing = (predictions) => suspect('degrades-over-time', 0.8, predictions, 'event-loop-cpu');
+  const busy = hypothesis('event-loop-cpu', 1, { 'second process': { low: 1.05, high: 1.9 } });
+  const ageing = (predictions) =>
+    hypothesis('degrades-over-time', 0.8, predictions, 'event-loop-cpu');
   const found = (predictions) =>
-    decide(CLOSED, [busy, ageing(predictions)], [experiment('second process', 6)], NOISE);
+    decideVerdict(CLOSED, [busy, ageing(predictions)], [experiment('second process', 6)], NOISE);
   const own = found({ 'second process': { low: 1.05, high: 7 } });
   assert.equal(own.chosen.limit, 'degrades-over-time');
   assert.deepEqual(
@@ -210,26 +224,31 @@ test('a cause that says itself what an experiment gives is not held to what the 
 });
 
 test('what takes most of a busy loop is its cause, though a setting did not help', () => {
-  const loop = suspect('event-loop-cpu', 0.9, same);
+  const loop = hypothesis('event-loop-cpu', 0.9, same);
   const garbage = {
-    ...suspect('gc-young', 0.9, { 'young generation x4': { low: 1.2, high: 5 } }, 'event-loop-cpu'),
-    part: 0.5,
+    ...hypothesis(
+      'gc-young',
+      0.9,
+      { 'young generation x4': { low: 1.2, high: 5 } },
+      'event-loop-cpu',
+    ),
+    loopShare: 0.5,
   };
   const tried = [experiment('connections x2', 1), experiment('young generation x4', 0.95)];
   // The experiment excludes it where it is sure of it.
-  assert.equal(decide(CLOSED, [loop, garbage], tried, NOISE).chosen, loop);
+  assert.equal(decideVerdict(CLOSED, [loop, garbage], tried, NOISE).chosen, loop);
   const unsure = [tried[0], experiment('young generation x4', 0.9, 0.6)];
-  assert.equal(decide(CLOSED, [loop, garbage], unsure, NOISE).chosen, garbage);
-  const little = { ...garbage, part: 0.2 };
-  assert.equal(decide(CLOSED, [loop, little], unsure, NOISE).chosen, loop);
+  assert.equal(decideVerdict(CLOSED, [loop, garbage], unsure, NOISE).chosen, garbage);
+  const little = { ...garbage, loopShare: 0.2 };
+  assert.equal(decideVerdict(CLOSED, [loop, little], unsure, NOISE).chosen, loop);
 });
 
 test('a process that has ended for want of memory comes before what is shown', () => {
-  const loop = suspect('event-loop-cpu', 0.9, doubled);
+  const loop = hypothesis('event-loop-cpu', 0.9, doubled);
   const tried = [experiment('connections x2', 2)];
-  const grown = (weight) => suspect('memory-growth', weight, {}, undefined);
-  const full = { ...grown(1), otherwise: 'unknown' };
-  assert.equal(decide(CLOSED, [loop, full], tried, NOISE).chosen, full);
-  const soon = { ...grown(0.97), otherwise: 'unknown' };
-  assert.equal(decide(CLOSED, [loop, soon], tried, NOISE).chosen, loop);
+  const grown = (weight) => hypothesis('memory-growth', weight, {}, undefined);
+  const full = { ...grown(1), unlisted: 'unknown' };
+  assert.equal(decideVerdict(CLOSED, [loop, full], tried, NOISE).chosen, full);
+  const soon = { ...grown(0.97), unlisted: 'unknown' };
+  assert.equal(decideVerdict(CLOSED, [loop, soon], tried, NOISE).chosen, loop);
 });

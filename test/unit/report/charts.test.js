@@ -9,7 +9,7 @@ import {
   listMultiples,
   listPowersOfTwo,
 } from '../../../dist/report/html/scale.js';
-import { decodeTimes, latencyTimes } from '../../../dist/statistics/times.js';
+import { decodeDurations, estimateLatencies } from '../../../dist/statistics/durations.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
 import { Random } from '../../fixtures/stack/random.js';
 import { decodeHistogram } from '../../fixtures/truth/histogram.js';
@@ -26,7 +26,7 @@ describe('bins of a histogram', () => {
     test(`${name}: hold what another reader of the histogram finds in them`, () => {
       const file = new URL(`../../fixtures/report-${name}.json`, import.meta.url);
       const { histograms, latencyMs } = JSON.parse(readFileSync(file, 'utf8'));
-      const bins = buildLogBins(decodeTimes(histograms.latency), 60);
+      const bins = buildLogBins(decodeDurations(histograms.latency), 60);
       const known = decodeHistogram(histograms.latency);
       const total = known.reduce((sum, [, count]) => sum + count, 0);
       assert.equal(total, latencyMs.count);
@@ -50,7 +50,7 @@ describe('bins of a histogram', () => {
         1 + Math.floor(uniform() * 1000),
       ]);
       const most = 2 + Math.floor(uniform() * 80);
-      const bins = buildLogBins(decodeTimes(encodeHistogram(samples)), most);
+      const bins = buildLogBins(decodeDurations(encodeHistogram(samples)), most);
       assert.ok(bins.length >= 1 && bins.length <= most, `${bins.length} of ${most}`);
       const sum = bins.reduce((all, { share }) => all + share, 0);
       assert.ok(Math.abs(sum - 1) < 1e-9, `${sum}`);
@@ -70,13 +70,13 @@ describe('bins of a histogram', () => {
       [40, 90],
       [300, 10],
     ];
-    const times = latencyTimes([
+    const times = estimateLatencies([
       { latency: encodeHistogram(samples), latencyCensored: encodeHistogram(samples.slice(1)) },
     ]);
     const [first, ...others] = buildLogBins(times, 60);
     assert.deepEqual(others, []);
     assert.ok(Math.abs(first.share - 0.9) < 1e-9 && first.fromMs > 39.9);
-    assert.deepEqual(buildLogBins(decodeTimes(encodeHistogram([])), 60), []);
+    assert.deepEqual(buildLogBins(decodeDurations(encodeHistogram([])), 60), []);
   });
 });
 

@@ -1,38 +1,42 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { halfShare, mainDependency, openingShare } from '../../metrics/derive.js';
+import {
+  computeHalvedShare,
+  computeOpeningShare,
+  findMainDependency,
+} from '../../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../../metrics/types.js';
 import {
-  injectedMs,
-  loopEvidence,
-  mostThroughput,
+  buildLoopEvidence,
+  computeInjectedMs,
+  estimateMaxThroughput,
   SATURATED,
 } from '../event-loop/loop-capacity.js';
-import { about, type Detector, times } from '../hypothesis.js';
-import { slowedByDelay } from '../outbound/calls.js';
-import { refusedConnections } from './failures.js';
+import { type Detector, scale, widen } from '../hypothesis.js';
+import { predictSlowedByDelay } from '../outbound/calls.js';
+import { estimateRefusedConnections } from './failures.js';
 
 /** Response times that differ by less are the same. */
-const SAME = 1.35;
+const MAX_UNQUEUED_STRETCH = 1.35;
 
 /** Throughput with `factor` times the connections, if the requests wait only for what does not queue: bounded by the loop. */
-function withMore(facts: Metrics, factor: number): Range {
-  const headroom = facts.loop ? 1 / Math.max(0.01, facts.loop.busy) : factor;
+function predictMoreConnections(metrics: Metrics, factor: number): Range {
+  const headroom = metrics.loop ? 1 / Math.max(0.01, metrics.loop.busy) : factor;
   const gain = Math.min(factor, headroom);
   // A busier loop takes more events per turn: its time per request falls.
   return { low: gain * 0.9, high: Math.min(factor, gain * 1.4) * 1.05 };
 }
 
-export const tooFewConnections: Detector = (facts) => {
-  const { loop, maxConcurrency, responseMs, unloadedLatencyMs, throughput, model } = facts;
+export const detectTooFewConnections: Detector = (metrics) => {
+  const { loop, maxConcurrency, responseMs, unloadedLatencyMs, throughput, model } = metrics;
   const limit = 'too-few-connections';
   if (model === 'open') return { limit, why: 'the load is a rate: it does not wait for responses' };
   if (loop && loop.busy >= SATURATED) {
     return { limit, why: `the event loop is ${share(loop.busy)} busy` };
   }
-  const refused = refusedConnections(facts);
+  const refused = estimateRefusedConnections(metrics);
   if (refused > 0) {
-    const all = facts.base.load.plan.connections;
+    const all = metrics.base.load.plan.connections;
     return {
       limit,
       why: `the server does not let ${count(refused)} of ${count(all)} connections stay open`,
@@ -46,24 +50,22 @@ export const tooFewConnections: Detector = (facts) => {
     };
   }
   // A client that thinks between two requests holds its slot meanwhile: N = X (R + Z).
-  const thinkMs = facts.base.load.plan.thinkTimeMs;
+  const thinkMs = metrics.base.load.plan.thinkTimeMs;
   const cycleMs = responseMs + thinkMs;
-  const ownMs = facts.latencyMs;
+  const ownMs = metrics.latencyMs;
   const thinks = thinkMs > 0 ? ` and thinks ${time(thinkMs)}` : '';
-  const { connectionRamp } = facts;
-  const most = mostThroughput(facts);
+  const { connectionRamp } = metrics;
+  const most = estimateMaxThroughput(metrics);
   const alone = unloadedLatencyMs ?? responseMs;
-  const bothMeet = most
-    ? Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000)
-    : null;
+  const rawKnee = most ? Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000) : null;
   // Closer than this it makes no difference.
-  const knee = bothMeet !== null && bothMeet > 1.1 * maxConcurrency ? bothMeet : null;
-  const farthest = knee ? farthestOf(facts, knee) : null;
-  const reached = most ? reachable(facts, most, { knee, farthest }) : null;
-  const wait = waitOf(facts);
+  const knee = rawKnee !== null && rawKnee > 1.1 * maxConcurrency ? rawKnee : null;
+  const farthest = knee ? findExtrapolationBound(metrics, knee) : null;
+  const reached = most ? predictReachable(metrics, most, { knee, farthest }) : null;
+  const wait = describeWait(metrics);
   return {
     limit,
-    weight: stretch <= SAME ? 0.9 : 0.5,
+    weight: stretch <= MAX_UNQUEUED_STRETCH ? 0.9 : 0.5,
     sentence: `too few connections: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(maxConcurrency)} can wait at once.`,
     arithmetic: [
       `${count(maxConcurrency)} in flight / ${time(ownMs + thinkMs)} = ${rate((maxConcurrency * 1000) / (ownMs + thinkMs))} req/s, measured ${rate(throughput)}`,
@@ -72,7 +74,7 @@ export const tooFewConnections: Detector = (facts) => {
         : []),
       ...(connectionRamp
         ? [
-            `tried: ${count(connectionRamp.connections)} connections give ${rate(connectionRamp.throughput)} req/s in ${time(connectionRamp.responseMs)} each${tellsOf(connectionRamp)}`,
+            `tried: ${count(connectionRamp.connections)} connections give ${rate(connectionRamp.throughput)} req/s in ${time(connectionRamp.responseMs)} each${describeRamp(connectionRamp)}`,
           ]
         : []),
       ...(knee && most && loop && !connectionRamp
@@ -81,18 +83,18 @@ export const tooFewConnections: Detector = (facts) => {
           ]
         : []),
     ],
-    evidence: loopEvidence(facts),
-    otherwise: 'unchanged',
+    evidence: buildLoopEvidence(metrics),
+    unlisted: 'unchanged',
     predictions: {
-      'connections x2': withMore(facts, 2),
-      'connections /2': times({ low: 0.94, high: 1.12 }, halfShare(facts)),
-      'keep-alive': about(1 / (1 - openingShare(facts)), 0.15),
-      'tls kept': about(1 / (1 - openingShare(facts)), 0.15),
-      ...(loop && { 'cpu injection': slowed(cycleMs, injectedMs(facts)) }),
-      ...slowedByDelay(facts),
+      'connections x2': predictMoreConnections(metrics, 2),
+      'connections /2': scale({ low: 0.94, high: 1.12 }, computeHalvedShare(metrics)),
+      'keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
+      'tls kept': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
+      ...(loop && { 'cpu injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
+      ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: moreConnections(knee, farthest),
+      change: describeMoreConnections(knee, farthest),
       predictedThroughput: reached,
       nextLimit: farthest ? limit : 'event-loop-cpu',
       ...(knee && { settings: { connections: farthest ?? knee } }),
@@ -100,21 +102,24 @@ export const tooFewConnections: Detector = (facts) => {
   };
 };
 
-function tellsOf({ queues, throughput, throughputAtKnee }: ConnectionRamp): string {
-  if (!queues) return ', and do not queue yet';
+function describeRamp({ isQueueing, throughput, throughputAtKnee }: ConnectionRamp): string {
+  if (!isQueueing) return ', and do not queue yet';
   return throughput === throughputAtKnee ? ', and more of them no more' : ': there they queue';
 }
 
 /** What is said goes no further than twice what was tried: a pool or another service may be full before the loop is. */
-const EXTRAPOLATED = 2;
+const MAX_EXTRAPOLATION = 2;
 
 /** The most connections that a prediction is made for, where the knee lies beyond them; `null`: it does not. */
-function farthestOf({ connectionRamp, maxConcurrency }: Metrics, knee: number): number | null {
-  const farthest = EXTRAPOLATED * (connectionRamp?.connections ?? 2 * maxConcurrency);
-  return !connectionRamp?.queues && knee > farthest ? farthest : null;
+function findExtrapolationBound(
+  { connectionRamp, maxConcurrency }: Metrics,
+  knee: number,
+): number | null {
+  const farthest = MAX_EXTRAPOLATION * (connectionRamp?.connections ?? 2 * maxConcurrency);
+  return !connectionRamp?.isQueueing && knee > farthest ? farthest : null;
 }
 
-function moreConnections(knee: number | null, farthest: number | null): string {
+function describeMoreConnections(knee: number | null, farthest: number | null): string {
   if (knee === null) return 'more connections, until the response time grows';
   return farthest === null
     ? `about ${count(knee)} connections (or requests in flight); beyond that they only wait`
@@ -122,32 +127,33 @@ function moreConnections(knee: number | null, farthest: number | null): string {
 }
 
 /** What a service gives at its knee, as a share of what it gives where requests queue: some do already. */
-const AT_KNEE: Range = { low: 0.75, high: 1 };
+const KNEE_SHARE: Range = { low: 0.75, high: 1 };
 
 /** By so much a block may differ from another. */
-const NOISE = 0.05;
+const BLOCK_NOISE = 0.05;
 
 /** What more connections reach: what so many did, or, where that was not tried, near a bound before which queues form. */
-function reachable(
+function predictReachable(
   { connectionRamp, maxConcurrency, throughput }: Metrics,
   most: number,
   { knee, farthest }: { knee: number | null; farthest: number | null },
 ): Range {
   if (
     connectionRamp &&
-    !connectionRamp.queues &&
+    !connectionRamp.isQueueing &&
     knee !== null &&
     knee <= connectionRamp.connections
   ) {
     // Fewer connections give no more than many did, and each of them no less, but for noise.
-    const low = (1 - NOISE) * ((connectionRamp.throughput * knee) / connectionRamp.connections);
-    const high = (1 + NOISE) * connectionRamp.throughput;
+    const low =
+      (1 - BLOCK_NOISE) * ((connectionRamp.throughput * knee) / connectionRamp.connections);
+    const high = (1 + BLOCK_NOISE) * connectionRamp.throughput;
     return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
   }
-  if (connectionRamp?.queues) {
+  if (connectionRamp?.isQueueing) {
     const { throughputAtKnee } = connectionRamp;
     const { low, high } =
-      throughputAtKnee === null ? times(AT_KNEE, most) : about(throughputAtKnee, 0.1);
+      throughputAtKnee === null ? scale(KNEE_SHARE, most) : widen(throughputAtKnee, 0.1);
     return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
   }
   // The bound of the loop, and as much of each connection as of fewer: X(N) is concave.
@@ -155,59 +161,59 @@ function reachable(
   const each = connectionRamp
     ? connectionRamp.throughput / connectionRamp.connections
     : throughput / maxConcurrency;
-  const byEach = asked === null ? Number.POSITIVE_INFINITY : (1 + NOISE) * each * asked;
+  const byEach = asked === null ? Number.POSITIVE_INFINITY : (1 + BLOCK_NOISE) * each * asked;
   const high = Math.max(throughput, Math.min(1.1 * most, byEach));
   return { low: Math.max(connectionRamp?.throughput ?? throughput, 0.7 * high), high };
 }
 
 /** What the requests wait for, as far as the probe saw it. */
-function waitOf(facts: Metrics): string {
-  const dependency = mainDependency(facts);
-  const inFlight = facts.base.inside?.inFlight ?? 0;
+function describeWait(metrics: Metrics): string {
+  const dependency = findMainDependency(metrics);
+  const inFlight = metrics.base.inside?.inFlight ?? 0;
   if (dependency && dependency.answering > inFlight / 2) return ` for ${dependency.origin}`;
-  const timers = facts.base.inside?.resources.Timeout ?? 0;
+  const timers = metrics.base.inside?.resources.Timeout ?? 0;
   return timers > inFlight / 2 && inFlight > 0.5 ? ' for a timer' : '';
 }
 
 /** Throughput after `addedMs` in series with a response time. */
-function slowed(responseMs: number, addedMs: number): Range {
-  return about(responseMs / (responseMs + addedMs), 0.06);
+function predictSlowed(responseMs: number, addedMs: number): Range {
+  return widen(responseMs / (responseMs + addedMs), 0.06);
 }
 
-export const headOfLine: Detector = (facts) => {
+export const detectHeadOfLine: Detector = (metrics) => {
   const limit = 'head-of-line';
-  const { plan, latencyMs } = facts.base.load;
+  const { plan, latencyMs } = metrics.base.load;
   if (plan.pipelining < 2) return { limit, why: 'one request at a time on each connection' };
-  if (facts.loop && facts.loop.busy >= SATURATED) {
-    return { limit, why: `the event loop is ${share(facts.loop.busy)} busy` };
+  if (metrics.loop && metrics.loop.busy >= SATURATED) {
+    return { limit, why: `the event loop is ${share(metrics.loop.busy)} busy` };
   }
-  const alone = facts.unloadedLatencyMs;
-  if (!alone || facts.responseMs < 1.3 * alone) {
-    return { limit, why: `a request takes ${time(facts.responseMs)}, alone ${time(alone)}` };
+  const alone = metrics.unloadedLatencyMs;
+  if (!alone || metrics.responseMs < 1.3 * alone) {
+    return { limit, why: `a request takes ${time(metrics.responseMs)}, alone ${time(alone)}` };
   }
   return {
     limit,
     weight: 0.9,
-    sentence: `head of line: ${plan.pipelining} requests share a connection, and each answer waits for the slowest before it: ${time(facts.responseMs)} instead of ${time(alone)}.`,
+    sentence: `head of line: ${plan.pipelining} requests share a connection, and each answer waits for the slowest before it: ${time(metrics.responseMs)} instead of ${time(alone)}.`,
     arithmetic: [
-      `${count(facts.maxConcurrency)} in flight / ${time(facts.responseMs)} = ${rate((facts.maxConcurrency * 1000) / facts.responseMs)} req/s; in ${time(alone)} each it would be ${rate((facts.maxConcurrency * 1000) / alone)}`,
+      `${count(metrics.maxConcurrency)} in flight / ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s; in ${time(alone)} each it would be ${rate((metrics.maxConcurrency * 1000) / alone)}`,
     ],
     evidence: [
       { what: 'response time, median', value: latencyMs.p50 ?? 0, unit: 'ms', source: 'load' },
       { what: 'alone', value: alone, unit: 'ms', source: 'load' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
       // Which requests share a connection changes with their number.
       'connections x2': { low: 1.5, high: 2.7 },
-      'connections /2': times({ low: 0.74, high: 1.33 }, halfShare(facts)),
-      'depth 1': about(facts.responseMs / alone, 0.3),
-      ...slowedByDelay(facts),
+      'connections /2': scale({ low: 0.74, high: 1.33 }, computeHalvedShare(metrics)),
+      'depth 1': widen(metrics.responseMs / alone, 0.3),
+      ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: `depth 1 on ${count(facts.maxConcurrency)} connections, or HTTP/2`,
-      predictedThroughput: times(about(facts.responseMs / alone, 0.25), facts.throughput),
+      change: `depth 1 on ${count(metrics.maxConcurrency)} connections, or HTTP/2`,
+      predictedThroughput: scale(widen(metrics.responseMs / alone, 0.25), metrics.throughput),
       nextLimit: 'too-few-connections',
     },
   };

@@ -3,9 +3,9 @@ import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Detector } from '../hypothesis.js';
 
-export const fdLimit: Detector = (facts) => {
+export const detectFdLimit: Detector = (metrics) => {
   const limit = 'fd-limit';
-  const { load, outside } = facts.base;
+  const { load, outside } = metrics.base;
   const own = load.errors.find(({ kind }) => kind === 'fd-limit');
   if (own) {
     return {
@@ -21,7 +21,7 @@ export const fdLimit: Detector = (facts) => {
           source: 'load',
         },
       ],
-      otherwise: 'unknown',
+      unlisted: 'unknown',
       predictions: {},
       remedy: {
         change: 'ulimit -n higher, for the generator',
@@ -53,7 +53,7 @@ export const fdLimit: Detector = (facts) => {
       `${count(full.fileLimit)} - those of its own = about ${count(Math.max(0, full.fileLimit - 20))} connections at once; asked for ${count(load.plan.connections)}`,
     ],
     evidence: [{ what: 'open files', value: full.openFiles ?? 0, unit: 'files', source: 'proc' }],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: `a higher limit (ulimit -n, LimitNOFILE): at least ${count(load.plan.connections + 50)}`,
@@ -63,11 +63,11 @@ export const fdLimit: Detector = (facts) => {
   };
 };
 
-export const listenBacklog: Detector = (facts) => {
+export const detectListenBacklog: Detector = (metrics) => {
   const limit = 'listen-backlog';
-  const overflows = facts.base.outside?.network.listenOverflows ?? 0;
-  const { connectMs, connections, errors } = facts.base.load;
-  const listen = facts.sockets?.listen;
+  const overflows = metrics.base.outside?.network.listenOverflows ?? 0;
+  const { connectMs, connections, errors } = metrics.base.load;
+  const listen = metrics.sockets?.listen;
   const late = (connectMs.p99 ?? 0) > 900 || errors.some(({ kind }) => kind === 'connect-timeout');
   const full = listen?.bound ? listen.waiting >= listen.bound : false;
   if (!(overflows > 0 && (late || full)) && !(late && full)) {
@@ -87,23 +87,23 @@ export const listenBacklog: Detector = (facts) => {
       { what: 'connects dropped', value: overflows, unit: '1/s', source: 'proc' },
       { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
     ],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {
-      ...(facts.base.load.plan.connection === 'close' && {
+      ...(metrics.base.load.plan.connection === 'close' && {
         'keep-alive': { low: 1.5, high: 1000 },
       }),
     },
     remedy: {
       change:
         'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or a loop that is not blocked for so long',
-      predictedThroughput: connections.opened > 0 ? withoutRetries(facts) : null,
+      predictedThroughput: connections.opened > 0 ? predictWithoutRetries(metrics) : null,
       nextLimit: 'accept-rate',
     },
   };
 };
 
 /** Throughput if no connect has to be repeated: each takes what the median does, and the request at best what its median does. */
-function withoutRetries({ base, maxConcurrency, throughput, responseMs }: Metrics): Range {
+function predictWithoutRetries({ base, maxConcurrency, throughput, responseMs }: Metrics): Range {
   const { connectMs, latencyMs } = base.load;
   const connect = connectMs.p50 ?? 0;
   const best = connect + (latencyMs.p50 ?? responseMs);

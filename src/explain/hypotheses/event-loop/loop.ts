@@ -1,26 +1,36 @@
 import { count, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { mayBeKept, wantedBy, working } from '../../metrics/derive.js';
+import {
+  canHostWithholdCores,
+  computeWantedShare,
+  findWorkingProcesses,
+} from '../../metrics/derive.js';
 import type { Loop, Metrics } from '../../metrics/types.js';
-import { about, type Detector, freed, type Hypothesis, times } from '../hypothesis.js';
+import { computeGain, type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
 import { isThrottled } from '../machine/machine.js';
-import { poolSize } from '../machine/threadpool.js';
-import { delayAbsorbed } from '../outbound/calls.js';
-import { injectedMs, loopEvidence, loopLimit, SATURATED, warmLimit } from './loop-capacity.js';
+import { readPoolSize } from '../machine/threadpool.js';
+import { predictAbsorbedDelay } from '../outbound/calls.js';
+import {
+  buildLoopEvidence,
+  computeInjectedMs,
+  deriveLoopLimit,
+  estimateWarmLimit,
+  SATURATED,
+} from './loop-capacity.js';
 
 /** What it costs the loop to add work, beside that work: measured, 1 to 3 us and up to a third of it. */
-const INJECTING_MS = 0.002;
+const INJECTION_OVERHEAD_MS = 0.002;
 
 /** What every limit of a busy loop shares: more connections give nothing, more work per request costs its time. */
-export function busyLoop(facts: Metrics): Hypothesis['predictions'] {
-  const { loop, maxConcurrency, unloadedLatencyMs, throughput } = facts;
+export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
+  const { loop, maxConcurrency, unloadedLatencyMs, throughput } = metrics;
   if (!loop) return {};
   // Half of the requests may be too few to keep it busy: N / 2 / R of a single one.
   const half = unloadedLatencyMs ? (maxConcurrency * 500) / unloadedLatencyMs / throughput : 0.6;
-  const injected = injectedMs(facts);
+  const injected = computeInjectedMs(metrics);
   // What the loop does without being asked is no part of a request: it stays as it is, or gives way.
-  const own = Math.max(0.05, 1 - (facts.idleShare ?? 0) / loop.busy);
-  const busyMs = own * loop.eachMs;
+  const own = Math.max(0.05, 1 - (metrics.idleShare ?? 0) / loop.busy);
+  const ownBusyMs = own * loop.busyMs;
   return {
     // More requests to a turn are fewer turns, and a timer runs once in a turn at most.
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy, 1 / own) },
@@ -29,67 +39,71 @@ export function busyLoop(facts: Metrics): Hypothesis['predictions'] {
       high: 1.2,
     },
     'cpu injection': {
-      low: (0.92 * busyMs) / (busyMs + injected * 1.3 + INJECTING_MS),
+      low: (0.92 * ownBusyMs) / (ownBusyMs + injected * 1.3 + INJECTION_OVERHEAD_MS),
       // What it was idle is used first.
-      high: (1.08 * loop.eachMs) / (loop.eachMs + injected * 0.95) / loop.busy,
+      high: (1.08 * loop.busyMs) / (loop.busyMs + injected * 0.95) / loop.busy,
     },
-    ...secondProcess(facts),
-    ...delayAbsorbed(facts),
+    ...predictSecondProcess(metrics),
+    ...predictAbsorbedDelay(metrics),
   };
 }
 
 /** Cores that other processes use, from which on they contend for them. */
-const CONTENDING = 0.3;
+const MIN_CONTENDED_CORES = 0.3;
 
 /** A second loop does as much again, as far as there are cores for it, the generator and all others, and the host leaves them. */
-function secondProcess(facts: Metrics): Hypothesis['predictions'] {
-  const { base, machine } = facts;
+function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
+  const { base, machine } = metrics;
   const cpu = base.outside?.cpu;
-  const loops = working(base);
+  const loops = findWorkingProcesses(base);
   if (!cpu || loops.length > 1) return {};
   const twice = (used: number) => Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, used));
   // All but the loops may do the same with less: generators wake up less often, a collection takes more in parallel than alone.
   const run = loops.reduce((sum, { main }) => sum + main.run, 0);
   const [gain, most] = [twice(cpu.server + cpu.self), twice(run)];
   // What both share besides the cores may give less; others that are as busy have to give way to each alike.
-  const fair = cpu.others > CONTENDING ? 2 : most;
+  const fair = cpu.others > MIN_CONTENDED_CORES ? 2 : most;
   return {
     'second process': {
-      low: Math.min(mayBeKept(machine) ? 0.85 : 1.05, 0.75 * gain, 0.95 * askedFor(facts)),
+      low: Math.min(
+        canHostWithholdCores(machine) ? 0.85 : 1.05,
+        0.75 * gain,
+        0.95 * computeDemand(metrics),
+      ),
       high: Math.max(1.1, 1.08 * most, 1.05 * fair),
     },
   };
 }
 
 /** The most that so many requests in flight ask for, N / (R + Z), as a ratio: two loops that are half as busy give no more. */
-function askedFor({ unloadedLatencyMs, maxConcurrency, throughput, base }: Metrics): number {
+function computeDemand({ unloadedLatencyMs, maxConcurrency, throughput, base }: Metrics): number {
   if (unloadedLatencyMs === null) return Number.POSITIVE_INFINITY;
   return (maxConcurrency * 1000) / (unloadedLatencyMs + base.load.plan.thinkTimeMs) / throughput;
 }
 
-export const eventLoopCpu: Detector = (facts) => {
-  const { loop, throughput, maxConcurrency } = facts;
+export const detectEventLoopCpu: Detector = (metrics) => {
+  const { loop, throughput, maxConcurrency } = metrics;
   const limit = 'event-loop-cpu';
   if (!loop) return null;
   const running = loop.run + loop.queued + loop.stolen;
   if (running < SATURATED) {
     return { limit, why: `the main thread runs ${share(loop.run)} of the time` };
   }
-  const loops = working(facts.base).length;
-  const most = loopLimit(facts);
-  const cores = facts.base.outside?.cpu;
+  const loops = findWorkingProcesses(metrics.base).length;
+  const most = deriveLoopLimit(metrics);
+  const cores = metrics.base.outside?.cpu;
   const idle = cores ? Math.floor(cores.idle + 0.3) : 0;
   return {
     limit,
     weight: Math.min(1, 0.7 + (running - SATURATED) * 2),
     sentence: `the event loop: ${loops > 1 ? `${loops} of them are` : 'it is'} ${share(loop.busy)} busy, and each request costs ${time(loop.cpuMs)} of CPU time.`,
     arithmetic: [
-      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}${byHost(loop)}`,
-      `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(facts.latencyMs)}: more connections only wait longer`,
+      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = ${most ? rate(most) : '?'} req/s at most, measured ${rate(throughput)}${describeSteal(loop)}`,
+      `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(metrics.latencyMs)}: more connections only wait longer`,
     ],
-    evidence: loopEvidence(facts),
-    otherwise: 'unknown',
-    predictions: busyLoop(facts),
+    evidence: buildLoopEvidence(metrics),
+    unlisted: 'unknown',
+    predictions: predictBusyLoop(metrics),
     remedy: {
       change:
         idle > 0
@@ -108,19 +122,19 @@ export const eventLoopCpu: Detector = (facts) => {
 };
 
 /** What keeps a loop from its core, where that is its limit all the same. */
-function byHost({ stolen }: Loop): string {
+function describeSteal({ stolen }: Loop): string {
   return stolen > 0.01
     ? `: the machine's host keeps its core for ${share(stolen)} of the time`
     : '';
 }
 
-export const singleCore: Detector = (facts) => {
-  const { loop, base, throughput } = facts;
+export const detectSingleCore: Detector = (metrics) => {
+  const { loop, base, throughput } = metrics;
   const limit = 'single-core';
   const cpu = base.outside?.cpu;
   if (!loop || !cpu) return null;
   if (cpu.cores < 2) return { limit, why: 'there is one core' };
-  const loops = working(base).length;
+  const loops = findWorkingProcesses(base).length;
   if (loop.run + loop.stolen < SATURATED || loops > 1) {
     const why = loops > 1 ? `${loops} processes work` : `its thread runs ${share(loop.run)}`;
     return { limit, why };
@@ -129,13 +143,13 @@ export const singleCore: Detector = (facts) => {
   const most = Math.min(cpu.cores, 1 + Math.floor(cpu.idle + 0.3));
   return {
     limit,
-    within: 'event-loop-cpu',
+    causeOf: 'event-loop-cpu',
     weight: 0.46,
-    sentence: `one process on one core: its thread runs ${share(loop.run)} of the time${byHost(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
+    sentence: `one process on one core: its thread runs ${share(loop.run)} of the time${describeSteal(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
     arithmetic: [`${most} processes at most: ${most} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
-    otherwise: 'unknown',
-    predictions: busyLoop(facts),
+    unlisted: 'unknown',
+    predictions: predictBusyLoop(metrics),
     remedy: {
       change: `${most} processes (node:cluster)`,
       predictedThroughput: { low: throughput * (1 + 0.6 * (most - 1)), high: throughput * most },
@@ -144,13 +158,13 @@ export const singleCore: Detector = (facts) => {
   };
 };
 
-export const workerImbalance: Detector = ({ base, throughput }) => {
+export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
   const limit = 'worker-imbalance';
-  const processes = workers(base);
+  const processes = findWorkers(base);
   if (!base.outside) return null;
   if (processes.length < 2) return { limit, why: 'one process serves' };
   // What a neighbour takes is another limit.
-  const runs = processes.map(({ main }) => wantedBy(main, base) - main.queued);
+  const runs = processes.map(({ main }) => computeWantedShare(main, base) - main.queued);
   const most = Math.max(...runs);
   const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
   if (most < SATURATED || most / mean < 1.3) {
@@ -161,12 +175,12 @@ export const workerImbalance: Detector = ({ base, throughput }) => {
   }
   // They and the load need cores for it.
   const { cores, server } = base.outside.cpu;
-  const used = server + generatorCores(base.outside.cpu, throughput);
+  const used = server + estimateGeneratorCores(base.outside.cpu, throughput);
   const [even, bound] = [most / mean, cores / Math.max(0.01, used)];
   const balanced = Math.max(throughput, throughput * Math.min(even, bound));
   return {
     limit,
-    within: 'event-loop-cpu',
+    causeOf: 'event-loop-cpu',
     weight: 0.9,
     sentence: `the workers are not equally busy: one runs ${share(most)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
     arithmetic: [
@@ -178,7 +192,7 @@ export const workerImbalance: Detector = ({ base, throughput }) => {
       unit: '1',
       source: 'proc',
     })),
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {
       'connections x2': { low: 0.9, high: (most / mean) * 1.1 },
     },
@@ -195,7 +209,7 @@ export const workerImbalance: Detector = ({ base, throughput }) => {
 };
 
 /** Without a probe: of the Node processes of the tree those that may serve; a cluster's primary accepts and hands over, and works little. */
-function workers(base: Metrics['base']) {
+function findWorkers(base: Metrics['base']) {
   const processes = base.outside?.processes ?? [];
   const { inside } = base;
   if (inside) {
@@ -203,21 +217,21 @@ function workers(base: Metrics['base']) {
     return processes.filter(({ pid }) => known.has(pid));
   }
   const grown = processes.filter(({ others }) => others.length >= 4);
-  if (grown.length < 3) return working(base);
+  if (grown.length < 3) return findWorkingProcesses(base);
   const primary = grown.reduce((least, it) => (it.pid < least.pid ? it : least));
   return grown.filter((it) => it !== primary);
 }
 
-export const eventLoopSyncWait: Detector = (facts) => {
-  const { loop, throughput } = facts;
+export const detectEventLoopSyncWait: Detector = (metrics) => {
+  const { loop, throughput } = metrics;
   const limit = 'event-loop-sync-wait';
-  if (!loop?.seenInside) return null;
-  if (facts.base.outside && isThrottled(facts.base.outside)) {
+  if (!loop?.isFromProbe) return null;
+  if (metrics.base.outside && isThrottled(metrics.base.outside)) {
     return { limit, why: 'the quota of CPU stops the process' };
   }
-  if (!facts.base.outside?.seesQueues) return null;
+  if (!metrics.base.outside?.seesQueues) return null;
   // How much of the host's theft fell on other threads is not known: twice its part may have fallen on this one.
-  const steal = facts.machine?.cpu.steal ?? facts.base.outside.cpu.steal;
+  const steal = metrics.machine?.cpu.steal ?? metrics.base.outside.cpu.steal;
   const further = Math.min(loop.stolen, Math.max(0, steal - loop.stolen));
   const surely = loop.waiting - further;
   if (surely < 0.15 || surely < 0.25 * loop.busy) {
@@ -237,15 +251,15 @@ export const eventLoopSyncWait: Detector = (facts) => {
       `${time((loop.waiting * 1000) / throughput)} of it per request`,
     ],
     evidence: [
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
       { what: 'loop held without a core', value: loop.waiting, unit: '1', source: 'probe, proc' },
     ],
-    otherwise: 'unknown',
-    predictions: busyLoop(facts),
+    unlisted: 'unknown',
+    predictions: predictBusyLoop(metrics),
     remedy: {
       change:
         'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync); where it starts a process for each request, one that stays',
-      predictedThroughput: withoutWaiting(facts, part),
+      predictedThroughput: predictWithoutWaiting(metrics, part),
       nextLimit: 'event-loop-cpu',
     },
   };
@@ -255,48 +269,48 @@ export const eventLoopSyncWait: Detector = (facts) => {
  * Throughput if the waiting leaves the loop: bounded by its CPU and by the requests in flight, and what waits in calls of
  * `node:fs` by the pool of threads, where it goes then.
  */
-function withoutWaiting(facts: Metrics, part: number): Range {
-  const { loop, maxConcurrency, throughput, loopTime } = facts;
-  const eachMs = Math.max(0.001, loop?.eachMs ?? 0);
-  const warm = warmLimit(facts);
+function predictWithoutWaiting(metrics: Metrics, part: number): Range {
+  const { loop, maxConcurrency, throughput, loopTime } = metrics;
+  const eachMs = Math.max(0.001, loop?.busyMs ?? 0);
+  const warm = estimateWarmLimit(metrics);
   const inFlight = (maxConcurrency * 1000) / eachMs;
-  const byPool = (poolSize(facts) * 1000) / (eachMs * part);
-  const byCores = allCores(facts);
+  const byPool = (readPoolSize(metrics) * 1000) / (eachMs * part);
+  const byCores = computeCoreLimit(metrics);
   const most = Math.max(
     throughput,
     Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, 1.3 * byCores),
   );
   if (loopTime === null)
     return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
-  if (loopTime.files > 0.5 * part) return about(Math.max(throughput, Math.min(most, byPool)), 0.1);
+  if (loopTime.files > 0.5 * part) return widen(Math.max(throughput, Math.min(most, byPool)), 0.1);
   const least = Math.min(warm?.low ?? Number.POSITIVE_INFINITY, 0.9 * inFlight, 0.9 * byCores);
   return { low: Math.max(throughput, least), high: most };
 }
 
 /** What a request takes of the generator at most, ms; what else that takes is for looking, however few requests there are. */
-const GENERATED_MS = 0.01;
+const MAX_GENERATOR_MS = 0.01;
 
 /** What the generator uses for requests. */
-function generatorCores({ self }: { self: number }, throughput: number): number {
-  return Math.min(self, (throughput * GENERATED_MS) / 1000);
+function estimateGeneratorCores({ self }: { self: number }, throughput: number): number {
+  return Math.min(self, (throughput * MAX_GENERATOR_MS) / 1000);
 }
 
 /** Throughput if every request goes on costing the machine what it does: programs that are started take cores, too. */
-function allCores({ base, throughput }: Metrics): number {
+function computeCoreLimit({ base, throughput }: Metrics): number {
   const cpu = base.outside?.cpu;
   if (!cpu) return Number.POSITIVE_INFINITY;
-  const used = cpu.server + cpu.others + generatorCores(cpu, throughput);
+  const used = cpu.server + cpu.others + estimateGeneratorCores(cpu, throughput);
   return (throughput * cpu.cores) / Math.max(0.02, used);
 }
 
 /** What is measured of a block begins when it has begun, and leaves out what is shorter than blocks are. */
-const SEEN_OF_BLOCKS = { low: 0.95, high: 1.03 };
+const MEASURED_STALL_SHARE = { low: 0.95, high: 1.03 };
 
 /** What the probe says of a block that no request made. */
-const OF_NO_REQUEST = 'not a request';
+const NOT_A_REQUEST = 'not a request';
 
-export const eventLoopBlocked: Detector = (facts) => {
-  const { base, loop, throughput, responseMs } = facts;
+export const detectEventLoopBlocked: Detector = (metrics) => {
+  const { base, loop, throughput, responseMs } = metrics;
   const limit = 'event-loop-blocked';
   const stalls = base.inside?.stalls;
   if (!stalls || !loop) return null;
@@ -317,10 +331,10 @@ export const eventLoopBlocked: Detector = (facts) => {
   return {
     limit,
     weight: Math.min(1, 0.5 + stalls.share),
-    ...(saturated && { within: 'event-loop-cpu' as const }),
-    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what === OF_NO_REQUEST ? 'by no request, so a timer or another event' : by.what}` : ''}.`,
+    ...(saturated && { causeOf: 'event-loop-cpu' as const }),
+    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what === NOT_A_REQUEST ? 'by no request, so a timer or another event' : by.what}` : ''}.`,
     arithmetic: [
-      `all ${count(facts.maxConcurrency)} requests stand still meanwhile; one that comes at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
+      `all ${count(metrics.maxConcurrency)} requests stand still meanwhile; one that comes at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
       `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,
     ],
     evidence: [
@@ -333,12 +347,12 @@ export const eventLoopBlocked: Detector = (facts) => {
         source: 'probe',
       })),
     ],
-    otherwise: 'unknown',
-    predictions: saturated ? busyLoop(facts) : {},
+    unlisted: 'unknown',
+    predictions: saturated ? predictBusyLoop(metrics) : {},
     remedy: {
-      change: `move ${by && by.what !== OF_NO_REQUEST ? by.what : 'it'} to a worker thread, or cut it into pieces`,
+      change: `move ${by && by.what !== NOT_A_REQUEST ? by.what : 'it'} to a worker thread, or cut it into pieces`,
       predictedThroughput: saturated
-        ? times(freed(part, SEEN_OF_BLOCKS.low, SEEN_OF_BLOCKS.high), throughput)
+        ? scale(computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high), throughput)
         : {
             low: throughput,
             high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
@@ -348,15 +362,15 @@ export const eventLoopBlocked: Detector = (facts) => {
   };
 };
 
-export const idleWork: Detector = (facts) => {
-  const { idleShare, throughput, loop } = facts;
+export const detectIdleWork: Detector = (metrics) => {
+  const { idleShare, throughput, loop } = metrics;
   const limit = 'idle-work';
   if (idleShare === null) return null;
   if (idleShare < 0.1) return { limit, why: `without load it used ${share(idleShare)} of a core` };
   if (loop && loop.busy < SATURATED) {
     return { limit, why: `the event loop is only ${share(loop.busy)} busy` };
   }
-  if (facts.loopTime?.unasked === 0) {
+  if (metrics.loopTime?.background === 0) {
     return {
       limit,
       why: 'what runs without load is none of what takes the busiest loop under load',
@@ -364,23 +378,23 @@ export const idleWork: Detector = (facts) => {
   }
   return {
     limit,
-    ...(loop && loop.busy >= SATURATED && { within: 'event-loop-cpu' as const }),
+    ...(loop && loop.busy >= SATURATED && { causeOf: 'event-loop-cpu' as const }),
     weight: Math.min(1, 0.45 + idleShare),
     sentence: `work that nobody asked for: without any request the loop uses ${share(idleShare)} of a core.`,
     arithmetic: [`${rate(throughput)} req/s / (1 - ${share(idleShare)}) without it`],
     evidence: [{ what: 'CPU without load', value: idleShare, unit: 'cores', source: 'proc' }],
-    otherwise: 'unknown',
-    predictions: loop && loop.busy >= SATURATED ? busyLoop(facts) : {},
+    unlisted: 'unknown',
+    predictions: loop && loop.busy >= SATURATED ? predictBusyLoop(metrics) : {},
     remedy: {
       change: 'find the timer or scan (the profile shows it) and do it less often',
-      predictedThroughput: times(withoutIdle(facts, idleShare), throughput),
+      predictedThroughput: scale(predictWithoutIdleWork(metrics, idleShare), throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
 /** The gain without what nobody asks for. A timer runs less often in a busy loop than in an idle one: a profile tells what is left of it. */
-function withoutIdle({ loopTime }: Metrics, idleShare: number): Range {
-  const unasked = loopTime?.unasked ?? null;
-  return unasked === null ? freed(idleShare, 0.6, 1.1) : freed(unasked, 0.9, 1.1);
+function predictWithoutIdleWork({ loopTime }: Metrics, idleShare: number): Range {
+  const unasked = loopTime?.background ?? null;
+  return unasked === null ? computeGain(idleShare, 0.6, 1.1) : computeGain(unasked, 0.9, 1.1);
 }

@@ -1,50 +1,51 @@
 import { rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { mayBeKept } from '../../metrics/derive.js';
+import { canHostWithholdCores } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import { loopLimit } from '../event-loop/loop-capacity.js';
-import { about, type Detector, type Hypothesis } from '../hypothesis.js';
+import { deriveLoopLimit } from '../event-loop/loop-capacity.js';
+import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 
 /** Busy from which on a generator's thread may be the limit, and from which on it is one. */
-const [BOUND, SURE] = [0.75, 0.85];
+const [MIN_BUSY, CERTAIN_BUSY] = [0.75, 0.85];
 
 /** Part of the time without a core that is more than a neighbour now and then. */
-const STARVED = 0.2;
+const MIN_STARVED_SHARE = 0.2;
 
 /** A generator that is busy, but for want of a core: what it could do with one is not known. `null`: it is not so. */
-export function starvedGenerator({ base }: Metrics): string | null {
+export function describeStarvedGenerator({ base }: Metrics): string | null {
   const { busy, starved } = base.load.generator;
-  if (busy < BOUND || starved === null || starved < STARVED) return null;
+  if (busy < MIN_BUSY || starved === null || starved < MIN_STARVED_SHARE) return null;
   const others = base.outside ? ` (others use ${base.outside.cpu.others.toFixed(2)} cores)` : '';
   return `the generator's busiest thread ${share(busy)}, a thread of it ${share(starved)} of the time without a core${others}`;
 }
 
 /** Throughput with a second generator, which needs a core of its own: without one the two take it from the server and each other. */
-function withTwo(facts: Metrics): Range {
-  const room = roomFor(facts);
-  if (room > ROOM && !mayBeKept(facts.machine)) return { low: 1.12, high: 2.05 };
+function predictTwoGenerators(metrics: Metrics): Range {
+  const room = computeCoreRoom(metrics);
+  if (room > MIN_CORE_ROOM && !canHostWithholdCores(metrics.machine))
+    return { low: 1.12, high: 2.05 };
   return { low: 0.7, high: Math.min(2.05, Math.max(1.1, 1.1 * room)) };
 }
 
 /** How many times as much as server and generator use now there is for them. */
-function roomFor({ base: { outside } }: Metrics): number {
+function computeCoreRoom({ base: { outside } }: Metrics): number {
   if (!outside) return Number.POSITIVE_INFINITY;
   const { cores, others, self, server } = outside.cpu;
   return (cores - others) / Math.max(0.01, self + server);
 }
 
 /** So much of what both use now there has to be for a second generator to give more for sure. */
-const ROOM = 1.5;
+const MIN_CORE_ROOM = 1.5;
 
-export const generatorSaturated: Detector = (facts) => {
-  const { base, loop, sockets } = facts;
+export const detectGeneratorSaturated: Detector = (metrics) => {
+  const { base, loop, sockets } = metrics;
   const { generator } = base.load;
   const limit = 'generator-saturated';
   const unread = sockets?.client.unread ?? 0;
   const server = loop ? `; the server's loop only ${share(loop.busy)}` : '';
-  const starving = starvedGenerator(facts);
+  const starving = describeStarvedGenerator(metrics);
   if (starving) return { limit, why: starving };
-  if (generator.busy < BOUND) {
+  if (generator.busy < MIN_BUSY) {
     return { limit, why: `the generator's busiest thread ${share(generator.busy)}` };
   }
   if (loop && loop.busy >= 0.95) {
@@ -53,31 +54,34 @@ export const generatorSaturated: Detector = (facts) => {
   const threads = base.load.plan.threads;
   return {
     limit,
-    weight: loop && loop.busy > 0.8 ? 0.5 : generator.busy >= SURE ? 0.95 : 0.6,
+    weight: loop && loop.busy > 0.8 ? 0.5 : generator.busy >= CERTAIN_BUSY ? 0.95 : 0.6,
     sentence: `the load generator: its ${threads === 1 ? 'thread is' : 'threads are'} ${share(generator.busy)} busy${server}.`,
     arithmetic: [
-      `one thread of the generator needs ${time((generator.busy * 1000 * threads) / facts.throughput)} per request: ${rate(facts.throughput / generator.busy)} req/s at most`,
+      `one thread of the generator needs ${time((generator.busy * 1000 * threads) / metrics.throughput)} per request: ${rate(metrics.throughput / generator.busy)} req/s at most`,
       ...(sockets ? [`${share(unread)} of its sockets hold bytes that it has not read`] : []),
     ],
     evidence: [
       { what: 'generator busy', value: generator.busy, unit: '1', source: 'load' },
       { what: 'sockets unread by the generator', value: unread, unit: '1', source: 'sockets' },
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
-      'two generators': withTwo(facts),
-      'connections x2': about(1, 0.12),
+      'two generators': predictTwoGenerators(metrics),
+      'connections x2': widen(1, 0.12),
       // It limits before any route is chosen: of another path only the answer may be shorter.
       'unknown path': { low: 0.85, high: 1.7 },
     },
     remedy: {
       change:
-        roomFor(facts) > ROOM
+        computeCoreRoom(metrics) > MIN_CORE_ROOM
           ? `more threads (-t ${threads * 2}), on cores that the server does not use`
           : 'another machine for the load: here is no core for more threads of it',
       predictedThroughput: {
-        low: facts.throughput * 1.1,
-        high: Math.min(2 * facts.throughput, loopLimit(facts) ?? Number.POSITIVE_INFINITY),
+        low: metrics.throughput * 1.1,
+        high: Math.min(
+          2 * metrics.throughput,
+          deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY,
+        ),
       },
       nextLimit: 'event-loop-cpu',
     },

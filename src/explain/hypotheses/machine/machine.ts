@@ -1,18 +1,18 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { stolenPart, working } from '../../metrics/derive.js';
+import { computeStealShare, findWorkingProcesses } from '../../metrics/derive.js';
 import type { MachineUse, Metrics } from '../../metrics/types.js';
 import type { OutsideView } from '../../observe/types.js';
-import { loopLimit, SATURATED } from '../event-loop/loop-capacity.js';
-import { about, type Detector, type Hypothesis, times } from '../hypothesis.js';
+import { deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
+import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
 
 /** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
-function starves({ run, queued }: MachineUse['loop']): boolean {
+function isStarved({ run, queued }: MachineUse['loop']): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
 
 /** Why the machine has cores to give, whatever keeps the server from them; `null` if it has none. */
-function hasFreeCores({ base }: Metrics, idle: number): string | null {
+function describeFreeCores({ base }: Metrics, idle: number): string | null {
   if (base.outside && isThrottled(base.outside)) {
     return 'the quota of CPU keeps the server from a core';
   }
@@ -21,28 +21,32 @@ function hasFreeCores({ base }: Metrics, idle: number): string | null {
 
 /** Whether a quota stops the server in a good part of its periods. */
 export function isThrottled({ quota }: OutsideView): boolean {
-  return quota !== null && quota.throttledPeriods >= THROTTLED && quota.throttledShare >= STOPPED;
+  return (
+    quota !== null &&
+    quota.throttledPeriods >= MIN_THROTTLED_PERIODS &&
+    quota.throttledShare >= MIN_THROTTLED_SHARE
+  );
 }
 
 /** Periods in which it is stopped, and time: a moment at the end of each is no limit. */
-const THROTTLED = 0.1;
-const STOPPED = 0.05;
+const MIN_THROTTLED_PERIODS = 0.1;
+const MIN_THROTTLED_SHARE = 0.05;
 
 /** A loop without a core gives no more to more requests. */
-const NO_CORE = {
+const NO_CORE_PREDICTIONS = {
   'connections x2': { low: 0.5, high: 1.35 },
   'connections /2': { low: 0.7, high: 1.5 },
   'second process': { low: 0.5, high: 1.35 },
 };
 
-export const sharedCores: Detector = (facts) => {
+export const detectSharedCores: Detector = (metrics) => {
   const limit = 'shared-cores';
-  const { machine, throughput } = facts;
+  const { machine, throughput } = metrics;
   if (!machine) return null;
   const { cpu, loop } = machine;
-  const free = hasFreeCores(facts, cpu.idle);
+  const free = describeFreeCores(metrics, cpu.idle);
   if (free) return { limit, why: free };
-  if (!starves(loop))
+  if (!isStarved(loop))
     return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
   // Threads of the server itself (a pool, garbage collection) may be what takes the cores.
   const threads = cpu.server - loop.run;
@@ -61,30 +65,31 @@ export const sharedCores: Detector = (facts) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
       { what: 'generator', value: cpu.self, unit: 'cores', source: 'proc' },
     ],
-    otherwise: 'unknown',
-    predictions: NO_CORE,
+    unlisted: 'unknown',
+    predictions: NO_CORE_PREDICTIONS,
     remedy: {
       change: 'separate cores for generator and server (taskset), or another machine for the load',
-      predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-export const noisyMachine: Detector = (facts) => {
+export const detectNoisyMachine: Detector = (metrics) => {
   const limit = 'noisy-machine';
-  const { machine, throughput } = facts;
+  const { machine, throughput } = metrics;
   if (!machine) return null;
   const { cpu, loop } = machine;
-  if (isRobbed(loop)) return robbed(machine, throughput);
-  if (facts.loop?.seenInside === false && mayBeRobbed(machine)) return perhapsRobbed(machine);
+  if (isLimitedBySteal(loop)) return describeSteal(machine, throughput);
+  if (metrics.loop?.isFromProbe === false && canBeLimitedBySteal(machine))
+    return describePossibleSteal(machine);
   // Neighbours that come and go leave idle cores when they are gone.
-  const free = hasFreeCores(facts, machine.idleLeast);
+  const free = describeFreeCores(metrics, machine.minIdle);
   if (free) return { limit, why: free };
-  if (cpu.others <= 0.3 || cpu.others <= cpu.self || !starves(loop)) {
+  if (cpu.others <= 0.3 || cpu.others <= cpu.self || !isStarved(loop)) {
     return {
       limit,
-      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(stolenPart(cpu))} of what is wanted`,
+      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of what is wanted`,
     };
   }
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
@@ -99,45 +104,45 @@ export const noisyMachine: Detector = (facts) => {
       { what: 'other processes', value: cpu.others, unit: 'cores', source: 'proc' },
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     // Cores are shared by thread: two get up to twice the share of one.
-    predictions: { ...NO_CORE, 'second process': { low: 0.5, high: 2.1 } },
+    predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
       change:
         'measure on a quiet machine, or stop what else runs there; where that is a part of the service (a database), give it cores of its own',
-      predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
 /** Part of the time for which the host has to hold a busy loop back to be the limit; less of it is told beside what that is. */
-const ROBBED = 0.3;
+const MIN_STOLEN_SHARE = 0.3;
 
 /** The machine's host keeps a loop that is busy from its core, more than others here do. */
-function isRobbed({ run, queued, stolen }: MachineUse['loop']): boolean {
-  return stolen >= ROBBED && stolen > queued && run + queued + stolen >= SATURATED;
+function isLimitedBySteal({ run, queued, stolen }: MachineUse['loop']): boolean {
+  return stolen >= MIN_STOLEN_SHARE && stolen > queued && run + queued + stolen >= SATURATED;
 }
 
-const STOLEN = 'stolen by the host';
+const STEAL_EVIDENCE = 'stolen by the host';
 
 /** Whether a suspect is what the machine's host takes. */
-export function isTheft({ evidence }: Hypothesis): boolean {
-  return evidence.some(({ what }) => what === STOLEN);
+export function isStealHypothesis({ evidence }: Hypothesis): boolean {
+  return evidence.some(({ what }) => what === STEAL_EVIDENCE);
 }
 
 /** Part of all CPU time that is wanted from which on nothing else can be told of a loop that does not say itself how busy it is. */
-const MOSTLY = 0.5;
+const MIN_DOMINANT_STEAL = 0.5;
 
 /** The loop may want its core all the time, if the host takes the same part of what each thread wants. */
-function mayBeRobbed({ cpu, loop }: MachineUse): boolean {
-  const part = Math.min(0.99, stolenPart(cpu));
-  return part >= MOSTLY && loop.queued + loop.run / (1 - part) >= SATURATED;
+function canBeLimitedBySteal({ cpu, loop }: MachineUse): boolean {
+  const part = Math.min(0.99, computeStealShare(cpu));
+  return part >= MIN_DOMINANT_STEAL && loop.queued + loop.run / (1 - part) >= SATURATED;
 }
 
 /** Without what the loop says itself: on some kernels its time on a core contains what the host has taken of it. */
-function perhapsRobbed({ cpu, loop }: MachineUse): Hypothesis {
-  const part = share(stolenPart(cpu));
+function describePossibleSteal({ cpu, loop }: MachineUse): Hypothesis {
+  const part = share(computeStealShare(cpu));
   return {
     limit: 'noisy-machine',
     weight: 0.75,
@@ -146,46 +151,46 @@ function perhapsRobbed({ cpu, loop }: MachineUse): Hypothesis {
       `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${part}`,
       `running ${share(loop.run)} / (1 - ${part}): what the server's thread may have wanted`,
     ],
-    evidence: [{ what: STOLEN, value: cpu.steal, unit: 'cores', source: 'proc' }],
-    otherwise: 'unknown',
+    evidence: [{ what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' }],
+    unlisted: 'unknown',
     // A loop that has no core does no more for more connections, unless the host leaves it more by then.
     predictions: { 'connections x2': { low: 0.3, high: 1.35 } },
-    remedy: { change: ITS_OWN_CORES, predictedThroughput: null, nextLimit: null },
+    remedy: { change: DEDICATED_CORES, predictedThroughput: null, nextLimit: null },
   };
 }
 
-const ITS_OWN_CORES =
+const DEDICATED_CORES =
   'a machine that has its cores to itself (dedicated ones; with credits for bursts: once they are back), and measure again';
 
 /** Not refuted by any experiment: what the host leaves is another amount at any time. */
-function robbed({ cpu, loop }: MachineUse, throughput: number): Hypothesis {
+function describeSteal({ cpu, loop }: MachineUse, throughput: number): Hypothesis {
   const stretch = (loop.run + loop.stolen) / Math.max(0.01, loop.run);
   return {
     limit: 'noisy-machine',
     weight: 0.75,
-    sentence: `the machine's host takes ${share(stolenPart(cpu))} of the CPU time that is wanted away (steal): the server's thread lacks its core for ${share(loop.stolen)} of the time.`,
+    sentence: `the machine's host takes ${share(computeStealShare(cpu))} of the CPU time that is wanted away (steal): the server's thread lacks its core for ${share(loop.stolen)} of the time.`,
     arithmetic: [
-      `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${share(stolenPart(cpu))}`,
+      `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${share(computeStealShare(cpu))}`,
       `(running ${share(loop.run)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}: what that stretches the server's work by`,
     ],
     evidence: [
-      { what: STOLEN, value: cpu.steal, unit: 'cores', source: 'proc' },
+      { what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' },
       { what: 'main thread on a core', value: loop.run, unit: '1', source: 'proc' },
     ],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {},
     remedy: {
-      change: ITS_OWN_CORES,
-      predictedThroughput: times({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      change: DEDICATED_CORES,
+      predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       // What was seen beside it.
       nextLimit: null,
     },
   };
 }
 
-export const cpuQuota: Detector = (facts) => {
+export const detectCpuQuota: Detector = (metrics) => {
   const limit = 'cpu-quota';
-  const { base, throughput } = facts;
+  const { base, throughput } = metrics;
   const quota = base.outside?.quota;
   if (!base.outside) return null;
   if (!quota) return { limit, why: 'no quota of CPU was found' };
@@ -205,11 +210,11 @@ export const cpuQuota: Detector = (facts) => {
       { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
       { what: 'quota', value: quota.cores, unit: 'cores', source: 'proc' },
     ],
-    otherwise: 'unknown',
-    predictions: { 'connections x2': about(1, 0.15) },
+    unlisted: 'unknown',
+    predictions: { 'connections x2': widen(1, 0.15) },
     remedy: {
       change: `no quota (cpu.max); with one, each core of it gives ${rate(1000 / cpuMs)} req/s`,
-      predictedThroughput: withoutQuota(facts, cpuMs),
+      predictedThroughput: predictWithoutQuota(metrics, cpuMs),
       nextLimit: 'event-loop-cpu',
     },
   };
@@ -219,29 +224,29 @@ export const cpuQuota: Detector = (facts) => {
  * As many loops as there are flat out: all that a request costs one after the other, or what it costs the loop while other
  * threads do the rest; as far as the requests in flight ask for it.
  */
-function withoutQuota(facts: Metrics, cpuMs: number): Range | null {
-  const { throughput, maxConcurrency, unloadedLatencyMs, base } = facts;
-  const loops = loopLimit(facts);
+function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
+  const { throughput, maxConcurrency, unloadedLatencyMs, base } = metrics;
+  const loops = deriveLoopLimit(metrics);
   if (loops === null) return null;
   // The quota may have stopped the single request, too.
-  const stopped = facts.single?.outside?.quota?.throttledShare ?? 0;
+  const stopped = metrics.single?.outside?.quota?.throttledShare ?? 0;
   const aloneMs =
     unloadedLatencyMs &&
     Math.min(unloadedLatencyMs, Math.max(cpuMs, unloadedLatencyMs * (1 - stopped)));
   const asked = aloneMs ? (maxConcurrency * 1000) / aloneMs : Number.POSITIVE_INFINITY;
-  const serial = (Math.max(1, working(base).length) * 1000) / cpuMs;
+  const serial = (Math.max(1, findWorkingProcesses(base).length) * 1000) / cpuMs;
   const high = Math.max(throughput, Math.min(1.1 * loops, asked));
   return { low: Math.max(throughput, Math.min(serial, 0.9 * high)), high };
 }
 
 /** Bytes of a response from which on its way may take longer than its making. */
-const LONG_BYTES = 8192;
+const MIN_LARGE_BYTES = 8192;
 
-export const bandwidth: Detector = (facts) => {
+export const detectBandwidth: Detector = (metrics) => {
   const limit = 'bandwidth';
-  const { base } = facts;
+  const { base } = metrics;
   const link = base.outside?.linkShare ?? null;
-  const full = inTransit(facts);
+  const full = findBytesInTransit(metrics);
   if (full && (link === null || link < 0.85)) return full;
   if (link === null) return null;
   if (link < 0.85) return { limit, why: `the busiest link carries ${share(link)} of its speed` };
@@ -253,8 +258,8 @@ export const bandwidth: Detector = (facts) => {
       `${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`,
     ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
-    otherwise: 'unchanged',
-    predictions: { 'connections x2': about(1, 0.1) },
+    unlisted: 'unchanged',
+    predictions: { 'connections x2': widen(1, 0.1) },
     remedy: {
       change: 'fewer bytes (compression, caching), or a faster link',
       predictedThroughput: null,
@@ -264,10 +269,10 @@ export const bandwidth: Detector = (facts) => {
 };
 
 /** Most of the connections hold bytes that the server has sent and the client, which reads at once, has not got: they are on the way. */
-function inTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis | null {
+function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis | null {
   const { bytes: moved, durationMs, requests, plan } = base.load;
   const each = moved.received / Math.max(1, requests.ok + requests.statusErrors);
-  if (!sockets || sockets.looks < 3 || each < LONG_BYTES || maxConcurrency < 2) return null;
+  if (!sockets || sockets.looks < 3 || each < MIN_LARGE_BYTES || maxConcurrency < 2) return null;
   const waits = sockets.server.unsent > 0.6 && sockets.client.unread < 0.2;
   if (!waits || (loop && loop.busy > 0.7) || base.load.generator.busy > 0.7) return null;
   const perSecond = (moved.received * 1000) / durationMs;
@@ -283,9 +288,9 @@ function inTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis
       { what: 'sent and not arrived', value: sockets.server.unsent, unit: '1', source: 'sockets' },
       { what: 'bytes per response', value: each, unit: 'B', source: 'load' },
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
-      'connections x2': about(1, 0.12),
+      'connections x2': widen(1, 0.12),
       'connections /2': { low: plan.connections > 3 ? 0.7 : 0.45, high: 1.1 },
       'unknown path': { low: 1.3, high: 1000 },
     },
@@ -297,7 +302,7 @@ function inTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis
   };
 }
 
-export const packetLoss: Detector = ({ base, responseMs }) => {
+export const detectPacketLoss: Detector = ({ base, responseMs }) => {
   const limit = 'packet-loss';
   const network = base.outside?.network;
   if (!network) return null;
@@ -315,13 +320,13 @@ export const packetLoss: Detector = ({ base, responseMs }) => {
       `${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`,
     ],
     evidence: [{ what: 'segments sent again', value: lost, unit: '1', source: 'proc' }],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {},
     remedy: { change: 'the network between them', predictedThroughput: null, nextLimit: null },
   };
 };
 
-export const disk: Detector = ({ base }) => {
+export const detectDisk: Detector = ({ base }) => {
   const limit = 'disk';
   const pressure = base.outside?.diskPressure ?? null;
   const faults =
@@ -338,8 +343,8 @@ export const disk: Detector = ({ base }) => {
     sentence: `the disk: some task waits for it ${share(pressure)} of the time.`,
     arithmetic: [`${rate(faults)} accesses a second wait for a page from the disk`],
     evidence: [{ what: 'waiting for the disk', value: pressure, unit: '1', source: 'proc' }],
-    otherwise: 'unknown',
-    predictions: { 'connections x2': about(1, 0.15) },
+    unlisted: 'unknown',
+    predictions: { 'connections x2': widen(1, 0.15) },
     remedy: {
       change: 'fewer or larger accesses, a cache in memory, a faster disk',
       predictedThroughput: null,

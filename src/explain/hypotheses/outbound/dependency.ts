@@ -1,24 +1,34 @@
 import { bytes, count, rate, share, time } from '../../../format/units.js';
-import { latencyTimes, truncatedMeanMs } from '../../../statistics/times.js';
-import { halfShare, mainDependency } from '../../metrics/derive.js';
+import { computeTruncatedMeanMs, estimateLatencies } from '../../../statistics/durations.js';
+import { computeHalvedShare, findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
-import { loopEvidence, loopLimit, warmLimit } from '../event-loop/loop-capacity.js';
-import { hasSlowed, idleLoop, portOf, QUEUES, queued } from '../event-loop/queue.js';
-import { about, type Detector, type Hypothesis, times } from '../hypothesis.js';
-import { slowedByDelay } from './calls.js';
+import {
+  buildLoopEvidence,
+  deriveLoopLimit,
+  estimateWarmLimit,
+} from '../event-loop/loop-capacity.js';
+import {
+  describeBusyLoop,
+  isSlowerUnderLoad,
+  MIN_QUEUEING_STRETCH,
+  parsePort,
+  predictQueueing,
+} from '../event-loop/queue.js';
+import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
+import { predictSlowedByDelay } from './calls.js';
 
 /** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */
 const HEAVY_TAIL = 3;
 
-export const slowDependency: Detector = (facts) => {
+export const detectSlowDependency: Detector = (metrics) => {
   const limit = 'slow-dependency';
-  const busy = idleLoop(facts);
-  const { latencyMs } = facts.base.load;
+  const busy = describeBusyLoop(metrics);
+  const { latencyMs } = metrics.base.load;
   const median = latencyMs.p50 ?? 0;
   const mean = latencyMs.mean ?? 0;
-  const call = mainDependency(facts);
-  const holds = call ? call.answering / Math.max(0.1, facts.inFlight) : 0;
+  const call = findMainDependency(metrics);
+  const holds = call ? call.answering / Math.max(0.1, metrics.inFlight) : 0;
   const tail = mean / Math.max(0.01, median);
   const spread = call?.answerSpread ?? 1;
   const slow = call?.answerP99Ms ?? 0;
@@ -26,9 +36,9 @@ export const slowDependency: Detector = (facts) => {
   if (call && holds < 0.4) {
     return { limit, why: `${share(holds)} of the requests in flight wait for ${call.origin}` };
   }
-  const isRare = slow >= RARE * (call?.answerP50Ms ?? median);
-  if ((tail < 1.6 && spread < HEAVY_TAIL) || !isRare || !isWithinRoute(facts)) {
-    const held = call && heldWhileWaiting(facts, call);
+  const isRare = slow >= MIN_TAIL_RATIO * (call?.answerP50Ms ?? median);
+  if ((tail < 1.6 && spread < HEAVY_TAIL) || !isRare || !isWithinRoute(metrics)) {
+    const held = call && describeWaitingMemory(metrics, call);
     if (held) return held;
     return {
       limit,
@@ -39,37 +49,43 @@ export const slowDependency: Detector = (facts) => {
   }
   if (!call) return null;
   const usual = call.answerP50Ms ?? median;
-  const deadline = facts.deadlineMs ?? usual * 3;
-  const capped = truncatedMeanMs(latencyTimes([facts.base.load.histograms]), deadline);
-  const waits = (facts.maxConcurrency * 1000) / capped;
+  const deadline = metrics.deadlineMs ?? usual * 3;
+  const capped = computeTruncatedMeanMs(
+    estimateLatencies([metrics.base.load.histograms]),
+    deadline,
+  );
+  const waits = (metrics.maxConcurrency * 1000) / capped;
   // A loop that mostly waits tells little of what it can do.
-  const [cold, warm] = [loopLimit(facts) ?? waits, warmLimit(facts)?.high ?? waits];
+  const [cold, warm] = [
+    deriveLoopLimit(metrics) ?? waits,
+    estimateWarmLimit(metrics)?.high ?? waits,
+  ];
   const [least, most] = [Math.min(waits, cold), Math.min(waits, warm)];
   return {
     limit,
     weight: 0.93,
-    sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(facts.maxConcurrency)} requests.`,
+    sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(metrics.maxConcurrency)} requests.`,
     arithmetic: [
-      `${count(facts.maxConcurrency)} in flight / mean ${time(facts.responseMs)} = ${rate((facts.maxConcurrency * 1000) / facts.responseMs)} req/s, measured ${rate(facts.throughput)}`,
-      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(facts.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
-      ...savedLine(facts, capped),
+      `${count(metrics.maxConcurrency)} in flight / mean ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s, measured ${rate(metrics.throughput)}`,
+      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(metrics.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
+      ...describeSaving(metrics, capped),
     ],
     evidence: [
       { what: 'answer time, median', value: usual, unit: 'ms', source: 'probe' },
       { what: 'answer time, p99', value: slow, unit: 'ms', source: 'probe' },
       { what: 'mean square / square mean', value: spread, unit: 'ratio', source: 'probe' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
       'connections x2': { low: 1.5, high: 2.2 },
-      'connections /2': times({ low: 0.84, high: 1.24 }, halfShare(facts)),
+      'connections /2': scale({ low: 0.84, high: 1.24 }, computeHalvedShare(metrics)),
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': {
-        low: (0.8 * least) / facts.throughput,
-        high: (1.2 * most) / facts.throughput,
+        low: (0.8 * least) / metrics.throughput,
+        high: (1.2 * most) / metrics.throughput,
       },
-      ...slowedByDelay(facts),
+      ...predictSlowedByDelay(metrics),
     },
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin} (and an answer for those that run into it)`,
@@ -81,10 +97,10 @@ export const slowDependency: Detector = (facts) => {
 };
 
 /** What the limit saves at the same rate; nothing to say where nearly all are in flight as before. */
-function savedLine({ throughput, inFlight, base }: Metrics, cappedMs: number): string[] {
+function describeSaving({ throughput, inFlight, base }: Metrics, cappedMs: number): string[] {
   const then = (throughput * cappedMs) / 1000;
   if (then > 0.9 * inFlight) return [];
-  const held = rssMb(base);
+  const held = sumRssMb(base);
   const memory = held > 0 ? `, with their part of ${bytes(held * 1e6)}` : '';
   return [
     `at today's ${rate(throughput)} req/s that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
@@ -92,7 +108,7 @@ function savedLine({ throughput, inFlight, base }: Metrics, cappedMs: number): s
 }
 
 /** How far the slow answers are from the usual ones: less is a mix. */
-const RARE = 3;
+const MIN_TAIL_RATIO = 3;
 
 /** Whether requests of one kind take so different times: what is slow by its nature needs no limit. */
 function isWithinRoute({ base }: Metrics): boolean {
@@ -104,17 +120,17 @@ function isWithinRoute({ base }: Metrics): boolean {
 }
 
 /** Memory that waiting requests hold from which on it is worth a word, MB. */
-const MUCH_MB = 150;
+const MIN_WAITING_MB = 150;
 
 /** At a rate that is served nothing is too slow, but those that wait hold memory. */
-function heldWhileWaiting(
-  facts: Metrics,
+function describeWaitingMemory(
+  metrics: Metrics,
   { origin, answering, answerMs }: OutboundView,
 ): Hypothesis | null {
-  const { base, single, inFlight, model, throughput } = facts;
+  const { base, single, inFlight, model, throughput } = metrics;
   if (model !== 'open' || !single || !answerMs || answering < 0.8 * inFlight) return null;
-  const heldMb = rssMb(base) - rssMb(single);
-  if (heldMb < MUCH_MB || inFlight < 20) return null;
+  const heldMb = sumRssMb(base) - sumRssMb(single);
+  if (heldMb < MIN_WAITING_MB || inFlight < 20) return null;
   const eachMb = heldMb / inFlight;
   const limitMs = answerMs / 3;
   return {
@@ -122,41 +138,41 @@ function heldWhileWaiting(
     weight: 0.9,
     sentence: `a slow dependency without a time limit: ${origin} answers in ${time(answerMs)}, and the ${count(inFlight)} requests that wait for it hold ${bytes(heldMb * 1e6)}.`,
     arithmetic: [
-      `${rate(throughput)} req/s x ${time(facts.responseMs)} = ${count((throughput * facts.responseMs) / 1000)} in flight, measured ${count(inFlight)}`,
-      `${bytes(rssMb(base) * 1e6)} of memory, with a single request ${bytes(rssMb(single) * 1e6)}: ${bytes(eachMb * 1e6)} for each in flight`,
-      `with a limit of ${time(limitMs)}: ${count((throughput * limitMs) / 1000)} in flight, ${bytes(((heldMb * limitMs) / facts.responseMs) * 1e6)}`,
+      `${rate(throughput)} req/s x ${time(metrics.responseMs)} = ${count((throughput * metrics.responseMs) / 1000)} in flight, measured ${count(inFlight)}`,
+      `${bytes(sumRssMb(base) * 1e6)} of memory, with a single request ${bytes(sumRssMb(single) * 1e6)}: ${bytes(eachMb * 1e6)} for each in flight`,
+      `with a limit of ${time(limitMs)}: ${count((throughput * limitMs) / 1000)} in flight, ${bytes(((heldMb * limitMs) / metrics.responseMs) * 1e6)}`,
     ],
     evidence: [
       { what: 'waiting for it', value: answering, unit: 'requests', source: 'probe' },
       { what: 'memory for each in flight', value: eachMb, unit: 'MB', source: 'proc' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unknown',
+    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: `a time limit on calls to ${origin}, as short as its users' patience, and less that is held while it is waited for`,
-      predictedThroughput: about(throughput, 0.05),
+      predictedThroughput: widen(throughput, 0.05),
       nextLimit: null,
     },
   };
 }
 
-function rssMb({ outside }: Metrics['base']): number {
+function sumRssMb({ outside }: Metrics['base']): number {
   return outside?.processes.reduce((sum, process) => sum + process.rssMb, 0) ?? 0;
 }
 
-export const saturatedDependency: Detector = (facts) => {
+export const detectSaturatedDependency: Detector = (metrics) => {
   const limit = 'saturated-dependency';
-  const busy = idleLoop(facts);
+  const busy = describeBusyLoop(metrics);
   if (busy) return { limit, why: busy };
-  const call = mainDependency(facts);
+  const call = findMainDependency(metrics);
   if (!call)
-    return facts.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
-  const alone = facts.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
-  const [now, before] = [usualMs(call), usualMs(alone)];
-  const holds = call.answering / Math.max(0.1, facts.inFlight);
-  const full = holds >= 0.4 || call.waiting >= 0.4 * facts.inFlight || fillsItsPool(facts, call);
-  if (before === 0 || now < QUEUES * before || !full) {
+    return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
+  const alone = metrics.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
+  const [now, before] = [readTypicalMs(call), readTypicalMs(alone)];
+  const holds = call.answering / Math.max(0.1, metrics.inFlight);
+  const full = holds >= 0.4 || call.waiting >= 0.4 * metrics.inFlight || isPoolFull(metrics, call);
+  if (before === 0 || now < MIN_QUEUEING_STRETCH * before || !full) {
     return {
       limit,
       why: `${call.origin} answers in ${time(now)}, to a single request in ${time(before)}`,
@@ -174,15 +190,15 @@ export const saturatedDependency: Detector = (facts) => {
       { what: 'answer time', value: now, unit: 'ms', source: 'probe' },
       { what: 'answer time of a single call', value: before, unit: 'ms', source: 'probe' },
       { what: 'calls in flight', value: call.answering, unit: 'requests', source: 'probe' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
-      ...queued(facts),
+      ...predictQueueing(metrics),
       // Behind a pool it has as many calls at a time as before.
       ...(holds >= 0.4 &&
-        call.waiting < 0.1 * facts.inFlight &&
-        !fillsItsPool(facts, call) && {
+        call.waiting < 0.1 * metrics.inFlight &&
+        !isPoolFull(metrics, call) && {
           // As many requests again, and all of them wait for it: (calls in flight + requests) / calls in flight.
           'dependency, connections x2': { low: 1.5, high: Math.max(2.6, 1.2 * (1 + 1 / holds)) },
         }),
@@ -198,28 +214,33 @@ export const saturatedDependency: Detector = (facts) => {
 };
 
 /** A few slow answers, which a single request may not meet, move the mean and not the median. */
-function usualMs(call: OutboundView | undefined): number {
+function readTypicalMs(call: OutboundView | undefined): number {
   return call?.answerP50Ms ?? call?.answerMs ?? 0;
 }
 
 /** All connections to it wait for an answer, and there are fewer of them than requests. */
-function fillsItsPool(
+function isPoolFull(
   { sockets, maxConcurrency }: Metrics,
   { origin, answering }: OutboundView,
 ): boolean {
-  const peer = sockets?.outbound.find((one) => portOf(one.peer) === portOf(origin));
-  if (peer === undefined || peer.most >= FREE * maxConcurrency) return false;
+  const peer = sockets?.outbound.find((one) => parsePort(one.peer) === parsePort(origin));
+  if (peer === undefined || peer.most >= MIN_UNPOOLED_SHARE * maxConcurrency) return false;
   return peer.most >= 2 && answering >= 0.7 * peer.most;
 }
 
 /** With so many connections for each request in flight no pool keeps any waiting. */
-const FREE = 0.9;
+const MIN_UNPOOLED_SHARE = 0.9;
 
 /** The dependency that nearly all requests in flight wait for, if it is slower the more they are: nothing lets them in one by one before it. */
-export function allWaitFor(facts: Metrics): OutboundView | null {
-  const call = mainDependency(facts);
-  if (!call || call.answering < ALL * facts.inFlight || !hasSlowed(facts, call)) return null;
+export function findCommonDependency(metrics: Metrics): OutboundView | null {
+  const call = findMainDependency(metrics);
+  if (
+    !call ||
+    call.answering < MIN_COMMON_SHARE * metrics.inFlight ||
+    !isSlowerUnderLoad(metrics, call)
+  )
+    return null;
   return call;
 }
 
-const ALL = 0.8;
+const MIN_COMMON_SHARE = 0.8;

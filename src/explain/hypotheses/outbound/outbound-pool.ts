@@ -1,41 +1,47 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
 import type { LimitId } from '../../limits/ids.js';
-import { threadsBeside } from '../../metrics/derive.js';
+import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { loopEvidence, loopLimit } from '../event-loop/loop-capacity.js';
-import { hasSlowed, idleLoop, portOf, queued, queues } from '../event-loop/queue.js';
-import { about, type Detector, type Hypothesis } from '../hypothesis.js';
+import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
+import {
+  describeBusyLoop,
+  hasQueue,
+  isSlowerUnderLoad,
+  parsePort,
+  predictQueueing,
+} from '../event-loop/queue.js';
+import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 
 /** Each process has a pool of its own, and its dependency may bear as much again. */
-const OWN_POOL: Range = { low: 0.95, high: 2.15 };
+const SECOND_POOL_GAIN: Range = { low: 0.95, high: 2.15 };
 
-export const outboundPool: Detector = (facts) => {
+export const detectOutboundPool: Detector = (metrics) => {
   const limit = 'outbound-pool';
-  const { base, throughput } = facts;
-  const busy = idleLoop(facts);
+  const { base, throughput } = metrics;
+  const busy = describeBusyLoop(metrics);
   const call = base.inside?.outbound.reduce<OutboundView | null>(
     (most, it) => (most && most.waiting >= it.waiting ? most : it),
     null,
   );
-  if (call && call.waiting > Math.max(0.5, 0.15 * facts.inFlight)) {
+  if (call && call.waiting > Math.max(0.5, 0.15 * metrics.inFlight)) {
     if (busy) return { limit, why: busy };
-    return pooled(facts, call);
+    return describeSocketPool(metrics, call);
   }
-  if (!busy && queues(facts)) {
-    const lent = lentPool(facts);
-    if (lent) return lent;
+  if (!busy && hasQueue(metrics)) {
+    const leased = findLeasedPool(metrics);
+    if (leased) return leased;
   }
   // Clients that the probe does not know (databases): connections whose number stays while all else waits.
-  const [peer] = [...(facts.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
+  const [peer] = [...(metrics.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
   const fixed =
-    peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * facts.maxConcurrency;
+    peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * metrics.maxConcurrency;
   const known = base.inside?.outbound.some(
     ({ origin, rate }) => !origin.startsWith(TCP) && rate > 0.2 * throughput,
   );
-  if (!fixed || busy || !queues(facts) || known) {
+  if (!fixed || busy || !hasQueue(metrics) || known) {
     return {
       limit,
       why: call
@@ -43,48 +49,57 @@ export const outboundPool: Detector = (facts) => {
         : 'no bounded number of outbound connections was seen',
     };
   }
-  const asked = base.inside?.outbound.find(({ origin }) => portOf(origin) === portOf(peer.peer));
+  const asked = base.inside?.outbound.find(
+    ({ origin }) => parsePort(origin) === parsePort(peer.peer),
+  );
   if (base.inside && !asked) {
     return { limit, why: `nothing is asked on the ${peer.most} connections to ${peer.peer}` };
   }
-  const others = threadsBeside(base);
+  const others = listOtherThreads(base);
   const beside = others.reduce((sum, { run }) => sum + run, 0);
   if (!base.inside && beside > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
     return { limit, why: `threads beside the event loop use ${beside.toFixed(1)} cores` };
   }
   // One that waits for no answer may be lent nonetheless: within a transaction, or while rows come.
   if (asked && asked.answering < 0.7 * peer.most) return null;
-  return connectionPool(facts, peer, asked ?? null);
+  return describeConnectionPool(metrics, peer, asked ?? null);
 };
 
 /** How near the number of requests that are served at a time is to that of the connections. */
-const AS_MANY: Range = { low: 0.75, high: 1.15 };
+const MATCHING_CONCURRENCY: Range = { low: 0.75, high: 1.15 };
 
 /**
  * A pool whose connections wait for an answer only now and then: who has one keeps it meanwhile, within a transaction or for other calls.
  * Then as many requests are served at a time as there are connections.
  */
-function lentPool(facts: Metrics): Hypothesis | null {
-  const { base, sockets, unloadedLatencyMs, maxConcurrency, throughput } = facts;
+function findLeasedPool(metrics: Metrics): Hypothesis | null {
+  const { base, sockets, unloadedLatencyMs, maxConcurrency, throughput } = metrics;
   if (unloadedLatencyMs === null) return null;
   const served = (throughput * unloadedLatencyMs) / 1000;
   for (const { peer, least, most } of sockets?.outbound ?? []) {
-    const asked = base.inside?.outbound.find(({ origin }) => portOf(origin) === portOf(peer));
+    const asked = base.inside?.outbound.find(({ origin }) => parsePort(origin) === parsePort(peer));
     const isFixed = least === most && most >= 2 && most < 0.7 * maxConcurrency;
-    const isAsMany = served >= AS_MANY.low * most && served <= AS_MANY.high * most;
+    const isAsMany =
+      served >= MATCHING_CONCURRENCY.low * most && served <= MATCHING_CONCURRENCY.high * most;
     if (!asked?.origin.startsWith(TCP) || !isFixed || !isAsMany) continue;
     // Connections that requests seldom use are not lent to them.
     if (asked.rate < 0.5 * throughput) continue;
-    if (asked.answering < 0.7 * most) return lent(facts, most, asked, unloadedLatencyMs);
+    if (asked.answering < 0.7 * most)
+      return describeLeasedPool(metrics, most, asked, unloadedLatencyMs);
   }
   return null;
 }
 
-function lent(facts: Metrics, most: number, asked: OutboundView, singleMs: number): Hypothesis {
-  const { throughput, inFlight } = facts;
+function describeLeasedPool(
+  metrics: Metrics,
+  most: number,
+  asked: OutboundView,
+  singleMs: number,
+): Hypothesis {
+  const { throughput, inFlight } = metrics;
   const each = (most * 1000) / throughput;
   const inUse = asked.answering / most;
-  const larger = enlarged(facts, most);
+  const larger = proposeConnections(metrics, most);
   return {
     limit: 'outbound-pool',
     weight: 0.75,
@@ -96,30 +111,30 @@ function lent(facts: Metrics, most: number, asked: OutboundView, singleMs: numbe
     evidence: [
       { what: `connections to ${asked.origin}`, value: most, unit: 'sockets', source: 'sockets' },
       { what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
-    predictions: { ...queued(facts), 'second process': OWN_POOL },
+    unlisted: 'unchanged',
+    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
       change: `give the connection back before what does not need it, or a larger pool, as ${count(larger)}; if something else admits ${count(most)} at a time (p-limit, a queue), that`,
-      ...withPool(facts, (throughput * larger) / most, asked),
+      ...predictWithPool(metrics, (throughput * larger) / most, asked),
     },
   };
 }
 
 /** A pool of a client that the probe does not know: a fixed number of connections, all in use. */
-function connectionPool(
-  facts: Metrics,
+function describeConnectionPool(
+  metrics: Metrics,
   { peer, most }: { peer: string; most: number },
   asked: OutboundView | null,
 ): Hypothesis {
-  const { throughput } = facts;
+  const { throughput } = metrics;
   const each = (most * 1000) / throughput;
   const inUse = asked ? Math.min(1, asked.answering / most) : null;
   return {
     limit: 'outbound-pool',
-    weight: asked === null ? 0.5 : hasSlowed(facts, asked) ? 0.6 : 0.9,
-    sentence: `a pool of ${plural(most, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(facts.inFlight)} requests wait.`,
+    weight: asked === null ? 0.5 : isSlowerUnderLoad(metrics, asked) ? 0.6 : 0.9,
+    sentence: `a pool of ${plural(most, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(metrics.inFlight)} requests wait.`,
     arithmetic: [
       `${count(most)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request`,
       ...(asked?.answerMs
@@ -133,47 +148,51 @@ function connectionPool(
       ...(inUse === null
         ? []
         : [{ what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' }]),
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
-    predictions: { ...queued(facts), 'second process': OWN_POOL },
+    unlisted: 'unchanged',
+    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `a larger pool, as ${count(enlarged(facts, most))} (connections wanted = requests per second x ${time(each)})`,
-      ...withPool(facts, (throughput * enlarged(facts, most)) / most, asked),
+      change: `a larger pool, as ${count(proposeConnections(metrics, most))} (connections wanted = requests per second x ${time(each)})`,
+      ...predictWithPool(metrics, (throughput * proposeConnections(metrics, most)) / most, asked),
     },
   };
 }
 
-function pooled(facts: Metrics, call: OutboundView): Hypothesis {
+function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
   const answer = call.answerMs ?? 0;
   const most = call.maxSockets ?? Math.round(call.answering);
-  const capacity = answer > 0 ? (most * 1000) / answer : facts.throughput;
-  const perRequest = Math.max(0.01, call.rate / facts.throughput);
+  const capacity = answer > 0 ? (most * 1000) / answer : metrics.throughput;
+  const perRequest = Math.max(0.01, call.rate / metrics.throughput);
   return {
     limit: 'outbound-pool',
-    weight: hasSlowed(facts, call) ? 0.6 : 0.95,
+    weight: isSlowerUnderLoad(metrics, call) ? 0.6 : 0.95,
     sentence: `the pool of ${plural(most, 'socket')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a socket, and then ${time(answer)} for the answer.`,
     arithmetic: [
-      `${plural(most, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(facts.throughput)}`,
-      `${call.waiting.toFixed(1)} of ${count(facts.inFlight)} requests in flight wait for a socket`,
+      `${plural(most, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(metrics.throughput)}`,
+      `${call.waiting.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for a socket`,
     ],
     evidence: [
       { what: 'wait for a socket', value: call.waitMs ?? 0, unit: 'ms', source: 'probe' },
       { what: 'answer time', value: answer, unit: 'ms', source: 'probe' },
       { what: 'sockets', value: most, unit: 'sockets', source: 'probe' },
-      ...loopEvidence(facts),
+      ...buildLoopEvidence(metrics),
     ],
-    otherwise: 'unchanged',
+    unlisted: 'unchanged',
     predictions: {
-      ...queued(facts),
-      ...(call.maxSockets !== null && { 'sockets x2': doubled(facts.maxConcurrency / most) }),
-      'second process': OWN_POOL,
+      ...predictQueueing(metrics),
+      ...(call.maxSockets !== null && {
+        'sockets x2': predictDoubled(metrics.maxConcurrency / most),
+      }),
+      'second process': SECOND_POOL_GAIN,
     },
     remedy: {
-      change: `maxSockets: ${count(enlarged(facts, most))} (for X req/s: X x ${time(answer * perRequest)})`,
-      ...withPool(
-        facts,
-        answer > 0 ? (enlarged(facts, most) * 1000) / answer / perRequest : 2 * facts.throughput,
+      change: `maxSockets: ${count(proposeConnections(metrics, most))} (for X req/s: X x ${time(answer * perRequest)})`,
+      ...predictWithPool(
+        metrics,
+        answer > 0
+          ? (proposeConnections(metrics, most) * 1000) / answer / perRequest
+          : 2 * metrics.throughput,
         call,
       ),
     },
@@ -181,12 +200,12 @@ function pooled(facts: Metrics, call: OutboundView): Hypothesis {
 }
 
 /** What twice as many sockets give, where the requests in flight could use `most` times as many. */
-function doubled(most: number): Range {
-  return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, most))), high: 2.1 };
+function predictDoubled(maxGain: number): Range {
+  return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }
 
 /** A pool for all requests in flight, but no more than is to be foretold. */
-function enlarged({ maxConcurrency }: Metrics, most: number): number {
+function proposeConnections({ maxConcurrency }: Metrics, most: number): number {
   return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * most), 4 * most);
 }
 
@@ -194,21 +213,21 @@ function enlarged({ maxConcurrency }: Metrics, most: number): number {
  * What a pool that can do so much gives, and what bounds it then: the requests in flight, the loop, or that pool again. Where answers
  * have become slower among others, what gives them.
  */
-function withPool(
-  facts: Metrics,
+function predictWithPool(
+  metrics: Metrics,
   byPool: number,
   call: OutboundView | null,
 ): Pick<Hypothesis['remedy'], 'predictedThroughput' | 'nextLimit'> {
-  const { unloadedLatencyMs, maxConcurrency, model, overload } = facts;
+  const { unloadedLatencyMs, maxConcurrency, model, overload } = metrics;
   // A load by rate has as many requests in flight as there need be.
   const isBounded = unloadedLatencyMs !== null && model === 'closed' && overload === null;
   const byLoad = isBounded ? (maxConcurrency * 1000) / unloadedLatencyMs : Number.POSITIVE_INFINITY;
-  const byLoop = loopLimit(facts) ?? Number.POSITIVE_INFINITY;
+  const byLoop = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
   const most = Math.min(byPool, byLoop, byLoad);
   const bound: LimitId =
     byLoop === most ? 'event-loop-cpu' : byLoad === most ? 'too-few-connections' : 'outbound-pool';
   return {
-    predictedThroughput: about(most, 0.12),
-    nextLimit: call && hasSlowed(facts, call) ? 'saturated-dependency' : bound,
+    predictedThroughput: widen(most, 0.12),
+    nextLimit: call && isSlowerUnderLoad(metrics, call) ? 'saturated-dependency' : bound,
   };
 }

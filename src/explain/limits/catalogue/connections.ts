@@ -1,7 +1,7 @@
-import { inGroup } from './entry.js';
+import { defineGroup } from './entry.js';
 
 /** Connections, TLS and TCP are the limit. */
-export const CONNECTIONS = inGroup('connections and TCP', {
+export const CONNECTIONS = defineGroup('connections and TCP', {
   'head-of-line': {
     title: 'Waiting behind a slow response',
     what: 'Pipelined requests share a connection, and each answer waits for all before it.',
@@ -10,7 +10,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
       "'depth 1' has as many in flight on connections of their own: each takes its own time.",
     formula: 'gain = response time / response time alone',
     remedy: 'More connections with one request each, or HTTP/2.',
-    told: 'by experiment',
+    detected: 'by experiment',
   },
   'nagle-delayed-ack': {
     title: "TCP's 40 ms timer",
@@ -22,7 +22,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     formula: 'throughput = requests in flight / (time of the work + 40 ms)',
     remedy:
       'setNoDelay(true), the default of node:http since version 18; or one write for head and body.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: "In Node.js 18 and later it takes a server with noDelay: false, one of node:net, or a proxy's.",
   },
   'many-writes': {
@@ -32,7 +32,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: "'writes corked' collects the parts of a response and writes them at once.",
     formula: 'time saved per response = (writes - 1) x time of a write, 5 to 6 µs in Node.js',
     remedy: 'One write per response: end(body), cork(), or pipe larger chunks.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'The experiment needs the probe inside the server.',
   },
   'connection-churn': {
@@ -43,7 +43,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: "'keep-alive' keeps the connections: throughput rises.",
     formula: 'cost of a connection = 1 / throughput without keep-alive - 1 / throughput with it',
     remedy: 'Keep-alive on both sides: agents, proxies, keepAliveTimeout.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'By its signature where the server ends the connections, as the client cannot keep them then, and where the service opens them for its calls: the profile tells how much of the time that takes.',
   },
   'ephemeral-ports': {
@@ -56,7 +56,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     formula:
       'connections per second = local ports / 60 s; 28,232 ports, the default of Linux, give 470 to one address and port',
     remedy: 'Keep-alive: an agent that uses its connections again.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'Ports are counted over all addresses: a server that calls several may have more connections than ports.',
   },
   'listen-backlog': {
@@ -67,7 +67,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: "'keep-alive' keeps the connections: nothing has to be accepted any more.",
     formula: 'overflow where new connections per second x longest pause of the loop > backlog',
     remedy: 'A larger backlog and net.core.somaxconn, keep-alive, or a loop that is not blocked.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'By its signature where the client keeps its connections already.',
   },
   'accept-rate': {
@@ -79,7 +79,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
       "None that tells it from connection-churn: 'keep-alive' helps with both. The number of turns does.",
     formula: 'new connections per second = turns of the loop per second',
     remedy: 'Keep-alive, shorter turns, or more processes.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'Needs the probe inside the server, and Node.js 20.18 or later.',
   },
   'fd-limit': {
@@ -90,7 +90,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: 'None of its own: the limit of a running process is not changed.',
     formula: 'most connections = limit of open files - those of its own',
     remedy: 'A higher limit: ulimit -n, LimitNOFILE of systemd.',
-    told: 'by its signature',
+    detected: 'by its signature',
   },
   'tls-handshake': {
     title: 'TLS handshakes',
@@ -101,7 +101,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
       'CPU time per request = that of the work + share with a handshake x that of a handshake',
     remedy:
       'Keep-alive, session resumption, or an ECDSA certificate instead of RSA; one agent for all calls.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'By its signature where the service opens the connections: the profile tells how much of the time that takes.',
   },
   'slow-reader': {
@@ -111,7 +111,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: 'None yet. A client that reads faster would give more.',
     formula: 'bytes per second of a connection = window / round trip',
     remedy: 'A faster client, a larger window, or fewer bytes.',
-    told: 'not told apart yet',
+    detected: 'not told apart yet',
     note: 'The generator reads as fast as it can, and where it cannot that is generator-saturated; slow clients are not part of a load yet.',
   },
   'keep-alive-race': {
@@ -121,7 +121,7 @@ export const CONNECTIONS = inGroup('connections and TCP', {
     experiment: "'shorter pause': with half of the pause between two requests nearly none fails.",
     formula: 'resets appear where the pause reaches keepAliveTimeout',
     remedy: "A timeout of the client that is below the server's.",
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'It takes a load with pauses (--think-time), or a low rate.',
   },
 });

@@ -1,10 +1,10 @@
-import { inGroup } from './entry.js';
+import { defineGroup } from './entry.js';
 
-const OF_THE_LOOP =
+const BUSY_LOOP_NOTE =
   'Where the loop is busy, the experiments show the busy loop; that this is what keeps it busy is seen, not tried.';
 
 /** The server's own work is the limit. */
-export const CPU = inGroup('CPU', {
+export const CPU = defineGroup('CPU', {
   'event-loop-cpu': {
     title: 'The event loop is busy',
     what: 'JavaScript of one process runs on one thread, and that thread computes all of the time.',
@@ -15,7 +15,7 @@ export const CPU = inGroup('CPU', {
     formula: 'most = 1 / CPU time per request; with work added: CPU time / (CPU time + added time)',
     remedy:
       'Less work per request: the functions that cost most are in the profile. Or more processes on other cores.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: "'cpu injection' needs the probe inside the server; without it the busy thread is the evidence.",
   },
   'event-loop-blocked': {
@@ -28,8 +28,8 @@ export const CPU = inGroup('CPU', {
     formula:
       'mean wait = sum of the squares of the long tasks / (2 x time), for a request that comes at any moment',
     remedy: 'Move the long work to a worker thread, or cut it into pieces.',
-    told: 'by its signature',
-    note: `Needs the probe inside the server. ${OF_THE_LOOP}`,
+    detected: 'by its signature',
+    note: `Needs the probe inside the server. ${BUSY_LOOP_NOTE}`,
   },
   'event-loop-sync-wait': {
     title: 'The event loop is held by synchronous waiting',
@@ -39,8 +39,8 @@ export const CPU = inGroup('CPU', {
     experiment: 'None of its own: the call would have to be replaced.',
     formula: 'time waited = busy - on a core - queued for a core - stolen by the host',
     remedy: 'The asynchronous form of the call.',
-    told: 'by its signature',
-    note: `Needs the probe inside the server, and Linux. ${OF_THE_LOOP}`,
+    detected: 'by its signature',
+    note: `Needs the probe inside the server, and Linux. ${BUSY_LOOP_NOTE}`,
   },
   'gc-young': {
     title: 'Collecting short-lived objects',
@@ -50,7 +50,7 @@ export const CPU = inGroup('CPU', {
       "'young generation x4' starts the server again with --max-semi-space-size=64: fewer collections, more throughput.",
     formula: 'gain at most = 1 / (1 - share of the time in collections)',
     remedy: 'Fewer objects per request, or a larger young generation.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Needs the probe; the experiment needs a server that millrace started.',
   },
   'gc-old': {
@@ -61,7 +61,7 @@ export const CPU = inGroup('CPU', {
     experiment: "'heap x2' starts the server again with twice the heap: fewer collections.",
     formula: 'gain at most = 1 / (1 - share of the time in collections)',
     remedy: 'Keep fewer objects longer than a request, or a larger heap (--max-old-space-size).',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Needs the probe; the experiment needs a server that millrace started.',
   },
   'memory-growth': {
@@ -73,7 +73,7 @@ export const CPU = inGroup('CPU', {
       "'memory after rest' repeats requests and full collections: a leak goes on at the same rate, a cache fills once and stops.",
     formula: 'time left = free heap / (bytes kept per request x requests per second)',
     remedy: 'Find what holds them: compare two heap snapshots.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'Needs the probe. The experiment can rule it out; a rate that stays the same is no change that would confirm it.',
   },
   compression: {
@@ -85,7 +85,7 @@ export const CPU = inGroup('CPU', {
     formula: 'gain = CPU time / (CPU time - time to compress)',
     remedy:
       'Compress once and keep the result, use a lower level (Brotli at its default of 11 takes many times as long as at 4), or let a proxy do it.',
-    told: 'by experiment',
+    detected: 'by experiment',
   },
   logging: {
     title: 'Writing logs',
@@ -97,7 +97,7 @@ export const CPU = inGroup('CPU', {
     formula:
       'gain = 1 / (1 - share of the time writing); formatting, which is not measured, comes on top',
     remedy: 'Log less, or to an asynchronous destination: a pipe, a worker thread.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Needs the probe inside the server. By its signature where the logger writes later: the profile tells how much of the time it takes.',
   },
   'single-core': {
@@ -108,7 +108,7 @@ export const CPU = inGroup('CPU', {
       "'second process' starts the command once more beside the first, each with half of the connections: nearly twice the throughput, as far as there are cores.",
     formula: 'most = processes x throughput of one, until the next limit',
     remedy: 'More processes: node:cluster, or copies behind a proxy.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'It weighs less than event-loop-cpu, which is the verdict then, and what the second process gave stands in its remedy. The experiment needs a server that millrace started.',
   },
   'worker-imbalance': {
@@ -118,7 +118,7 @@ export const CPU = inGroup('CPU', {
     experiment: "None of its own; 'connections x2' may spread better.",
     formula: 'balanced throughput = throughput x busiest / mean',
     remedy: 'More connections, a shorter keep-alive, or another scheduling of connections.',
-    told: 'by its signature',
+    detected: 'by its signature',
   },
   'degrades-over-time': {
     title: 'Requests become dearer',
@@ -127,7 +127,7 @@ export const CPU = inGroup('CPU', {
     experiment: "'fresh start' starts the server again: CPU time per response falls back.",
     formula: 'slope = growth of CPU time per response / requests answered',
     remedy: 'Find what grows. Until then a restart helps for a while.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'The experiment needs a server that millrace started.',
   },
   'idle-work': {
@@ -137,7 +137,7 @@ export const CPU = inGroup('CPU', {
     experiment: 'None of its own: the timer would have to be stopped.',
     formula: 'gain at most = 1 / (1 - CPU without load)',
     remedy: 'Find the timer in the profile, and do its work less often.',
-    told: 'by its signature',
-    note: OF_THE_LOOP,
+    detected: 'by its signature',
+    note: BUSY_LOOP_NOTE,
   },
 });

@@ -15,10 +15,10 @@ export type LimitGroup = (typeof LIMIT_GROUPS)[number];
  * How explain tells a limit from the others. `by experiment`: it predicts what a change of its own gives, and
  * that change is made. `by its signature`: nothing is changed that would show it alone, so the numbers seen have to do.
  */
-export type Told = 'by experiment' | 'by its signature' | 'not told apart yet';
+export type Detection = 'by experiment' | 'by its signature' | 'not told apart yet';
 
 /** What there is to say about a limit, in plain words. */
-export interface Description {
+export interface LimitDescription {
   title: string;
   /** What it is, in a sentence or two. */
   what: string;
@@ -28,23 +28,23 @@ export interface Description {
   experiment: string;
   formula: string;
   remedy: string;
-  told: Told;
+  detected: Detection;
   /** What has to be known beside it: a condition, or why it is not told apart. */
   note?: string;
 }
 
 /** A limit of the catalogue. */
-export interface CatalogueEntry extends Description {
+export interface CatalogueEntry extends LimitDescription {
   id: LimitId;
   group: LimitGroup;
 }
 
 /** The entries of a group; their ids are known to the compiler. */
-export function inGroup<Id extends LimitId>(
+export function defineGroup<Id extends LimitId>(
   group: LimitGroup,
-  descriptions: Record<Id, Description>,
+  descriptions: Record<Id, LimitDescription>,
 ): Record<Id, CatalogueEntry> {
-  const entries = Object.entries<Description>(descriptions).map(([id, description]) => [
+  const entries = Object.entries<LimitDescription>(descriptions).map(([id, description]) => [
     id,
     { id, group, ...description },
   ]);

@@ -1,7 +1,7 @@
-import { inGroup } from './entry.js';
+import { defineGroup } from './entry.js';
 
 /** The load is the limit, and the server is not at fault. */
-export const LOAD = inGroup('load', {
+export const LOAD = defineGroup('load', {
   'too-few-connections': {
     title: 'Too few connections',
     what: 'Each request waits for something that does not queue (a timer, a service elsewhere, a distance), and only so many can wait at once. The server could do more.',
@@ -13,7 +13,7 @@ export const LOAD = inGroup('load', {
       'throughput = requests in flight / response time; connections worth having = response time alone / CPU time per request',
     remedy:
       'More connections, up to the number where the event loop is the limit; beyond it requests only wait longer.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'A load that is a rate (open model) does not wait for responses, and cannot have this limit.',
   },
   'generator-saturated': {
@@ -25,7 +25,7 @@ export const LOAD = inGroup('load', {
       "'two generators' spreads the same connections over twice the threads: throughput rises, up to x 2. 'connections x2' gives nothing. For an 'unknown path', whose answer costs the server little, it is as slow.",
     formula: 'most of the generator = its threads / its CPU time per request',
     remedy: 'More threads for the generator (-t), on cores that the server does not use.',
-    told: 'by experiment',
+    detected: 'by experiment',
   },
   errors: {
     title: 'Errors instead of answers',
@@ -36,6 +36,6 @@ export const LOAD = inGroup('load', {
       "None of its own: 'connections x2' is made where others ask for it, and changes nothing behind a limiter.",
     formula: 'goodput = responses with a status below 400 / time',
     remedy: 'Mend what fails first, or raise the limiter, and measure again.',
-    told: 'by its signature',
+    detected: 'by its signature',
   },
 });

@@ -1,7 +1,7 @@
-import { inGroup } from './entry.js';
+import { defineGroup } from './entry.js';
 
 /** The machine, what else runs on it, and its network. */
-export const MACHINE = inGroup('machine', {
+export const MACHINE = defineGroup('machine', {
   'shared-cores': {
     title: 'Server and load generator share cores',
     what: 'Both run on one machine with too few cores for both, and take the CPU from each other.',
@@ -10,7 +10,7 @@ export const MACHINE = inGroup('machine', {
     experiment: 'None of its own: the generator cannot leave the machine by itself.',
     formula: 'stretch = (time on a core + time queued for one) / time on a core',
     remedy: 'Other cores for the generator (taskset), or another machine.',
-    told: 'by its signature',
+    detected: 'by its signature',
   },
   'cpu-quota': {
     title: 'A quota of CPU',
@@ -19,7 +19,7 @@ export const MACHINE = inGroup('machine', {
     experiment: "None of its own: the quota is not changed. 'connections x2' gives nothing.",
     formula: 'most = cores of the quota / CPU time per request',
     remedy: 'A higher quota (cpu.max), or none.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'The mean CPU may look low: a burst within a period is enough.',
   },
   'noisy-machine': {
@@ -31,7 +31,7 @@ export const MACHINE = inGroup('machine', {
     formula:
       'stretch = (time on a core + time queued for one, or stolen) / time on a core; of what is stolen each thread is taken to lose the same part of what it wants',
     remedy: 'A quiet machine (one with cores of its own), or stop what else runs.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'What differs by less than the noise of unchanged blocks is never taken for an effect.',
   },
   bandwidth: {
@@ -43,7 +43,7 @@ export const MACHINE = inGroup('machine', {
       "None of its own. 'connections x2' gives nothing, and the short answers for an 'unknown path' come faster.",
     formula: 'throughput = speed of the link / bytes per response',
     remedy: 'Fewer bytes (compression, caching), or a faster link.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'The bytes on the way are seen where the server is on this machine.',
   },
   'packet-loss': {
@@ -53,7 +53,7 @@ export const MACHINE = inGroup('machine', {
     experiment: 'None of its own: another path would show it.',
     formula: 'time added = share sent again x 200 ms',
     remedy: 'The network between client and server.',
-    told: 'by its signature',
+    detected: 'by its signature',
   },
   disk: {
     title: 'The disk',
@@ -62,7 +62,7 @@ export const MACHINE = inGroup('machine', {
     experiment: "None of its own: files are left where they are. 'connections x2' gives nothing.",
     formula: 'throughput = operations per second of the disk / operations per request',
     remedy: 'Fewer or larger accesses, a cache in memory, a faster disk.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'Needs a kernel with pressure information (/proc/pressure/io).',
   },
 });

@@ -1,7 +1,7 @@
-import { inGroup } from './entry.js';
+import { defineGroup } from './entry.js';
 
 /** The event loop is idle, and requests queue for something behind it. */
-export const WAITING = inGroup('waiting inside', {
+export const WAITING = defineGroup('waiting inside', {
   threadpool: {
     title: 'The thread pool is full',
     what: 'File access, DNS lookups by name, crypto and zlib share the threads of libuv, four by default. Further jobs wait.',
@@ -12,7 +12,7 @@ export const WAITING = inGroup('waiting inside', {
     formula: 'most = least of: threads / time per job, cores / CPU time per job',
     remedy:
       'UV_THREADPOOL_SIZE larger for jobs that wait; fewer or cheaper jobs, or more cores, for jobs that compute.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: "Needs the probe; 'thread pool x4' needs a server that millrace started.",
   },
   'outbound-pool': {
@@ -24,7 +24,7 @@ export const WAITING = inGroup('waiting inside', {
       "'sockets x2' doubles maxSockets of the agents and the connections of pools of undici: throughput rises, up to x 2. A 'second process' has a pool of its own.",
     formula: 'most = connections / answer time of the service',
     remedy: 'A larger pool: connections = wanted requests per second x answer time.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Pools that are neither an agent of node:http nor of undici (databases) are told by the constant number of their connections, all of which wait for an answer.',
   },
   'slow-dependency': {
@@ -36,7 +36,7 @@ export const WAITING = inGroup('waiting inside', {
       "'client deadline' lets the client give up after a time that usual answers keep: more requests end per second, as predicted from the distribution.",
     formula: 'throughput = requests in flight / mean of min(response time, time limit)',
     remedy: 'A time limit on the calls, and an answer for those that run into it.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Needs the probe inside the server, to know the service and its answer times.',
   },
   'saturated-dependency': {
@@ -48,7 +48,7 @@ export const WAITING = inGroup('waiting inside', {
       "'dependency, connections x2' sees the answer time of the service grow with the connections while throughput stays.",
     formula: 'most of the service = calls in flight / its answer time',
     remedy: 'Scale that service, or call it less: cache, batch.',
-    told: 'by experiment',
+    detected: 'by experiment',
     note: 'Needs the probe inside the server. Of protocols other than HTTP it sees the time to the first bytes of an answer.',
   },
   serialized: {
@@ -60,7 +60,7 @@ export const WAITING = inGroup('waiting inside', {
       "None of its own: 'connections x2', 'thread pool x4' and 'sockets x2' change nothing. With a 'second process' throughput doubles if it lies in what the command starts, and stays if it lies outside.",
     formula: 'admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what lets one in after the other.',
-    told: 'by its signature',
+    detected: 'by its signature',
     note: 'Found by elimination: it says how many are admitted at a time, not by what.',
   },
 });

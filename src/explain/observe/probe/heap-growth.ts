@@ -1,4 +1,4 @@
-import { ratioOf } from '../../../statistics/ratio.js';
+import { estimateRatio } from '../../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../../statistics/types.js';
 import type { Retained } from '../../hypotheses/machine/memory.js';
 import type { ServerUnderTest } from '../../target/server-under-test.js';
@@ -40,6 +40,6 @@ export class Growth {
   };
 
   measured(): MeasuredRatio | null {
-    return this.#pairs.length >= 2 ? ratioOf(this.#pairs) : null;
+    return this.#pairs.length >= 2 ? estimateRatio(this.#pairs) : null;
   }
 }

@@ -1,5 +1,5 @@
 import type { Counters } from '../../../probe/protocol.cjs';
-import { quantileOf } from '../../../statistics/histogram.cjs';
+import { computeQuantile } from '../../../statistics/histogram.cjs';
 import type { InsideView, OutboundView, RouteView } from '../types.js';
 import type { ProbedProcess } from './process.js';
 import { total, totalByName, type Window, windowOf } from './sample-window.js';
@@ -139,8 +139,8 @@ function routesOf(windows: Window[], ms: number): RouteView[] {
         route,
         rate: (ended * 1000) / ms,
         handlerMs: handlerMs / ended,
-        handlerP50Ms: quantileOf(times[route] ?? {}, 0.5) ?? 0,
-        handlerP99Ms: quantileOf(times[route] ?? {}, 0.99) ?? 0,
+        handlerP50Ms: computeQuantile(times[route] ?? {}, 0.5) ?? 0,
+        handlerP99Ms: computeQuantile(times[route] ?? {}, 0.99) ?? 0,
         syncMs: syncMs / ended,
         syncMaxMs: Math.max(0, ...most),
         syncShare: syncMs / (ms * windows.length),
@@ -166,7 +166,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
   const view = ([origin, grown]: [string, Counters]): OutboundView[] => {
     const of = (name: string) => grown[name] ?? 0;
     if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
-    const median = quantileOf(times[origin] ?? {}, 0.5);
+    const median = computeQuantile(times[origin] ?? {}, 0.5);
     // Among unknown questions there may be some that are to wait, as a monitor's for news: the mean would be theirs.
     const isHttp = !origin.startsWith(TCP);
     const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
@@ -184,7 +184,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
         waitMs: mean(of('waitMs'), of('assigned')),
         answerMs,
         answerP50Ms: median,
-        answerP99Ms: quantileOf(times[origin] ?? {}, 0.99),
+        answerP99Ms: computeQuantile(times[origin] ?? {}, 0.99),
         answerSpread: isHttp && answerMs && square ? square / answerMs ** 2 : null,
         maxSockets: bounds.length > 0 ? Math.max(...bounds) : null,
       },

@@ -1,6 +1,6 @@
 import type { Explanation } from '../../../explain/result.js';
 import { roundTime, share, time } from '../../../format/units.js';
-import { latencyTimes } from '../../../statistics/times.js';
+import { estimateLatencies } from '../../../statistics/durations.js';
 import { formatStatistic } from '../../distribution.js';
 import { type Bin, buildLogBins } from '../../histogram.js';
 import { type ChartMark, renderChart, toPixels } from '../../html/chart.js';
@@ -13,7 +13,7 @@ import {
   type Scale,
 } from '../../html/scale.js';
 
-/** Times at which the timers of TCP show. */
+/** Durations at which the timers of TCP show. */
 const TIMER_MARKS: ChartMark[] = [
   { x: 40, label: '40 ms: delayed ACK', color: 'muted' },
   { x: 200, label: '200 ms: sent again', color: 'muted' },
@@ -27,7 +27,7 @@ const MIN_SPAN = 6;
 /** How the response times lie, beside the times of TCP's own timers. */
 export function renderLatency({ load }: Explanation): Markup | null {
   const { latencyMs, histograms } = load;
-  const shown = buildLogBins(latencyTimes([histograms]), MAX_BINS);
+  const shown = buildLogBins(estimateLatencies([histograms]), MAX_BINS);
   const [first, last] = [shown[0], shown.at(-1)];
   if (!first || !last) return null;
   const x = createTimeScale(first.fromMs, last.toMs);

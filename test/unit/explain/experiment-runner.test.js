@@ -6,15 +6,15 @@ import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
 import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
 import { tryServers } from '../../../dist/explain/target/restarts.js';
 import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 /** Of a server where eight requests share each connection, and each waits for the slowest of them. */
-function factsOfPipelined() {
-  const facts = structuredClone(factsOfHealthy());
-  facts.base.load.plan.pipelining = 8;
-  facts.base.inside.outbound = [];
-  Object.assign(facts, { responseMs: 200, unloadedLatencyMs: 50 });
-  return facts;
+function buildPipelinedMetrics() {
+  const metrics = structuredClone(buildHealthyMetrics());
+  metrics.base.load.plan.pipelining = 8;
+  metrics.base.inside.outbound = [];
+  Object.assign(metrics, { responseMs: 200, unloadedLatencyMs: 50 });
+  return metrics;
 }
 
 /**
@@ -22,7 +22,7 @@ function factsOfPipelined() {
  * `change` what load each block has.
  */
 function trialsOf({
-  facts = factsOfPipelined(),
+  metrics = buildPipelinedMetrics(),
   repeat = (block) => block,
   change = () => {},
   leftMs = 60_000,
@@ -39,10 +39,10 @@ function trialsOf({
     options: {},
     answered: 0,
     async block({ measureMs }, { load, probe } = {}) {
-      const block = structuredClone(facts.base);
+      const block = structuredClone(metrics.base);
       if (load?.pipelining === 1) block.throughput *= 4;
-      else if (load?.connections > facts.base.load.plan.connections) block.throughput *= 2;
-      else if (load?.connections < facts.base.load.plan.connections) block.throughput /= 2;
+      else if (load?.connections > metrics.base.load.plan.connections) block.throughput *= 2;
+      else if (load?.connections < metrics.base.load.plan.connections) block.throughput /= 2;
       change(block, load);
       const isLong = measureMs >= 2000 && !probe;
       if (!isLong) return block;
@@ -51,15 +51,15 @@ function trialsOf({
     },
   };
   const setting = {
-    probe: true,
-    nativeStack: false,
-    restart: false,
-    moreLoad: true,
-    ownPath: null,
+    hasProbe: true,
+    isNativeStack: false,
+    canRestart: false,
+    canAddLoad: true,
+    socketPath: null,
   };
   const trials = new ExperimentRunner(
     subject,
-    { facts, retained: null },
+    { metrics, retained: null },
     { setting: () => setting, untilMs: performance.now() + leftMs, onStep() {} },
   );
   return { trials, heard };
@@ -75,17 +75,17 @@ test('requests that wait for others on their connection: fewer connections give 
 });
 
 test('a dependency is the same one with twice the connections, whatever waits for jobs beside it', async () => {
-  const facts = structuredClone(factsOfHealthy());
-  const [call] = facts.base.inside.outbound;
+  const metrics = structuredClone(buildHealthyMetrics());
+  const [call] = metrics.base.inside.outbound;
   const jobs = { ...call, origin: 'tcp://queue:6379', rate: 2, answering: 60, answerMs: 900 };
-  facts.base.inside.outbound = [jobs, { ...call, answerMs: 45, answerP50Ms: 45 }];
-  facts.single.inside = structuredClone(facts.base.inside);
-  facts.single.inside.outbound[1].answerP50Ms = 5;
-  Object.assign(facts, { responseMs: 50, unloadedLatencyMs: 6 });
+  metrics.base.inside.outbound = [jobs, { ...call, answerMs: 45, answerP50Ms: 45 }];
+  metrics.single.inside = structuredClone(metrics.base.inside);
+  metrics.single.inside.outbound[1].answerP50Ms = 5;
+  Object.assign(metrics, { responseMs: 50, unloadedLatencyMs: 6 });
   const { trials } = trialsOf({
-    facts,
+    metrics,
     change(block, load) {
-      if (load?.connections > facts.base.load.plan.connections) {
+      if (load?.connections > metrics.base.load.plan.connections) {
         block.throughput /= 2;
         block.inside.outbound[1].answerMs *= 2;
       }
@@ -125,7 +125,7 @@ test('an experiment that did not take place excludes nobody, and is named', asyn
 });
 
 test('a server that does not start with what is tried is started as it was', async () => {
-  const facts = factsOfHealthy();
+  const metrics = buildHealthyMetrics();
   const starts = [];
   const subject = {
     options: {},
@@ -134,10 +134,10 @@ test('a server that does not start with what is tried is started as it was', asy
       if (environment.UV_THREADPOOL_SIZE === undefined) return;
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'it exited with 9');
     },
-    block: async () => facts.base,
+    block: async () => metrics.base,
   };
   const experiment = EXPERIMENTS.find(({ name }) => name === 'thread pool x4');
-  const why = await tryServers(experiment, facts, subject, { settleMs: 0, measureMs: 1 });
+  const why = await tryServers(experiment, metrics, subject, { settleMs: 0, measureMs: 1 });
   assert.equal(why, 'the server does not start so: it exited with 9');
   assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { measureBaseline } from '../../../dist/explain/phases/baseline.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const CAPACITY = 120;
 const ALONE_MS = 41;
@@ -52,7 +52,7 @@ class Simulated {
   }
 
   #seen({ isOpen, throughput, waitMs, measureMs }) {
-    const { base } = structuredClone(factsOfHealthy());
+    const { base } = structuredClone(buildHealthyMetrics());
     const { load } = base;
     const open = { model: 'open', rate: this.options.rate, connections: 1000 };
     const closed = { model: 'closed', rate: null, connections: this.#connections ?? 1 };
@@ -64,24 +64,24 @@ class Simulated {
   }
 }
 
-async function looked(rate, { moreLoad = true, outside = null, warmupMs = 0 } = {}) {
+async function looked(rate, { canAddLoad = true, outside = null, warmupMs = 0 } = {}) {
   const subject = new Simulated(rate);
   subject.outside = outside;
   const untilMs = performance.now() + 60_000;
-  const options = { setting: () => ({ moreLoad }), untilMs, warmupMs, onStep() {} };
+  const options = { setting: () => ({ canAddLoad }), untilMs, warmupMs, onStep() {} };
   return { subject, ...(await measureBaseline(subject, SAMPLED, options)) };
 }
 
 test('a rate that is answered is the load', async () => {
-  const { facts } = await looked(100);
-  assert.deepEqual([facts.overload, facts.model], [null, 'open']);
+  const { metrics } = await looked(100);
+  assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
 test('in place of one that is not, a closed load, when its queue is over', async () => {
-  const { facts, subject } = await looked(200);
-  assert.deepEqual(facts.overload, { rate: 200, answered: CAPACITY });
-  assert.equal(facts.model, 'closed');
-  assert.equal(facts.throughput, CAPACITY);
+  const { metrics, subject } = await looked(200);
+  assert.deepEqual(metrics.overload, { rate: 200, answered: CAPACITY });
+  assert.equal(metrics.model, 'closed');
+  assert.equal(metrics.throughput, CAPACITY);
   const last = subject.blocks.at(-1);
   assert.deepEqual(last, { oneAtATime: false, isOpen: false, queuedBefore: 0 });
   const waits = subject.blocks.filter(
@@ -98,18 +98,18 @@ test('a warm-up that is asked for comes before the measurement, and takes half o
 });
 
 test('where no other load is allowed, the rate stays', async () => {
-  const { facts } = await looked(200, { moreLoad: false });
-  assert.deepEqual([facts.overload, facts.model], [null, 'open']);
+  const { metrics } = await looked(200, { canAddLoad: false });
+  assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
 test('work without load is that of the loops which serve it', async () => {
-  const { outside } = factsOfHealthy().base;
+  const { outside } = buildHealthyMetrics().base;
   const [server] = outside.processes;
   const processes = [
     { ...server, main: { ...server.main, run: 0.02 } },
     // A process of the same command that encodes videos, whoever asks for what.
     { ...server, pid: 101, main: { ...server.main, pid: 101, run: 0.6 } },
   ];
-  const { facts } = await looked(100, { outside: { ...outside, processes } });
-  assert.equal(facts.idleShare, 0.02);
+  const { metrics } = await looked(100, { outside: { ...outside, processes } });
+  assert.equal(metrics.idleShare, 0.02);
 });

@@ -2,28 +2,28 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  eventLoopCpu,
-  eventLoopSyncWait,
-  singleCore,
-  workerImbalance,
+  detectEventLoopCpu,
+  detectEventLoopSyncWait,
+  detectSingleCore,
+  detectWorkerImbalance,
 } from '../../../dist/explain/hypotheses/event-loop/loop.js';
-import { noisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
+import { detectNoisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
 import {
+  computeBusyMs,
+  deriveMachineUse,
   deriveMetrics,
-  eachMsOf,
-  machineOf,
-  withAllSeen,
+  refineMetrics,
 } from '../../../dist/explain/metrics/derive.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
-import { judged } from '../../fixtures/explain/judged.js';
+import { evaluate } from '../../fixtures/explain/evaluation.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 describe('a generator at its limit', () => {
   const second = (cpu) =>
-    judged('generator-saturated', (facts) => {
-      facts.base.load.generator = { ...facts.base.load.generator, busy: 0.99, starved: 0 };
-      Object.assign(facts.base.outside.cpu, { server: 0.57, self: 0.99, others: 0, ...cpu });
-      facts.machine = machineOf([facts.base]);
-    }).suspect;
+    evaluate('generator-saturated', (metrics) => {
+      metrics.base.load.generator = { ...metrics.base.load.generator, busy: 0.99, starved: 0 };
+      Object.assign(metrics.base.outside.cpu, { server: 0.57, self: 0.99, others: 0, ...cpu });
+      metrics.machine = deriveMachineUse([metrics.base]);
+    }).hypothesis;
 
   test('gives more with a second one, if that has a core', () => {
     const { predictions, remedy } = second({ cores: 4, idle: 2.4 });
@@ -47,9 +47,9 @@ describe('a generator at its limit', () => {
 
 test('more work fills first what a loop is idle, and costs throughput from there on', () => {
   const injected = (busy) => {
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy, run: busy });
-    return eventLoopCpu(facts).predictions['cpu injection'];
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy, run: busy });
+    return detectEventLoopCpu(metrics).predictions['cpu injection'];
   };
   const [full, nearly] = [injected(1), injected(0.88)];
   assert.ok(Math.abs(nearly.high / full.high - 1 / 0.88) < 0.001, `${nearly.high}, ${full.high}`);
@@ -59,17 +59,17 @@ test('more work fills first what a loop is idle, and costs throughput from there
 describe('a quota of CPU', () => {
   /** 250 requests a second with a quarter of a core, of 1 ms each in the loop and 1.2 ms in all threads. */
   const unbound = (change = () => {}) =>
-    judged('cpu-quota', (facts) => {
-      const { outside } = facts.base;
+    evaluate('cpu-quota', (metrics) => {
+      const { outside } = metrics.base;
       outside.quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.8 };
       const quota = { cores: 0.25, throttledPeriods: 0, throttledShare: 0 };
-      facts.single = { ...facts.single, outside: { ...outside, quota } };
+      metrics.single = { ...metrics.single, outside: { ...outside, quota } };
       Object.assign(outside.processes[0].main, { run: 0.25 });
       outside.cpu.server = 0.3;
-      facts.base.throughput = 250;
-      Object.assign(facts, { throughput: 250, unloadedLatencyMs: 2 });
-      change(facts);
-    }).suspect.remedy.predictedThroughput;
+      metrics.base.throughput = 250;
+      Object.assign(metrics, { throughput: 250, unloadedLatencyMs: 2 });
+      change(metrics);
+    }).hypothesis.remedy.predictedThroughput;
 
   test('gone, one loop can be busy all the time', () => {
     const { low, high } = unbound();
@@ -80,33 +80,33 @@ describe('a quota of CPU', () => {
   });
 
   test('gone, no more comes than the requests in flight ask for', () => {
-    const { low, high } = unbound((facts) =>
-      Object.assign(facts, { maxConcurrency: 20, unloadedLatencyMs: 51 }),
+    const { low, high } = unbound((metrics) =>
+      Object.assign(metrics, { maxConcurrency: 20, unloadedLatencyMs: 51 }),
     );
     assert.ok(low < 393 && high < 393 && low > 350, `${low} to ${high}`);
   });
 
   test('gone, a single request is not stopped by it either', () => {
     // Alone it took 20 ms, for 15 of which it was stopped: 2 / 5 ms.
-    const { high } = unbound((facts) => {
-      Object.assign(facts, { maxConcurrency: 2, unloadedLatencyMs: 20 });
+    const { high } = unbound((metrics) => {
+      Object.assign(metrics, { maxConcurrency: 2, unloadedLatencyMs: 20 });
       const quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.75 };
-      facts.single = { ...facts.single, outside: { ...facts.base.outside, quota } };
+      metrics.single = { ...metrics.single, outside: { ...metrics.base.outside, quota } };
     });
     assert.ok(Math.abs(high - 400) < 1e-9, `${high}`);
   });
 
   test('gone, a request whose work is done on several threads takes no longer than it did', () => {
     // 1.2 ms of CPU on all threads, in 0.8 ms.
-    const { high } = unbound((facts) =>
-      Object.assign(facts, { maxConcurrency: 0.5, unloadedLatencyMs: 0.8 }),
+    const { high } = unbound((metrics) =>
+      Object.assign(metrics, { maxConcurrency: 0.5, unloadedLatencyMs: 0.8 }),
     );
     assert.ok(Math.abs(high - 625) < 1e-9, `${high}`);
   });
 
   test('gone, no less comes than now', () => {
-    const { low } = unbound((facts) => {
-      facts.base.outside.cpu.server = 1.5;
+    const { low } = unbound((metrics) => {
+      metrics.base.outside.cpu.server = 1.5;
     });
     assert.equal(low, 250);
   });
@@ -124,51 +124,51 @@ describe('noisy-machine', () => {
   };
 
   test('neighbours that come and go are seen over all blocks', () => {
-    const { suspect } = judged('noisy-machine', (facts) => {
-      const [process] = facts.base.outside.processes;
+    const { hypothesis } = evaluate('noisy-machine', (metrics) => {
+      const [process] = metrics.base.outside.processes;
       const starved = {
-        ...facts.base,
+        ...metrics.base,
         outside: {
-          ...facts.base.outside,
+          ...metrics.base.outside,
           cpu: crowded,
           processes: [{ ...process, main: { ...process.main, run: 0.55, queued: 0.45 } }],
         },
       };
-      const quiet = deriveMetrics(facts);
-      return { ...quiet, machine: machineOf([facts.base, starved, starved, starved]) };
+      const quiet = deriveMetrics(metrics);
+      return { ...quiet, machine: deriveMachineUse([metrics.base, starved, starved, starved]) };
     });
-    assert.match(suspect.sentence, /other processes use 0.9/);
+    assert.match(hypothesis.sentence, /other processes use 0.9/);
   });
 
   /** A loop whose host takes `steal` of the `wanted` cores, and a thread that had `run`. */
   const robbed = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
-    const facts = factsOfHealthy();
-    const { outside, inside } = facts.base;
+    const metrics = buildHealthyMetrics();
+    const { outside, inside } = metrics.base;
     const [process] = outside.processes;
     const main = { ...process.main, run, queued: 0.05 };
-    facts.base.inside = { ...inside, utilisation };
-    facts.base.outside = {
+    metrics.base.inside = { ...inside, utilisation };
+    metrics.base.outside = {
       ...outside,
       cpu: { cores: 2, server: run, self: 0.1, others: 0, idle: 2 - wanted, wanted, steal },
       processes: [{ ...process, main }],
     };
-    return deriveMetrics(facts);
+    return deriveMetrics(metrics);
   };
 
   test('a host that takes the core from a busy loop is named, though another core is idle', () => {
-    const facts = robbed(0.7);
-    assert.ok(facts.base.outside.cpu.idle > 0.5);
-    const suspect = noisyMachine(facts);
+    const metrics = robbed(0.7);
+    assert.ok(metrics.base.outside.cpu.idle > 0.5);
+    const hypothesis = detectNoisyMachine(metrics);
     // Half of what is wanted: 0.45 that it had are half of what it wanted, beside what it waits for.
-    assert.match(suspect.sentence, /takes 50 % .* lacks its core for 45 % of the time/);
-    const { low, high } = suspect.remedy.predictedThroughput;
+    assert.match(hypothesis.sentence, /takes 50 % .* lacks its core for 45 % of the time/);
+    const { low, high } = hypothesis.remedy.predictedThroughput;
     assert.ok(low < 2000 && 2000 < high, `${low} to ${high}`);
     // What it is held back by is the host, not a call.
-    assert.ok(facts.loop.waiting < 0.05, `${facts.loop.waiting}`);
-    assert.match(eventLoopSyncWait(facts).why, /without a core/);
+    assert.ok(metrics.loop.waiting < 0.05, `${metrics.loop.waiting}`);
+    assert.match(detectEventLoopSyncWait(metrics).why, /without a core/);
     // The loop is busy all the same, and alone.
-    assert.ok(eventLoopCpu(facts).weight >= 0.7);
-    assert.ok('weight' in singleCore({ ...facts, base: withIdle(facts.base, 0.7) }));
+    assert.ok(detectEventLoopCpu(metrics).weight >= 0.7);
+    assert.ok('weight' in detectSingleCore({ ...metrics, base: withIdle(metrics.base, 0.7) }));
   });
 
   const withIdle = (base, idle) => ({
@@ -182,43 +182,49 @@ describe('noisy-machine', () => {
   });
 
   test('without a probe a host that takes most of what is wanted is all that can be told', () => {
-    const unseen = (facts) => ({ ...facts, loop: { ...facts.loop, seenInside: false } });
+    const unseen = (metrics) => ({ ...metrics, loop: { ...metrics.loop, isFromProbe: false } });
     const taken = robbed(1, { run: 0.4, wanted: 1.5, utilisation: null });
-    assert.equal(taken.loop.seenInside, false);
-    const suspect = noisyMachine(taken);
-    assert.match(suspect.sentence, /takes 67 % .* not seen without the probe/);
-    assert.ok(suspect.weight >= 0.7);
+    assert.equal(taken.loop.isFromProbe, false);
+    const hypothesis = detectNoisyMachine(taken);
+    assert.match(hypothesis.sentence, /takes 67 % .* not seen without the probe/);
+    assert.ok(hypothesis.weight >= 0.7);
     // With a core for twice as much it was no core that lacked.
-    assert.ok(suspect.predictions['connections x2'].high < 1.5);
+    assert.ok(hypothesis.predictions['connections x2'].high < 1.5);
     // A loop that would not be busy with all that it lacks, and less theft.
-    assert.equal(noisyMachine(unseen(robbed(1, { run: 0.1, wanted: 1.5 }))).weight, undefined);
-    assert.equal(noisyMachine(unseen(robbed(0.4, { run: 0.6, wanted: 1.5 }))).weight, undefined);
+    assert.equal(
+      detectNoisyMachine(unseen(robbed(1, { run: 0.1, wanted: 1.5 }))).weight,
+      undefined,
+    );
+    assert.equal(
+      detectNoisyMachine(unseen(robbed(0.4, { run: 0.6, wanted: 1.5 }))).weight,
+      undefined,
+    );
   });
 
   test('a little that is stolen is no limit, and no call is freed of its waiting', () => {
-    const facts = robbed(0.1, { wanted: 1 });
-    assert.match(noisyMachine(facts).why, /idle/);
-    assert.ok(Math.abs(facts.loop.stolen - 0.05) < 1e-9, `${facts.loop.stolen}`);
-    assert.ok(facts.loop.waiting > 0.4, `${facts.loop.waiting}`);
-    assert.ok(eventLoopSyncWait(facts).weight > 0.5);
+    const metrics = robbed(0.1, { wanted: 1 });
+    assert.match(detectNoisyMachine(metrics).why, /idle/);
+    assert.ok(Math.abs(metrics.loop.stolen - 0.05) < 1e-9, `${metrics.loop.stolen}`);
+    assert.ok(metrics.loop.waiting > 0.4, `${metrics.loop.waiting}`);
+    assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
   });
 
   test('no call waits where the host may have taken most of what is missing from this thread', () => {
-    const facts = robbed(0.4, { run: 0.55, wanted: 2.2 });
-    assert.ok(facts.loop.waiting > 0.25 * facts.loop.busy);
-    assert.ok(facts.loop.waiting > 0.2, `${facts.loop.waiting}`);
-    assert.match(eventLoopSyncWait(facts).why, /without a core; the host may have taken/);
+    const metrics = robbed(0.4, { run: 0.55, wanted: 2.2 });
+    assert.ok(metrics.loop.waiting > 0.25 * metrics.loop.busy);
+    assert.ok(metrics.loop.waiting > 0.2, `${metrics.loop.waiting}`);
+    assert.match(detectEventLoopSyncWait(metrics).why, /without a core; the host may have taken/);
   });
 
   test('a little theft among many threads frees no call of its waiting', () => {
-    const facts = robbed(0.6, { run: 0.45, wanted: 30 });
-    assert.ok(eventLoopSyncWait(facts).weight > 0.5);
+    const metrics = robbed(0.6, { run: 0.45, wanted: 30 });
+    assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
   });
 
   test('what was missing in one block only is an average of all', () => {
-    const facts = robbed(0.4, { run: 0.6, wanted: 2.2 });
+    const metrics = robbed(0.4, { run: 0.6, wanted: 2.2 });
     const { base } = robbed(0, { run: 0.94 });
-    const { loop, machine } = withAllSeen(facts, [base, base, base]);
+    const { loop, machine } = refineMetrics(metrics, [base, base, base]);
     assert.ok(Math.abs(machine.cpu.steal - 0.1) < 1e-9);
     const near = { run: 0.855, queued: 0.05, busy: 0.99 };
     for (const [name, value] of Object.entries(near)) {
@@ -229,41 +235,40 @@ describe('noisy-machine', () => {
   });
 
   test('a core that the host may keep is none for a second process', () => {
-    const second = (facts) =>
-      eventLoopCpu({ ...facts, unloadedLatencyMs: 1 }).predictions['second process'].low;
+    const second = (metrics) =>
+      detectEventLoopCpu({ ...metrics, unloadedLatencyMs: 1 }).predictions['second process'].low;
     assert.ok(second(robbed(0, { run: 0.94 })) > 1);
     assert.ok(second(robbed(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
   });
 
   test('two loops give no more than the requests in flight ask for', () => {
-    const facts = robbed(0, { run: 0.94 });
+    const metrics = robbed(0, { run: 0.94 });
     const least = (unloadedLatencyMs) =>
-      eventLoopCpu({ ...facts, unloadedLatencyMs }).predictions['second process'].low;
+      detectEventLoopCpu({ ...metrics, unloadedLatencyMs }).predictions['second process'].low;
     assert.equal(least(null), 1.05);
     assert.equal(least(1), 1.05);
     // Each waits for as long as there are others.
-    assert.equal(least((facts.maxConcurrency * 1000) / facts.throughput), 0.95);
+    assert.equal(least((metrics.maxConcurrency * 1000) / metrics.throughput), 0.95);
   });
 
   test('what other threads and the generator use does not bound what a second process gives', () => {
-    const facts = robbed(0, { run: 0.72 });
-    Object.assign(facts.base.outside.cpu, { server: 1.3, self: 0.4 });
-    const { low, high } = eventLoopCpu({ ...facts, loop: { ...facts.loop, run: 0.9 } }).predictions[
-      'second process'
-    ];
+    const metrics = robbed(0, { run: 0.72 });
+    Object.assign(metrics.base.outside.cpu, { server: 1.3, self: 0.4 });
+    const { low, high } = detectEventLoopCpu({ ...metrics, loop: { ...metrics.loop, run: 0.9 } })
+      .predictions['second process'];
     assert.ok(low < 1.06 && high > 2, `${low} to ${high}`);
   });
 
   test('the arithmetic of a busy loop says what the host keeps of its core', () => {
-    const [most] = eventLoopCpu(robbed(0.7)).arithmetic;
+    const [most] = detectEventLoopCpu(robbed(0.7)).arithmetic;
     assert.match(most, /the machine's host keeps its core for 45 % of the time$/);
-    assert.doesNotMatch(eventLoopCpu(robbed(0, { run: 0.94 })).arithmetic[0], /host/);
+    assert.doesNotMatch(detectEventLoopCpu(robbed(0, { run: 0.94 })).arithmetic[0], /host/);
   });
 
   /** Two processes whose loops had so much of a core and were busy for so long, of whose wants the host takes `part`. */
   const two = (loops, part) => {
-    const facts = structuredClone(factsOfHealthy());
-    const { outside, inside } = facts.base;
+    const metrics = structuredClone(buildHealthyMetrics());
+    const { outside, inside } = metrics.base;
     const [process] = outside.processes;
     const pids = loops.map((_, index) => 100 + index);
     const processes = loops.map(([run], index) => {
@@ -275,8 +280,8 @@ describe('noisy-machine', () => {
     Object.assign(inside, { pids, processes: 2, utilisation: Math.max(...busy), busyLoops });
     const cpu = { ...outside.cpu, wanted: 2, steal: 2 * part };
     return deriveMetrics({
-      ...facts,
-      base: { ...facts.base, outside: { ...outside, cpu, processes } },
+      ...metrics,
+      base: { ...metrics.base, outside: { ...outside, cpu, processes } },
     });
   };
 
@@ -286,7 +291,7 @@ describe('noisy-machine', () => {
       [0.3, 0.3],
     ];
     const { base } = two(loops, 0.25);
-    assert.ok(Math.abs(eachMsOf(base) - (1000 * 1.25) / base.throughput) < 1e-9);
+    assert.ok(Math.abs(computeBusyMs(base) - (1000 * 1.25) / base.throughput) < 1e-9);
   });
 
   test('a worker that the host keeps from its core is the busiest all the same', () => {
@@ -294,13 +299,13 @@ describe('noisy-machine', () => {
       [0.6, 0.88],
       [0.1, 0.15],
     ];
-    const imbalance = workerImbalance(two(loops, 0.32));
+    const imbalance = detectWorkerImbalance(two(loops, 0.32));
     assert.match(imbalance.sentence, /one runs 88 % of the time/);
   });
 
   test('workers that share the load evenly give as much more as there are cores for', () => {
     const judgement = (cpu) => {
-      const facts = two(
+      const metrics = two(
         [
           [1, 1],
           [0.2, 0.2],
@@ -308,10 +313,10 @@ describe('noisy-machine', () => {
         0,
       );
       // What looks takes most of the generator's time, however few requests there are.
-      Object.assign(facts.base.outside.cpu, { self: 0.4, ...cpu });
-      const { remedy, arithmetic } = workerImbalance(facts);
+      Object.assign(metrics.base.outside.cpu, { self: 0.4, ...cpu });
+      const { remedy, arithmetic } = detectWorkerImbalance(metrics);
       const { low, high } = remedy.predictedThroughput;
-      const gain = [low, high].map((one) => (one / facts.throughput).toFixed(2));
+      const gain = [low, high].map((one) => (one / metrics.throughput).toFixed(2));
       return { gain, arithmetic: arithmetic.join(), next: remedy.nextLimit };
     };
     const free = judgement({ cores: 4, server: 1.2 });
@@ -325,24 +330,27 @@ describe('noisy-machine', () => {
   });
 
   test('a busy loop that loses a quarter of its time is limited by something else', () => {
-    const facts = robbed(0.5);
-    assert.ok(facts.loop.stolen > 0.2 && facts.loop.stolen < 0.3, `${facts.loop.stolen}`);
+    const metrics = robbed(0.5);
+    assert.ok(metrics.loop.stolen > 0.2 && metrics.loop.stolen < 0.3, `${metrics.loop.stolen}`);
     const busy = {
-      ...facts,
-      machine: { ...facts.machine, loop: { run: 0.7, queued: 0, stolen: 0.29 } },
+      ...metrics,
+      machine: { ...metrics.machine, loop: { run: 0.7, queued: 0, stolen: 0.29 } },
     };
-    assert.equal(noisyMachine(busy).weight, undefined);
+    assert.equal(detectNoisyMachine(busy).weight, undefined);
   });
 
   test('a loop that is not busy is not limited by what the host takes', () => {
-    const facts = robbed(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
-    assert.ok(facts.loop.stolen > 0.29, `${facts.loop.stolen}`);
-    assert.match(noisyMachine(facts).why, /takes 50 % of what is wanted/);
+    const metrics = robbed(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
+    assert.ok(metrics.loop.stolen > 0.29, `${metrics.loop.stolen}`);
+    assert.match(detectNoisyMachine(metrics).why, /takes 50 % of what is wanted/);
   });
 
   test('neighbours that take more than the host come before it', () => {
-    const facts = robbed(0.8, { wanted: 2 });
+    const metrics = robbed(0.8, { wanted: 2 });
     const loop = { run: 0.3, queued: 0.4, stolen: 0.31 };
-    assert.match(noisyMachine({ ...facts, machine: { ...facts.machine, loop } }).why, /host takes/);
+    assert.match(
+      detectNoisyMachine({ ...metrics, machine: { ...metrics.machine, loop } }).why,
+      /host takes/,
+    );
   });
 });

@@ -1,24 +1,24 @@
 import { inflateSync } from 'node:zlib';
 
 /** Times of one length, to the histogram's precision. */
-export interface TimeCount {
+export interface DurationCount {
   ms: number;
   count: number;
 }
 
 /** A distribution of times, shortest first; none is empty. */
-export interface Times {
+export interface Durations {
   count: number;
-  values: TimeCount[];
+  values: DurationCount[];
   /** Those of `count` of which nothing is known but that they are longer than so much. */
-  longer?: TimeCount;
+  censoredTail?: DurationCount;
 }
 
 // Cookies of HdrHistogram's V2 encoding, with the word size that both have.
-const plainCookie = 0x1c849313;
-const compressedCookie = 0x1c849314;
-const compressedHeaderBytes = 8;
-const headerBytes = 40;
+const PLAIN_COOKIE = 0x1c849313;
+const COMPRESSED_COOKIE = 0x1c849314;
+const COMPRESSED_HEADER_BYTES = 8;
+const HEADER_BYTES = 40;
 
 /**
  * The times of an HdrHistogram as a `LoadResult` holds it: V2, compressed, base64, in nanoseconds.
@@ -27,18 +27,18 @@ const headerBytes = 40;
  * a cookie, payload length, normalizing offset, significant digits, lowest and highest value, ratio; then the counts as
  * zigzag LEB128, where a negative number -n stands for n counts of zero.
  */
-export function decodeTimes(base64: string): Times {
+export function decodeDurations(base64: string): Durations {
   const outer = Buffer.from(base64, 'base64');
-  expectCookie(outer, compressedHeaderBytes, compressedCookie);
-  const bytes = inflateSync(outer.subarray(compressedHeaderBytes));
-  expectCookie(bytes, headerBytes, plainCookie);
+  assertCookie(outer, COMPRESSED_HEADER_BYTES, COMPRESSED_COOKIE);
+  const bytes = inflateSync(outer.subarray(COMPRESSED_HEADER_BYTES));
+  assertCookie(bytes, HEADER_BYTES, PLAIN_COOKIE);
   const digits = bytes.readInt32BE(12);
   const lowest = Number(bytes.readBigInt64BE(16));
-  const middleOf = middleNanos(digits, lowest);
-  const values: TimeCount[] = [];
+  const middleOf = createMiddleReader(digits, lowest);
+  const values: DurationCount[] = [];
   let index = 0;
-  for (const number of zigzagNumbers(
-    bytes.subarray(headerBytes, headerBytes + bytes.readInt32BE(4)),
+  for (const number of decodeZigZag(
+    bytes.subarray(HEADER_BYTES, HEADER_BYTES + bytes.readInt32BE(4)),
   )) {
     if (number > 0) values.push({ ms: middleOf(index) / 1e6, count: number });
     index += number < 0 ? -number : 1;
@@ -47,13 +47,13 @@ export function decodeTimes(base64: string): Times {
 }
 
 /** The times of samples. */
-export function timesOf(samplesMs: readonly number[]): Times {
+export function toDurations(samplesMs: readonly number[]): Durations {
   const sorted = samplesMs.toSorted((a, b) => a - b);
   return { count: sorted.length, values: sorted.map((ms) => ({ ms, count: 1 })) };
 }
 
 /** All times of several distributions. */
-export function mergedTimes(parts: readonly Times[]): Times {
+export function mergeDurations(parts: readonly Durations[]): Durations {
   const counts = new Map<number, number>();
   for (const { ms, count } of parts.flatMap(({ values }) => values)) {
     counts.set(ms, (counts.get(ms) ?? 0) + count);
@@ -69,31 +69,31 @@ export interface LatencyHistograms {
 }
 
 /** The latencies of some results together, as `estimated` has them. */
-export function latencyTimes(parts: readonly LatencyHistograms[]): Times {
-  const all = parts.map(({ latency }) => decodeTimes(latency));
-  const censored = parts.map(({ latencyCensored }) => decodeTimes(latencyCensored));
-  return estimated(mergedTimes(all), mergedTimes(censored));
+export function estimateLatencies(parts: readonly LatencyHistograms[]): Durations {
+  const all = parts.map(({ latency }) => decodeDurations(latency));
+  const censored = parts.map(({ latencyCensored }) => decodeDurations(latencyCensored));
+  return estimateUncensored(mergeDurations(all), mergeDurations(censored));
 }
 
 /**
  * The product-limit estimate (Kaplan-Meier) of a distribution, of all samples and those of them that are censored: the
  * weight of a censored sample is spread over the times that are longer than it, and what none is longer than is `longer`.
  */
-export function estimated(all: Times, censored: Times): Times {
-  const lost = new Map(censored.values.map(({ ms, count }) => [ms, count]));
+export function estimateUncensored(all: Durations, censored: Durations): Durations {
+  const censoredCounts = new Map(censored.values.map(({ ms, count }) => [ms, count]));
   let atRisk = all.count;
   // Of how many samples one that is at risk has the weight.
   let weight = 1;
-  const values: TimeCount[] = [];
+  const values: DurationCount[] = [];
   for (const { ms, count } of all.values) {
-    const unfinished = lost.get(ms) ?? 0;
+    const unfinished = censoredCounts.get(ms) ?? 0;
     const ended = count - unfinished;
     if (ended > 0) values.push({ ms, count: ended * weight });
     const left = atRisk - ended;
     atRisk -= count;
     if (atRisk > 0) weight *= left / atRisk;
     else if (unfinished > 0)
-      return { count: all.count, values, longer: { ms, count: left * weight } };
+      return { count: all.count, values, censoredTail: { ms, count: left * weight } };
   }
   return { count: all.count, values };
 }
@@ -105,37 +105,43 @@ const EQUAL = 1e-9;
  * The time that the share `q` of the times does not exceed, or what is known of it: that it is longer than that of `longer`;
  * `null` of nothing.
  */
-export function quantileMs({ count, values, longer }: Times, q: number): number | null {
+export function computeQuantileMs(
+  { count, values, censoredTail }: Durations,
+  q: number,
+): number | null {
   let seen = 0;
   for (const value of values) {
     seen += value.count;
     if (seen >= q * count - EQUAL) return value.ms;
   }
-  return longer?.ms ?? values.at(-1)?.ms ?? null;
+  return censoredTail?.ms ?? values.at(-1)?.ms ?? null;
 }
 
 /** Whether the share `q` of the times is known to be reached. */
-export function isKnown({ count, longer }: Times, q: number): boolean {
-  return (longer?.count ?? 0) <= (1 - q) * count + EQUAL;
+export function isQuantileKnown({ count, censoredTail }: Durations, q: number): boolean {
+  return (censoredTail?.count ?? 0) <= (1 - q) * count + EQUAL;
 }
 
 /**
  * The mean time with a limit: E[min(t, T)]. N connections with a timeout of T give X = N / E[min(r, T)] responses per
  * second (Little's law). Where times are longer than a limit is known of, these count as that. `NaN` of nothing.
  */
-export function truncatedMeanMs({ count, values, longer }: Times, limitMs: number): number {
-  const all = longer ? [...values, longer] : values;
+export function computeTruncatedMeanMs(
+  { count, values, censoredTail }: Durations,
+  limitMs: number,
+): number {
+  const all = censoredTail ? [...values, censoredTail] : values;
   return all.reduce((sum, { ms, count }) => sum + Math.min(ms, limitMs) * count, 0) / count;
 }
 
-function expectCookie(bytes: Buffer, header: number, cookie: number): void {
+function assertCookie(bytes: Buffer, header: number, cookie: number): void {
   if (bytes.length < header || bytes.readInt32BE(0) !== cookie) {
     throw new RangeError('not an HdrHistogram of version 2, compressed');
   }
 }
 
 /** The middle of the values that a place in the counts stands for. */
-function middleNanos(digits: number, lowest: number): (index: number) => number {
+function createMiddleReader(digits: number, lowest: number): (index: number) => number {
   // Values up to twice 10^digits are kept one by one; from there on each doubling has half as many places.
   const unitMagnitude = Math.floor(Math.log2(lowest));
   const halfMagnitude = Math.ceil(Math.log2(2 * 10 ** digits)) - 1;
@@ -148,7 +154,7 @@ function middleNanos(digits: number, lowest: number): (index: number) => number 
   };
 }
 
-function* zigzagNumbers(bytes: Buffer): Generator<number> {
+function* decodeZigZag(bytes: Buffer): Generator<number> {
   let [value, shift] = [0n, 0n];
   for (const byte of bytes) {
     // The ninth byte of a number is a whole one: it has no bit that tells of another.

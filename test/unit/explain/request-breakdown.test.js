@@ -1,19 +1,19 @@
 // Where the requests in flight are said to be.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { requestBreakdown } from '../../../dist/explain/conclusion/request-breakdown.js';
+import { deriveRequestBreakdown } from '../../../dist/explain/conclusion/request-breakdown.js';
 import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 /** Requests by stage, where what was seen differs from the healthy service by what `change` does to it. */
 function stages(change) {
-  const facts = structuredClone(factsOfHealthy());
+  const metrics = structuredClone(buildHealthyMetrics());
   // Of 50 some are not seen anywhere, so that no stage is cut short.
-  facts.base.inside.inFlight = 20;
-  facts.base.inside.gc.young = 0.1;
-  facts.base.inside.outbound[0].answering = 10;
-  change(facts.base);
-  const all = requestBreakdown(deriveMetrics(facts));
+  metrics.base.inside.inFlight = 20;
+  metrics.base.inside.gc.young = 0.1;
+  metrics.base.inside.outbound[0].answering = 10;
+  change(metrics.base);
+  const all = deriveRequestBreakdown(deriveMetrics(metrics));
   return Object.fromEntries(all.map(({ stage, requests }) => [stage, requests]));
 }
 

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
-import { degradesOverTime } from '../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
+import { detectDegradesOverTime } from '../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
 import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
-import { judged } from '../../fixtures/explain/judged.js';
+import { evaluate } from '../../fixtures/explain/evaluation.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 test('of a healthy server nothing is suspected but that it could do more', () => {
-  const { hypotheses } = evaluateHypotheses(factsOfHealthy(), {
+  const { hypotheses } = evaluateHypotheses(buildHealthyMetrics(), {
     retained: null,
-    history: [],
-    besides: null,
+    costOverTime: [],
+    secondProcess: null,
     exhausted: [],
-    fresh: null,
+    afterRestart: null,
   });
   assert.deepEqual(
     hypotheses.map(({ limit }) => limit),
@@ -23,16 +23,16 @@ test('of a healthy server nothing is suspected but that it could do more', () =>
 
 describe('a response in two parts, as far apart as an acknowledgement is late', () => {
   const apart = (change = () => {}) =>
-    judged('nagle-delayed-ack', (facts) => {
-      const { load } = facts.base;
+    evaluate('nagle-delayed-ack', (metrics) => {
+      const { load } = metrics.base;
       load.gapMs = { ...load.gapMs, count: load.requests.ok, p50: 41 };
-      change(facts);
-    }).suspect.weight;
-  const atRate = (facts) => {
-    const { load } = facts.base;
-    facts.model = 'open';
-    facts.inFlight = 10;
-    Object.assign(load.plan, { model: 'open', rate: facts.base.throughput });
+      change(metrics);
+    }).hypothesis.weight;
+  const atRate = (metrics) => {
+    const { load } = metrics.base;
+    metrics.model = 'open';
+    metrics.inFlight = 10;
+    Object.assign(load.plan, { model: 'open', rate: metrics.base.throughput });
     load.warnings = [];
     load.requests.sent = load.requests.ok;
   };
@@ -46,11 +46,11 @@ describe('a response in two parts, as far apart as an acknowledgement is late', 
   });
 
   test('waits for it if bytes are seen to wait for longer than for one part', () => {
-    const waits = (gapMs) => (facts) => {
-      atRate(facts);
-      facts.responseMs = 1.2 * gapMs;
-      facts.base.load.gapMs.p50 = gapMs;
-      facts.sockets.server.unsent = 0.2;
+    const waits = (gapMs) => (metrics) => {
+      atRate(metrics);
+      metrics.responseMs = 1.2 * gapMs;
+      metrics.base.load.gapMs.p50 = gapMs;
+      metrics.sockets.server.unsent = 0.2;
     };
     assert.equal(apart(waits(200)), 0.99);
     // So long a client keeps the acknowledgement of what comes alone.
@@ -59,65 +59,65 @@ describe('a response in two parts, as far apart as an acknowledgement is late', 
 });
 
 describe('keep-alive-race', () => {
-  const race = (facts, { pauseMs, said, failed }) => {
-    facts.base.load.plan.thinkTimeMs = pauseMs;
-    facts.base.load.errors = [{ kind: 'reset', count: failed, example: null }];
-    facts.base.load.requests.sent = 1000;
-    facts.errorShare = failed / 1000;
-    facts.sample.headers['keep-alive'] = said;
+  const race = (metrics, { pauseMs, said, failed }) => {
+    metrics.base.load.plan.thinkTimeMs = pauseMs;
+    metrics.base.load.errors = [{ kind: 'reset', count: failed, example: null }];
+    metrics.base.load.requests.sent = 1000;
+    metrics.errorShare = failed / 1000;
+    metrics.sample.headers['keep-alive'] = said;
   };
 
   test('requests that meet the end of an idle connection', () => {
-    const { suspect } = judged('keep-alive-race', (facts) =>
-      race(facts, { pauseMs: 5500, said: 'timeout=5', failed: 100 }),
+    const { hypothesis } = evaluate('keep-alive-race', (metrics) =>
+      race(metrics, { pauseMs: 5500, said: 'timeout=5', failed: 100 }),
     );
-    assert.equal(suspect.within, 'errors');
-    assert.ok(suspect.predictions['shorter pause'].high < 1);
-    assert.match(suspect.sentence, /keeps idle connections for 5.00 s/);
+    assert.equal(hypothesis.causeOf, 'errors');
+    assert.ok(hypothesis.predictions['shorter pause'].high < 1);
+    assert.match(hypothesis.sentence, /keeps idle connections for 5.00 s/);
   });
 
   test('pauses that are much shorter are not to blame', () => {
-    const { suspect, why } = judged('keep-alive-race', (facts) =>
-      race(facts, { pauseMs: 1000, said: 'timeout=5', failed: 100 }),
+    const { hypothesis, why } = evaluate('keep-alive-race', (metrics) =>
+      race(metrics, { pauseMs: 1000, said: 'timeout=5', failed: 100 }),
     );
-    assert.equal(suspect, undefined);
+    assert.equal(hypothesis, undefined);
     assert.match(why, /idle for 1.00 s, and kept for 5.00 s/);
   });
 
   test('without failures there is none', () => {
-    const { suspect } = judged('keep-alive-race', (facts) =>
-      race(facts, { pauseMs: 5500, said: 'timeout=5', failed: 1 }),
+    const { hypothesis } = evaluate('keep-alive-race', (metrics) =>
+      race(metrics, { pauseMs: 5500, said: 'timeout=5', failed: 1 }),
     );
-    assert.equal(suspect, undefined);
+    assert.equal(hypothesis, undefined);
   });
 });
 
 test('a server that ends its connections may keep them on a path that it does not know', () => {
   const unknown = (connection) =>
-    judged('connection-churn', (facts) => {
-      const { load } = facts.base;
+    evaluate('connection-churn', (metrics) => {
+      const { load } = metrics.base;
       load.plan.connection = connection;
       load.connections.opened = load.requests.ok;
-      Object.assign(facts.loop, { busy: 1, cpuMs: 0.04 });
-    }).suspect.predictions['unknown path'];
+      Object.assign(metrics.loop, { busy: 1, cpuMs: 0.04 });
+    }).hypothesis.predictions['unknown path'];
   assert.deepEqual(unknown('close'), { low: 0.85, high: 2 });
   assert.ok(unknown('keep-alive').high > 100);
 });
 
 describe('connections that the server does not let stay open', () => {
-  const few = (facts) => {
-    facts.inFlight = 8;
-    facts.base.load.errors = [{ kind: 'reset', count: 400, example: null }];
+  const few = (metrics) => {
+    metrics.inFlight = 8;
+    metrics.base.load.errors = [{ kind: 'reset', count: 400, example: null }];
     const held = { sockets: 8, least: 8, most: 8, unread: 0, unsent: 0 };
-    facts.sockets.server = held;
+    metrics.sockets.server = held;
   };
 
   test('are errors, and no lack of connections', () => {
-    const { suspect } = judged('errors', few);
-    assert.match(suspect.sentence, /42 of 50 connections are not open/);
-    assert.match(suspect.remedy.change, /more connections than 8/);
-    assert.ok(suspect.weight > 0.9);
-    const { why } = judged('too-few-connections', few);
+    const { hypothesis } = evaluate('errors', few);
+    assert.match(hypothesis.sentence, /42 of 50 connections are not open/);
+    assert.match(hypothesis.remedy.change, /more connections than 8/);
+    assert.ok(hypothesis.weight > 0.9);
+    const { why } = evaluate('too-few-connections', few);
     assert.match(why, /does not let 42 of 50 connections stay open/);
   });
 
@@ -135,76 +135,78 @@ describe('connections that the server does not let stay open', () => {
   };
   for (const [what, change] of Object.entries(others)) {
     test(`are none where ${what}`, () => {
-      const changed = (facts) => {
-        few(facts);
-        change(facts);
+      const changed = (metrics) => {
+        few(metrics);
+        change(metrics);
       };
-      assert.doesNotMatch(judged('errors', changed).suspect?.sentence ?? '', /not open/);
-      assert.ok(judged('too-few-connections', changed).suspect);
+      assert.doesNotMatch(evaluate('errors', changed).hypothesis?.sentence ?? '', /not open/);
+      assert.ok(evaluate('too-few-connections', changed).hypothesis);
     });
   }
 });
 
 describe('ephemeral-ports', () => {
   test('all ports wait for the end of a connection, and requests fail', () => {
-    const { suspect } = judged('ephemeral-ports', (facts) => {
-      facts.sockets.timeWait = 28_000;
-      facts.errorShare = 0.2;
-      facts.base.load.statusCodes = { 200: 800, 502: 200 };
+    const { hypothesis } = evaluate('ephemeral-ports', (metrics) => {
+      metrics.sockets.timeWait = 28_000;
+      metrics.errorShare = 0.2;
+      metrics.base.load.statusCodes = { 200: 800, 502: 200 };
     });
-    assert.equal(suspect.within, 'errors');
-    assert.match(suspect.arithmetic[0], /28,232 ports \/ 60 s = 471/);
+    assert.equal(hypothesis.causeOf, 'errors');
+    assert.match(hypothesis.arithmetic[0], /28,232 ports \/ 60 s = 471/);
   });
 
   test('as long as nothing fails, or only by status 404, it is no limit', () => {
     for (const errorShare of [0, 0.2]) {
-      const { suspect } = judged('ephemeral-ports', (facts) => {
-        facts.sockets.timeWait = 28_000;
-        facts.errorShare = errorShare;
-        facts.base.load.statusCodes = { 200: 800, 404: 200 };
+      const { hypothesis } = evaluate('ephemeral-ports', (metrics) => {
+        metrics.sockets.timeWait = 28_000;
+        metrics.errorShare = errorShare;
+        metrics.base.load.statusCodes = { 200: 800, 404: 200 };
       });
-      assert.equal(suspect, undefined);
+      assert.equal(hypothesis, undefined);
     }
   });
 });
 
 describe('bandwidth', () => {
-  const onTheWay = (facts, { unsent, bytesEach }) => {
-    facts.sockets.server.unsent = unsent;
-    const { requests, bytes } = facts.base.load;
+  const onTheWay = (metrics, { unsent, bytesEach }) => {
+    metrics.sockets.server.unsent = unsent;
+    const { requests, bytes } = metrics.base.load;
     bytes.received = bytesEach * (requests.ok + requests.statusErrors);
-    facts.base.load.generator.busy = 0.1;
+    metrics.base.load.generator.busy = 0.1;
   };
 
   test('bytes that were sent and have not arrived, on most connections', () => {
-    const { suspect } = judged('bandwidth', (facts) =>
-      onTheWay(facts, { unsent: 0.95, bytesEach: 200_000 }),
+    const { hypothesis } = evaluate('bandwidth', (metrics) =>
+      onTheWay(metrics, { unsent: 0.95, bytesEach: 200_000 }),
     );
-    assert.match(suspect.sentence, /95 % of the connections hold bytes/);
+    assert.match(hypothesis.sentence, /95 % of the connections hold bytes/);
   });
 
   test('short responses, or a client that does not read, are something else', () => {
-    const short = judged('bandwidth', (facts) => onTheWay(facts, { unsent: 0.95, bytesEach: 500 }));
-    assert.equal(short.suspect, undefined);
-    const unread = judged('bandwidth', (facts) => {
-      onTheWay(facts, { unsent: 0.95, bytesEach: 200_000 });
-      facts.sockets.client.unread = 0.9;
+    const short = evaluate('bandwidth', (metrics) =>
+      onTheWay(metrics, { unsent: 0.95, bytesEach: 500 }),
+    );
+    assert.equal(short.hypothesis, undefined);
+    const unread = evaluate('bandwidth', (metrics) => {
+      onTheWay(metrics, { unsent: 0.95, bytesEach: 200_000 });
+      metrics.sockets.client.unread = 0.9;
     });
-    assert.equal(unread.suspect, undefined);
+    assert.equal(unread.hypothesis, undefined);
   });
 });
 
 describe('listen-backlog', () => {
   test('without repeated connects a request takes what the median of both takes', () => {
-    const { suspect } = judged('listen-backlog', (facts) => {
-      facts.base.outside.network.listenOverflows = 20;
-      Object.assign(facts.base.load.connectMs, { p50: 10, p99: 1020 });
-      Object.assign(facts.base.load.latencyMs, { p50: 15 });
-      facts.base.load.connections.opened = 500;
-      Object.assign(facts, { maxConcurrency: 50, throughput: 100, responseMs: 40 });
+    const { hypothesis } = evaluate('listen-backlog', (metrics) => {
+      metrics.base.outside.network.listenOverflows = 20;
+      Object.assign(metrics.base.load.connectMs, { p50: 10, p99: 1020 });
+      Object.assign(metrics.base.load.latencyMs, { p50: 15 });
+      metrics.base.load.connections.opened = 500;
+      Object.assign(metrics, { maxConcurrency: 50, throughput: 100, responseMs: 40 });
     });
     // 50 in 10 + 40 ms, at best in 10 + 15.
-    assert.deepEqual(suspect.remedy.predictedThroughput, { low: 1000, high: 2000 });
+    assert.deepEqual(hypothesis.remedy.predictedThroughput, { low: 1000, high: 2000 });
   });
 });
 
@@ -212,20 +214,20 @@ describe('listen-backlog', () => {
 const SPENT = {
   gc: 0.02,
   files: 0,
-  printing: 0,
-  printingAtMost: 0,
+  logging: 0,
+  maxLogging: 0,
   writing: 0.1,
-  unasked: null,
+  background: null,
 };
 
 /** What the remedy is said to give of a loop that is full with 1000 requests a second, by a profile. */
 function remedied(limit, loopTime, change = () => {}) {
-  return judged(limit, (facts) => {
-    Object.assign(facts, { throughput: 1000, loopTime: { ...SPENT, ...loopTime } });
-    facts.base.throughput = 1000;
-    Object.assign(facts.loop, { busy: 1, run: 1, queued: 0, eachMs: 1, cpuMs: 1 });
-    change(facts);
-  }).suspect.remedy.predictedThroughput;
+  return evaluate(limit, (metrics) => {
+    Object.assign(metrics, { throughput: 1000, loopTime: { ...SPENT, ...loopTime } });
+    metrics.base.throughput = 1000;
+    Object.assign(metrics.loop, { busy: 1, run: 1, queued: 0, busyMs: 1, cpuMs: 1 });
+    change(metrics);
+  }).hypothesis.remedy.predictedThroughput;
 }
 
 describe('what a profile says of the gain', () => {
@@ -234,32 +236,32 @@ describe('what a profile says of the gain', () => {
   };
 
   test('idle work takes less of a busy loop than of an idle one', () => {
-    const idle = (facts) => Object.assign(facts, { idleShare: 0.9 });
-    contains(remedied('idle-work', { unasked: 0.5 }, idle), 2000);
-    const { why } = judged('idle-work', (facts) => {
-      Object.assign(facts, { idleShare: 0.9, loopTime: { ...SPENT, unasked: 0 } });
-      Object.assign(facts.loop, { busy: 1, run: 1 });
+    const idle = (metrics) => Object.assign(metrics, { idleShare: 0.9 });
+    contains(remedied('idle-work', { background: 0.5 }, idle), 2000);
+    const { why } = evaluate('idle-work', (metrics) => {
+      Object.assign(metrics, { idleShare: 0.9, loopTime: { ...SPENT, background: 0 } });
+      Object.assign(metrics.loop, { busy: 1, run: 1 });
     });
     assert.match(why, /none of what takes the busiest loop/);
-    const { high } = remedied('idle-work', { unasked: null }, idle);
+    const { high } = remedied('idle-work', { background: null }, idle);
     assert.ok(high > 10_000, `${high}`);
   });
 
   test('a log costs what the console formats, too', () => {
-    const logs = (facts) => {
-      facts.base.inside.output = { writes: 10_000, bytes: 1e6, share: 0.2 };
+    const logs = (metrics) => {
+      metrics.base.inside.output = { writes: 10_000, bytes: 1e6, share: 0.2 };
     };
-    contains(remedied('logging', { printing: 0.6 }, logs), 2500);
-    contains(remedied('logging', { printing: 0 }, logs), 1500);
+    contains(remedied('logging', { logging: 0.6 }, logs), 2500);
+    contains(remedied('logging', { logging: 0 }, logs), 1500);
     // A function of the service that writes it may do more than that.
-    const own = remedied('logging', { printing: 0, printingAtMost: 0.8 }, logs);
-    assert.equal(own.low, remedied('logging', { printing: 0 }, logs).low);
+    const own = remedied('logging', { logging: 0, maxLogging: 0.8 }, logs);
+    assert.equal(own.low, remedied('logging', { logging: 0 }, logs).low);
     assert.ok(Math.abs(own.high - 5000) < 1e-6, `${own.high}`);
   });
 
-  const writes = (facts) => {
-    facts.base.outside.processes[0].calls = { writes: 50_000, reads: 1000 };
-    facts.base.inside.outbound = [];
+  const writes = (metrics) => {
+    metrics.base.outside.processes[0].calls = { writes: 50_000, reads: 1000 };
+    metrics.base.inside.outbound = [];
   };
 
   test('writes cost what is above their system call, too', () => {
@@ -268,11 +270,11 @@ describe('what a profile says of the gain', () => {
   });
 
   test('writes of all workers belong to the responses of all', () => {
-    const { suspect } = judged('many-writes', (facts) => {
-      Object.assign(facts, { throughput: 1000 });
-      Object.assign(facts.loop, { busy: 1, cpuMs: 1 });
-      facts.base.inside.outbound = [];
-      const { inside, outside } = facts.base;
+    const { hypothesis } = evaluate('many-writes', (metrics) => {
+      Object.assign(metrics, { throughput: 1000 });
+      Object.assign(metrics.loop, { busy: 1, cpuMs: 1 });
+      metrics.base.inside.outbound = [];
+      const { inside, outside } = metrics.base;
       const [one] = outside.processes;
       outside.processes = [100, 200, 300, 400].map((pid) => ({
         ...one,
@@ -282,31 +284,31 @@ describe('what a profile says of the gain', () => {
       }));
       inside.pids = [100, 200, 300, 400];
     });
-    assert.match(suspect.sentence, /50.0 system calls write each response/);
+    assert.match(hypothesis.sentence, /50.0 system calls write each response/);
   });
 
   test('writes cost no more than there is', () => {
-    const { suspect } = judged('many-writes', (facts) => {
-      Object.assign(facts, { throughput: 1000 });
-      Object.assign(facts.loop, { busy: 1, cpuMs: 0.1 });
-      writes(facts);
+    const { hypothesis } = evaluate('many-writes', (metrics) => {
+      Object.assign(metrics, { throughput: 1000 });
+      Object.assign(metrics.loop, { busy: 1, cpuMs: 0.1 });
+      writes(metrics);
     });
-    assert.match(suspect.arithmetic[0], /^49.0 .* x about 2.00 µs = 98.0 µs of 100 µs/);
+    assert.match(hypothesis.arithmetic[0], /^49.0 .* x about 2.00 µs = 98.0 µs of 100 µs/);
   });
 });
 
 describe('what waits or blocks in the loop', () => {
   /** 100 requests a second, each of which holds the loop for 10 ms, 9 of them without a core. */
   const waiting = (files, busyCores = 0.12) =>
-    judged('event-loop-sync-wait', (facts) => {
+    evaluate('event-loop-sync-wait', (metrics) => {
       const loopTime = files === null ? null : { ...SPENT, files };
-      Object.assign(facts, { throughput: 100, loopTime });
-      facts.base.throughput = 100;
+      Object.assign(metrics, { throughput: 100, loopTime });
+      metrics.base.throughput = 100;
       // What looks takes most of the generator's time, however few requests there are.
-      Object.assign(facts.base.outside.cpu, { server: busyCores, others: 0, self: 0.3 });
-      Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
-      Object.assign(facts.loop, { busy: 1, run: 0.1, queued: 0, waiting: 0.9, eachMs: 10 });
-    }).suspect.remedy.predictedThroughput;
+      Object.assign(metrics.base.outside.cpu, { server: busyCores, others: 0, self: 0.3 });
+      Object.assign(metrics.base.outside.processes[0].main, { run: 0.1 });
+      Object.assign(metrics.loop, { busy: 1, run: 0.1, queued: 0, waiting: 0.9, busyMs: 10 });
+    }).hypothesis.remedy.predictedThroughput;
 
   test('in files, it will wait in the pool of threads', () => {
     // Four threads, 9 ms each.
@@ -331,37 +333,37 @@ describe('what waits or blocks in the loop', () => {
   });
 
   test('without blocks, all of their time is for requests', () => {
-    const { suspect } = judged('event-loop-blocked', (facts) => {
-      facts.base.inside.stalls = { share: 0.6, count: 5, longestMs: 90, residualMs: 30, by: [] };
-      Object.assign(facts.loop, { busy: 1, run: 1 });
+    const { hypothesis } = evaluate('event-loop-blocked', (metrics) => {
+      metrics.base.inside.stalls = { share: 0.6, count: 5, longestMs: 90, residualMs: 30, by: [] };
+      Object.assign(metrics.loop, { busy: 1, run: 1 });
     });
-    const { low, high } = suspect.remedy.predictedThroughput;
+    const { low, high } = hypothesis.remedy.predictedThroughput;
     assert.ok(low < 2500 && 2500 < high && high < 1.4 * low, `${low} ${high}`);
   });
 });
 
 describe('too-few-connections', () => {
   const knee = (change) =>
-    judged('too-few-connections', change).suspect.remedy.settings?.connections;
+    evaluate('too-few-connections', change).hypothesis.remedy.settings?.connections;
 
   test('no more are proposed than all that was seen can bear', () => {
     assert.ok(knee(() => {}) > 100, 'the loop alone');
-    const cores = knee((facts) => {
-      facts.base.outside.cpu.server = 3;
+    const cores = knee((metrics) => {
+      metrics.base.outside.cpu.server = 3;
     });
     assert.ok(cores <= 70, `all threads: ${cores}`);
-    const pool = knee((facts) => {
-      facts.base.inside.outbound[0].maxSockets = 60;
+    const pool = knee((metrics) => {
+      metrics.base.inside.outbound[0].maxSockets = 60;
     });
     assert.ok(pool <= 70, `sockets: ${pool}`);
   });
 
   test('half of an odd number of connections is more than half', () => {
     const half = (connections) => {
-      const { suspect } = judged('too-few-connections', (facts) => {
-        facts.base.load.plan.connections = connections;
+      const { hypothesis } = evaluate('too-few-connections', (metrics) => {
+        metrics.base.load.plan.connections = connections;
       });
-      return suspect.predictions['connections /2'];
+      return hypothesis.predictions['connections /2'];
     };
     for (const [connections, share] of [
       [3, 2 / 3],
@@ -377,29 +379,29 @@ describe('too-few-connections', () => {
   });
 
   test('what a driver asks for itself is not what the requests wait for', () => {
-    const { suspect } = judged('too-few-connections', (facts) => {
-      const [call] = facts.base.inside.outbound;
+    const { hypothesis } = evaluate('too-few-connections', (metrics) => {
+      const [call] = metrics.base.inside.outbound;
       const monitor = { ...call, origin: 'tcp://db:27017', rate: 0.1, answering: 48 };
-      facts.base.inside.outbound = [monitor];
-      facts.base.inside.resources = { Timeout: 50 };
+      metrics.base.inside.outbound = [monitor];
+      metrics.base.inside.resources = { Timeout: 50 };
     });
-    assert.match(suspect.sentence, /for a timer/);
+    assert.match(hypothesis.sentence, /for a timer/);
   });
 });
 
 describe('processes that serve nothing', () => {
   test('one that computes for the server is no loop of it', () => {
-    const { suspect } = judged('worker-imbalance', (facts) => {
-      const [process] = facts.base.outside.processes;
+    const { hypothesis } = evaluate('worker-imbalance', (metrics) => {
+      const [process] = metrics.base.outside.processes;
       const main = { ...process.main, pid: 101, tid: 101, run: 0.97 };
-      facts.base.outside.processes.push({ ...process, pid: 101, main });
-      const { base, single, sample, unknownPath, idleShare, identityBytes, overload } = facts;
+      metrics.base.outside.processes.push({ ...process, pid: 101, main });
+      const { base, single, sample, unknownPath, idleShare, identityBytes, overload } = metrics;
       const seen = { base, single, sample, unknownPath, idleShare, identityBytes, overload };
       const changed = deriveMetrics(seen);
       assert.equal(changed.loop.run, 0.3);
       return changed;
     });
-    assert.equal(suspect, undefined);
+    assert.equal(hypothesis, undefined);
   });
 });
 
@@ -407,33 +409,33 @@ describe('degrades-over-time', () => {
   /** Twice as dear in the end, on a machine whose speed swings so that a third of the pairs goes the other way. */
   const SWINGING = [0.24, 0.2, 0.34, 0.21, 0.4, 0.26, 0.55, 0.3, 0.48];
   const ageing = (costs, besides, fresh = null) => {
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy: 1, run: 0.99 });
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1, run: 0.99 });
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
     const measured = typeof besides === 'number' ? { ratio: besides, low: besides } : besides;
-    return degradesOverTime(history, measured, fresh)(facts);
+    return detectDegradesOverTime(history, measured, fresh)(metrics);
   };
 
   test('costs that grow with every block', () => {
-    const suspect = ageing([0.1, 0.12, 0.15, 0.16, 0.2, 0.22, 0.25, 0.26], null);
-    assert.equal(suspect.limit, 'degrades-over-time');
-    assert.ok(suspect.weight > 0.6);
+    const hypothesis = ageing([0.1, 0.12, 0.15, 0.16, 0.2, 0.22, 0.25, 0.26], null);
+    assert.equal(hypothesis.limit, 'degrades-over-time');
+    assert.ok(hypothesis.weight > 0.6);
   });
 
   test('costs that swing are told by a second process that gives more than two can', () => {
     assert.ok('why' in ageing(SWINGING, null));
     assert.ok('why' in ageing(SWINGING, 1.9));
-    const suspect = ageing(SWINGING, 6.5);
-    assert.ok(suspect.predictions['second process'].high > 6.5);
-    assert.ok(suspect.predictions['fresh start'].high < 1);
+    const hypothesis = ageing(SWINGING, 6.5);
+    assert.ok(hypothesis.predictions['second process'].high > 6.5);
+    assert.ok(hypothesis.predictions['fresh start'].high < 1);
   });
 
   test('nor do they need to have grown in the middle', () => {
     const costs = [0.185, 0.5, 0.31, 0.42, 0.24, 0.38, 0.2, 0.26, 0.399];
     assert.ok('why' in ageing(costs, 1.9));
-    const suspect = ageing(costs, 2.95);
-    assert.ok(suspect.predictions['fresh start'].high <= 0.85);
-    assert.ok(suspect.remedy.predictedThroughput.low > 0);
+    const hypothesis = ageing(costs, 2.95);
+    assert.ok(hypothesis.predictions['fresh start'].high <= 0.85);
+    assert.ok(hypothesis.remedy.predictedThroughput.low > 0);
     // What it gives may swing as widely: five times as much in the middle, a quarter more at the least.
     assert.ok('predictions' in ageing(costs, { ratio: 5.36, low: 1.27 }));
     assert.ok('why' in ageing(costs, { ratio: 1.9, low: 1.27 }));
@@ -464,18 +466,20 @@ describe('degrades-over-time', () => {
     assert.deepEqual(said(null), said(6.5));
     assert.ok(said(null).low > 0.9 && said(null).high > 6.5);
     // It may get no core of its own.
-    const facts = factsOfHealthy();
-    Object.assign(facts.loop, { busy: 1, run: 0.99 });
-    facts.machine.cpu = { ...facts.machine.cpu, wanted: 1, steal: 0.2 };
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1, run: 0.99 });
+    metrics.machine.cpu = { ...metrics.machine.cpu, wanted: 1, steal: 0.2 };
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
-    assert.ok(degradesOverTime(history, null, null)(facts).predictions['second process'].low < 0.9);
+    assert.ok(
+      detectDegradesOverTime(history, null, null)(metrics).predictions['second process'].low < 0.9,
+    );
   });
 
   test('a fresh start tells what there is without what grows: more than it gave, as it has grown a little itself', () => {
     const costs = [0.2, 0.22, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34];
     // 20 µs more each 1000 requests, from 180 on: after 500 it is 190.
     const { remedy } = ageing(costs, null, { requests: 500, cpuMs: 0.19 });
-    const { throughput } = factsOfHealthy();
+    const { throughput } = buildHealthyMetrics();
     const { low, high } = remedy.predictedThroughput;
     assert.ok(Math.abs(low / throughput - 0.2 / 0.19) < 1e-9, `${low / throughput}`);
     assert.ok(Math.abs(high / throughput - 0.2 / 0.18) < 1e-9, `${high / throughput}`);
@@ -491,14 +495,14 @@ describe('degrades-over-time', () => {
 
 test('without garbage its collector no longer takes the core that the loop waits for', () => {
   const gain = (limit, queued, server) => {
-    const { suspect } = judged(limit, (facts) => {
-      Object.assign(facts.loop, { busy: 1, run: 1 - queued, queued });
-      Object.assign(facts.base.outside.cpu, { cores: 2, server, self: 0.1, others: 0 });
-      Object.assign(facts.base.outside.processes[0].main, { run: 1 - queued, queued });
-      Object.assign(facts.base.inside.gc, { young: 0.4, old: 0.4 });
+    const { hypothesis } = evaluate(limit, (metrics) => {
+      Object.assign(metrics.loop, { busy: 1, run: 1 - queued, queued });
+      Object.assign(metrics.base.outside.cpu, { cores: 2, server, self: 0.1, others: 0 });
+      Object.assign(metrics.base.outside.processes[0].main, { run: 1 - queued, queued });
+      Object.assign(metrics.base.inside.gc, { young: 0.4, old: 0.4 });
     });
-    const { low, high } = suspect.remedy.predictedThroughput;
-    return { low: low / 1000, high: high / 1000, tried: suspect.predictions };
+    const { low, high } = hypothesis.remedy.predictedThroughput;
+    return { low: low / 1000, high: high / 1000, tried: hypothesis.predictions };
   };
   for (const limit of ['gc-old', 'gc-young']) {
     const alone = gain(limit, 0, 1);
@@ -514,29 +518,29 @@ test('without garbage its collector no longer takes the core that the loop waits
 });
 
 test('compression is not held to an experiment that the server ignores', () => {
-  const compressing = (identityBytes) => (facts) => {
-    facts.loop.busy = 1;
-    facts.loop.cpuMs = 1;
-    facts.base.outside.cpu.server = 1;
-    facts.throughput = 1000;
-    facts.sample.headers['content-encoding'] = 'gzip';
-    facts.sample.bodyBytes = 15_000;
-    facts.identityBytes = identityBytes;
+  const compressing = (identityBytes) => (metrics) => {
+    metrics.loop.busy = 1;
+    metrics.loop.cpuMs = 1;
+    metrics.base.outside.cpu.server = 1;
+    metrics.throughput = 1000;
+    metrics.sample.headers['content-encoding'] = 'gzip';
+    metrics.sample.bodyBytes = 15_000;
+    metrics.identityBytes = identityBytes;
   };
-  const plain = judged('compression', compressing(60_000)).suspect;
+  const plain = evaluate('compression', compressing(60_000)).hypothesis;
   assert.ok(plain.predictions['identity encoding']);
-  const never = judged('compression', compressing(null)).suspect;
+  const never = evaluate('compression', compressing(null)).hypothesis;
   assert.equal(never.predictions['identity encoding'], undefined);
 });
 
 test('of refusals it is said what the server asks for', () => {
-  const refused = (status) => (facts) => {
-    facts.errorShare = 1;
-    facts.base.load.requests.statusErrors = 100;
-    facts.base.load.statusCodes = { [status]: 100 };
+  const refused = (status) => (metrics) => {
+    metrics.errorShare = 1;
+    metrics.base.load.requests.statusErrors = 100;
+    metrics.base.load.statusCodes = { [status]: 100 };
   };
   for (const status of ['401', '403']) {
-    assert.match(judged('errors', refused(status)).suspect.remedy.change, /-H 'Authorization/);
+    assert.match(evaluate('errors', refused(status)).hypothesis.remedy.change, /-H 'Authorization/);
   }
-  assert.match(judged('errors', refused('500')).suspect.remedy.change, /^mend what fails/);
+  assert.match(evaluate('errors', refused('500')).hypothesis.remedy.change, /^mend what fails/);
 });

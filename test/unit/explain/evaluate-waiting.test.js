@@ -1,114 +1,120 @@
 // What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { poolSize } from '../../../dist/explain/hypotheses/machine/threadpool.js';
-import { factsOfHealthy } from '../../fixtures/explain/facts.js';
-import { judged } from '../../fixtures/explain/judged.js';
+import { readPoolSize } from '../../../dist/explain/hypotheses/machine/threadpool.js';
+import { evaluate } from '../../fixtures/explain/evaluation.js';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 describe('slow-dependency', () => {
-  const waiting = (facts, rssMb) => {
-    facts.model = 'open';
-    facts.inFlight = 300;
-    facts.base.inside.outbound[0].answering = 295;
-    facts.base.inside.outbound[0].answerMs = 3000;
-    facts.base.outside.processes[0].rssMb = rssMb;
-    facts.single.outside = { processes: [{ rssMb: 80 }] };
-    Object.assign(facts.base.load.latencyMs, { mean: 3000, p50: 3000 });
+  const waiting = (metrics, rssMb) => {
+    metrics.model = 'open';
+    metrics.inFlight = 300;
+    metrics.base.inside.outbound[0].answering = 295;
+    metrics.base.inside.outbound[0].answerMs = 3000;
+    metrics.base.outside.processes[0].rssMb = rssMb;
+    metrics.single.outside = { processes: [{ rssMb: 80 }] };
+    Object.assign(metrics.base.load.latencyMs, { mean: 3000, p50: 3000 });
   };
 
   test('at a rate that is served, the memory that waiting requests hold', () => {
-    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 680));
-    assert.match(suspect.sentence, /300 requests that wait for it hold 600 MB/);
+    const { hypothesis } = evaluate('slow-dependency', (metrics) => waiting(metrics, 680));
+    assert.match(hypothesis.sentence, /300 requests that wait for it hold 600 MB/);
   });
 
   test('requests that hold little may wait', () => {
-    const { suspect } = judged('slow-dependency', (facts) => waiting(facts, 100));
-    assert.equal(suspect, undefined);
+    const { hypothesis } = evaluate('slow-dependency', (metrics) => waiting(metrics, 100));
+    assert.equal(hypothesis, undefined);
   });
 });
 
 describe('outbound-pool of an unknown client', () => {
-  const pool = (facts, answering) => {
+  const pool = (metrics, answering) => {
     const peer = { peer: '10.0.0.5:5432', sockets: 5, least: 5, most: 5, unread: 0, unsent: 0 };
-    facts.sockets.outbound = [peer];
-    const [call] = facts.base.inside.outbound;
-    facts.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
-    facts.responseMs = 200;
+    metrics.sockets.outbound = [peer];
+    const [call] = metrics.base.inside.outbound;
+    metrics.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
+    metrics.responseMs = 200;
   };
 
   test('all its connections wait for an answer', () => {
-    const { suspect } = judged('outbound-pool', (facts) => pool(facts, 4.9));
-    assert.match(suspect.sentence, /98 % of them waiting/);
+    const { hypothesis } = evaluate('outbound-pool', (metrics) => pool(metrics, 4.9));
+    assert.match(hypothesis.sentence, /98 % of them waiting/);
   });
 
   test('where some wait for none it cannot be told: they may be lent', () => {
-    const { suspect, why } = judged('outbound-pool', (facts) => pool(facts, 2));
-    assert.equal(suspect, undefined);
+    const { hypothesis, why } = evaluate('outbound-pool', (metrics) => pool(metrics, 2));
+    assert.equal(hypothesis, undefined);
     assert.equal(why, undefined);
   });
 
   test('unless as many requests are served at a time: then they are', () => {
-    const lent = (unloadedLatencyMs) => (facts) => {
-      pool(facts, 1);
-      Object.assign(facts, { throughput: 200, unloadedLatencyMs });
+    const lent = (unloadedLatencyMs) => (metrics) => {
+      pool(metrics, 1);
+      Object.assign(metrics, { throughput: 200, unloadedLatencyMs });
     };
-    const { suspect } = judged('outbound-pool', lent(25));
-    assert.match(suspect.sentence, /5 connections .* 20 % of the connections wait for an answer/);
-    assert.match(suspect.remedy.change, /give the connection back/);
-    assert.equal(judged('outbound-pool', lent(80)).suspect, undefined);
-    assert.equal(judged('outbound-pool', lent(10)).suspect, undefined);
+    const { hypothesis } = evaluate('outbound-pool', lent(25));
+    assert.match(
+      hypothesis.sentence,
+      /5 connections .* 20 % of the connections wait for an answer/,
+    );
+    assert.match(hypothesis.remedy.change, /give the connection back/);
+    assert.equal(evaluate('outbound-pool', lent(80)).hypothesis, undefined);
+    assert.equal(evaluate('outbound-pool', lent(10)).hypothesis, undefined);
   });
 
   test('connections on which nothing is asked are no pool', () => {
-    const { why } = judged('outbound-pool', (facts) => {
-      pool(facts, 5);
-      facts.base.inside.outbound = [];
+    const { why } = evaluate('outbound-pool', (metrics) => {
+      pool(metrics, 5);
+      metrics.base.inside.outbound = [];
     });
     assert.match(why, /nothing is asked on the 5 connections/);
   });
 });
 
 test('serialized: a single connection on which there is always a question is named', () => {
-  const { suspect } = judged('serialized', (facts) => {
-    const [call] = facts.base.inside.outbound;
-    facts.base.inside.outbound = [
+  const { hypothesis } = evaluate('serialized', (metrics) => {
+    const [call] = metrics.base.inside.outbound;
+    metrics.base.inside.outbound = [
       { ...call, origin: 'tcp://store:6400', answering: 0.9, answerMs: 8 },
     ];
-    facts.sockets.outbound = [
+    metrics.sockets.outbound = [
       { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
     ];
-    Object.assign(facts, { unloadedLatencyMs: 1, responseMs: 50, throughput: 1000 });
+    Object.assign(metrics, { unloadedLatencyMs: 1, responseMs: 50, throughput: 1000 });
   });
-  assert.match(suspect.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
+  assert.match(hypothesis.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
 });
 
 test('serialized: by a thread beside the loop that is always busy, if each serves one at a time', () => {
   const said = (unloadedLatencyMs) =>
-    judged('serialized', (facts) => {
-      Object.assign(facts.base.outside.processes[0].others[0], { run: 0.98 });
-      Object.assign(facts, { unloadedLatencyMs, responseMs: 200, throughput: 160 });
+    evaluate('serialized', (metrics) => {
+      Object.assign(metrics.base.outside.processes[0].others[0], { run: 0.98 });
+      Object.assign(metrics, { unloadedLatencyMs, responseMs: 200, throughput: 160 });
     });
-  const { suspect } = said(6);
-  assert.match(suspect.sentence, /^a thread .* 98 % busy .*: requests go through it one after the/);
-  assert.match(suspect.remedy.change, /^more such threads/);
+  const { hypothesis } = said(6);
+  assert.match(
+    hypothesis.sentence,
+    /^a thread .* 98 % busy .*: requests go through it one after the/,
+  );
+  assert.match(hypothesis.remedy.change, /^more such threads/);
   // Ten at a time go through something else.
   assert.match(said(60).why, /98 % busy/);
 });
 
 test('serialized: not where the threads of the server compute on all cores', () => {
   const computing = (server) =>
-    judged('serialized', (facts) => {
-      Object.assign(facts, { unloadedLatencyMs: 7, responseMs: 27, throughput: 290 });
-      Object.assign(facts.base.outside.cpu, { server, cores: 2 });
+    evaluate('serialized', (metrics) => {
+      Object.assign(metrics, { unloadedLatencyMs: 7, responseMs: 27, throughput: 290 });
+      Object.assign(metrics.base.outside.cpu, { server, cores: 2 });
     });
-  assert.ok(computing(0.5).suspect);
+  assert.ok(computing(0.5).hypothesis);
   assert.match(computing(1.9).why, /^the threads of the server compute on 1.9 of 2 cores/);
 });
 
 describe('what limits behind a larger pool', () => {
   const next = (change) => {
-    const { suspect } = judged('outbound-pool', (facts) => {
-      const [call] = facts.base.inside.outbound;
+    const { hypothesis } = evaluate('outbound-pool', (metrics) => {
+      const [call] = metrics.base.inside.outbound;
       Object.assign(call, {
         waiting: 40,
         answering: 5,
@@ -116,30 +122,30 @@ describe('what limits behind a larger pool', () => {
         answerP50Ms: 5,
         maxSockets: 5,
       });
-      change(facts);
+      change(metrics);
     });
-    return suspect.remedy.nextLimit;
+    return hypothesis.remedy.nextLimit;
   };
 
   test('the loop, where it has time for less than the pool then lets through', () => {
     // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
     assert.equal(
-      next((facts) => Object.assign(facts, { maxConcurrency: 50, unloadedLatencyMs: 5 })),
+      next((metrics) => Object.assign(metrics, { maxConcurrency: 50, unloadedLatencyMs: 5 })),
       'event-loop-cpu',
     );
   });
 
   test('the requests in flight, where the loop has time', () => {
     assert.equal(
-      next((facts) => Object.assign(facts, { maxConcurrency: 10, unloadedLatencyMs: 5 })),
+      next((metrics) => Object.assign(metrics, { maxConcurrency: 10, unloadedLatencyMs: 5 })),
       'too-few-connections',
     );
   });
 
   test('the pool again, where requests and loop could use more', () => {
     assert.equal(
-      next((facts) =>
-        Object.assign(facts, { maxConcurrency: 50, unloadedLatencyMs: 5, throughput: 300 }),
+      next((metrics) =>
+        Object.assign(metrics, { maxConcurrency: 50, unloadedLatencyMs: 5, throughput: 300 }),
       ),
       'outbound-pool',
     );
@@ -149,23 +155,23 @@ describe('what limits behind a larger pool', () => {
     const overload = { rate: 2000, answered: 1000 };
     const some = { maxConcurrency: 10, unloadedLatencyMs: 5 };
     assert.equal(
-      next((facts) => Object.assign(facts, some, { overload })),
+      next((metrics) => Object.assign(metrics, some, { overload })),
       'outbound-pool',
     );
   });
 
   test('the pool, where of nothing else it is known what it can do', () => {
-    const blind = (facts) => {
-      facts.base.outside = null;
-      Object.assign(facts, { maxConcurrency: 10, unloadedLatencyMs: null });
+    const blind = (metrics) => {
+      metrics.base.outside = null;
+      Object.assign(metrics, { maxConcurrency: 10, unloadedLatencyMs: null });
     };
     assert.equal(next(blind), 'outbound-pool');
   });
 
   test('what answers, where it has become slower already', () => {
-    const slower = (facts) => {
-      facts.single.inside = structuredClone(facts.base.inside);
-      facts.single.inside.outbound[0].answerP50Ms = 1;
+    const slower = (metrics) => {
+      metrics.single.inside = structuredClone(metrics.base.inside);
+      metrics.single.inside.outbound[0].answerP50Ms = 1;
     };
     assert.equal(next(slower), 'saturated-dependency');
   });
@@ -173,23 +179,23 @@ describe('what limits behind a larger pool', () => {
 
 describe('the pool of threads', () => {
   /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
-  const full = (facts) => {
-    Object.assign(facts, {
+  const full = (metrics) => {
+    Object.assign(metrics, {
       throughput: 100,
       maxConcurrency: 20,
       responseMs: 200,
       unloadedLatencyMs: 41,
     });
-    facts.base.throughput = 100;
-    facts.base.inside = { ...facts.base.inside, poolMs: { mean: 160, max: 200 } };
-    Object.assign(facts.loop, { busy: 0.1, run: 0.1, eachMs: 1, cpuMs: 1 });
-    Object.assign(facts.base.outside.processes[0].main, { run: 0.1 });
+    metrics.base.throughput = 100;
+    metrics.base.inside = { ...metrics.base.inside, poolMs: { mean: 160, max: 200 } };
+    Object.assign(metrics.loop, { busy: 0.1, run: 0.1, busyMs: 1, cpuMs: 1 });
+    Object.assign(metrics.base.outside.processes[0].main, { run: 0.1 });
   };
   const suspected = (change = () => {}) =>
-    judged('threadpool', (facts) => {
-      full(facts);
-      change(facts);
-    }).suspect;
+    evaluate('threadpool', (metrics) => {
+      full(metrics);
+      change(metrics);
+    }).hypothesis;
   const gain = (change) => suspected(change).remedy.predictedThroughput;
 
   test('four times as large gives as much more of what waits there', () => {
@@ -199,7 +205,7 @@ describe('the pool of threads', () => {
 
   test('gives no more than the requests in flight can take', () => {
     // 10 of 41 ms each.
-    const { low, high } = gain((facts) => Object.assign(facts, { maxConcurrency: 10 }));
+    const { low, high } = gain((metrics) => Object.assign(metrics, { maxConcurrency: 10 }));
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
   });
 
@@ -208,37 +214,37 @@ describe('the pool of threads', () => {
     // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
     const some = wait();
     assert.ok(some.low < 2.25 && 2.25 < some.high && some.high < 3, `${some.high}`);
-    const many = wait((facts) => Object.assign(facts, { maxConcurrency: 400 }));
+    const many = wait((metrics) => Object.assign(metrics, { maxConcurrency: 400 }));
     assert.ok(many.low < 2 && 2 < many.high && many.high < 2.6, `${many.high}`);
     // Of eight requests four wait, and then twelve: three times as long.
-    const few = wait((facts) => {
-      Object.assign(facts, {
+    const few = wait((metrics) => {
+      Object.assign(metrics, {
         maxConcurrency: 8,
         throughput: 290,
         responseMs: 27,
         unloadedLatencyMs: 7,
       });
-      facts.base.inside.poolMs.mean = 13.7;
+      metrics.base.inside.poolMs.mean = 13.7;
     });
     assert.ok(few.low < 3 && 3 < few.high && few.high < 4, `${few.high}`);
   });
 
   test('is one of each process', () => {
     // Two processes have eight threads: a job takes 80 ms, of which 20 requests want 247 a second.
-    const { low, high } = gain((facts) => {
-      const { inside, outside } = facts.base;
+    const { low, high } = gain((metrics) => {
+      const { inside, outside } = metrics.base;
       const [one] = outside.processes;
       outside.processes.push({ ...one, pid: 200, main: { ...one.main, pid: 200 } });
       inside.pids = [100, 200];
-      facts.unloadedLatencyMs = 81;
+      metrics.unloadedLatencyMs = 81;
     });
     assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
   });
 
   test('of each process computes: all of their threads have a part of the cores', () => {
     // Four processes have 16 threads, each of which uses half a core of 16; alone they could have all.
-    const { arithmetic, remedy } = suspected((facts) => {
-      const { inside, outside } = facts.base;
+    const { arithmetic, remedy } = suspected((metrics) => {
+      const { inside, outside } = metrics.base;
       const [one] = outside.processes;
       outside.processes = [100, 200, 300, 400].map((pid) => ({
         ...one,
@@ -248,8 +254,8 @@ describe('the pool of threads', () => {
       }));
       inside.pids = [100, 200, 300, 400];
       Object.assign(outside.cpu, { cores: 16, server: 8.4, idle: 7.4 });
-      Object.assign(facts, { maxConcurrency: 100 });
-      facts.unloadedLatencyMs = 10;
+      Object.assign(metrics, { maxConcurrency: 100 });
+      metrics.unloadedLatencyMs = 10;
     });
     assert.match(arithmetic[0], /^16 threads/);
     assert.match(arithmetic[1], /8.00 of 16 cores: a bigger pool gives x 1.9 at most/);
@@ -258,9 +264,9 @@ describe('the pool of threads', () => {
 
   test('has as many threads as libuv makes of its variable', () => {
     const threads = (threadPoolSize) => {
-      const facts = structuredClone(factsOfHealthy());
-      facts.base.inside.threadPoolSize = threadPoolSize;
-      return poolSize(facts);
+      const metrics = structuredClone(buildHealthyMetrics());
+      metrics.base.inside.threadPoolSize = threadPoolSize;
+      return readPoolSize(metrics);
     };
     const given = [null, '', '0', 'many', '8', ' 16 ', '12 threads', '4096'];
     assert.deepEqual(given.map(threads), [4, 1, 1, 1, 8, 16, 12, 1024]);
@@ -268,13 +274,13 @@ describe('the pool of threads', () => {
 
   test('is not all that a request waits for', () => {
     // Alone it takes 240 ms: 20 / 240 ms is less than there is.
-    const { low, high } = gain((facts) => Object.assign(facts, { unloadedLatencyMs: 240 }));
+    const { low, high } = gain((metrics) => Object.assign(metrics, { unloadedLatencyMs: 240 }));
     assert.deepEqual([low, high], [100, 100]);
   });
 
   test('is tried with what it is said to give', () => {
-    const { predictions, remedy } = suspected((facts) =>
-      Object.assign(facts, { unloadedLatencyMs: 180 }),
+    const { predictions, remedy } = suspected((metrics) =>
+      Object.assign(metrics, { unloadedLatencyMs: 180 }),
     );
     const { low } = remedy.predictedThroughput;
     assert.ok(low <= 101 && predictions['thread pool x4'].low <= low / 100, `${low}`);
@@ -283,9 +289,9 @@ describe('the pool of threads', () => {
 
   test('may have several jobs of one request side by side', () => {
     // 25 requests a second with four jobs of 40 ms at once each: 16 threads take 100 a second.
-    const { low, high } = gain((facts) => {
-      Object.assign(facts, { throughput: 25, maxConcurrency: 10, unloadedLatencyMs: 41 });
-      facts.base.throughput = 25;
+    const { low, high } = gain((metrics) => {
+      Object.assign(metrics, { throughput: 25, maxConcurrency: 10, unloadedLatencyMs: 41 });
+      metrics.base.throughput = 25;
     });
     assert.ok(low < 100 && 100 < high, `${low} to ${high}`);
   });
@@ -293,35 +299,40 @@ describe('the pool of threads', () => {
 
 describe('slow-dependency by its tail', () => {
   const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
-  const tail = (facts, { routes, p50, p99 }) => {
-    Object.assign(facts.base.load.latencyMs, { mean: 30, p50: 2 });
-    const [call] = facts.base.inside.outbound;
-    facts.base.inside.outbound = [{ ...call, answerP50Ms: p50, answerP99Ms: p99, answerSpread: 8 }];
-    facts.base.inside.routes = routes;
+  const tail = (metrics, { routes, p50, p99 }) => {
+    Object.assign(metrics.base.load.latencyMs, { mean: 30, p50: 2 });
+    const [call] = metrics.base.inside.outbound;
+    metrics.base.inside.outbound = [
+      { ...call, answerP50Ms: p50, answerP99Ms: p99, answerSpread: 8 },
+    ];
+    metrics.base.inside.routes = routes;
   };
 
   test('few answers of one route that take far longer than the others', () => {
-    const { suspect } = judged('slow-dependency', (facts) =>
-      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
+    const { hypothesis } = evaluate('slow-dependency', (metrics) =>
+      tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
     );
-    assert.match(suspect.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+    assert.match(hypothesis.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
   });
 
   test('without the slow ones a loop that mostly waited costs less than it did', () => {
-    const { suspect } = judged('slow-dependency', (facts) => {
-      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 });
+    const { hypothesis } = evaluate('slow-dependency', (metrics) => {
+      tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 });
       // 250/s of 1.2 ms each, which were 833/s; the requests in flight ask for more.
-      facts.base.outside.processes[0].main = { ...facts.base.outside.processes[0].main, run: 0.3 };
-      facts.base.throughput = 250;
-      Object.assign(facts, { throughput: 250, maxConcurrency: 1000 });
+      metrics.base.outside.processes[0].main = {
+        ...metrics.base.outside.processes[0].main,
+        run: 0.3,
+      };
+      metrics.base.throughput = 250;
+      Object.assign(metrics, { throughput: 250, maxConcurrency: 1000 });
     });
-    const { low, high } = suspect.predictions['client deadline'];
+    const { low, high } = hypothesis.predictions['client deadline'];
     assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
   });
 
   test('a mix of fast and slow routes is none', () => {
-    const { suspect, why } = judged('slow-dependency', (facts) =>
-      tail(facts, {
+    const { hypothesis, why } = evaluate('slow-dependency', (metrics) =>
+      tail(metrics, {
         routes: [
           { ...route, rate: 700, handlerMs: 2.1, handlerP50Ms: 2 },
           { ...route, route: 'GET /report', rate: 300, handlerMs: 101, handlerP50Ms: 100 },
@@ -330,41 +341,41 @@ describe('slow-dependency by its tail', () => {
         p99: 100,
       }),
     );
-    assert.equal(suspect, undefined);
+    assert.equal(hypothesis, undefined);
     assert.match(why, /no few slow ones of one route/);
   });
 
   test('answers that hardly differ make no tail, whatever the requests do', () => {
-    const { suspect } = judged('slow-dependency', (facts) =>
-      tail(facts, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
+    const { hypothesis } = evaluate('slow-dependency', (metrics) =>
+      tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
     );
-    assert.equal(suspect, undefined);
+    assert.equal(hypothesis, undefined);
   });
 });
 
 describe('saturated-dependency', () => {
-  const slower = (facts, waiting) => {
-    const [call] = facts.base.inside.outbound;
+  const slower = (metrics, waiting) => {
+    const [call] = metrics.base.inside.outbound;
     const outbound = [{ ...call, answerMs: 100, answerP50Ms: 100, waiting }];
-    facts.single.inside = {
-      ...facts.single.inside,
+    metrics.single.inside = {
+      ...metrics.single.inside,
       outbound: [{ ...call, answerMs: 10, answerP50Ms: 10 }],
     };
-    facts.base.inside = { ...facts.base.inside, outbound };
+    metrics.base.inside = { ...metrics.base.inside, outbound };
   };
 
   test('its answers take longer with more connections', () => {
-    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 0));
-    assert.ok(suspect.predictions['dependency, connections x2'].low > 1);
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 0));
+    assert.ok(hypothesis.predictions['dependency, connections x2'].low > 1);
   });
 
   test('the more so, the fewer of the requests wait for it now', () => {
     const wait = (answering) => {
-      const { suspect } = judged('saturated-dependency', (facts) => {
-        slower(facts, 0);
-        Object.assign(facts.base.inside.outbound[0], { answering });
+      const { hypothesis } = evaluate('saturated-dependency', (metrics) => {
+        slower(metrics, 0);
+        Object.assign(metrics.base.inside.outbound[0], { answering });
       });
-      return suspect.predictions['dependency, connections x2'];
+      return hypothesis.predictions['dependency, connections x2'];
     };
     // Of 50 requests all, and then 100: twice as long. Of 50 half, and then 75: three times.
     assert.ok(wait(50).low < 2 && 2 < wait(50).high && wait(50).high < 3);
@@ -372,7 +383,7 @@ describe('saturated-dependency', () => {
   });
 
   test('not so behind a pool, which lets no more calls through', () => {
-    const { suspect } = judged('saturated-dependency', (facts) => slower(facts, 30));
-    assert.equal(suspect.predictions['dependency, connections x2'], undefined);
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 30));
+    assert.equal(hypothesis.predictions['dependency, connections x2'], undefined);
   });
 });
