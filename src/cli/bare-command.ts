@@ -8,6 +8,27 @@ const PROGRAMS = new Set(
   ),
 );
 
+/** Refuses a body where a URL is expected, as in curl's `--json '{"a":1}'`. */
+export function refuseBody(operand: string): void {
+  if (!/^\s*[{[](?![\da-f:.]*\])/i.test(operand)) return;
+  throw usageError(
+    `'${operand}' is not a URL; a body is -b '${operand}' -H 'Content-Type: application/json'`,
+  );
+}
+
+/** Commands of other tools. */
+const FOREIGN_COMMANDS = new Set('run attack bench benchmark report plot test start'.split(' '));
+
+/** Refuses the command of another tool, as in `millrace run script.js`; `rest` is what follows it. */
+export function refuseForeignCommand(first: string, rest: string[], commands: string[]): void {
+  const [next = ''] = rest;
+  const isFollowed = /^[^-]/.test(next) && first !== 'localhost' && !PROGRAMS.has(first);
+  if (!/^[a-z][a-z_-]*$/.test(first) || !(isFollowed || FOREIGN_COMMANDS.has(first))) return;
+  throw usageError(
+    `'${first}' is no command of millrace: ${commands.join(', ')}; a host of that name is http://${first}/`,
+  );
+}
+
 /** Refuses a command that was typed without `--`, as in `millrace node server.js`; `rest` is what follows its first word. */
 export function refuseBareCommand(first: string, rest: string[]): void {
   const [next = ''] = rest;

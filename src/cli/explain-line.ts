@@ -2,7 +2,8 @@ import { maskArguments } from '../masking/text.js';
 import { shellQuote } from '../process/command/shell-quote.js';
 import { EXPLAIN_FLAGS } from './flags/explain-flags.js';
 import type { Flag } from './flags/flag.js';
-import { isBody, LOAD_FLAGS, RESULT, UNSUPPORTED_FLAGS } from './flags/load-flags.js';
+import { UNSUPPORTED_FLAGS } from './flags/foreign-flags.js';
+import { isBody, LOAD_FLAGS, RESULT } from './flags/load-flags.js';
 import { parseArguments } from './flags/parse.js';
 
 /**

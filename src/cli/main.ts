@@ -48,6 +48,9 @@ async function dispatch(args: string[]): Promise<number> {
       `'${first}' given; did you mean ${near}? A host of that name is http://${first}/`,
     );
   }
+  if (first !== 'load') {
+    (await import('./bare-command.js')).refuseForeignCommand(first, rest, COMMANDS);
+  }
   const { loadCommand } = await import('./commands/load.js');
   return loadCommand(first === 'load' ? rest : args);
 }

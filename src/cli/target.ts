@@ -30,7 +30,7 @@ function looksLikeUrl(text: string): boolean {
 }
 
 /** Flags that change the demo and do not judge or keep what it measures. */
-const DEMO_FLAGS = new Set(['connections', 'duration', 'threads', 'requests']);
+const DEMO_FLAGS = new Set(['connections', 'duration', 'threads', 'requests', 'no-progress']);
 
 /** Refuses the demo where a flag shows that a server was meant, as in `millrace --fail-on 'p99<9ms' $UNSET`. */
 export function refuseDemo(flags: readonly TypedFlag[]): void {

@@ -3,8 +3,9 @@ import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { parseDuration } from '../../units.js';
 import type { Flag } from './flag.js';
+import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
-import { LOAD_FLAGS, UNSUPPORTED_FLAGS, unsupportedFlags } from './load-flags.js';
+import { LOAD_FLAGS, unsupportedFlags } from './load-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
 /** What a command line of `millrace capacity` asks for. */

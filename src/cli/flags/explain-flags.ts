@@ -2,8 +2,9 @@
 import { LEAST_BUDGET_MS } from '../../explain/options.js';
 import { parseCount, parseDuration } from '../../units.js';
 import type { Flag } from './flag.js';
+import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
-import { isBody, LOAD_FLAGS, UNSUPPORTED_FLAGS, unsupportedFlags } from './load-flags.js';
+import { isBody, LOAD_FLAGS, setBody, unsupportedFlags } from './load-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
 /** What a command line of `millrace explain` asks for. */
@@ -72,7 +73,7 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
     set(invocation, value, given) {
       const { options, notes } = invocation;
       if (isBody(value)) {
-        options.body = value;
+        setBody(options, value);
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 60s`);
         return;
       }

@@ -1,6 +1,7 @@
 // The one table of `millrace load`: parser, help and docs/reference/cli.md are made of it.
 import { existsSync } from 'node:fs';
 import { usageError } from '../../errors.js';
+import type { LoadOptions } from '../../index.js';
 import { DEFAULTS, LIMITS } from '../../load/defaults.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { readExpect } from '../../load/plan/expect.js';
@@ -63,12 +64,13 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     fallback: `${DEFAULTS.durationMs / 1000}s`,
     help: 'how long to measure: 10, 500ms, 1m30s',
     details:
-      'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with { or [, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+      'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
     set({ options, notes }, value, given) {
       if (isBody(value)) {
-        options.body = value;
+        setBody(options, value);
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 10s`);
       } else {
+        refuseForm(value, given);
         options.duration = parseDuration(value, given);
       }
     },
@@ -118,6 +120,10 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     details:
       'Several follow each other, each in a straight line from the rate before it, the first from --rate or 0. Without -d the run ends with the last one.',
     set({ options }, value, given) {
+      if (value.includes(',')) {
+        const flags = value.split(',').map((stage) => `${given} ${stage.trim()}`);
+        throw usageError(`${given} takes one stage and may be repeated: ${flags.join(' ')}`);
+      }
       const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
       if (time === undefined || rate === undefined) {
         throw usageError(
@@ -235,8 +241,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
       if (given === '-body' && existsSync(value)) {
         options.bodyFile = value;
         notes.push(`-body ${value} is taken as --body @${value}; a text is --body TEXT`);
-      } else if (value.startsWith('@')) options.bodyFile = value.slice(1);
-      else options.body = value;
+      } else setBody(options, value);
     },
   },
   {
@@ -536,6 +541,15 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     },
   },
   {
+    name: 'no-progress',
+    aliases: ['no-tui'],
+    group: RESULT,
+    help: 'no progress on stderr',
+    set(invocation) {
+      invocation.progress = false;
+    },
+  },
+  {
     name: 'latency',
     short: 'L',
     aliases: ['l'],
@@ -546,20 +560,6 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
   },
 ];
 
-/** Other tools' flags that mean nothing here. */
-export const UNSUPPORTED_FLAGS: UnsupportedFlags = {
-  s: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage',
-  script: 'scripts are not run; several requests: --targets FILE, changing values: {{...}}',
-  r: 'a rate per connection is not offered; the total rate is -R',
-  F: 'forms are not built; a body from a file is -b @FILE',
-  form: 'forms are not built; a body from a file is -b @FILE',
-  W: 'a warm-up is --warmup 5s, with the connections of the run',
-  'on-port':
-    'a command follows --, as in -- node server.js, and its port is found; a URL names another',
-  keepalive: 'connections are kept; one for each request is --connection close',
-  D: 'the body from a file is -b @FILE, a connection per request --connection close',
-};
-
 /** Reasons not to take some of the load's flags, by every name of theirs: for a command that has no use for them. */
 export function unsupportedFlags(reasons: UnsupportedFlags): UnsupportedFlags {
   const refused = LOAD_FLAGS.flatMap((flag) => {
@@ -569,9 +569,21 @@ export function unsupportedFlags(reasons: UnsupportedFlags): UnsupportedFlags {
   return Object.fromEntries(refused);
 }
 
-/** What other tools take as a body where a duration would be. */
+/** Whether a value of `-d` is a body, as in other tools, and no duration. */
 export function isBody(value: string): boolean {
-  return /^\s*[{[]/.test(value);
+  return /^\s*[{[]|^@/.test(value);
+}
+
+/** Sets the body: a text, or `@` and the file that holds it. */
+export function setBody(options: LoadOptions, value: string): void {
+  if (value.startsWith('@')) options.bodyFile = value.slice(1);
+  else options.body = value;
+}
+
+/** Refuses the fields of a form where a duration is expected, as in curl's `-d a=1`. */
+function refuseForm(value: string, given: string): void {
+  if (!value.includes('=')) return;
+  throw usageError(`${given}: '${value}' is not a duration; a body is -b '${value}'`);
 }
 
 /** Adds a URL to the targets. */

@@ -1,6 +1,6 @@
 import { MillraceError, usageError } from '../../errors.js';
 import { nearest } from '../../validation/nearest.js';
-import { refuseBareCommand } from '../bare-command.js';
+import { refuseBareCommand, refuseBody } from '../bare-command.js';
 import { dashed, type Flag, namesOf } from './flag.js';
 
 /** What is left when the flags are taken out. */
@@ -95,6 +95,7 @@ class Parser<Into> {
         const takesUrls = this.#flags.has('url');
         if (takesUrls && positional.length === 0)
           refuseBareCommand(arg, this.#args.slice(this.#index));
+        if (takesUrls) refuseBody(arg);
         positional.push(arg);
       }
     }
@@ -169,7 +170,9 @@ class Parser<Into> {
   #unknown(given: string, name: string): Error {
     const refusal = Object.hasOwn(this.#refusals, name) ? this.#refusals[name] : undefined;
     if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
-    const near = name.length > 1 ? nearest(name, this.#flags.keys()) : undefined;
+    // A letter or two are near to too much.
+    const longNames = [...this.#flags.keys()].filter((known) => known.length > 1);
+    const near = name.length > 2 ? nearest(name, longNames) : undefined;
     const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
     const advice = near ? `did you mean ${dashed(near)}?` : `${help} lists those that there are`;
     return new UnknownFlag(given, name, this.#topic ?? 'load', advice);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { refuseBareCommand } from '../../../dist/cli/bare-command.js';
+import { refuseBareCommand, refuseForeignCommand } from '../../../dist/cli/bare-command.js';
 import { explainLine } from '../../../dist/cli/explain-line.js';
 import { CAPACITY_UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/capacity-flags.js';
 import {
@@ -12,7 +12,8 @@ import {
   newExplainInvocation,
 } from '../../../dist/cli/flags/explain-flags.js';
 import { namesOf } from '../../../dist/cli/flags/flag.js';
-import { UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/load-flags.js';
+import { UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
+import { newInvocation } from '../../../dist/cli/flags/invocation.js';
 import { parseArguments, UnknownFlag } from '../../../dist/cli/flags/parse.js';
 import { FLAGS_OF, siblingAdvice } from '../../../dist/cli/flags/siblings.js';
 
@@ -21,6 +22,12 @@ const REFUSALS_OF = {
   explain: EXPLAIN_UNSUPPORTED_FLAGS,
   capacity: CAPACITY_UNSUPPORTED_FLAGS,
 };
+
+/** What a command line of `millrace load` asks for. */
+function parseLoad(...args) {
+  const invocation = newInvocation();
+  return { ...parseArguments(args, FLAGS_OF.load, invocation, UNSUPPORTED_FLAGS), invocation };
+}
 
 for (const [command, flags] of Object.entries(FLAGS_OF)) {
   test(`millrace ${command} takes each flag of the other commands, or says what to do`, () => {
@@ -106,6 +113,81 @@ describe('a command without -- before it', () => {
     ['http://h/?A=1'],
   ]) {
     test(`is none: ${words.join(' ')}`, () => refuseBareCommand(words[0], words.slice(1)));
+  }
+});
+
+test('flags of other tools: each name is refused with what to type, and is none of the load', () => {
+  const own = new Set(FLAGS_OF.load.flatMap(namesOf));
+  for (const [name, advice] of Object.entries(UNSUPPORTED_FLAGS)) {
+    assert.ok(!own.has(name), `${name} is a flag of millrace load`);
+    const given = name.length === 1 ? `-${name}` : `--${name}`;
+    assert.throws(() => parseLoad(given, 'value'), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: `${given} is not taken: ${advice}`,
+    });
+  }
+});
+
+for (const [args, message] of [
+  [['--data', 'a=1'], /^--data is not taken: a body is -b TEXT/],
+  [
+    ['-u', 'me:secret'],
+    /^-u is not taken: user and password go into the URL.*; virtual users are -c N$/,
+  ],
+  [['--bearer', 'x'], /Authorization header, by -H$/],
+  [['--http1.1'], /always HTTP\/1\.1/],
+  [['-h2'], /always HTTP\/1\.1/],
+  [['-I'], /\{\{seq\}\}/],
+  [['--bailout=5'], /^--bailout is not taken: it is --fail-on 'errors<N' --abort-on-fail$/],
+  [['--disable-keepalive'], /^--disable-keepalive is not taken: it is --connection close$/],
+  [['--vus', '5'], /-c N$/],
+  [['-max-workers=5'], /^-max-workers is not taken/],
+  [['--ab', '1'], /^unknown flag '--ab'; millrace --help lists/],
+  [
+    ['--stage', '1s:10,1s:20'],
+    /^--stage takes one stage and may be repeated: --stage 1s:10 --stage 1s:20$/,
+  ],
+  [
+    ['--json', '{"a":1}'],
+    /^'\{"a":1\}' is not a URL; a body is -b '\{"a":1\}' -H 'Content-Type: application\/json'$/,
+  ],
+  [['-d', 'a=1&b=2'], /^-d: 'a=1&b=2' is not a duration; a body is -b 'a=1&b=2'$/],
+]) {
+  test(`a habit from another tool is refused with what to type: ${args.join(' ')}`, () => {
+    assert.throws(() => parseLoad(...args), { code: 'ERR_MILLRACE_USAGE', message });
+  });
+}
+
+test("habits from other tools that are taken: curl's -d @FILE, progress switched off", () => {
+  const { invocation } = parseLoad('-d', '@body.json', '--no-tui', '-b', 'sid=1', '[::1]:80');
+  assert.equal(invocation.options.bodyFile, 'body.json');
+  assert.equal(invocation.options.duration, undefined);
+  assert.match(invocation.notes[0], /^-d '@body.json' is taken as --body/);
+  assert.equal(invocation.progress, false);
+  assert.equal(parseLoad('--no-progress').invocation.progress, false);
+});
+
+test('commands of other tools are none of millrace', () => {
+  const refuse = (...words) => refuseForeignCommand(words[0], words.slice(1), ['load', 'explain']);
+  for (const words of [
+    ['run', 'script.js'],
+    ['attack'],
+    ['web', 'http://h/'],
+    ['bench', '-c', '5'],
+  ]) {
+    assert.throws(() => refuse(...words), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: `'${words[0]}' is no command of millrace: load, explain; a host of that name is http://${words[0]}/`,
+    });
+  }
+  for (const words of [
+    ['web'],
+    ['web', '-c', '5'],
+    ['localhost', 'web'],
+    ['web.test', 'b'],
+    ['node', 's.js'],
+  ]) {
+    refuse(...words);
   }
 });
 

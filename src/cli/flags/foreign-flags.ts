@@ -1,0 +1,117 @@
+// Flags of other tools that millrace does not have, and what to type instead. Those that it has are aliases in the
+// tables of its own flags.
+import type { UnsupportedFlags } from './parse.js';
+
+/** One advice for several names. */
+function each(names: string, advice: string): UnsupportedFlags {
+  return Object.fromEntries(names.split(' ').map((name) => [name, advice]));
+}
+
+// Written out, they would be masked as secrets are.
+const CREDENTIALS =
+  'user and password go into the URL, before the host and an @; a token is an Authorization header, by -H';
+const NO_PROXY = 'requests are sent to the server itself, without a proxy';
+const HTTP_1 = 'requests are always HTTP/1.1';
+const NO_SCRIPTS =
+  'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage';
+
+const CURL: UnsupportedFlags = {
+  ...each(
+    'data data-raw data-ascii data-binary data-urlencode',
+    "a body is -b TEXT or -b @FILE, and its type -H 'Content-Type: TYPE'",
+  ),
+  ...each('user auth basic-auth bearer oauth2-bearer', CREDENTIALS),
+  u: `${CREDENTIALS}; virtual users are -c N`,
+  ...each('cookie cookies', 'a cookie is a Cookie header, by -H'),
+  ...each('location max-redirs redirect redirects', 'redirections are followed by --follow 5'),
+  A: "it is -H 'User-Agent: NAME' for curl's -A, and -H 'Accept: TYPE' for hey's and oha's",
+  'user-agent': "it is -H 'User-Agent: NAME'",
+  referer: "it is -H 'Referer: URL'",
+  e: "the referrer of curl is -H 'Referer: URL'; values for requests are {{csv:FILE:COLUMN}}",
+  compressed: "it is -H 'Accept-Encoding: gzip'; bodies are counted as they come",
+  'upload-file': 'it is -m PUT -b @FILE',
+  request: 'the method is -m METHOD',
+  head: 'it is -m HEAD',
+  'max-time': 'the time for a request is -T 10s',
+  ...each('proxy proxy-header preproxy socks5', NO_PROXY),
+  x: `${NO_PROXY}; what counts as an error (autocannon's -x) is --expect`,
+  pfx: 'PKCS #12 is --cert FILE',
+  ...each('cert-type key-type', 'the type is found in the file: --cert FILE, --key FILE'),
+  E: "a client certificate (curl's -E) is --cert FILE; bodies are not compared (autocannon's -E), statuses are, by --expect",
+  ...each(
+    'tls-max tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3',
+    'it is TLS 1.3, or 1.2 where the server has no 1.3',
+  ),
+  ...each(
+    'http1.0 http1.1 http2 http2-prior-knowledge http3 http-version h2 h2c',
+    `${HTTP_1}: leave it out`,
+  ),
+  ...each('ipv4 ipv6', 'the address of a host is --resolve HOST:PORT:ADDRESS'),
+  ...each('interface local-addr laddr', 'the system chooses the address to connect from'),
+};
+
+const AUTOCANNON: UnsupportedFlags = {
+  I: 'a value for each request is {{seq}} or {{uuid}} in URL, headers or body; a HEAD request is -m HEAD',
+  idReplacement: 'a value for each request is {{seq}} or {{uuid}} in URL, headers or body',
+  C: "with -R latency counts from when a request was due, always; a cookie (ab's -C) is a Cookie header, by -H",
+  ignoreCoordinatedOmission: 'with -R latency counts from when a request was due, always',
+  ...each('O maxOverallRequests', 'a number of requests is -n N'),
+  ...each('M maxConnectionRequests', 'requests are counted over all connections: -n N'),
+  ...each('B bailout', "it is --fail-on 'errors<N' --abort-on-fail"),
+  expectBody: 'bodies are not compared; statuses are, by --expect 200',
+  servername: 'it is --sni NAME',
+  har: 'several requests are --targets FILE',
+  renderStatusCodes: 'the statuses are always shown',
+  debug: 'the first response of each error is always shown',
+  excludeErrorStats: 'all responses are in the latencies; what counts as an error is --expect',
+  ...each('f forever', 'a run that Ctrl-C ends is -d 24h; the report is printed then, too'),
+  overallRate: 'the rate is -R',
+  ...each('r connectionRate', 'a rate per connection is not offered; the total rate is -R'),
+  reconnectRate: 'a connection for each request is --connection close',
+  ...each('F form', 'forms are not built; a body from a file is -b @FILE'),
+  W: 'a warm-up is --warmup 5s, with the connections of the run',
+  'on-port':
+    'a command follows --, as in -- node server.js, and its port is found; a URL names another',
+  title: 'a report has no title',
+};
+
+const HEY_AND_OHA: UnsupportedFlags = {
+  'disable-keepalive': 'it is --connection close',
+  'disable-compression': 'no compression is asked for',
+  'disable-redirects': 'redirections are not followed unless by --follow',
+  D: 'the body from a file is -b @FILE, a connection per request --connection close',
+  'body-path': 'the body from a file is -b @FILE',
+  'content-type': "it is -H 'Content-Type: TYPE'",
+  accept: "it is -H 'Accept: TYPE'",
+  'latency-correction': 'with -R latency counts from when a request was due, always',
+  ...each(
+    'burst-delay burst-rate',
+    'bursts are not offered; arrivals at random are -R RATE --poisson',
+  ),
+  'rand-regex-url': 'changing parts of a URL are {{random:1-100}}, {{uuid}}, {{csv:FILE:COLUMN}}',
+  'urls-from-file': 'several requests are --targets FILE',
+  'output-format': 'JSON is --json, or -o FILE beside the report',
+  'disable-color': 'it is NO_COLOR=1 in the environment',
+  cpus: 'threads are -t N',
+};
+
+const K6_VEGETA_WRK: UnsupportedFlags = {
+  vus: 'virtual users are connections: -c N',
+  iterations: 'a number of requests is -n N',
+  ...each('threshold thresholds', "a threshold is --fail-on 'p95<200ms'"),
+  ...each('out summary-export', 'JSON is --json, or -o FILE beside the report'),
+  s: NO_SCRIPTS,
+  script: NO_SCRIPTS,
+  keepalive: 'connections are kept; one for each request is --connection close',
+  'root-certs': 'it is --ca FILE',
+  ...each('max-connections max-workers', 'the most connections are -c N'),
+  ...each('lazy format', 'the form of --targets FILE is found in the file'),
+};
+
+/** Other tools' flags: name to what to do instead. */
+export const UNSUPPORTED_FLAGS: UnsupportedFlags = {
+  ...CURL,
+  ...AUTOCANNON,
+  ...HEY_AND_OHA,
+  ...K6_VEGETA_WRK,
+};
