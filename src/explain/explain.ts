@@ -25,9 +25,9 @@ export function explain(options: ExplainOptions): ExplainRun {
 
 async function runExplain(
   options: ExplainOptions,
-  tell: (progress: ExplainProgress) => void,
+  onProgress: (progress: ExplainProgress) => void,
 ): Promise<Explanation> {
   // Most who load do not ask why.
-  const { run } = await import('./run.js');
-  return run(options, tell);
+  const { runExplain } = await import('./run.js');
+  return runExplain(options, onProgress);
 }

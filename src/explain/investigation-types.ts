@@ -4,12 +4,12 @@ import type { ExperimentName, ExperimentSetting } from './experiments/types.js';
 import type { Evaluation } from './hypotheses/evaluate.js';
 import type { Metrics } from './metrics/types.js';
 import type { CapacityPoint, ExperimentResult, HotFunction } from './result.js';
-import type { SampleRequest } from './target/sample-request.js';
+import type { RequestSample } from './target/sample-request.js';
 
 export interface InvestigationOptions {
   /** What is possible with the server; asked when it has served some requests. */
   setting: () => ExperimentSetting;
-  sampled: SampleRequest;
+  requestSample: RequestSample;
   /** When to be done, on the clock of `performance.now()`. */
   untilMs: number;
   /** How long the load runs at least before it is measured. */
@@ -35,7 +35,7 @@ export interface Findings extends Evaluation {
   referenceThroughput: number | null;
   repeatedRemedy: RepeatedRemedy | null;
   /** Responses per second with the load as asked for, the median of all its blocks. */
-  level: number;
+  baselineThroughput: number;
   /** Experiments that would have told more, and why they were not made. */
   skippedExperiments: string[];
   /** Whether the caller ended it early. */

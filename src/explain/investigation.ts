@@ -12,29 +12,29 @@ export async function investigate(
   subject: ServerUnderTest,
   options: InvestigationOptions,
 ): Promise<Findings> {
-  const { sampled, signal } = options;
-  const looked = await measureBaseline(subject, sampled, options);
-  const trials = new ExperimentRunner(subject, looked, options);
+  const { requestSample, signal } = options;
+  const baseline = await measureBaseline(subject, requestSample, options);
+  const runner = new ExperimentRunner(subject, baseline, options);
   try {
-    await trials.runLiveExperiments();
-    await trials.rampConnections();
-    await trials.takeProfile();
-    await trials.repeatRemedy();
-    await trials.measureProbeCost();
-    await trials.runRestartExperiments();
+    await runner.runLiveExperiments();
+    await runner.rampConnections();
+    await runner.takeProfile();
+    await runner.repeatRemedy();
+    await runner.measureProbeCost();
+    await runner.runRestartExperiments();
   } catch (error) {
-    const ended = isGone(error) || subject.ended !== null;
+    const ended = isServerGone(error) || subject.endReason !== null;
     if (!ended && error !== signal.reason) throw error;
     if (ended)
-      trials.skippedExperiments.push(
-        `further experiments: the server ${subject.ended ?? 'is gone'}`,
+      runner.skippedExperiments.push(
+        `further experiments: the server ${subject.endReason ?? 'is gone'}`,
       );
   }
-  return { ...trials.result(), interrupted: signal.aborted };
+  return { ...runner.result(), interrupted: signal.aborted };
 }
 
 /** The server does not answer any more, or does not start again. */
-function isGone(error: unknown): boolean {
+function isServerGone(error: unknown): boolean {
   if (!(error instanceof MillraceError)) return false;
   return error.code === 'ERR_MILLRACE_UNREACHABLE' || error.code === 'ERR_MILLRACE_COMMAND';
 }

@@ -2,7 +2,7 @@ import type { LoadOptions } from '../load/options.js';
 import type { Duration } from '../units.js';
 
 /** The least time that tells something. */
-export const LEAST_BUDGET_MS = 15_000;
+export const MIN_BUDGET_MS = 15_000;
 
 /** What `explain()` takes: the load as `load()` takes it, and how to look. */
 export interface ExplainOptions

@@ -10,45 +10,45 @@ export interface Hint {
   sentence: string;
 }
 
-const IDLE = 0.6;
-const ERRORS = 0.01;
+const MAX_IDLE_UTILISATION = 0.6;
+const MAX_ERROR_SHARE = 0.01;
 
 /** The likely limit of a run, from what the run itself saw; `null` where it says too little, or said it already. */
 export function quickHint(result: LoadResult): Hint | null {
   const { requests, generator, plan, server, throughput, latencyMs, gapMs } = result;
-  const answered = requests.ok + requests.statusErrors;
+  const responses = requests.ok + requests.statusErrors;
   if (requests.ok === 0 || generator.clientBound || result.durationMs < 1000) return null;
-  if (requests.statusErrors / answered >= ERRORS) return null;
+  if (requests.statusErrors / responses >= MAX_ERROR_SHARE) return null;
   const main = server?.threads.find(({ group }) => group === 'main');
   if (!server || !main || main.cpu === 0) return null;
-  const busy = main.cpu;
-  const cpuMs = (busy * 1000) / throughput.mean;
-  const most = `${time(cpuMs)} of CPU per request, so one loop gives about ${rate(1000 / cpuMs)} req/s`;
+  const utilisation = main.cpu;
+  const cpuMs = (utilisation * 1000) / throughput.mean;
+  const capacity = `${time(cpuMs)} of CPU per request, so one loop gives about ${rate(1000 / cpuMs)} req/s`;
   if (plan.model === 'open') {
     if (result.warnings.some(({ id }) => id === 'rate-not-reached')) return null;
     return {
       limit: null,
-      sentence: `it keeps up: the main thread is ${share(Math.min(1, busy))} busy (${most}).`,
+      sentence: `it keeps up: the main thread is ${share(Math.min(1, utilisation))} busy (${capacity}).`,
     };
   }
-  const slots = plan.connections * plan.pipelining;
-  if (busy >= SATURATED && main.threads <= 2) {
+  const maxConcurrency = plan.connections * plan.pipelining;
+  if (utilisation >= SATURATED && main.threads <= 2) {
     return {
       limit: 'event-loop-cpu',
-      sentence: `likely the event loop: its thread is ${share(Math.min(1, busy))} busy (${most}).`,
+      sentence: `likely the event loop: its thread is ${share(Math.min(1, utilisation))} busy (${capacity}).`,
     };
   }
-  if (busy > IDLE) return null;
-  const each = (latencyMs.mean ?? 0) / 1000;
-  const gap = gapMs.p50 ?? 0;
-  if (gapMs.count > answered / 5 && isDelayedAck(gap)) {
+  if (utilisation > MAX_IDLE_UTILISATION) return null;
+  const meanSeconds = (latencyMs.mean ?? 0) / 1000;
+  const gapMedianMs = gapMs.p50 ?? 0;
+  if (gapMs.count > responses / 5 && isDelayedAck(gapMedianMs)) {
     return {
       limit: 'nagle-delayed-ack',
-      sentence: `likely a timer of TCP: ${time(gap)} lie between the first and the last byte of a response (Nagle's algorithm and a delayed acknowledgement).`,
+      sentence: `likely a timer of TCP: ${time(gapMedianMs)} lie between the first and the last byte of a response (Nagle's algorithm and a delayed acknowledgement).`,
     };
   }
   return {
     limit: 'too-few-connections',
-    sentence: `likely too few connections: the main thread is only ${share(busy)} busy, and ${count(slots)} in flight / ${time(latencyMs.mean)} = ${rate(slots / each)} req/s. Unless the requests queue inside.`,
+    sentence: `likely too few connections: the main thread is only ${share(utilisation)} busy, and ${count(maxConcurrency)} in flight / ${time(latencyMs.mean)} = ${rate(maxConcurrency / meanSeconds)} req/s. Unless the requests queue inside.`,
   };
 }

@@ -13,23 +13,23 @@ import { investigate } from './investigation.js';
 import { findCapabilities } from './observe/capabilities.js';
 import { attachProbes } from './observe/probe/attach.js';
 import { openProbeHub, type ProbeHub } from './observe/probe/hub.js';
-import { probeAbsence } from './observe/probe-absence.js';
+import { explainProbeAbsence } from './observe/probe-absence.js';
 import { EXPLAIN_OPTIONS } from './option-schema.js';
-import { type ExplainOptions, LEAST_BUDGET_MS } from './options.js';
+import { type ExplainOptions, MIN_BUDGET_MS } from './options.js';
 import type { ExplainProgress, Explanation } from './result.js';
 import { compareWithReference } from './target/reference-server.js';
-import { requestSample, urlThatNeedsTls } from './target/sample-request.js';
+import { findTlsUrl, takeRequestSample } from './target/sample-request.js';
 import { ServerUnderTest } from './target/server-under-test.js';
 
 const DEFAULT_BUDGET_MS = 60_000;
 
 /** Carries an explanation out; rejects as `explain()` does. */
-export async function run(
+export async function runExplain(
   options: ExplainOptions,
-  tell: (progress: ExplainProgress) => void,
+  onProgress: (progress: ExplainProgress) => void,
 ): Promise<Explanation> {
   checkOptions(options, EXPLAIN_OPTIONS);
-  const begun = performance.now();
+  const startedMs = performance.now();
   const startedAt = new Date();
   const {
     command,
@@ -42,14 +42,15 @@ export async function run(
   } = options;
   const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
-  if (budgetMs < LEAST_BUDGET_MS) {
+  if (budgetMs < MIN_BUDGET_MS) {
     throw usageError(
-      `budget: ${budgetMs / 1000} s given; accepted: ${LEAST_BUDGET_MS / 1000} s or more`,
+      `budget: ${budgetMs / 1000} s given; accepted: ${MIN_BUDGET_MS / 1000} s or more`,
     );
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
-  const onStep = (step: string) => tell({ step, elapsedMs: performance.now() - begun, budgetMs });
+  const onStep = (step: string) =>
+    onProgress({ step, elapsedMs: performance.now() - startedMs, budgetMs });
   const draft = await buildPlan(load as LoadOptions, command ? 'http://localhost' : undefined);
   if (pid !== undefined) {
     const verdict = checkPid(pid);
@@ -65,43 +66,51 @@ export async function run(
     if (command) await subject.start();
     else {
       const known = knownServer(pid, null, draft.native.origins);
-      subject.watch(known?.pid ?? null, endpointOf(draft));
-      if (attach) notAttached = await attachTo(subject, hub, signal);
+      subject.observe(known?.pid ?? null, findEndpoint(draft));
+      if (attach) notAttached = await attachToServer(subject, hub, signal);
     }
-    const metrics = findCapabilities(subject.pid, subject.endpoint);
-    const sampled = await requestSample(subject.options, signal);
-    if (sampled.sample === null) await refuseTls(subject.options, command !== undefined);
-    await subject.findServing();
+    const capabilities = findCapabilities(subject.pid, subject.endpoint);
+    const requestSample = await takeRequestSample(subject.options, signal);
+    if (requestSample.sample === null)
+      await rejectTlsServer(subject.options, command !== undefined);
+    await subject.checkServingProcess();
     // Known when requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
-    const untilMs = begun + budgetMs;
-    const investigated = await investigate(subject, {
+    const untilMs = startedMs + budgetMs;
+    const investigation = await investigate(subject, {
       setting: () => ({
         hasProbe: probe(),
         isNativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         canRestart: subject.canRestart,
-        canAddLoad: metrics.sameHost || allowMoreLoad,
+        canAddLoad: capabilities.sameHost || allowMoreLoad,
         socketPath: subject.pid === null ? null : (listeningPaths(subject.pid)[0] ?? null),
       }),
-      sampled,
+      requestSample,
       signal,
       untilMs,
       warmupMs,
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
-    const notSeen = [...metrics.cannotSee, ...probeAbsence(metrics.isNode, subject, probe())];
-    const serverEnded = subject.ended;
-    const found = await compareWithReference(investigated, subject, { untilMs, signal, onStep });
+    const gaps = [
+      ...capabilities.notObserved,
+      ...explainProbeAbsence(capabilities.isNode, subject, probe()),
+    ];
+    const serverEnded = subject.endReason;
+    const findings = await compareWithReference(investigation, subject, {
+      untilMs,
+      signal,
+      onStep,
+    });
     return {
       schemaVersion: 1,
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
-      durationMs: performance.now() - begun,
+      durationMs: performance.now() - startedMs,
       serverEnded,
-      interrupted: found.interrupted,
-      ...conclude(found, [
-        ...notSeen,
+      interrupted: findings.interrupted,
+      ...conclude(findings, [
+        ...gaps,
         ...otherPorts.map(
           (other) => `what is at port ${other}, where the command listens, too: give its URL`,
         ),
@@ -117,14 +126,14 @@ export async function run(
   }
 }
 
-function endpointOf({ native }: Plan): Endpoint | null {
+function findEndpoint({ native }: Plan): Endpoint | null {
   const [origin] = native.origins;
   return origin && origin.unixPath === undefined ? { host: origin.host, port: origin.port } : null;
 }
 
 /** A load of TLS's refusals would explain nothing. */
-async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
-  const url = await urlThatNeedsTls(load);
+async function rejectTlsServer(load: LoadOptions, started: boolean): Promise<void> {
+  const url = await findTlsUrl(load);
   if (url === null) return;
   const secure = url.replace('http:', 'https:');
   throw usageError(
@@ -133,7 +142,7 @@ async function refuseTls(load: LoadOptions, started: boolean): Promise<void> {
 }
 
 /** Gives for each process of the server that could not have the probe the reason. */
-async function attachTo(
+async function attachToServer(
   subject: ServerUnderTest,
   hub: ProbeHub | null,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import { observeProcess } from '../explain/observe/process-observer.js';
 import type { OutsideView } from '../explain/observe/types.js';
-import { run as runExplain } from '../explain/run.js';
+import { runExplain } from '../explain/run.js';
 import { runLoad } from '../load/engine/run.js';
 import type { LoadOptions } from '../load/options.js';
 import type { LabCause } from './result.js';

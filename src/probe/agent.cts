@@ -1,19 +1,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Channel } from './channel.cjs';
-import { type CommandContext, perform } from './commands.cjs';
-import { hello } from './handshake.cjs';
-import type { Arrival } from './inbound/port-filter.cjs';
-import { Observer } from './observer.cjs';
+import { type CommandContext, runCommand } from './commands.cjs';
+import { buildHello } from './handshake.cjs';
+import type { RequestStart } from './inbound/port-filter.cjs';
+import { ProbeObserver } from './observer.cjs';
 import { ListeningWorkers } from './process/listening-workers.cjs';
 import type { CommandMessage } from './protocol.cjs';
-import { every, nextTick, quiet } from './runtime/clock.cjs';
+import { every, ignoreErrors, nextTick } from './runtime/clock.cjs';
 import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 
 const SAMPLE_MS = 100;
 const START = 'http.server.request.start';
 
 /** Told when millrace has gone, with whether it was there at all. */
-export type Left = (wasOpen: boolean) => void;
+export type OnDisconnect = (wasOpen: boolean) => void;
 
 /**
  * Connects this process with the millrace that listens at the path. Nothing is observed before the first request for
@@ -22,75 +22,77 @@ export type Left = (wasOpen: boolean) => void;
  * @param running whether the application already runs, and may have kept the standard streams
  * @param left called when all is as it was
  */
-export const connectProbe = quiet((path: string, running: boolean, left?: Left): void => {
-  const output = new SynchronousWrites();
-  const observer = new Observer(output);
-  let timer: NodeJS.Timeout | null = null;
-  let serving = false;
-  const tell = () => channel.send(hello(serving, workers.all));
-  const workers = new ListeningWorkers(quiet(tell));
+export const connectProbe = ignoreErrors(
+  (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void => {
+    const output = new SynchronousWrites();
+    const observer = new ProbeObserver(output);
+    let timer: NodeJS.Timeout | null = null;
+    let isServing = false;
+    const sendHello = () => channel.send(buildHello(isServing, workers.all));
+    const workers = new ListeningWorkers(ignoreErrors(sendHello));
 
-  const observe = (on: boolean) => {
-    if (on === (timer !== null)) return;
-    clearInterval(timer ?? undefined);
-    timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
-    // What was seen ends here, or begins: counters grow evenly only between.
-    if (!on) sample();
-    observer.observe(on);
-    if (on) sample();
-  };
-  const sample = () => channel.send(observer.sample());
-  const sampleIfFree = () => {
-    if (channel.isFree) sample();
-  };
-  // Not at once: the channel is just telling all its subscribers, one after the other.
-  const serve = quiet((message: unknown) => {
-    if (observer.studied.covers(message as Arrival)) nextTick(begin);
-  });
-  const begin = quiet(() => {
-    if (!unsubscribe(START, serve)) return;
-    serving = true;
-    tell();
-    observe(true);
-  });
-  const study = (ports: number[] | null) => {
-    const serves = observer.studied.turnTo(ports);
-    if (serves || timer === null) return;
-    observe(false);
-    serving = false;
-    tell();
-    subscribe(START, serve);
-  };
-  // What was changed is undone first, each for itself: the application goes on.
-  const undo = [
-    () => observer.requests.spin(0),
-    () => observer.cork.turn(false),
-    () => observer.clientRequests.restore(),
-    () => observer.fetches.delay(0),
-    () => observer.undiciPools.restore(),
-    () => void observer.exchanges.noDelay(false),
-    () => output.uninstall(),
-    () => unsubscribe(START, serve),
-    () => workers.watch(false),
-    () => observe(false),
-  ];
-  const end: Left = (wasOpen) => {
-    for (const step of undo) quiet(step)();
-    left?.(wasOpen);
-  };
+    const observe = (on: boolean) => {
+      if (on === (timer !== null)) return;
+      clearInterval(timer ?? undefined);
+      timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
+      // What was seen ends here, or begins: counters grow evenly only between.
+      if (!on) sample();
+      observer.observe(on);
+      if (on) sample();
+    };
+    const sample = () => channel.send(observer.sample());
+    const sampleIfFree = () => {
+      if (channel.isFree) sample();
+    };
+    // Not at once: the channel is just telling all its subscribers, one after the other.
+    const onRequest = ignoreErrors((message: unknown) => {
+      if (observer.portFilter.matches(message as RequestStart)) nextTick(startServing);
+    });
+    const startServing = ignoreErrors(() => {
+      if (!unsubscribe(START, onRequest)) return;
+      isServing = true;
+      sendHello();
+      observe(true);
+    });
+    const setPorts = (ports: number[] | null) => {
+      const serves = observer.portFilter.setPorts(ports);
+      if (serves || timer === null) return;
+      observe(false);
+      isServing = false;
+      sendHello();
+      subscribe(START, onRequest);
+    };
+    // What was changed is undone first, each for itself: the application goes on.
+    const undoSteps = [
+      () => observer.requests.setSpin(0),
+      () => observer.cork.setEnabled(false),
+      () => observer.clientRequests.restore(),
+      () => observer.fetches.setDelay(0),
+      () => observer.undiciPools.restore(),
+      () => void observer.exchanges.setNoDelay(false),
+      () => output.uninstall(),
+      () => unsubscribe(START, onRequest),
+      () => workers.watch(false),
+      () => observe(false),
+    ];
+    const disconnect: OnDisconnect = (wasOpen) => {
+      for (const step of undoSteps) ignoreErrors(step)();
+      onDisconnect?.(wasOpen);
+    };
 
-  const context: CommandContext = { observe, study, sample, observer, output };
-  const answer = (message: CommandMessage) => {
-    perform(context, message).then(
-      quiet((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
-      quiet((error: unknown) => {
-        channel.send({ type: 'answer', id: message.id, error: String(error) });
-      }),
-    );
-  };
-  const channel = new Channel(path, answer, end);
-  tell();
-  workers.watch(true);
-  output.install(running);
-  subscribe(START, serve);
-});
+    const context: CommandContext = { observe, setPorts, sample, observer, output };
+    const runAndReply = (message: CommandMessage) => {
+      runCommand(context, message).then(
+        ignoreErrors((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),
+        ignoreErrors((error: unknown) => {
+          channel.send({ type: 'answer', id: message.id, error: String(error) });
+        }),
+      );
+    };
+    const channel = new Channel(path, runAndReply, disconnect);
+    sendHello();
+    workers.watch(true);
+    output.install(isRunning);
+    subscribe(START, onRequest);
+  },
+);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { CommandMessage, ProbeMessage } from './protocol.cjs';
-import { quiet } from './runtime/clock.cjs';
+import { ignoreErrors } from './runtime/clock.cjs';
 
 /** The line to millrace. It keeps nothing alive, says nothing, and ends without an error. */
 export class Channel {
@@ -21,14 +21,14 @@ export class Channel {
     socket.unref();
     socket.setEncoding('utf8');
     let rest = '';
-    const read = quiet((chunk: string) => {
+    const read = ignoreErrors((chunk: string) => {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) onCommand(JSON.parse(line));
     });
     socket.on('data', read);
     socket.on('error', () => {});
-    const end = quiet(onEnd);
+    const end = ignoreErrors(onEnd);
     socket.on('close', () => end(isOpen));
   }
 

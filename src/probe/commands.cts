@@ -1,4 +1,4 @@
-import type { Observer } from './observer.cjs';
+import type { ProbeObserver } from './observer.cjs';
 import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, takeProfile } from './runtime/v8.cjs';
@@ -7,26 +7,26 @@ import { collectGarbage, takeProfile } from './runtime/v8.cjs';
 export interface CommandContext {
   observe(on: boolean): void;
   /** Studies the servers on these ports alone; `null`: all. */
-  study(ports: number[] | null): void;
+  setPorts(ports: number[] | null): void;
   sample(): void;
-  observer: Observer;
+  observer: ProbeObserver;
   output: SynchronousWrites;
 }
 
-type Performer<Name extends CommandName> = (
+type Handler<Name extends CommandName> = (
   context: CommandContext,
-  given: Commands[Name],
+  args: Commands[Name],
 ) => Answers[Name] | Promise<Answers[Name]>;
 
-type Performers = { [Name in CommandName]: Performer<Name> };
+type Handlers = { [Name in CommandName]: Handler<Name> };
 
-const PERFORMERS: Performers = {
+const HANDLERS: Handlers = {
   subscribe({ observe }, { on }) {
     observe(on);
     return null;
   },
-  study({ study }, { ports }) {
-    study(ports);
+  setPorts({ setPorts }, { ports }) {
+    setPorts(ports);
     return null;
   },
   sample({ sample }) {
@@ -34,34 +34,34 @@ const PERFORMERS: Performers = {
     return null;
   },
   spin({ observer }, { microseconds }) {
-    observer.requests.spin(microseconds);
+    observer.requests.setSpin(microseconds);
     return null;
   },
   mute({ output }, { on }) {
-    output.muted = on;
+    output.isMuted = on;
     return null;
   },
   cork({ observer }, { on }) {
-    observer.cork.turn(on);
+    observer.cork.setEnabled(on);
     return null;
   },
   maxSockets: ({ observer }, { factor }) => [
-    ...observer.clientRequests.bounds.scale(factor),
+    ...observer.clientRequests.agentLimits.scale(factor),
     ...observer.undiciPools.scale(factor),
   ],
-  noDelay: ({ observer }, { on }) => observer.exchanges.noDelay(on),
+  noDelay: ({ observer }, { on }) => observer.exchanges.setNoDelay(on),
   outboundDelay: ({ observer }, { ms }) =>
-    observer.clientRequests.delay(ms) + observer.fetches.delay(ms),
+    observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   profile: (_, { ms }) => takeProfile(ms),
   collect: () => collectGarbage(),
 };
 
 /** Does what millrace asks for. */
-export async function perform(
+export async function runCommand(
   context: CommandContext,
   message: CommandMessage,
 ): Promise<Answers[CommandName]> {
-  const performer = PERFORMERS[message.command] as Performer<CommandName> | undefined;
-  if (!performer) throw new Error(`unknown command: ${message.command}`);
-  return performer(context, message.arguments as never);
+  const handler = HANDLERS[message.command] as Handler<CommandName> | undefined;
+  if (!handler) throw new Error(`unknown command: ${message.command}`);
+  return handler(context, message.arguments as never);
 }

@@ -4,10 +4,10 @@ import type { ListeningWorker } from './process/listening-workers.cjs';
 import type { Hello } from './protocol.cjs';
 
 /** Who this process is. */
-export function hello(serving: boolean, listeningWorkers: ListeningWorker[]): Hello {
+export function buildHello(serving: boolean, listeningWorkers: ListeningWorker[]): Hello {
   const { pid, ppid, version, argv, execArgv, title } = process;
   const { millraceVersion } = http as { millraceVersion?: string };
-  const maxSemiSpaceMb = givenSemiSpaceMb();
+  const maxSemiSpaceMb = readSemiSpaceFlag();
   return {
     type: 'hello',
     pid,
@@ -20,20 +20,20 @@ export function hello(serving: boolean, listeningWorkers: ListeningWorker[]): He
     // Code may set it before the first job, which starts the pool.
     threadPoolSize: process.env.UV_THREADPOOL_SIZE ?? null,
     maxSemiSpaceMb,
-    semiSpaceMb: maxSemiSpaceMb ?? defaultSemiSpaceMb(),
+    semiSpaceMb: maxSemiSpaceMb ?? getDefaultSemiSpaceMb(),
     stack: millraceVersion ?? null,
     serving,
     listeningWorkers,
   };
 }
 
-function givenSemiSpaceMb(): number | null {
+function readSemiSpaceFlag(): number | null {
   const flags = [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ');
   const given = flags.match(/--max[-_]semi[-_]space[-_]size[= ](\d+)/g)?.at(-1);
   return given ? Number(given.replace(/^\D+/, '')) : null;
 }
 
-function defaultSemiSpaceMb(): number {
+function getDefaultSemiSpaceMb(): number {
   const major = Number(process.versions.node.split('.')[0]);
   if (major < 24) return 16;
   return major < 26 ? 64 : 32;

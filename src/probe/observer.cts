@@ -7,20 +7,20 @@ import { ClientRequests } from './outbound/client-requests.cjs';
 import { Fetches } from './outbound/fetches.cjs';
 import { TcpExchanges } from './outbound/tcp-exchanges.cjs';
 import { UndiciPools } from './outbound/undici-pools.cjs';
-import type { Sample } from './protocol.cjs';
+import type { ProbeSample } from './protocol.cjs';
 import { now, toMonotonic } from './runtime/clock.cjs';
-import { loopAccount } from './runtime/event-loop.cjs';
+import { readLoopTimes } from './runtime/event-loop.cjs';
 import { GarbageCollections } from './runtime/gc.cjs';
-import { memoryUsage } from './runtime/memory-usage.cjs';
+import { readMemoryUsage } from './runtime/memory-usage.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { ThreadPool } from './runtime/threadpool.cjs';
 
 /** Samples between two looks at memory and resources. */
-const LEVELS_EVERY = 5;
+const SAMPLES_PER_MEMORY_READING = 5;
 
 /** All that is observed in a process that serves, and its samples. */
-export class Observer {
-  readonly studied = new PortFilter();
+export class ProbeObserver {
+  readonly portFilter = new PortFilter();
   readonly requests: Requests;
   readonly clientRequests: ClientRequests;
   readonly #output: SynchronousWrites;
@@ -36,8 +36,8 @@ export class Observer {
 
   constructor(output: SynchronousWrites) {
     this.#output = output;
-    this.requests = new Requests(this.studied, ({ name }, from, to) =>
-      this.#stalls.requestHeld(name, from, to),
+    this.requests = new Requests(this.portFilter, ({ name }, from, to) =>
+      this.#stalls.addSynchronousPart(name, from, to),
     );
     this.#stalls = new LoopStalls(this.requests, this.#collections);
     this.clientRequests = new ClientRequests(this.#calls);
@@ -47,7 +47,7 @@ export class Observer {
   }
 
   observe(on: boolean): void {
-    this.#output.observes = on;
+    this.#output.isObserving = on;
     for (const part of [
       this.requests,
       this.#collections,
@@ -61,18 +61,18 @@ export class Observer {
   }
 
   /** All counters as they are, and what changed since the last sample. */
-  sample(): Sample {
+  sample(): ProbeSample {
     const at = now();
     this.requests.sweep(at);
     this.clientRequests.sweep();
     this.fetches.sweep();
     this.exchanges.sweep();
     this.undiciPools.sweep();
-    const sample: Sample = {
+    const sample: ProbeSample = {
       type: 'sample',
       at: toMonotonic(at),
       counters: {
-        ...loopAccount(),
+        ...readLoopTimes(),
         ...this.requests.counters,
         ...this.#collections.counters,
         ...this.#pool.counters,
@@ -84,8 +84,10 @@ export class Observer {
         poolMs: this.#pool.longestMs,
         stallMs: this.#stalls.longestMs,
       },
-      levels:
-        this.#samples++ % LEVELS_EVERY === 0 ? memoryUsage(this.#collections.heapAfterOld) : null,
+      memory:
+        this.#samples++ % SAMPLES_PER_MEMORY_READING === 0
+          ? readMemoryUsage(this.#collections.heapAfterOld)
+          : null,
       routes: this.requests.routes.read(),
       outbound: this.#calls.read(at),
       stalls: this.#stalls.read(),

@@ -77,7 +77,7 @@ export interface OutboundCounters extends Counters {
   /** Connections that were opened for calls. */
   opened: number;
   /** Looks at which one that waits for an answer would hold back a second part of the question (Nagle). */
-  heldBack: number;
+  nagleSamples: number;
   ended: number;
   failed: number;
   /** Calls that got a socket, and the time that they waited for it. */
@@ -123,13 +123,13 @@ export interface MemoryUsage {
 }
 
 /** Ten times a second, as far as the loop lets it: one that is late is not wrong, all numbers are of its own time. */
-export interface Sample {
+export interface ProbeSample {
   type: 'sample';
   /** On the clock of `process.hrtime`, which all processes of a machine share. */
   at: number;
   counters: ProcessCounters;
   longest: Longest;
-  levels: MemoryUsage | null;
+  memory: MemoryUsage | null;
   /** Those that changed since the last sample. */
   routes: Record<string, RouteSample>;
   outbound: Record<string, OutboundSample>;
@@ -141,7 +141,7 @@ export interface Commands {
   /** Whether it looks at all: what it costs shows in the difference. */
   subscribe: { on: boolean };
   /** The ports whose servers are under study; `null`: all of them. What serves only others is as if it served none. */
-  study: { ports: number[] | null };
+  setPorts: { ports: number[] | null };
   /** Takes a sample at once, which is sent before the answer. */
   sample: Record<never, never>;
   /** Busy time before each request's handler; 0: none. */
@@ -165,7 +165,7 @@ export interface Commands {
 /** What each command answers. */
 export interface Answers {
   subscribe: null;
-  study: null;
+  setPorts: null;
   sample: null;
   spin: null;
   mute: null;
@@ -194,4 +194,4 @@ export type AnswerMessage =
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'answer'; id: number; error: string };
 
-export type ProbeMessage = Hello | Sample | AnswerMessage;
+export type ProbeMessage = Hello | ProbeSample | AnswerMessage;

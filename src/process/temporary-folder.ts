@@ -10,16 +10,16 @@ import { fileErrorReason } from '../file-errors.js';
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is none.
  */
-export async function inTemporaryFolder<Made>(
+export async function withTemporaryFolder<Result>(
   name: string,
-  use: (folder: string) => Promise<Made>,
-): Promise<Made> {
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
   const places = [tmpdir(), process.env.XDG_RUNTIME_DIR, '/tmp', '/dev/shm'];
   let reason = '';
   for (const place of new Set(places)) {
     if (!place) continue;
     try {
-      return await made(join(place, `${name}-`), use);
+      return await makeFolder(join(place, `${name}-`), use);
     } catch (error) {
       reason ||= `${place}: ${fileErrorReason(error)}`;
     }
@@ -27,7 +27,10 @@ export async function inTemporaryFolder<Made>(
   throw usageError(`no folder for temporary files (${reason}); accepted: another TMPDIR`);
 }
 
-async function made<Made>(prefix: string, use: (folder: string) => Promise<Made>): Promise<Made> {
+async function makeFolder<Result>(
+  prefix: string,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
   const folder = await mkdtemp(prefix);
   try {
     return await use(folder);

@@ -1,5 +1,5 @@
 // The flags of `millrace explain`: those of the load that apply, and its own.
-import { LEAST_BUDGET_MS } from '../../explain/options.js';
+import { MIN_BUDGET_MS } from '../../explain/options.js';
 import { parseCount, parseDuration } from '../../units.js';
 import type { Flag } from './flag.js';
 import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
@@ -77,7 +77,7 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 60s`);
         return;
       }
-      invocation.budgetMs = Math.max(parseDuration(value, given), LEAST_BUDGET_MS);
+      invocation.budgetMs = Math.max(parseDuration(value, given), MIN_BUDGET_MS);
       notes.push(
         `${given} ${value} is taken as --budget ${invocation.budgetMs / 1000}s, the time for everything; at least 15s`,
       );

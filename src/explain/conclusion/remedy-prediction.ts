@@ -5,7 +5,7 @@ import { type Hypothesis, scale, widen } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
-import { topOutsideNode } from '../profile/analyze.js';
+import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
 
 /** How an experiment stands to the remedy of a limit. */
@@ -147,7 +147,7 @@ function isPartialRemedy(limit: LimitId): boolean {
  * has shown what there is then.
  */
 function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
-  const { metrics, level } = found;
+  const { metrics, baselineThroughput } = found;
   const { single, unloadedLatencyMs, maxConcurrency, model, loop, overload } = metrics;
   const busy = single?.inside?.busyLoops ?? null;
   const isUnbounded = model === 'open' || overload !== null || !LOOP_TIME_LIMITS.has(chosen.limit);
@@ -163,7 +163,7 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   if (waitMs < MIN_WAIT_MS) return null;
   const most = (maxConcurrency * 1000) / (waitMs + metrics.base.load.plan.thinkTimeMs);
   // A single request may wait for what many do not, as an acknowledgement that is delayed.
-  return most > Math.max(metrics.throughput, level) ? most : null;
+  return most > Math.max(metrics.throughput, baselineThroughput) ? most : null;
 }
 
 function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
@@ -216,7 +216,7 @@ export function findHotFunction(
   { hotFunctions }: Findings,
 ): HotFunction | null {
   const isLoop = limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu';
-  const top = topOutsideNode(hotFunctions);
+  const top = findTopOutsideNode(hotFunctions);
   return isLoop && top && top.share >= 0.1 ? top : null;
 }
 
@@ -250,10 +250,13 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
 }
 
 /** Ratios are of the first block; a busy loop may have become faster since, as its code was compiled, or its cores slower. */
-function scaleToLevel(range: Range | null, { metrics, finding, level }: Findings): Range | null {
+function scaleToLevel(
+  range: Range | null,
+  { metrics, finding, baselineThroughput }: Findings,
+): Range | null {
   const ages = finding.chosen?.limit === 'degrades-over-time';
   if (!range || ages || !metrics.loop || metrics.loop.busy < SATURATED) return range;
-  const by = level / Math.max(1e-9, metrics.throughput);
+  const by = baselineThroughput / Math.max(1e-9, metrics.throughput);
   return { low: range.low * by, high: range.high * by };
 }
 
@@ -267,17 +270,18 @@ const PROBE_MS = 0.003;
  * what was measured permits: a difference of a few percent that may be chance would be more than the probe can cost of a long request.
  */
 function removeProbeCost(range: Range | null, chosen: Hypothesis, found: Findings): Range | null {
-  const { metrics, level, probeCost } = found;
+  const { metrics, baselineThroughput, probeCost } = found;
   if (!range || !metrics.loop?.isFromProbe || metrics.loop.busy < SATURATED) return range;
   const { low, high } = probeCost ?? { low: 0, high: Number.POSITIVE_INFINITY };
   const loops =
     findWorkingProcesses(metrics.base).length || (metrics.base.inside?.pids.length ?? 0);
-  const usual = (PROBE_MS * level) / (1000 * Math.max(1, loops));
+  const usual = (PROBE_MS * baselineThroughput) / (1000 * Math.max(1, loops));
   const held = Math.min(Math.max(usual, 1 - high), 1 - low);
   if (held <= 0) return range;
   const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
   // Of more loops each gives what it did; of one that gives more the probe would take more.
-  const share = (rate: number) => Math.min(MAX_PROBE_SHARE, isMore ? held : (held * rate) / level);
+  const share = (rate: number) =>
+    Math.min(MAX_PROBE_SHARE, isMore ? held : (held * rate) / baselineThroughput);
   const without = (rate: number) => rate / (1 - share(rate));
   return { low: without(range.low), high: without(range.high) };
 }

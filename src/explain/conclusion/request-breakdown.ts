@@ -55,7 +55,7 @@ export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
   }
   const gap = (load.gapMs.mean ?? 0) * (load.gapMs.count / Math.max(1, load.durationMs));
   place('between first and last byte', gap);
-  if (sockets && sockets.looks > 0) {
+  if (sockets && sockets.samples > 0) {
     const perSocket = load.plan.pipelining;
     place('unread by the generator', sockets.client.unread * sockets.client.sockets * perSocket);
     const behind = Math.max(0, left);
@@ -83,7 +83,7 @@ function sumLoops({
   const run = mains.reduce((sum, main) => sum + main.run, 0);
   const queued = mains.reduce((sum, main) => sum + main.queued, 0);
   const wanted = mains.reduce((sum, main) => sum + computeWantedShare(main, base), 0);
-  const waits = busy !== undefined && outside?.seesQueues;
+  const waits = busy !== undefined && outside?.hasRunQueueTimes;
   const waiting = waits ? Math.max(0, busy - wanted) : 0;
   return { busy: busy ?? wanted, run, queued, stolen: wanted - run - queued, waiting };
 }

@@ -59,7 +59,7 @@ export async function runRounds(
       onBlock?.(experiment ? experiment.name : 'as asked for');
       const change = experiment?.change(metrics, subject.options);
       try {
-        const block = await subject.block(length, change);
+        const block = await subject.runBlock(length, change);
         onMeasured?.(experiment?.name ?? null, block);
         seen.set(experiment?.name ?? null, block);
       } catch (error) {

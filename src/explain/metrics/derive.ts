@@ -1,5 +1,5 @@
 import { median } from '../../statistics/median.js';
-import { TCP } from '../observe/probe/view.js';
+import { TCP_PREFIX } from '../observe/probe/view.js';
 import type {
   Observation,
   OutboundView,
@@ -161,7 +161,8 @@ function deriveLoop(
     busy,
     isFromProbe: utilisation !== null,
     // Where the kernel does not tell of queues, waiting for a core looks the same.
-    waiting: utilisation === null || !base.outside?.seesQueues ? 0 : Math.max(0, busy - wanted),
+    waiting:
+      utilisation === null || !base.outside?.hasRunQueueTimes ? 0 : Math.max(0, busy - wanted),
     busyMs: computeBusyMs(base) ?? 0,
     cpuMs: computeCpuMs(base) ?? 0,
     singleCpuMs: single ? computeCpuMs(single) : null,
@@ -294,7 +295,7 @@ function findDependency(inside: Observation['inside']): OutboundView | null {
 
 /** A question that no request asks: of a driver that watches its server, or waits for jobs. */
 export function isMonitoringCall({ origin, rate }: OutboundView, finished: number): boolean {
-  return origin.startsWith(TCP) && rate < 0.1 * finished;
+  return origin.startsWith(TCP_PREFIX) && rate < 0.1 * finished;
 }
 
 /** A time limit that leaves the usual answers alone: three times their median, on a scale of 1, 2, 5. */

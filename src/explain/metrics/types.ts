@@ -1,5 +1,5 @@
 import type { Observation, OutsideView, SocketStats } from '../observe/types.js';
-import type { Sample } from '../target/sample-request.js';
+import type { SampleResponse } from '../target/sample-request.js';
 
 /** What was looked at before the experiments. */
 export type Observations = Pick<
@@ -42,7 +42,7 @@ export interface Metrics {
   /** The block with one request in flight. */
   single: Observation | null;
   /** One response, looked at whole. */
-  sample: Sample | null;
+  sample: SampleResponse | null;
   model: 'closed' | 'open';
   /** Requests that can be in flight: connections times pipelining. Of an open run: the mean that was. */
   maxConcurrency: number;

@@ -1,7 +1,7 @@
 import { isThisMachine } from '../../process/discovery/listening.js';
 import { isNode } from '../../process/discovery/node-process.js';
 import type { Endpoint } from '../../process/discovery/types.js';
-import { visibilityGaps } from './visibility-gaps.js';
+import { findVisibilityGaps } from './visibility-gaps.js';
 
 /** What is known of the server before any load. */
 export interface Capabilities {
@@ -10,7 +10,7 @@ export interface Capabilities {
   /** `null`: not known; why is in `cannotSee`. */
   isNode: boolean | null;
   /** What cannot be seen, why, and what would settle it: a sentence each. */
-  cannotSee: string[];
+  notObserved: string[];
 }
 
 /**
@@ -24,6 +24,6 @@ export function findCapabilities(pid: number | null, endpoint: Endpoint | null):
   return {
     sameHost,
     isNode: pid === null ? null : isNode(pid),
-    cannotSee: visibilityGaps(pid, endpoint, sameHost),
+    notObserved: findVisibilityGaps(pid, endpoint, sameHost),
   };
 }

@@ -6,14 +6,14 @@ import type { ServerUnderTest } from '../target/server-under-test.js';
 import { PRELOAD } from './probe/hub.js';
 
 /** Why the server is not seen from inside, and what would show it; `probe`: whether it is. */
-export function probeAbsence(
+export function explainProbeAbsence(
   runsNode: boolean | null,
   subject: ServerUnderTest,
   probe: boolean,
 ): string[] {
   if (probe) return [];
   const reason = () => {
-    if (subject.isForbidden) {
+    if (subject.isProbeForbidden) {
       return `Node's permission model keeps the probe out; add --allow-fs-read=${join(dirname(PRELOAD), '*')}`;
     }
     if (!subject.hub) {
@@ -22,7 +22,7 @@ export function probeAbsence(
         : 'let millrace start it (millrace explain -- COMMAND), or permit --attach';
     }
     if (!subject.canRestart) return 'the probe did not answer';
-    if (subject.pid !== null && hasOtherOptions(subject.pid)) {
+    if (subject.pid !== null && lacksProbeOption(subject.pid)) {
       return 'its NODE_OPTIONS are set anew, without the probe, as by a script of package.json: write NODE_OPTIONS="$NODE_OPTIONS ..." there, give the command behind the script, or start the server and explain its URL with --attach';
     }
     return 'the probe saw no request of node:http or node:https';
@@ -31,7 +31,7 @@ export function probeAbsence(
 }
 
 /** Whether a process of Node that serves a command has other NODE_OPTIONS than it was started with. */
-function hasOtherOptions(pid: number): boolean {
+function lacksProbeOption(pid: number): boolean {
   return processTree(pid).some((process) => {
     const variables = (readText(`/proc/${process}/environ`) ?? '').split('\0');
     const options = variables.find((variable) => variable.startsWith('NODE_OPTIONS='));

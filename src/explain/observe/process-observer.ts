@@ -41,7 +41,7 @@ export function observeProcess(
   { intervalMs = 100 }: { intervalMs?: number } = {},
 ): ProcessObserver {
   if (!hasProcfs) return { between: () => null, stop() {} };
-  const watch = new Watch(pid);
+  const watch = new ProcessTreeObserver(pid);
   const timer = setInterval(() => watch.read(), intervalMs).unref();
   return {
     between: (fromMs, toMs) => watch.between(fromMs, toMs),
@@ -52,7 +52,7 @@ export function observeProcess(
   };
 }
 
-class Watch {
+class ProcessTreeObserver {
   readonly #pid: number;
   readonly #processes: ProcessSampler[] = [];
   readonly #alive = new Map<number, ProcessSampler>();
@@ -79,7 +79,7 @@ class Watch {
   read(): void {
     const beginMs = performance.now();
     if (beginMs - (this.#lastSlowMs ?? Number.NEGATIVE_INFINITY) >= SLOW_INTERVAL_MS) {
-      this.#readSlowly(beginMs);
+      this.#readSlowCounters(beginMs);
     }
     for (const [pid, watched] of this.#alive) {
       if (!watched.read()) {
@@ -95,7 +95,7 @@ class Watch {
   }
 
   /** What is worth a look at larger intervals. */
-  #readSlowly(beginMs: number): void {
+  #readSlowCounters(beginMs: number): void {
     for (const pid of processTree(this.#pid)) {
       if (this.#alive.has(pid)) continue;
       const watched = new ProcessSampler(pid, this.#lastSlowMs);
@@ -123,7 +123,7 @@ class Watch {
 
   between(fromMs: number, toMs: number): OutsideView | null {
     if (toMs > this.#lastMs && !this.#stopped) this.read();
-    const window = new Window(Math.max(fromMs, this.#firstMs), Math.min(toMs, this.#lastMs));
+    const window = new RateWindow(Math.max(fromMs, this.#firstMs), Math.min(toMs, this.#lastMs));
     if (!(window.seconds > 0)) return null;
     const processes = this.#processes.flatMap((watched) => window.process(watched));
     if (processes.length === 0) return null;
@@ -135,8 +135,8 @@ class Watch {
     return {
       seconds: window.seconds,
       processes,
-      cpu: this.#cpu(window, processes, own),
-      seesQueues: hasSchedstat,
+      cpu: this.#buildCpuView(window, processes, own),
+      hasRunQueueTimes: hasSchedstat,
       selfQueued: busiest?.queued ?? 0,
       quota: this.#quota.use(window.fromMs, window.toMs),
       network: window.rates(this.#tcp.counters),
@@ -148,7 +148,7 @@ class Watch {
   }
 
   /** Cores that were used by children of the server that have ended, but for what is counted as they were watched: those that are started for a request are too short-lived for that. */
-  #endedChildren(window: Window): number {
+  #computeEndedChildrenCores(window: RateWindow): number {
     const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
     const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
     const known = watched.map(
@@ -158,22 +158,22 @@ class Watch {
     return Math.max(0, sum(all) - sum(known));
   }
 
-  #cpu(window: Window, processes: ProcessUse[], own: ThreadUse[]): OutsideView['cpu'] {
-    const running = sumOfRun(processes.flatMap(({ main, others }) => [main, ...others]));
-    const server = running + this.#endedChildren(window);
-    const self = sumOfRun(own);
+  #buildCpuView(window: RateWindow, processes: ProcessUse[], own: ThreadUse[]): OutsideView['cpu'] {
+    const running = sumRunShares(processes.flatMap(({ main, others }) => [main, ...others]));
+    const server = running + this.#computeEndedChildrenCores(window);
+    const self = sumRunShares(own);
     const { busy, idle, wanted, steal } = window.rates(this.#machine.cpu);
     const others = Math.max(0, busy - server - self);
     return { cores: this.#cores.size, server, self, others, idle, wanted, steal };
   }
 }
 
-function sumOfRun(threads: ThreadUse[]): number {
+function sumRunShares(threads: ThreadUse[]): number {
   return threads.reduce((sum, { run }) => sum + run, 0);
 }
 
 /** The time looked at; turns growth of counters into rates. */
-class Window {
+class RateWindow {
   readonly fromMs: number;
   readonly toMs: number;
   readonly seconds: number;

@@ -13,14 +13,16 @@ export class SocketOwners {
   }
 
   /** Those of the sockets that are the server's; none where its descriptors may not be read. */
-  ownedOf(sockets: TcpSocket[]): TcpSocket[] {
+  selectOwned(sockets: TcpSocket[]): TcpSocket[] {
     const known = this.#owned;
     const isNew = sockets.some(({ inode }) => !known.has(inode));
-    const held = new Set(
+    const ownInodes = new Set(
       isNew ? processTree(this.#pid).flatMap((pid) => socketInodes(pid) ?? []) : [],
     );
     // What is not in the table any more is forgotten: its number may come again.
-    this.#owned = new Map(sockets.map(({ inode }) => [inode, known.get(inode) ?? held.has(inode)]));
+    this.#owned = new Map(
+      sockets.map(({ inode }) => [inode, known.get(inode) ?? ownInodes.has(inode)]),
+    );
     return sockets.filter(({ inode }) => this.#owned.get(inode));
   }
 }

@@ -17,7 +17,7 @@ import { SocketOwners } from './socket-owners.js';
 import type { SocketGroup, SocketStats } from './types.js';
 
 /** Whose sockets are counted. */
-export interface CensusTarget {
+export interface SocketWatchTarget {
   /** The server's first process; `null` if it is on another machine or unknown. */
   pid: number | null;
   /** Where the load goes; `null` for a Unix socket, of which no table tells what waits. A name stands for any address. */
@@ -32,29 +32,29 @@ export interface SocketWatch {
 }
 
 /** More would take too much time to read. */
-const MOST_SOCKETS = 20_000;
+const MAX_SOCKETS = 20_000;
 /** Share of one core that the looks may take. */
-const MOST_TIME = 1 / 20;
+const MAX_CPU_SHARE = 1 / 20;
 
 /** Sockets of a group at one look. */
-interface Tally {
+interface SocketCount {
   sockets: number;
   unread: number;
   unsent: number;
 }
 
-interface Look {
+interface SocketSample {
   atMs: number;
-  server: Tally;
-  client: Tally;
+  server: SocketCount;
+  client: SocketCount;
   /** Connections that waited on the listening socket; `null` if it is not there. */
   waiting: number | null;
   /** By peer. */
-  outbound: Map<string, Tally>;
+  outbound: Map<string, SocketCount>;
 }
 
 /** Told even where there are too many sockets to look at. */
-interface TimeWait {
+interface TimeWaitSample {
   atMs: number;
   sockets: number;
 }
@@ -72,41 +72,45 @@ interface TimeWait {
  * census.stop();
  */
 export function watchSockets(
-  target: CensusTarget,
+  target: SocketWatchTarget,
   { intervalMs = 250 }: { intervalMs?: number } = {},
 ): SocketWatch {
   if (!hasProcfs) return { between: () => null, stop() {} };
-  const observer = new Observer(target);
-  const looks: Look[] = [];
-  const waits: TimeWait[] = [];
+  const observer = new SocketTableReader(target);
+  const samples: SocketSample[] = [];
+  const timeWaits: TimeWaitSample[] = [];
   const ending = new AbortController();
   const run = async () => {
     while (!ending.signal.aborted) {
       const beginMs = ownCpuMs() ?? 0;
-      waits.push({ atMs: performance.now(), sockets: observer.timeWait() });
-      const look = observer.look();
-      if (look !== null) looks.push(look);
+      timeWaits.push({ atMs: performance.now(), sockets: observer.countTimeWait() });
+      const sample = observer.look();
+      if (sample !== null) samples.push(sample);
       const costMs = (ownCpuMs() ?? 0) - beginMs;
       // Irregular, or what the server does at regular times would be met always or never.
-      const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MOST_TIME);
+      const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MAX_CPU_SHARE);
       await sleep(pauseMs, undefined, { ref: false, signal: ending.signal });
     }
   };
   run().catch(() => {});
-  let bound: number | null = null;
+  let backlog: number | null = null;
   if (target.endpoint && observer.isHere) {
     listenBacklog(target.endpoint.port).then((found) => {
-      bound = found;
+      backlog = found;
     });
   }
   return {
     between: (fromMs, toMs) =>
-      summarise(within(looks, fromMs, toMs), within(waits, fromMs, toMs), bound),
+      summarise(
+        selectBetween(samples, fromMs, toMs),
+        selectBetween(timeWaits, fromMs, toMs),
+        backlog,
+      ),
     stop: () => ending.abort(),
   };
 }
 
-class Observer {
+class SocketTableReader {
   /** Whether the server sees the same network as this process. */
   readonly isHere: boolean;
   readonly #folder: string;
@@ -115,7 +119,7 @@ class Observer {
   readonly #host: string | null;
   readonly #owners: SocketOwners | null;
 
-  constructor({ pid, endpoint }: CensusTarget) {
+  constructor({ pid, endpoint }: SocketWatchTarget) {
     this.#folder = networkFolder(pid);
     this.isHere = this.#folder === networkFolder(null);
     this.#port = endpoint?.port ?? null;
@@ -124,54 +128,55 @@ class Observer {
     this.#owners = pid === null ? null : new SocketOwners(pid);
   }
 
-  timeWait(): number {
+  countTimeWait(): number {
     return countSockets(this.#folder).timeWait;
   }
 
   /** `null` if there are too many sockets. */
-  look(): Look | null {
-    const look: Look = {
+  look(): SocketSample | null {
+    const look: SocketSample = {
       atMs: performance.now(),
-      server: emptyTally(),
-      client: emptyTally(),
+      server: emptyCount(),
+      client: emptyCount(),
       waiting: null,
       outbound: new Map(),
     };
     const sockets = readSockets(this.#folder);
     const others = this.isHere ? sockets : readSockets(networkFolder(null));
     if (sockets === null || others === null) return null;
-    const opened = this.#serverSide(sockets, look);
-    for (const socket of others) if (this.#isClient(socket)) count(look.client, socket);
+    const opened = this.#countServerSide(sockets, look);
+    for (const socket of others) if (this.#isClient(socket)) addSocket(look.client, socket);
     this.#countOutbound(opened, look);
     return look;
   }
 
   /** Counts the server's ends and what waits for it; gives the connections that some program opened elsewhere. */
-  #serverSide(sockets: TcpSocket[], look: Look): TcpSocket[] {
+  #countServerSide(sockets: TcpSocket[], look: SocketSample): TcpSocket[] {
     const listening = new Set<number>();
     const opened: TcpSocket[] = [];
     for (const socket of sockets) {
       const { state, localPort, inode } = socket;
       if (state === LISTEN) {
         listening.add(localPort);
-        if (localPort === this.#port && this.#takes(socket.localHost())) {
+        if (localPort === this.#port && this.#acceptsAt(socket.localHost())) {
           look.waiting = Math.max(look.waiting ?? 0, socket.unread);
         }
       } else if (state === ESTABLISHED && inode !== 0) {
         // Those that nobody holds yet wait with the listening socket.
-        if (localPort === this.#port && this.#takes(socket.localHost())) count(look.server, socket);
+        if (localPort === this.#port && this.#acceptsAt(socket.localHost()))
+          addSocket(look.server, socket);
         else if (!this.#isClient(socket)) opened.push(socket);
       }
     }
     return opened.filter(({ localPort }) => !listening.has(localPort));
   }
 
-  #countOutbound(opened: TcpSocket[], look: Look): void {
-    for (const socket of this.#owners?.ownedOf(opened) ?? []) {
-      const peer = peerOf(socket);
-      const tally = look.outbound.get(peer) ?? emptyTally();
+  #countOutbound(opened: TcpSocket[], look: SocketSample): void {
+    for (const socket of this.#owners?.selectOwned(opened) ?? []) {
+      const peer = formatPeer(socket);
+      const tally = look.outbound.get(peer) ?? emptyCount();
       look.outbound.set(peer, tally);
-      count(tally, socket);
+      addSocket(tally, socket);
     }
   }
 
@@ -184,7 +189,7 @@ class Observer {
   }
 
   /** Whether a socket with this local address takes the load's connections. */
-  #takes(host: string): boolean {
+  #acceptsAt(host: string): boolean {
     return this.#host === null || [this.#host, '0.0.0.0', '::'].includes(host);
   }
 }
@@ -192,58 +197,65 @@ class Observer {
 /** The sockets of both tables, read only where there are any; `null` if there are too many. */
 function readSockets(folder: string): TcpSocket[] | null {
   const { ipv4, ipv6, timeWait } = countSockets(folder);
-  if (ipv4 + ipv6 + timeWait > MOST_SOCKETS) return null;
+  if (ipv4 + ipv6 + timeWait > MAX_SOCKETS) return null;
   return [
     ...(ipv4 > 0 ? tcpSockets(`${folder}/tcp`) : []),
     ...(ipv6 > 0 ? tcpSockets(`${folder}/tcp6`) : []),
   ];
 }
 
-function peerOf(socket: TcpSocket): string {
+function formatPeer(socket: TcpSocket): string {
   const host = socket.remoteHost();
   return `${host.includes(':') ? `[${host}]` : host}:${socket.remotePort}`;
 }
 
-function emptyTally(): Tally {
+function emptyCount(): SocketCount {
   return { sockets: 0, unread: 0, unsent: 0 };
 }
 
-function count(tally: Tally, { unread, unsent }: TcpSocket): void {
+function addSocket(tally: SocketCount, { unread, unsent }: TcpSocket): void {
   tally.sockets += 1;
   if (unread > 0) tally.unread += 1;
   if (unsent > 0) tally.unsent += 1;
 }
 
-function within<T extends { atMs: number }>(all: T[], fromMs: number, toMs: number): T[] {
+function selectBetween<T extends { atMs: number }>(all: T[], fromMs: number, toMs: number): T[] {
   return all.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
 }
 
-function summarise(looks: Look[], waits: TimeWait[], bound: number | null): SocketStats {
-  const waiting = looks.flatMap((look) => look.waiting ?? []);
-  const peers = new Set(looks.flatMap(({ outbound }) => [...outbound.keys()]));
+function summarise(
+  samples: SocketSample[],
+  timeWaits: TimeWaitSample[],
+  backlog: number | null,
+): SocketStats {
+  const waiting = samples.flatMap((look) => look.waiting ?? []);
+  const peers = new Set(samples.flatMap(({ outbound }) => [...outbound.keys()]));
   const outbound = [...peers].map((peer) => {
-    return { peer, ...groupOf(looks.map((look) => look.outbound.get(peer) ?? emptyTally())) };
+    return {
+      peer,
+      ...summariseGroup(samples.map((look) => look.outbound.get(peer) ?? emptyCount())),
+    };
   });
   const ports = localPorts();
   return {
-    looks: looks.length,
-    server: groupOf(looks.map(({ server }) => server)),
-    client: groupOf(looks.map(({ client }) => client)),
-    listen: waiting.length > 0 ? { waiting: Math.max(...waiting), bound } : null,
+    samples: samples.length,
+    server: summariseGroup(samples.map(({ server }) => server)),
+    client: summariseGroup(samples.map(({ client }) => client)),
+    listen: waiting.length > 0 ? { waiting: Math.max(...waiting), backlog } : null,
     outbound: outbound.sort((a, b) => b.sockets - a.sockets),
-    timeWait: waits.at(-1)?.sockets ?? 0,
+    timeWait: timeWaits.at(-1)?.sockets ?? 0,
     localPorts: ports && ports.last - ports.first + 1,
   };
 }
 
-function groupOf(tallies: Tally[]): SocketGroup {
-  const sum = (name: keyof Tally) => tallies.reduce((total, tally) => total + tally[name], 0);
+function summariseGroup(tallies: SocketCount[]): SocketGroup {
+  const sum = (name: keyof SocketCount) => tallies.reduce((total, tally) => total + tally[name], 0);
   const counts = tallies.map(({ sockets }) => sockets);
   const total = Math.max(1, sum('sockets'));
   return {
     sockets: sum('sockets') / Math.max(1, tallies.length),
-    least: counts.length > 0 ? Math.min(...counts) : 0,
-    most: Math.max(0, ...counts),
+    min: counts.length > 0 ? Math.min(...counts) : 0,
+    max: Math.max(0, ...counts),
     unread: sum('unread') / total,
     unsent: sum('unsent') / total,
   };

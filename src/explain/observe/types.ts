@@ -49,7 +49,7 @@ export interface OutsideView {
     steal: number;
   };
   /** Whether the kernel tells how long threads wait for a core. */
-  seesQueues: boolean;
+  hasRunQueueTimes: boolean;
   /** Share of time on the run queue of this process's busiest thread. */
   selfQueued: number;
   /**
@@ -75,8 +75,8 @@ export interface SocketGroup {
   /** Mean number of established ones. */
   sockets: number;
   /** Fewest and most. */
-  least: number;
-  most: number;
+  min: number;
+  max: number;
   /** Share with bytes that the program has not read, mean. */
   unread: number;
   /** Share with bytes that the peer has not acknowledged, mean. */
@@ -86,13 +86,13 @@ export interface SocketGroup {
 /** Where bytes wait, by the kernel's table of sockets. */
 export interface SocketStats {
   /** None if there are too many sockets (about 20 000): all but `timeWait` is empty then. */
-  looks: number;
+  samples: number;
   /** The server's ends of the loaded connections, as far as it has accepted them; empty if it is on another machine. */
   server: SocketGroup;
   /** This process's ends (of all clients on this machine, if there are others). */
   client: SocketGroup;
   /** The listening socket: most connections that waited to be accepted, and how many may (`null`: unknown). */
-  listen: { waiting: number; bound: number | null } | null;
+  listen: { waiting: number; backlog: number | null } | null;
   /** Connections that the server opened, by peer. */
   outbound: (SocketGroup & { peer: string })[];
   /** Sockets in TIME_WAIT at the last look. */
@@ -108,7 +108,7 @@ export interface OutboundView {
   /** Connections that were opened for them, per second. */
   opened: number;
   /** Whether a connection would hold back a second part of a question (Nagle), of other protocols than HTTP. */
-  holdsBack: boolean;
+  usesNagle: boolean;
   /** Calls that ended, per second. */
   rate: number;
   failed: number;
@@ -175,7 +175,7 @@ export interface InsideView {
     /** Sum of squares over twice the time: what a request that comes at any time waits for them, mean. */
     residualMs: number;
     /** Which route or what else, most costly first. */
-    by: { what: string; ms: number; count: number }[];
+    byCause: { cause: string; ms: number; count: number }[];
   };
   routes: RouteView[];
   outbound: OutboundView[];

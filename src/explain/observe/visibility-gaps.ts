@@ -8,7 +8,7 @@ import { hasProcfs, readText } from '../../process/procfs/procfs.js';
 import { hasSchedstat } from '../../process/procfs/thread-times.js';
 
 /** What cannot be seen of a server from here, why, and what would settle it: a sentence each. */
-export function visibilityGaps(
+export function findVisibilityGaps(
   pid: number | null,
   endpoint: Endpoint | null,
   sameHost: boolean,
@@ -32,12 +32,12 @@ export function visibilityGaps(
     ];
   }
   if (readText(`/proc/${pid}/stat`) === null) return [`the server's process: ${pid} has ended`];
-  return [...ofProcess(pid), ...ofSystem(pid, endpoint)];
+  return [...findProcessGaps(pid), ...findSystemGaps(pid, endpoint)];
 }
 
-const AS_ITS_USER = "it is another user's; run as that user, or as root";
+const OTHER_USER = "it is another user's; run as that user, or as root";
 
-function ofProcess(pid: number): string[] {
+function findProcessGaps(pid: number): string[] {
   const seen: [boolean, string][] = [
     [
       readText(`/proc/${pid}/environ`) !== null,
@@ -47,10 +47,10 @@ function ofProcess(pid: number): string[] {
     [countDescriptors(pid) !== null, 'number of descriptors of the server'],
     [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'calls of the server to read and write'],
   ];
-  return seen.filter(([ok]) => !ok).map(([, what]) => `${what}: ${AS_ITS_USER}`);
+  return seen.filter(([ok]) => !ok).map(([, what]) => `${what}: ${OTHER_USER}`);
 }
 
-function ofSystem(pid: number, endpoint: Endpoint | null): string[] {
+function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
   const seen: [boolean, string][] = [
     [hasSchedstat, 'waiting for a core: this kernel keeps no scheduling statistics'],
     [

@@ -33,14 +33,14 @@ import type { Findings, InvestigationOptions, RepeatedRemedy } from '../investig
 import type { LimitId } from '../limits/ids.js';
 import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
-import { Growth } from '../observe/probe/heap-growth.js';
+import { HeapGrowth } from '../observe/probe/heap-growth.js';
 import { withProbePaused } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import { PROFILE_MS, takeProfiles } from '../profile/capture.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
-import { type BlockLength, blockLength } from '../target/block-length.js';
+import { type BlockLength, computeBlockLength } from '../target/block-length.js';
 import { REFERENCE_RUN_MS } from '../target/reference-server.js';
-import { isAfterRestart, serverTrialMs, tryServers } from '../target/restarts.js';
+import { estimateRestartMs, isAfterRestart, runOnNewServers } from '../target/restarts.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
 import type { Baseline } from './baseline.js';
 
@@ -86,7 +86,7 @@ export class ExperimentRunner {
     this.#setting = options.setting();
     this.#untilMs = options.untilMs;
     this.#onStep = options.onStep;
-    this.#length = blockLength(metrics.base.load, metrics.responseMs);
+    this.#length = computeBlockLength(metrics.base.load, metrics.responseMs);
     this.#blocks = { base: [metrics.base], changed: new Map() };
     this.#note(metrics.base);
     this.#judged = this.#judge();
@@ -119,7 +119,7 @@ export class ExperimentRunner {
         `experiments: blocks of ${time(this.#blockMs())} leave no time (--budget)`,
       );
     }
-    const growth = new Growth(this.#subject, this.#retained);
+    const growth = new HeapGrowth(this.#subject, this.#retained);
     const grows = this.#judged.hypotheses.some(({ limit }) => limit === 'memory-growth');
     if (chosen.length === 0 && !grows) return;
     const blocks: MeasuredBlocks = { base: [], changed: new Map() };
@@ -134,7 +134,7 @@ export class ExperimentRunner {
         onMeasured: (name, block) => {
           if (name === null || SAME_COST.has(name)) this.#note(block);
         },
-        ...(grows && { onRound: growth.round }),
+        ...(grows && { onRound: growth.measureRound }),
       });
     } finally {
       // The rounds that were complete count, whatever ended the others.
@@ -145,7 +145,7 @@ export class ExperimentRunner {
       this.#experiments.push(
         ...deriveResults(this.#blocks, this.#metrics, this.#judged.hypotheses),
       );
-      const kept = growth.measured();
+      const kept = growth.computeRatio();
       if (kept) this.#experiments.push(buildMemoryResult(kept, this.#judged.hypotheses));
     }
   }
@@ -183,7 +183,7 @@ export class ExperimentRunner {
     const { pipelining } = this.#metrics.base.load.plan;
     const connections = Math.max(1, Math.round(inFlight / pipelining));
     this.#onStep(`trying: ${count(connections)} connections`);
-    const block = await this.#subject.block(this.#length, { load: { connections } });
+    const block = await this.#subject.runBlock(this.#length, { load: { connections } });
     const seen = evaluateRampStep(this.#metrics, block, before);
     if (!seen) {
       this.skippedExperiments.push(
@@ -292,7 +292,7 @@ export class ExperimentRunner {
         if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
         const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
         for (const change of order) {
-          const block = await this.#subject.block(this.#length, change);
+          const block = await this.#subject.runBlock(this.#length, change);
           (change ? without : on).push(block);
         }
       }
@@ -307,9 +307,9 @@ export class ExperimentRunner {
     const { chosen } = this.#finding();
     if (!this.#subject.hub || this.#profileMs() === 0 || !chosen) return;
     this.#onStep('taking a profile');
-    const { hot, loopTime, culprit } = await takeProfiles(this.#subject, chosen.limit);
-    this.#hot = hot;
-    this.#culprit = culprit && { of: chosen.limit, is: culprit };
+    const { hotFunctions, loopTime, rootCause } = await takeProfiles(this.#subject, chosen.limit);
+    this.#hot = hotFunctions;
+    this.#culprit = rootCause && { of: chosen.limit, is: rootCause };
     this.#metrics = { ...this.#metrics, loopTime };
     this.#judged = this.#judge();
   }
@@ -330,7 +330,7 @@ export class ExperimentRunner {
     this.#onStep(`trying for longer: ${experiment.name}`);
     const change = experiment.change(this.#metrics, this.#subject.options);
     const hub = this.#setting.hasProbe ? this.#subject.hub : null;
-    const repeat = () => this.#subject.block({ settleMs, measureMs }, change);
+    const repeat = () => this.#subject.runBlock({ settleMs, measureMs }, change);
     try {
       const block = await withProbePaused(hub, repeat, (why) => this.skippedExperiments.push(why));
       this.#repeated(experiment.name, chosen.limit, block);
@@ -373,7 +373,9 @@ export class ExperimentRunner {
       capacityCurve: buildCapacityCurve(this.#metrics, this.#blocks, this.#further),
       referenceThroughput: null,
       repeatedRemedy: this.#remedied?.of === finding.chosen?.limit ? this.#remedied : null,
-      level: median([this.#metrics.base, ...this.#blocks.base].map(({ throughput }) => throughput)),
+      baselineThroughput: median(
+        [this.#metrics.base, ...this.#blocks.base].map(({ throughput }) => throughput),
+      ),
       skippedExperiments: this.skippedExperiments,
     };
   }
@@ -408,7 +410,7 @@ export class ExperimentRunner {
   #ageOf(block: Observation | undefined): CostOverTime | null {
     const cpuMs = block ? computeCpuMs(block) : null;
     if (!block || cpuMs === null) return null;
-    return { requests: this.#subject.answered - completedOf(block.load) / 2, cpuMs };
+    return { requests: this.#subject.responseCount - completedOf(block.load) / 2, cpuMs };
   }
 
   /** All is answered in time, and nothing spoils it. */
@@ -440,13 +442,13 @@ export class ExperimentRunner {
   /** Time for the first two of the experiments that start servers. */
   #serversMs(experiments: Experiment[]): number {
     const each = experiments.map((it) =>
-      serverTrialMs(it, this.#metrics, this.#subject, this.#blockMs()),
+      estimateRestartMs(it, this.#metrics, this.#subject, this.#blockMs()),
     );
     return each.slice(0, 2).reduce((sum, ms) => sum + ms, 0);
   }
 
   async #tryServers(experiment: Experiment): Promise<void> {
-    const tried = await tryServers(experiment, this.#metrics, this.#subject, this.#length);
+    const tried = await runOnNewServers(experiment, this.#metrics, this.#subject, this.#length);
     if (typeof tried === 'string') {
       this.skippedExperiments.push(`${experiment.name}: ${tried}`);
       return;

@@ -2,22 +2,22 @@ import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HotFunction } from '../result.js';
 import {
-  type Called,
+  buildCallTree,
+  buildKey,
   type CallFrame,
-  callTree,
-  framesOf,
+  type CallNode,
+  findPackage,
   isApplication,
-  isOfProbe,
-  isOfStack,
-  keyOf,
+  isProbeCode,
+  isStackCode,
   type ProfileNode,
-  packageOf,
+  walkFrames,
 } from './call-tree.js';
 import {
-  answers,
   findOutputFunctions,
   isConsole,
   type OutputFunctions,
+  sendsResponse,
   writesResponse,
 } from './output-functions.js';
 import { type Place, SourceMaps } from './source-maps.js';
@@ -33,7 +33,7 @@ export interface CpuProfile {
 export interface LongTask {
   ms: number;
   /** The application's function in which most of it was spent; `null`: none was. */
-  within: HotFunction | null;
+  mainFunction: HotFunction | null;
 }
 
 /** What a profile says. Shares are of the time that was not idle. */
@@ -58,20 +58,20 @@ export interface ProfileView {
   longTasks: LongTask[];
 }
 
-const MOST = 10;
-const MOST_TASKS = 5;
+const MAX_FUNCTIONS = 10;
+const MAX_LONG_TASKS = 5;
 
 /** Reads a profile. Source maps are read from where the profile's files are. */
 export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
-  const tree = callTree(nodes);
+  const tree = buildCallTree(nodes);
   const writers = findOutputFunctions([...tree.values()]);
-  const names = new Names();
-  const self = new Shares();
-  const inclusive = new Shares();
-  const tasks: { ms: number; within: Shares }[] = [];
-  let task: { ms: number; within: Shares } | null = null;
+  const names = new FunctionNames();
+  const self = new FunctionTimes();
+  const inclusive = new FunctionTimes();
+  const tasks: { ms: number; functions: FunctionTimes }[] = [];
+  let task: { ms: number; functions: FunctionTimes } | null = null;
   let idleMs = 0;
-  const within = { files: 0, printing: 0, printingAtMost: 0, writing: 0, connecting: 0 };
+  const activityMs = { files: 0, printing: 0, printingAtMost: 0, writing: 0, connecting: 0 };
   for (const [index, id] of samples.entries()) {
     // A sample stands for the time to the next one; of the last nothing is known.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
@@ -81,53 +81,58 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       task = null;
       continue;
     }
-    if (isOfProfiler(node.frame)) continue;
-    self.add(names.self(node), ms);
-    for (const what of occupations(node, writers)) within[what] += ms;
+    if (isProfilerFrame(node.frame)) continue;
+    self.add(names.nameSelf(node), ms);
+    for (const activity of findActivities(node, writers)) activityMs[activity] += ms;
     if (!task) {
-      task = { ms: 0, within: new Shares() };
+      task = { ms: 0, functions: new FunctionTimes() };
       tasks.push(task);
     }
     task.ms += ms;
     // A function that calls itself counts once.
-    for (const name of new Set(applicationFrames(node).map((frame) => names.of(frame)))) {
+    for (const name of new Set(
+      findApplicationFrames(node).map((frame) => names.nameFrame(frame)),
+    )) {
       inclusive.add(name, ms);
-      task.within.add(name, ms);
+      task.functions.add(name, ms);
     }
   }
   const share = (ms: number) => ms / Math.max(1, self.total);
-  const longest = tasks.sort((a, b) => b.ms - a.ms).slice(0, MOST_TASKS);
+  const longest = tasks.sort((a, b) => b.ms - a.ms).slice(0, MAX_LONG_TASKS);
   return {
     busyMs: self.total,
     idleMs,
-    self: self.most(self.total),
+    self: self.top(self.total),
     inclusive: inclusive.all(self.total),
-    files: share(within.files),
-    printing: share(within.printing),
-    printingAtMost: share(within.printingAtMost),
-    writing: share(within.writing),
-    connecting: share(within.connecting),
-    longTasks: longest.map(({ ms, within }) => ({ ms, within: within.most(ms)[0] ?? null })),
+    files: share(activityMs.files),
+    printing: share(activityMs.printing),
+    printingAtMost: share(activityMs.printingAtMost),
+    writing: share(activityMs.writing),
+    connecting: share(activityMs.connecting),
+    longTasks: longest.map(({ ms, functions }) => ({
+      ms,
+      mainFunction: functions.top(ms)[0] ?? null,
+    })),
   };
 }
 
 /** Of functions with shares of the time, most first, the first that is neither Node's nor Millrace's. */
-export function topOutsideNode(functions: HotFunction[]): HotFunction | undefined {
+export function findTopOutsideNode(functions: HotFunction[]): HotFunction | undefined {
   return functions.find(({ place }) => place !== '' && !place.startsWith('node:'));
 }
 
 /** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
-function isOfProfiler(frame: CallFrame): boolean {
+function isProfilerFrame(frame: CallFrame): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
-type Occupation = 'files' | 'printing' | 'printingAtMost' | 'writing' | 'connecting';
+type Activity = 'files' | 'printing' | 'printingAtMost' | 'writing' | 'connecting';
 
 /** What is being done in a frame or in one of its callers. */
-function occupations(called: Called, { loggers, own }: OutputFunctions): Iterable<Occupation> {
-  const found = new Set<Occupation>();
-  for (const frame of framesOf(called)) {
-    const key = keyOf(frame);
+function findActivities(called: CallNode, { loggers, own }: OutputFunctions): Iterable<Activity> {
+  const found = new Set<Activity>();
+  for (const frame of walkFrames(called)) {
+    const key = buildKey(frame);
     if (/^node:(fs|internal\/fs)/.test(frame.url)) found.add('files');
     if (isConsole(frame) || loggers.has(key)) found.add('printing').add('printingAtMost');
     if (own.has(key)) found.add('printingAtMost');
@@ -139,38 +144,38 @@ function occupations(called: Called, { loggers, own }: OutputFunctions): Iterabl
 }
 
 /** Where Node opens a connection, and does the handshake of TLS. */
-const CONNECTS = [
+const CONNECTING = [
   [/^node:(_tls_|internal\/tls\/)/, /./],
   [/^node:net$/, /onnect/],
   [/^node:(_http_agent|https)$/, /^create/],
 ] as const;
 /** Connections that come, which are opened by others. */
-const ACCEPTS = /onnectionListener|^onconnection|ServerSocket/;
+const ACCEPTING = /onnectionListener|^onconnection|ServerSocket/;
 
 /** What listeners do when there is a connection is their own. */
-function isConnecting(called: Called): boolean {
-  const frames = [...framesOf(called)];
-  const outside = frames.findIndex((frame) => !isOfNode(frame));
+function isConnecting(called: CallNode): boolean {
+  const frames = [...walkFrames(called)];
+  const outside = frames.findIndex((frame) => !isNodeCode(frame));
   const within = outside < 0 ? frames : frames.slice(0, outside);
-  if (within.some(({ functionName }) => ACCEPTS.test(functionName))) return false;
+  if (within.some(({ functionName }) => ACCEPTING.test(functionName))) return false;
   return within.some(({ url, functionName }) =>
-    CONNECTS.some(([file, name]) => file.test(url) && name.test(functionName)),
+    CONNECTING.some(([file, name]) => file.test(url) && name.test(functionName)),
   );
 }
 
 /** From the innermost to the outermost. */
-function applicationFrames(called: Called): CallFrame[] {
-  return [...framesOf(called)].filter(isApplication);
+function findApplicationFrames(called: CallNode): CallFrame[] {
+  return [...walkFrames(called)].filter(isApplication);
 }
 
 /** A function by name and place, in one string: a key. */
-type Name = string;
+type FunctionKey = string;
 
-class Shares {
+class FunctionTimes {
   total = 0;
-  readonly #ms = new Map<Name, number>();
+  readonly #ms = new Map<FunctionKey, number>();
 
-  add(name: Name, ms: number): void {
+  add(name: FunctionKey, ms: number): void {
     this.total += ms;
     this.#ms.set(name, (this.#ms.get(name) ?? 0) + ms);
   }
@@ -185,80 +190,80 @@ class Shares {
       });
   }
 
-  most(ofMs: number): HotFunction[] {
-    return this.all(ofMs).slice(0, MOST);
+  top(ofMs: number): HotFunction[] {
+    return this.all(ofMs).slice(0, MAX_FUNCTIONS);
   }
 }
 
-class Names {
+class FunctionNames {
   readonly #maps = new SourceMaps();
-  readonly #names = new Map<CallFrame, Name>();
+  readonly #names = new Map<CallFrame, FunctionKey>();
 
   /** What is Node's or V8's own, as `inspect` or `stringify`, is told as that which was called of it, and by whom of the application. */
-  self(node: Called): Name {
+  nameSelf(node: CallNode): FunctionKey {
     const { frame } = node;
-    if (isOfProbe(frame) || isOfStack(frame)) return MILLRACE;
-    if (!isOfNode(frame)) return this.of(frame);
+    if (isProbeCode(frame) || isStackCode(frame)) return MILLRACE;
+    if (!isNodeCode(frame)) return this.nameFrame(frame);
     const name = frame.functionName || '(anonymous)';
-    if (frame.url === '' && isStanding(name)) return `${name}\n`;
-    if (isOfResponse(node)) return WRITING_RESPONSES;
-    const frames = [...framesOf(node)].filter((it) => !isOfProfiler(it));
-    const outside = frames.findIndex((it) => !isOfNode(it));
+    if (frame.url === '' && isPseudoFunction(name)) return `${name}\n`;
+    if (isWritingResponse(node)) return WRITING_RESPONSES;
+    const frames = [...walkFrames(node)].filter((it) => !isProfilerFrame(it));
+    const outside = frames.findIndex((it) => !isNodeCode(it));
     const called = frames[outside - 1];
     const caller = frames.find(isApplication) ?? frames[outside];
-    if (!called || !caller) return frame.url === '' ? `${name}\n` : this.of(frame);
-    const [callerName = '', place = ''] = this.of(caller).split('\n');
+    if (!called || !caller) return frame.url === '' ? `${name}\n` : this.nameFrame(frame);
+    const [callerName = '', place = ''] = this.nameFrame(caller).split('\n');
     return `${called.functionName || '(anonymous)'} called from ${callerName}\n${place}`;
   }
 
-  of(frame: CallFrame): Name {
+  nameFrame(frame: CallFrame): FunctionKey {
     const known = this.#names.get(frame);
     if (known) return known;
     const { url, lineNumber, columnNumber } = frame;
-    const place = this.#maps.original({
-      file: pathOf(url),
+    const place = this.#maps.findOriginal({
+      file: toPath(url),
       line: lineNumber,
       column: columnNumber,
     });
-    const name = `${frame.functionName || '(anonymous)'}\n${shown(place)}`;
+    const name = `${frame.functionName || '(anonymous)'}\n${formatPlace(place)}`;
     this.#names.set(frame, name);
     return name;
   }
 }
 
 /** The probe, or the native stack under the application. */
-const MILLRACE: Name = '(millrace)\n';
+const MILLRACE: FunctionKey = '(millrace)\n';
 
 /**
  * System calls on a response's way to its socket. Who of the application has ended the response is not named: a profile shows far too much
  * time in them where cores are few, as the thread that takes it gets its turn when they end.
  */
-const WRITING_RESPONSES: Name = '(writing responses)\n';
+const WRITING_RESPONSES: FunctionKey = '(writing responses)\n';
 
 /** Whether a response is being written, by what the innermost function outside of Node has called. */
-function isOfResponse(called: Called): boolean {
-  for (const frame of framesOf(called)) {
-    if (isApplication(frame) || packageOf(frame) !== null) return false;
-    if (answers(frame)) return true;
+function isWritingResponse(called: CallNode): boolean {
+  for (const frame of walkFrames(called)) {
+    if (isApplication(frame) || findPackage(frame) !== null) return false;
+    if (sendsResponse(frame)) return true;
   }
   return false;
 }
 
 /** Built into V8, or of Node's own code. */
-function isOfNode({ url }: CallFrame): boolean {
+function isNodeCode({ url }: CallFrame): boolean {
   return url === '' || url.startsWith('node:');
 }
 
 /** `(garbage collector)`, `(program)`. */
-function isStanding(name: string): boolean {
+function isPseudoFunction(name: string): boolean {
   return name.startsWith('(') && name !== '(anonymous)';
 }
 
-function pathOf(url: string): string {
+function toPath(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : url;
 }
 
-function shown({ file, line }: Place): string {
+function formatPlace({ file, line }: Place): string {
   const near = isAbsolute(file) ? relative(process.cwd(), file) : file;
   return `${near.startsWith('..') ? file : near}:${line + 1}`;
 }

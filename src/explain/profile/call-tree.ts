@@ -14,9 +14,9 @@ export interface CallFrame {
 }
 
 /** A function where it was called, and by whom. */
-export interface Called {
+export interface CallNode {
   frame: CallFrame;
-  parent: Called | null;
+  parent: CallNode | null;
 }
 
 const PROBE = '/dist/probe/';
@@ -25,8 +25,8 @@ const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).p
 const PACKAGES = '/node_modules/';
 
 /** The nodes of a profile by their number. */
-export function callTree(nodes: ProfileNode[]): Map<number, Called> {
-  const tree = new Map<number, Called>();
+export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
+  const tree = new Map<number, CallNode>();
   for (const { id, callFrame } of nodes) tree.set(id, { frame: callFrame, parent: null });
   for (const { id, children = [] } of nodes) {
     const parent = tree.get(id) ?? null;
@@ -39,7 +39,7 @@ export function callTree(nodes: ProfileNode[]): Map<number, Called> {
 }
 
 /** The frames of a call from the innermost to the outermost. */
-export function* framesOf(called: Called | null): Generator<CallFrame> {
+export function* walkFrames(called: CallNode | null): Generator<CallFrame> {
   for (let at = called; at; at = at.parent) yield at.frame;
 }
 
@@ -49,7 +49,7 @@ export function isApplication({ url }: CallFrame): boolean {
 }
 
 /** The package that code is of; `null`: of none. */
-export function packageOf({ url }: CallFrame): string | null {
+export function findPackage({ url }: CallFrame): string | null {
   if (!isScript(url) || !url.includes(PACKAGES)) return null;
   const [, name = null] =
     /^((?:@[^/]+\/)?[^/]+)/.exec(url.slice(url.lastIndexOf(PACKAGES) + PACKAGES.length)) ?? [];
@@ -57,17 +57,17 @@ export function packageOf({ url }: CallFrame): string | null {
 }
 
 /** Whether a function is the same as another, wherever it was called. */
-export function keyOf({ url, lineNumber, columnNumber }: CallFrame): string {
+export function buildKey({ url, lineNumber, columnNumber }: CallFrame): string {
   return `${url}:${lineNumber}:${columnNumber}`;
 }
 
 /** Whether a function is the probe's, of a file of it whose name begins so. */
-export function isOfProbe({ url }: CallFrame, file = ''): boolean {
+export function isProbeCode({ url }: CallFrame, file = ''): boolean {
   return url.includes(PROBE + file);
 }
 
 /** Whether a function is the native stack's. */
-export function isOfStack({ url }: CallFrame): boolean {
+export function isStackCode({ url }: CallFrame): boolean {
   return STACK.some((place) => url.includes(place));
 }
 

@@ -1,16 +1,16 @@
 import {
-  type Called,
+  buildKey,
   type CallFrame,
-  framesOf,
+  type CallNode,
+  findPackage,
   isApplication,
-  isOfProbe,
-  isOfStack,
-  keyOf,
-  packageOf,
+  isProbeCode,
+  isStackCode,
+  walkFrames,
 } from './call-tree.js';
 
 /** Where Node writes a response: from the message to its socket, and back when it is written. */
-const WRITES = [
+const RESPONSE_WRITES = [
   [/^node:_http_outgoing$/, /^(write_|_send|_writeRaw|_flush|end|connectionCorkNT)/],
   [/^node:net$/, /^(_write|writeAfter)/i],
   [/^node:internal\/(stream_base_commons|streams\/writable)$/, /^(?!Writable)/],
@@ -18,7 +18,7 @@ const WRITES = [
 
 /** Whether a frame is on a response's way to its socket. */
 export function writesResponse({ url, functionName }: CallFrame): boolean {
-  return WRITES.some(([file, name]) => file.test(url) && name.test(functionName));
+  return RESPONSE_WRITES.some(([file, name]) => file.test(url) && name.test(functionName));
 }
 
 /** Whether a frame is the console's. */
@@ -59,65 +59,65 @@ const LOGGERS = new Set([
  * - the service's own, if another function of it calls them, and no response is written within. Of the console's callers nothing is known:
  *   what it formats is its own.
  */
-export function findOutputFunctions(calls: Called[]): OutputFunctions {
-  const frameworks = frameworksOf(calls);
+export function findOutputFunctions(calls: CallNode[]): OutputFunctions {
+  const frameworks = findFrameworks(calls);
   const found: OutputFunctions = { loggers: new Set(), own: new Set() };
   for (const { frame, parent } of calls) {
-    if (isWellKnown(frame)) found.loggers.add(keyOf(frame));
-    if (!isOfProbe(frame, 'output.') || !parent) continue;
-    const writer = writerAround(parent, frameworks);
-    if (writer) found[isApplication(writer) ? 'own' : 'loggers'].add(keyOf(writer));
+    if (isKnownLogger(frame)) found.loggers.add(buildKey(frame));
+    if (!isProbeCode(frame, 'output.') || !parent) continue;
+    const writer = findWriter(parent, frameworks);
+    if (writer) found[isApplication(writer) ? 'own' : 'loggers'].add(buildKey(writer));
   }
   for (const called of calls) {
-    if (!answers(called.frame)) continue;
-    for (const frame of framesOf(called)) {
-      found.own.delete(keyOf(frame));
+    if (!sendsResponse(called.frame)) continue;
+    for (const frame of walkFrames(called)) {
+      found.own.delete(buildKey(frame));
       // Middleware: it has been given the rest of the request to do.
-      if (isWellKnown(frame)) found.loggers.delete(keyOf(frame));
+      if (isKnownLogger(frame)) found.loggers.delete(buildKey(frame));
     }
   }
   return found;
 }
 
 /** A response is under way: by Node, of either version of HTTP, or by Millrace's stack. */
-export function answers(frame: CallFrame): boolean {
-  const [[file, name]] = WRITES;
+export function sendsResponse(frame: CallFrame): boolean {
+  const [[file, name]] = RESPONSE_WRITES;
   return (
     (file.test(frame.url) && name.test(frame.functionName)) ||
     frame.url.startsWith('node:internal/http2/') ||
-    isOfStack(frame)
+    isStackCode(frame)
   );
 }
 
-function isWellKnown(frame: CallFrame): boolean {
-  return LOGGERS.has(packageOf(frame) ?? '');
+function isKnownLogger(frame: CallFrame): boolean {
+  return LOGGERS.has(findPackage(frame) ?? '');
 }
 
 /** The packages that call the service, and are not called by it. */
-function frameworksOf(calls: Called[]): Set<string> {
+function findFrameworks(calls: CallNode[]): Set<string> {
   const frameworks = new Set<string>();
   for (const { frame, parent } of calls) {
-    const outer = [...framesOf(parent)];
+    const outer = [...walkFrames(parent)];
     if (!isApplication(frame) || outer.some(isApplication)) continue;
-    for (const name of outer.map(packageOf)) {
+    for (const name of outer.map(findPackage)) {
       if (name !== null) frameworks.add(name);
     }
   }
   return frameworks;
 }
 
-function writerAround(within: Called, frameworks: Set<string>): CallFrame | null {
-  const isCode = (frame: CallFrame) => isApplication(frame) || packageOf(frame) !== null;
-  const frames = [...framesOf(within)];
+function findWriter(within: CallNode, frameworks: Set<string>): CallFrame | null {
+  const isCode = (frame: CallFrame) => isApplication(frame) || findPackage(frame) !== null;
+  const frames = [...walkFrames(within)];
   const outer = frames.filter(isCode);
   const [first] = outer;
   if (!first || frames.slice(0, frames.indexOf(first)).some(isConsole)) return null;
   if (isApplication(first)) {
     const callers = outer.slice(1).filter(isApplication);
-    return callers.some((caller) => keyOf(caller) !== keyOf(first)) ? first : null;
+    return callers.some((caller) => buildKey(caller) !== buildKey(first)) ? first : null;
   }
   const isLogger = (frame: CallFrame) => {
-    const name = packageOf(frame);
+    const name = findPackage(frame);
     return name !== null && !frameworks.has(name);
   };
   const end = outer.findIndex((frame) => !isLogger(frame));

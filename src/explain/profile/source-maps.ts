@@ -13,7 +13,7 @@ export interface Place {
 const COMMENT = /^\/\/[#@] *sourceMappingURL=(\S+) *$/gm;
 const INLINE = /^data:application\/json[^,]*?(;base64)?,/;
 
-interface Loaded {
+interface LoadedMap {
   map: SourceMap;
   /** Folder that sources are relative to. */
   folder: string;
@@ -21,11 +21,11 @@ interface Loaded {
 
 /** Source maps of JavaScript files, found by the comment at a file's end. */
 export class SourceMaps {
-  readonly #maps = new Map<string, Loaded | null>();
+  readonly #maps = new Map<string, LoadedMap | null>();
 
   /** Where the code was written; the place itself if no map says so. */
-  original(place: Place): Place {
-    const loaded = this.#of(place.file);
+  findOriginal(place: Place): Place {
+    const loaded = this.#find(place.file);
     if (!loaded) return place;
     const entry = loaded.map.findEntry(place.line, place.column);
     // What a bundler has added has a segment without a source.
@@ -37,24 +37,24 @@ export class SourceMaps {
     return { file, line: originalLine, column: originalColumn };
   }
 
-  #of(file: string): Loaded | null {
+  #find(file: string): LoadedMap | null {
     const known = this.#maps.get(file);
     if (known !== undefined) return known;
-    const loaded = isAbsolute(file) ? load(file) : null;
+    const loaded = isAbsolute(file) ? loadMap(file) : null;
     this.#maps.set(file, loaded);
     return loaded;
   }
 }
 
 /** `null` without a map, or with one that cannot be used. */
-function load(file: string): Loaded | null {
+function loadMap(file: string): LoadedMap | null {
   try {
     const comment = [...readFileSync(file, 'utf8').matchAll(COMMENT)].at(-1)?.[1];
     if (!comment) return null;
     const [prefix, encoded] = INLINE.exec(comment) ?? [];
     const path = resolve(dirname(file), comment);
     const text = prefix
-      ? decoded(comment.slice(prefix.length), encoded)
+      ? decode(comment.slice(prefix.length), encoded)
       : readFileSync(path, 'utf8');
     const payload: SourceMapPayload = JSON.parse(text);
     const folder = dirname(prefix ? file : path);
@@ -64,6 +64,6 @@ function load(file: string): Loaded | null {
   }
 }
 
-function decoded(text: string, base64: string | undefined): string {
+function decode(text: string, base64: string | undefined): string {
   return base64 ? Buffer.from(text, 'base64').toString() : decodeURIComponent(text);
 }

@@ -7,11 +7,11 @@ export interface BlockLength {
 }
 
 /** Long enough for the slow responses, short enough for several rounds. */
-export function blockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
+export function computeBlockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
   const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
-  const leastMs = plan.connection === 'close' ? 900 : 750;
+  const minMs = plan.connection === 'close' ? 900 : 750;
   return {
     settleMs: Math.min(2500, Math.max(250, responseMs * 2, slowMs)),
-    measureMs: Math.min(5000, Math.max(leastMs, responseMs * 8, slowMs * 2)),
+    measureMs: Math.min(5000, Math.max(minMs, responseMs * 8, slowMs * 2)),
   };
 }

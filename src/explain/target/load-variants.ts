@@ -2,13 +2,13 @@ import type { LoadOptions } from '../../load/options.js';
 import type { Change } from '../experiments/types.js';
 
 /** The load with what is different about it. */
-export function changed(options: LoadOptions, { oneAtATime, url, load }: Change): LoadOptions {
-  const asked = oneAtATime ? withOneConnection(options) : options;
-  return { ...(url === undefined ? asked : onlyFor(url, asked)), ...load };
+export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Change): LoadOptions {
+  const base = oneAtATime ? withOneConnection(options) : options;
+  return { ...(url === undefined ? base : withSingleUrl(url, base)), ...load };
 }
 
 /** Requests without content for one URL. */
-export function onlyFor(url: string, options: LoadOptions): LoadOptions {
+export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
   const { body, bodyFile, targets, targetsFile, ...others } = options;
   return { ...others, url, method: 'GET' };
 }
@@ -18,11 +18,11 @@ function withOneConnection(options: LoadOptions): LoadOptions {
   const hosts = new Set(
     [options.url ?? []].flat().map((url) => url.split('/').slice(0, 3).join('/')),
   );
-  return closed(options, Math.max(1, hosts.size));
+  return toClosedLoad(options, Math.max(1, hosts.size));
 }
 
 /** No more threads than connections. */
-export function withinConnections({
+export function limitThreads({
   connections,
   threads,
 }: LoadOptions): Pick<LoadOptions, 'threads'> {
@@ -31,13 +31,13 @@ export function withinConnections({
 }
 
 /** The same requests by so many connections, each answer followed by the next request. */
-export function closed(options: LoadOptions, connections: number): LoadOptions {
+export function toClosedLoad(options: LoadOptions, connections: number): LoadOptions {
   const { rate, stages, arrivals, maxPending, ...others } = options;
   return { ...others, connections, threads: 1, pipelining: 1 };
 }
 
 /** The same load, sent to another origin: the URLs that begin with `/`, or all if there are none. */
-export function aimedAt(options: LoadOptions, origin: string): LoadOptions {
+export function withOrigin(options: LoadOptions, origin: string): LoadOptions {
   const urls = [options.url ?? '/'].flat();
   return { ...options, url: urls.map((url) => (url.startsWith('/') ? `${origin}${url}` : url)) };
 }

@@ -5,7 +5,7 @@ import { startCommand } from '../../process/command/start-command.js';
 import type { BlockLength } from './block-length.js';
 import type { InvestigationOptions } from '../investigation-types.js';
 import type { Findings } from '../investigation-types.js';
-import { onlyFor } from './load-variants.js';
+import { withSingleUrl } from './load-variants.js';
 import { exceedsReference } from '../conclusion/remedy-prediction.js';
 import type { ServerUnderTest } from './server-under-test.js';
 
@@ -15,35 +15,35 @@ const SERVER = `
   require('node:http').createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');`;
 const START_MS = 5000;
 /** Of larger bodies the sending costs most: that is no server's share any more. */
-const MOST_BYTES = 1_000_000;
+const MAX_BODY_BYTES = 1_000_000;
 /** Its code is compiled first. Half a second to start and end. */
-const BARE: BlockLength = { settleMs: 2000, measureMs: 1000 };
+const REFERENCE_LENGTH: BlockLength = { settleMs: 2000, measureMs: 1000 };
 /** What it takes to measure it. */
-export const REFERENCE_RUN_MS = BARE.settleMs + BARE.measureMs + 500;
+export const REFERENCE_RUN_MS = REFERENCE_LENGTH.settleMs + REFERENCE_LENGTH.measureMs + 500;
 
 /**
  * Adds what a server that does nothing gives, where the remedy is said to give much more than there is. The server under study is ended
  * before: it may work unasked, and idle its probe wakes it 200 times a second, which on two cores takes a fifth of what another one gives.
  */
 export async function compareWithReference(
-  found: Findings,
+  findings: Findings,
   subject: ServerUnderTest,
   { untilMs, signal, onStep }: Pick<InvestigationOptions, 'untilMs' | 'signal' | 'onStep'>,
 ): Promise<Findings> {
-  const { finding, metrics, interrupted } = found;
+  const { finding, metrics, interrupted } = findings;
   const { chosen } = finding;
-  if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, found)) return found;
-  if (performance.now() + REFERENCE_RUN_MS > untilMs) return found;
+  if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, findings)) return findings;
+  if (performance.now() + REFERENCE_RUN_MS > untilMs) return findings;
   onStep('measuring a server that does nothing');
   const { options } = subject;
   await subject.close();
   try {
-    const throughput = await referenceThroughput(options, metrics.sample?.bodyBytes ?? 0, BARE, signal);
-    return { ...found, referenceThroughput: throughput };
+    const throughput = await measureReferenceThroughput(options, metrics.sample?.bodyBytes ?? 0, REFERENCE_LENGTH, signal);
+    return { ...findings, referenceThroughput: throughput };
   } catch (error) {
-    if (error === signal.reason) return { ...found, interrupted: true };
+    if (error === signal.reason) return { ...findings, interrupted: true };
     if (!(error instanceof MillraceError)) throw error;
-    return { ...found, skippedExperiments: [...found.skippedExperiments, `a server that does nothing: ${error.message}`] };
+    return { ...findings, skippedExperiments: [...findings.skippedExperiments, `a server that does nothing: ${error.message}`] };
   }
 }
 
@@ -51,19 +51,19 @@ export async function compareWithReference(
  * Responses per second of a server of `node:http` that does nothing, on this machine: the load is as asked for, but on
  * connections that are kept and without TLS. No server in Node.js that does something gives more.
  */
-export async function referenceThroughput(
+export async function measureReferenceThroughput(
   options: LoadOptions,
   bodyBytes: number,
   { settleMs, measureMs }: BlockLength,
   signal: AbortSignal,
 ): Promise<number> {
-  const size = String(Math.min(MOST_BYTES, bodyBytes));
+  const size = String(Math.min(MAX_BODY_BYTES, bodyBytes));
   const server = await startCommand([process.execPath, '-e', SERVER, size], {
     timeoutMs: START_MS,
     signal,
   });
   try {
-    const { connection, tls, ...others } = onlyFor(
+    const { connection, tls, ...others } = withSingleUrl(
       `http://${server.host}:${server.port}/`,
       options,
     );

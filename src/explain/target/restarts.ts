@@ -13,7 +13,7 @@ const RESTART_MS = 1000;
 const STOP_MS = 500;
 
 /** What drifts falls on both alike, and the last server is one as it was. */
-const IN_TURN = ['changed', 'base', 'base', 'changed', 'changed', 'base'] as const;
+const ALTERNATING = ['changed', 'base', 'base', 'changed', 'changed', 'base'] as const;
 const FRESH_STARTS = ['changed', 'changed'] as const;
 
 /** Blocks in pairs, before and after. */
@@ -23,7 +23,7 @@ export interface PairedBlocks {
 }
 
 /** How long such an experiment takes. */
-export function serverTrialMs(
+export function estimateRestartMs(
   experiment: Experiment,
   metrics: Metrics,
   subject: ServerUnderTest,
@@ -31,22 +31,22 @@ export function serverTrialMs(
 ): number {
   const startMs = Math.max(RESTART_MS, subject.startMs + STOP_MS);
   if (experiment.change(metrics, {}).withSecondProcess) {
-    return startMs + WARMUP_MS + IN_TURN.length * blockMs;
+    return startMs + WARMUP_MS + ALTERNATING.length * blockMs;
   }
-  const servers = isAfterRestart(experiment) ? FRESH_STARTS.length : IN_TURN.length;
+  const servers = isAfterRestart(experiment) ? FRESH_STARTS.length : ALTERNATING.length;
   return servers * (startMs + WARMUP_MS + blockMs);
 }
 
 /** Makes an experiment that starts servers; in words why it cannot be made. */
-export function tryServers(
+export function runOnNewServers(
   experiment: Experiment,
   metrics: Metrics,
   subject: ServerUnderTest,
   length: BlockLength,
 ): Promise<PairedBlocks | string> {
   const change = experiment.change(metrics, subject.options);
-  if (change.withSecondProcess) return tryBeside(subject, length, change);
-  return tryRestarted(subject, length, change.environment ?? {}, isAfterRestart(experiment));
+  if (change.withSecondProcess) return compareWithSecondProcess(subject, length, change);
+  return compareRestarted(subject, length, change.environment ?? {}, isAfterRestart(experiment));
 }
 
 /** A fresh start is compared with the server as it has become. */
@@ -55,28 +55,28 @@ export function isAfterRestart({ name }: Experiment): boolean {
 }
 
 /** Each block on a server of its own that has been warmed up. */
-async function tryRestarted(
+async function compareRestarted(
   subject: ServerUnderTest,
   length: BlockLength,
   environment: Record<string, string>,
-  ageing: boolean,
+  isFreshStart: boolean,
 ): Promise<PairedBlocks | string> {
   const paired: PairedBlocks = { base: [], changed: [] };
-  if (ageing) {
-    for (const _ of FRESH_STARTS) paired.base.push(await subject.block(length));
+  if (isFreshStart) {
+    for (const _ of FRESH_STARTS) paired.base.push(await subject.runBlock(length));
   }
-  const warmUp = { settleMs: 0, measureMs: ageing ? WARMUP_MS / 2 : WARMUP_MS };
-  for (const kind of ageing ? FRESH_STARTS : IN_TURN) {
+  const warmUp = { settleMs: 0, measureMs: isFreshStart ? WARMUP_MS / 2 : WARMUP_MS };
+  for (const kind of isFreshStart ? FRESH_STARTS : ALTERNATING) {
     const added = kind === 'changed' ? environment : {};
-    const seen = await blockOfNew(subject, added, warmUp, length);
-    if (typeof seen === 'string') return seen;
-    paired[kind].push(seen);
+    const observation = await measureNewServer(subject, added, warmUp, length);
+    if (typeof observation === 'string') return observation;
+    paired[kind].push(observation);
   }
   return paired;
 }
 
 /** Starts it anew, and warms it up before the block. In words why it does not bear that environment; it has its own again then. */
-async function blockOfNew(
+async function measureNewServer(
   subject: ServerUnderTest,
   environment: Record<string, string>,
   warmUp: BlockLength,
@@ -84,17 +84,17 @@ async function blockOfNew(
 ): Promise<Observation | string> {
   try {
     await subject.restart(environment);
-    await subject.block(warmUp);
-    return await subject.block(length);
+    await subject.runBlock(warmUp);
+    return await subject.runBlock(length);
   } catch (error) {
-    if (Object.keys(environment).length === 0 || !isOfServer(error)) throw error;
+    if (Object.keys(environment).length === 0 || !isServerFailure(error)) throw error;
     await subject.restart();
     return `the server does not start so: ${error.message}`;
   }
 }
 
 /** It does not start, or cannot be reached where it listens. */
-function isOfServer(error: unknown): error is MillraceError {
+function isServerFailure(error: unknown): error is MillraceError {
   return (
     error instanceof MillraceError &&
     (error.code === 'ERR_MILLRACE_COMMAND' || error.code === 'ERR_MILLRACE_UNREACHABLE')
@@ -102,7 +102,7 @@ function isOfServer(error: unknown): error is MillraceError {
 }
 
 /** Blocks that go to the first server alone, and to both. */
-async function tryBeside(
+async function compareWithSecondProcess(
   subject: ServerUnderTest,
   length: BlockLength,
   change: Change,
@@ -110,12 +110,12 @@ async function tryBeside(
   const paired: PairedBlocks = { base: [], changed: [] };
   try {
     await subject.startSecondProcess();
-    await subject.block({ settleMs: 0, measureMs: WARMUP_MS }, change);
-    for (const kind of IN_TURN) {
-      paired[kind].push(await subject.block(length, kind === 'changed' ? change : {}));
+    await subject.runBlock({ settleMs: 0, measureMs: WARMUP_MS }, change);
+    for (const kind of ALTERNATING) {
+      paired[kind].push(await subject.runBlock(length, kind === 'changed' ? change : {}));
     }
   } catch (error) {
-    if (isOfServer(error)) return error.message;
+    if (isServerFailure(error)) return error.message;
     throw error;
   } finally {
     await subject.stopSecondProcess();

@@ -9,7 +9,7 @@ import type { NativeHeader } from '../../native.js';
 import { speaksTls } from '../../process/discovery/trial-request.js';
 
 /** One response, looked at whole before the load. */
-export interface Sample {
+export interface SampleResponse {
   status: number;
   headers: IncomingHttpHeaders;
   bodyBytes: number;
@@ -18,36 +18,36 @@ export interface Sample {
 const NOT_FOUND = 404;
 
 /** What one request of the load showed. */
-export interface SampleRequest {
-  sample: Sample | null;
+export interface RequestSample {
+  sample: SampleResponse | null;
   /** A URL at which the server finds nothing; `null`: it answers every path alike. */
   unknownPath: string | null;
   /** Until the response was complete, the connection's opening included. */
-  tookMs: number | null;
+  durationMs: number | null;
   /** Bytes of the body when no compression is asked for; `null` if there is none anyway, or nevertheless. */
   identityBytes: number | null;
 }
 
 /** Sends the first request of the load once or twice; a server that does not answer gives nothing. */
-export async function requestSample(options: LoadOptions, signal: AbortSignal): Promise<SampleRequest> {
-  const take = (load: LoadOptions, added = {}) => takeOne(load, added, signal);
+export async function takeRequestSample(options: LoadOptions, signal: AbortSignal): Promise<RequestSample> {
+  const take = (load: LoadOptions, added = {}) => sendSample(load, added, signal);
   // The first times are those of code that is being compiled.
   if ((await take(options)) === null) {
-    return { sample: null, unknownPath: null, tookMs: null, identityBytes: null };
+    return { sample: null, unknownPath: null, durationMs: null, identityBytes: null };
   }
-  const begun = performance.now();
+  const startedMs = performance.now();
   const sample = await take(options);
-  const tookMs = sample ? performance.now() - begun : null;
+  const durationMs = sample ? performance.now() - startedMs : null;
   const encoding = sample?.headers['content-encoding'];
   const identity = encoding ? await take(options, { 'accept-encoding': 'identity' }) : null;
   const isPlain = identity !== null && identity.headers['content-encoding'] === undefined;
   const unknownPath =
-    sample && sample.status !== NOT_FOUND ? await unknownPathOf(options, take) : null;
-  return { sample, unknownPath, tookMs, identityBytes: isPlain ? identity.bodyBytes : null };
+    sample && sample.status !== NOT_FOUND ? await findUnknownPath(options, take) : null;
+  return { sample, unknownPath, durationMs, identityBytes: isPlain ? identity.bodyBytes : null };
 }
 
 /** The URL of a server that is to be loaded in plain text and takes a TLS handshake instead; `null`: it does not. */
-export async function urlThatNeedsTls(options: LoadOptions): Promise<string | null> {
+export async function findTlsUrl(options: LoadOptions): Promise<string | null> {
   const { targets } = (await buildPlan(options)).summary;
   const url = targets[0]?.url ?? '';
   if (!url.startsWith('http://') || options.socketPath !== undefined) return null;
@@ -56,9 +56,9 @@ export async function urlThatNeedsTls(options: LoadOptions): Promise<string | nu
   return (await speaksTls(endpoint)) ? url : null;
 }
 
-async function unknownPathOf(
+async function findUnknownPath(
   options: LoadOptions,
-  take: (options: LoadOptions) => Promise<Sample | null>,
+  take: (options: LoadOptions) => Promise<SampleResponse | null>,
 ): Promise<string | null> {
   const { targets } = (await buildPlan(options)).summary;
   const origins = new Set(targets.map(({ url }) => new URL(url).origin));
@@ -66,18 +66,18 @@ async function unknownPathOf(
   if (!origin || origins.size > 1) return null;
   const url = `${origin}/no-such-path-${randomBytes(4).toString('hex')}`;
   const { body, bodyFile, targets: _, targetsFile, ...others } = options;
-  const found = await take({ ...others, url, method: 'GET' });
-  return found?.status === NOT_FOUND ? url : null;
+  const response = await take({ ...others, url, method: 'GET' });
+  return response?.status === NOT_FOUND ? url : null;
 }
 
 /** A response that has not ended by then is none to look at. */
-const PATIENCE_MS = 5000;
+const RESPONSE_TIMEOUT_MS = 5000;
 
-async function takeOne(
+async function sendSample(
   options: LoadOptions,
   added: Record<string, string>,
   signal: AbortSignal,
-): Promise<Sample | null> {
+): Promise<SampleResponse | null> {
   const { native, summary } = await buildPlan(options);
   const [[first], [target]] = [native.requests, summary.targets];
   if (!first || !target || !/^https?:/.test(target.url)) return null;
@@ -86,16 +86,16 @@ async function takeOne(
   const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const security = url.protocol === 'https:' ? securityOf(options) : {};
-  return new Promise<Sample | null>((resolve) => {
-    const nothing = () => resolve(null);
-    const sent = request(
+  const security = url.protocol === 'https:' ? buildTlsOptions(options) : {};
+  return new Promise<SampleResponse | null>((resolve) => {
+    const resolveNull = () => resolve(null);
+    const clientRequest = request(
       url,
       {
         method: first.method,
-        headers: byName(fields),
+        headers: groupFields(fields),
         agent: false,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
         ...security,
         ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
       },
@@ -104,31 +104,31 @@ async function takeOne(
         response.on('data', (chunk: Buffer) => {
           bodyBytes += chunk.length;
         });
-        response.on('error', nothing);
+        response.on('error', resolveNull);
         response.on('end', () => {
           resolve({ status: response.statusCode ?? 0, headers: response.headers, bodyBytes });
         });
       },
     );
-    sent.on('error', nothing);
-    sent.on('close', nothing);
-    sent.end(first.body);
+    clientRequest.on('error', resolveNull);
+    clientRequest.on('close', resolveNull);
+    clientRequest.end(first.body);
     // What Node cannot use, as a certificate that is none, the load says better.
   }).catch(() => null);
 }
 
 /** As Node takes them: those that are there once as text, which it expects of Host. */
-function byName(fields: NativeHeader[]): Record<string, string | string[]> {
+function groupFields(fields: NativeHeader[]): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = {};
   for (const { name, value } of fields) {
-    const before = values[name];
-    values[name] = before === undefined ? value : [before, value].flat();
+    const earlier = values[name];
+    values[name] = earlier === undefined ? value : [earlier, value].flat();
   }
   return values;
 }
 
 /** As the load verifies: the request may carry what only the right server is to see. */
-function securityOf({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
+function buildTlsOptions({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
   rejectUnauthorized: boolean;
   servername?: string;
 } {

@@ -13,8 +13,8 @@ import type { BlockLength } from './block-length.js';
 import { watchSockets, type SocketWatch } from '../observe/socket-sampler.js';
 import type { Change } from '../experiments/types.js';
 import type { ProbeCommand } from '../experiments/types.js';
-import { TCP } from '../observe/probe/view.js';
-import { aimedAt, changed, closed, withinConnections } from './load-variants.js';
+import { TCP_PREFIX } from '../observe/probe/view.js';
+import { withOrigin, applyChange, toClosedLoad, limitThreads } from './load-variants.js';
 import type { Observation } from '../observe/types.js';
 import { type ProcessObserver, observeProcess } from '../observe/process-observer.js';
 import type { ProbeHub } from '../observe/probe/hub.js';
@@ -23,28 +23,28 @@ import type { ProbeHub } from '../observe/probe/hub.js';
 export class ProbeFailure extends Error {}
 
 /** A busy loop samples late; what it has not sampled by then is not waited for. */
-const SAMPLE_PATIENCE_MS = 500;
+const SAMPLE_TIMEOUT_MS = 500;
 /** For a message about a request that has been answered. */
-const SERVED_PATIENCE_MS = 500;
+const SERVED_TIMEOUT_MS = 500;
 /** Between the first port that a second process opens and the one that is wanted. */
-const SECOND_PATIENCE_MS = 2000;
-const LOOK_MS = 50;
+const SECOND_PORT_TIMEOUT_MS = 2000;
+const POLL_MS = 50;
 /** What Node says where its permission model does not let the probe be read. */
-const FORBIDDEN = /Access to this API has been restricted/;
+const PERMISSION_DENIED = /Access to this API has been restricted/;
 
 /** The server under study, and how it is loaded and looked at. */
 export class ServerUnderTest {
   readonly hub: ProbeHub | null;
   /** Whether the command may not read the probe, and runs without it. */
-  isForbidden = false;
+  isProbeForbidden = false;
   /** How long the server took to start, the last time. */
   startMs = 0;
   /** Responses that the server has sent in all blocks since it was started. */
-  answered = 0;
-  readonly #given: LoadOptions;
+  responseCount = 0;
+  readonly #configuredLoad: LoadOptions;
   readonly #port: number | null;
   /** By what the command's ports are tried, where no URL names one. */
-  readonly #trial: TrialRequest | null;
+  readonly #trialRequest: TrialRequest | null;
   /** Those that the load's URLs name; `null`: whatever serves is under study. */
   #ports: number[] | null;
   #options: LoadOptions;
@@ -52,16 +52,16 @@ export class ServerUnderTest {
   #server: ServerProcess | null = null;
   #second: ServerProcess | null = null;
   /** Numbers of the processes that were there before the second. */
-  #first: number[] = [];
-  #beside: Endpoint | null = null;
+  #firstPids: number[] = [];
+  #secondEndpoint: Endpoint | null = null;
   /** Where the command listens; a new server may do so elsewhere. */
   #origin: string | null = null;
   /** Of a load that was made closed. */
   #connections: number | null = null;
   #pid: number | null = null;
   #endpoint: Endpoint | null = null;
-  #outside: ProcessObserver | null = null;
-  #sockets: SocketWatch | null = null;
+  #processObserver: ProcessObserver | null = null;
+  #socketWatch: SocketWatch | null = null;
   readonly #signal: AbortSignal;
 
   /**
@@ -77,10 +77,10 @@ export class ServerUnderTest {
     ports: number[] = [],
     trial: TrialRequest | null = null,
   ) {
-    this.#trial = trial;
+    this.#trialRequest = trial;
     this.#ports = ports;
     this.#port = command ? (ports[0] ?? null) : null;
-    this.#given = options;
+    this.#configuredLoad = options;
     this.#options = options;
     this.#command = command;
     this.hub = hub;
@@ -115,75 +115,75 @@ export class ServerUnderTest {
   }
 
   /** How the command ended, if it has. */
-  ended: string | null = null;
+  endReason: string | null = null;
 
   /** Starts the command, with more in its environment; the load goes to where it listens. */
   async start(environment: Record<string, string> = {}): Promise<void> {
     if (!this.#command) return;
-    this.ended = null;
-    const begun = performance.now();
+    this.endReason = null;
+    const startedMs = performance.now();
     const server = await this.#startServer(this.#command, environment);
-    this.startMs = performance.now() - begun;
+    this.startMs = performance.now() - startedMs;
     this.#server = server;
     server.exited.then((how) => {
-      if (this.#server === server) this.ended = how;
+      if (this.#server === server) this.endReason = how;
     });
     if (this.#port === null) this.#origin = server.origin;
-    this.#aim();
-    this.watch(server.pid, { host: server.host, port: server.port });
+    this.#updateOptions();
+    this.observe(server.pid, { host: server.host, port: server.port });
   }
 
   async #startServer(
     command: string[],
     environment: Record<string, string>,
   ): Promise<ServerProcess> {
-    const where =
-      this.#port === null ? this.#trial && { trial: this.#trial } : { port: this.#port };
+    const portOptions =
+      this.#port === null ? this.#trialRequest && { trial: this.#trialRequest } : { port: this.#port };
     try {
       return await startCommand(command, {
         timeoutMs: DEFAULTS.commandTimeoutMs,
-        ...where,
+        ...portOptions,
         signal: this.#signal,
-        env: (own) => this.#environment(own, environment),
+        env: (own) => this.#buildEnvironment(own, environment),
       });
     } catch (error) {
-      const isForbidden = FORBIDDEN.test((error as Error).message);
-      if (!this.hub || this.isForbidden || !isForbidden) throw error;
-      this.isForbidden = true;
+      const isForbidden = PERMISSION_DENIED.test((error as Error).message);
+      if (!this.hub || this.isProbeForbidden || !isForbidden) throw error;
+      this.isProbeForbidden = true;
       return this.#startServer(command, environment);
     }
   }
 
-  #environment(own: NodeJS.ProcessEnv, added: Record<string, string>): NodeJS.ProcessEnv {
+  #buildEnvironment(own: NodeJS.ProcessEnv, added: Record<string, string>): NodeJS.ProcessEnv {
     const { NODE_OPTIONS: options, ...others } = added;
     const joined = [own.NODE_OPTIONS, options].filter(Boolean).join(' ');
     const base = { ...own, ...others, ...(joined && { NODE_OPTIONS: joined }) };
-    return this.isForbidden || !this.hub ? base : this.hub.environment(base);
+    return this.isProbeForbidden || !this.hub ? base : this.hub.environment(base);
   }
 
   /** Looks at this process from now on. */
-  watch(pid: number | null, endpoint: Endpoint | null): void {
+  observe(pid: number | null, endpoint: Endpoint | null): void {
     this.#endpoint = endpoint;
-    this.#outside?.stop();
-    this.#sockets?.stop();
+    this.#processObserver?.stop();
+    this.#socketWatch?.stop();
     this.#pid = pid;
-    this.#outside = pid === null ? null : observeProcess(pid);
-    this.#sockets = watchSockets({ pid, endpoint: this.#endpoint });
-    this.answered = 0;
-    this.#study();
+    this.#processObserver = pid === null ? null : observeProcess(pid);
+    this.#socketWatch = watchSockets({ pid, endpoint: this.#endpoint });
+    this.responseCount = 0;
+    this.#updatePortFilter();
   }
 
   /** A dependency that listens elsewhere, though in the same process, is none of the server. */
-  #study(): void {
+  #updatePortFilter(): void {
     if (!this.#endpoint || !this.#ports) return;
-    const beside = this.#beside ? [this.#beside.port] : [];
+    const beside = this.#secondEndpoint ? [this.#secondEndpoint.port] : [];
     this.hub?.setPorts([this.#endpoint.port, ...beside, ...this.#ports]);
   }
 
   /** When it has answered: where no process got that request at the server's own port, something stands before those that serve. */
-  async findServing(): Promise<void> {
+  async checkServingProcess(): Promise<void> {
     if (!this.hub || this.hub.processes.length === 0) return;
-    if (await this.hub.served(SERVED_PATIENCE_MS)) return;
+    if (await this.hub.waitUntilServed(SERVED_TIMEOUT_MS)) return;
     // One that has the port itself answers by other means than node:http: what that asks is not the server.
     const port = this.#endpoint?.port;
     const hasPort = ({ pid }: { pid: number }) =>
@@ -207,27 +207,27 @@ export class ServerUnderTest {
     if (script === undefined) {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is not known');
     }
-    this.#first = this.hub?.processes.map(({ pid }) => pid) ?? [];
+    this.#firstPids = this.hub?.processes.map(({ pid }) => pid) ?? [];
     const port = await freePort().catch(() => {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'no port is free for it');
     });
-    const moved: PortRemap = { script, from: this.#endpoint.port, to: port };
+    const remap: PortRemap = { script, from: this.#endpoint.port, to: port };
     const second = await startCommand(this.#command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       signal: this.#signal,
-      env: (own) => this.#environment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(moved) }),
+      env: (own) => this.#buildEnvironment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(remap) }),
     });
     this.#second = second;
-    this.#beside = { host: second.host, port: await this.#portOfSecond(second, port) };
-    this.#study();
+    this.#secondEndpoint = { host: second.host, port: await this.#waitForSecondPort(second, port) };
+    this.#updatePortFilter();
   }
 
   /** The port that it was moved to, which may not be the first to be open; where none was asked for, the one it has. */
-  async #portOfSecond(second: ServerProcess, moved: number): Promise<number> {
-    const until = performance.now() + SECOND_PATIENCE_MS;
+  async #waitForSecondPort(second: ServerProcess, moved: number): Promise<number> {
+    const until = performance.now() + SECOND_PORT_TIMEOUT_MS;
     while (second.port !== moved && performance.now() < until) {
       if ((await second.otherPorts()).includes(moved)) return moved;
-      await this.rest(LOOK_MS);
+      await this.waitIdle(POLL_MS);
     }
     return second.port;
   }
@@ -235,13 +235,13 @@ export class ServerUnderTest {
   async stopSecondProcess(): Promise<void> {
     const second = this.#second;
     this.#second = null;
-    this.#beside = null;
-    this.hub?.disconnect(this.#first);
+    this.#secondEndpoint = null;
+    this.hub?.disconnect(this.#firstPids);
     await second?.stop();
   }
 
   /** Looks at the server for some time, without load. */
-  async rest(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
+  async waitIdle(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
     const fromMs = performance.now();
     await sleep(durationMs, undefined, { signal: this.#signal }).catch(() => {});
     this.#signal.throwIfAborted();
@@ -249,34 +249,34 @@ export class ServerUnderTest {
   }
 
   /** Runs a block of load with something changed, and gives what it showed. */
-  async block(length: BlockLength, change: Change = {}): Promise<Observation> {
+  async runBlock(length: BlockLength, change: Change = {}): Promise<Observation> {
     this.#signal.throwIfAborted();
-    if (!change.probe) return this.#load(length, change);
+    if (!change.probe) return this.#runLoad(length, change);
     const { on, off } = change.probe;
     try {
-      const bounds = await this.#tell(on);
-      if (on.name === 'maxSockets' && bounds.flat().length === 0) {
+      const limits = await this.#sendCommand(on);
+      if (on.name === 'maxSockets' && limits.flat().length === 0) {
         throw new ProbeFailure('no agent with a bound was seen');
       }
-      const seen = await this.#load(length, change);
-      const undone = await this.#tell(off);
-      if (off.name === 'outboundDelay') checkDelayed(undone, seen);
-      if (off.name === 'noDelay' && undone.every((connections) => connections === 0)) {
+      const observation = await this.#runLoad(length, change);
+      const results = await this.#sendCommand(off);
+      if (off.name === 'outboundDelay') checkDelayed(results, observation);
+      if (off.name === 'noDelay' && results.every((connections) => connections === 0)) {
         throw new ProbeFailure('no connection holds back what it is given');
       }
-      return seen;
+      return observation;
     } catch (error) {
       // A process that is gone has nothing to undo.
-      await this.#tell(off).catch(() => {});
+      await this.#sendCommand(off).catch(() => {});
       throw error;
     }
   }
 
-  async #load({ settleMs, measureMs }: BlockLength, change: Change): Promise<Observation> {
-    const wanted = changed(this.#options, change);
+  async #runLoad({ settleMs, measureMs }: BlockLength, change: Change): Promise<Observation> {
+    const wanted = applyChange(this.#options, change);
     const load = {
       ...wanted,
-      ...withinConnections(wanted),
+      ...limitThreads(wanted),
       warmup: settleMs,
       duration: measureMs,
       pid: false as const,
@@ -284,21 +284,21 @@ export class ServerUnderTest {
     };
     const { result, fromMs, toMs, completed } = await runLoad(load, {
       earlyAckProbe: change.earlyAckProbe ?? false,
-      ...(change.withSecondProcess && this.#beside && { secondEndpoint: this.#beside }),
+      ...(change.withSecondProcess && this.#secondEndpoint && { secondEndpoint: this.#secondEndpoint }),
     });
     this.#signal.throwIfAborted();
-    this.answered += completed + result.warmup.requests;
-    await this.hub?.sampledAfter(toMs, SAMPLE_PATIENCE_MS);
+    this.responseCount += completed + result.warmup.requests;
+    await this.hub?.requestSamples(toMs, SAMPLE_TIMEOUT_MS);
     return {
       load: result,
       throughput: (completed * 1000) / Math.max(1, toMs - fromMs),
-      outside: this.#outside?.between(fromMs, toMs) ?? null,
+      outside: this.#processObserver?.between(fromMs, toMs) ?? null,
       inside: this.hub?.between(fromMs, toMs) ?? null,
-      sockets: this.#sockets?.between(fromMs, toMs) ?? null,
+      sockets: this.#socketWatch?.between(fromMs, toMs) ?? null,
     };
   }
 
-  async #tell({ name, options }: ProbeCommand): Promise<unknown[]> {
+  async #sendCommand({ name, options }: ProbeCommand): Promise<unknown[]> {
     try {
       return (await this.hub?.command(name, options)) ?? [];
     } catch (error) {
@@ -307,25 +307,25 @@ export class ServerUnderTest {
   }
 
   /** From now on the load is closed: so many connections, each answer followed by the next request. */
-  saturate(connections: number): void {
+  useClosedLoad(connections: number): void {
     this.#connections = connections;
-    this.#aim();
+    this.#updateOptions();
   }
 
-  #aim(): void {
-    const load = this.#connections === null ? this.#given : closed(this.#given, this.#connections);
-    this.#options = this.#origin === null ? load : aimedAt(load, this.#origin);
+  #updateOptions(): void {
+    const load = this.#connections === null ? this.#configuredLoad : toClosedLoad(this.#configuredLoad, this.#connections);
+    this.#options = this.#origin === null ? load : withOrigin(load, this.#origin);
   }
 
-  outsideBetween(fromMs: number, toMs: number): Observation['outside'] {
-    return this.#outside?.between(fromMs, toMs) ?? null;
+  observedBetween(fromMs: number, toMs: number): Observation['outside'] {
+    return this.#processObserver?.between(fromMs, toMs) ?? null;
   }
 
   async #stopServer(): Promise<void> {
     const server = this.#server;
     this.#server = null;
-    this.#outside?.stop();
-    this.#sockets?.stop();
+    this.#processObserver?.stop();
+    this.#socketWatch?.stop();
     this.hub?.disconnect();
     await server?.stop();
   }
@@ -339,7 +339,7 @@ export class ServerUnderTest {
 /** What an application has kept of `fetch`, or calls undici by, is seen and not delayed. */
 function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
   const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
-  const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP)) ?? [];
+  const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];
   const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
   if (delayed < calls / 2) throw new ProbeFailure('most of the calls cannot be delayed');
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { startCommand } from '../../process/command/start-command.js';
 import { freePorts } from '../../process/discovery/free-port.js';
 import { processTree } from '../../process/discovery/process-tree.js';
-import { inTemporaryFolder } from '../../process/temporary-folder.js';
+import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { startTestServer } from '../../testserver/start.js';
 import { pinCommand, pinProcesses } from './pinning.js';
 
@@ -46,7 +46,7 @@ export async function startNginx(
   cores: string | null,
   signal: AbortSignal,
 ): Promise<CountingServer> {
-  const folder = await inTemporaryFolder('millrace-nginx', async (made) => made);
+  const folder = await withTemporaryFolder('millrace-nginx', async (made) => made);
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
     const [port = 0, statusPort = 0] = await freePorts(2);

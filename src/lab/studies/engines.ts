@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { inTemporaryFolder } from '../../process/temporary-folder.js';
+import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { type CountingServer, startNginx, startOwnServer } from '../peers/counting-server.js';
 import { type FoundPeer, findPeers, findProgram } from '../peers/find-peer.js';
 import { startHeadFirstServer } from '../peers/head-first.js';
@@ -48,7 +48,7 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
   const { quick } = bench;
   const [cores, nginx] = [chooseCores(), findProgram('nginx')];
   const known = quick ? PEERS.filter(({ name }) => QUICK.includes(name)) : PEERS;
-  const folder = await inTemporaryFolder('millrace-engines', async (made) => made);
+  const folder = await withTemporaryFolder('millrace-engines', async (made) => made);
   const { found, missing } = await findPeers(known, folder);
   const scenarios = listScenarios(quick, cores, nginx);
   const seconds = quick ? 1 : 2;

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
-import { quiet } from '../runtime/clock.cjs';
+import { ignoreErrors } from '../runtime/clock.cjs';
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
@@ -17,7 +17,7 @@ export class Cork {
   readonly #corked = new Set<ServerResponse>();
   #on = false;
 
-  turn(on: boolean): void {
+  setEnabled(on: boolean): void {
     if (on === this.#on) return;
     this.#on = on;
     if (on) {
@@ -30,7 +30,7 @@ export class Cork {
     for (const response of [...this.#corked]) this.#release(response);
   }
 
-  readonly #onStart = quiet((message: unknown) => {
+  readonly #onStart = ignoreErrors((message: unknown) => {
     const { response } = message as { response: ServerResponse };
     const cork = this;
     const { write } = response;
@@ -41,14 +41,14 @@ export class Cork {
         this.socket.cork();
       }
       isFirst = false;
-      const goOn = write.apply(this, args);
-      const waits = args.some((given: unknown) => typeof given === 'function');
-      if (!goOn || waits) cork.#release(this);
-      return goOn;
+      const hasRoom = write.apply(this, args);
+      const hasCallback = args.some((arg: unknown) => typeof arg === 'function');
+      if (!hasRoom || hasCallback) cork.#release(this);
+      return hasRoom;
     } as Write;
   });
 
-  readonly #onFinish = quiet((message: unknown) => {
+  readonly #onFinish = ignoreErrors((message: unknown) => {
     this.#corked.delete((message as { response: ServerResponse }).response);
   });
 

@@ -1,28 +1,28 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { StallCounters } from '../protocol.cjs';
 import { afterPoll, every, now } from '../runtime/clock.cjs';
-import { countsEvents, loopAccount } from '../runtime/event-loop.cjs';
+import { hasEventCounts, readLoopTimes } from '../runtime/event-loop.cjs';
 import type { GarbageCollections } from '../runtime/gc.cjs';
 import type { Requests } from './requests.cjs';
 
-const LEAST_MS = 20;
+const MIN_STALL_MS = 20;
 const TICK_MS = 5;
 /** What an event or a response costs outside of handlers' synchronous parts, until enough of them were seen. */
-const ASSUMED_MS = 0.1;
-const ENOUGH = 100;
+const DEFAULT_COST_MS = 0.1;
+const MIN_COST_SAMPLES = 100;
 /** So many responses in one stretch are a batch; with fewer what goes on besides would be taken for theirs. */
-const BATCH = 3;
+const MIN_BATCH_RESPONSES = 3;
 const NO_REQUEST = 'not a request';
 const COLLECTION = 'garbage collection';
 
-interface Held {
-  what: string;
+interface Stall {
+  cause: string;
   from: number;
   to: number;
   ms: number;
 }
 
-interface Mark {
+interface LoopReading {
   at: number;
   idleMs: number;
   queuedMs: number;
@@ -42,15 +42,15 @@ interface Mark {
 export class LoopStalls {
   readonly counters = { stalls: 0, stallMs: 0, stallSquaredMs: 0 };
   longestMs = 0;
-  readonly #by = new Map<string, StallCounters>();
+  readonly #byCause = new Map<string, StallCounters>();
   readonly #changed = new Set<string>();
   readonly #requests: Requests;
   readonly #collections: GarbageCollections;
   readonly #queue = new RunQueue();
   #timer: NodeJS.Timeout | null = null;
-  #last: Mark | null = null;
-  #requestsHeld: Held[] = [];
-  #usual = { ms: 0, events: 0, ended: 0 };
+  #last: LoopReading | null = null;
+  #longRequests: Stall[] = [];
+  #shortWork = { ms: 0, events: 0, ended: 0 };
 
   constructor(requests: Requests, collections: GarbageCollections) {
     this.#requests = requests;
@@ -60,10 +60,10 @@ export class LoopStalls {
   observe(on: boolean): void {
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
-    this.#requestsHeld = [];
+    this.#longRequests = [];
     if (on) {
       this.#queue.open();
-      this.#last = this.#mark();
+      this.#last = this.#readLoop();
       this.#timer = every(TICK_MS, () => this.#tick());
     } else {
       this.#queue.close();
@@ -71,29 +71,29 @@ export class LoopStalls {
   }
 
   /** A request's synchronous part has ended. */
-  requestHeld(what: string, from: number, to: number): void {
+  addSynchronousPart(cause: string, from: number, to: number): void {
     const ms = to - from;
-    if (ms >= LEAST_MS && this.#timer) this.#requestsHeld.push({ what, from, to, ms });
+    if (ms >= MIN_STALL_MS && this.#timer) this.#longRequests.push({ cause, from, to, ms });
   }
 
   read(): Record<string, StallCounters> {
     const changed: Record<string, StallCounters> = {};
     for (const what of this.#changed) {
-      const counters = this.#by.get(what);
+      const counters = this.#byCause.get(what);
       if (counters) changed[what] = counters;
     }
     this.#changed.clear();
     return changed;
   }
 
-  #mark(): Mark {
+  #readLoop(): LoopReading {
     const { counters, syncMs } = this.#requests;
-    const { idleMs, events } = loopAccount();
+    const { idleMs, events } = readLoopTimes();
     return {
       at: now(),
       idleMs,
       queuedMs: this.#queue.readMs(),
-      events: countsEvents ? events : counters.begun + counters.ended,
+      events: hasEventCounts ? events : counters.begun + counters.ended,
       ended: counters.ended,
       syncMs,
     };
@@ -101,40 +101,40 @@ export class LoopStalls {
 
   #tick(): void {
     const from = this.#last;
-    const to = this.#mark();
+    const to = this.#readLoop();
     this.#last = to;
-    const requests = this.#requestsHeld;
-    this.#requestsHeld = [];
+    const requests = this.#longRequests;
+    this.#longRequests = [];
     if (!from) return;
     const queuedMs = to.queuedMs - from.queuedMs;
     const busyMs = to.at - from.at - (to.idleMs - from.idleMs);
-    const held = busyMs - queuedMs;
+    const blockedMs = busyMs - queuedMs;
     const events = to.events - from.events;
     const ended = to.ended - from.ended;
-    const others = held - (to.syncMs - from.syncMs);
-    if (held < LEAST_MS) {
-      this.#usual.ms += Math.max(0, others);
-      this.#usual.events += events;
-      this.#usual.ended += ended;
+    const otherMs = blockedMs - (to.syncMs - from.syncMs);
+    if (blockedMs < MIN_STALL_MS) {
+      this.#shortWork.ms += Math.max(0, otherMs);
+      this.#shortWork.events += events;
+      this.#shortWork.ended += ended;
       return;
     }
     // When within that time it had no core is not known: evenly.
-    const long = requests.map((one) => ({ ...one, ms: (one.ms * held) / busyMs }));
-    const { ms, ...usual } = this.#usual;
-    const byEvents = events * each(ms, usual.events);
-    const byResponses = ended < BATCH ? 0 : ended * each(ms, usual.ended);
-    const rest = others - Math.max(byEvents, byResponses);
-    long.push({ what: NO_REQUEST, from: from.at, to: to.at, ms: rest });
-    const stalls = long.filter(({ ms }) => ms >= LEAST_MS);
+    const candidates = requests.map((one) => ({ ...one, ms: (one.ms * blockedMs) / busyMs }));
+    const { ms, ...usual } = this.#shortWork;
+    const byEvents = events * computeMeanCost(ms, usual.events);
+    const byResponses = ended < MIN_BATCH_RESPONSES ? 0 : ended * computeMeanCost(ms, usual.ended);
+    const unexplainedMs = otherMs - Math.max(byEvents, byResponses);
+    candidates.push({ cause: NO_REQUEST, from: from.at, to: to.at, ms: unexplainedMs });
+    const stalls = candidates.filter(({ ms }) => ms >= MIN_STALL_MS);
     // Collections are told at the end of the iteration in which they are noticed.
     if (stalls.length > 0) afterPoll(() => afterPoll(() => stalls.forEach(this.#add)));
   }
 
-  readonly #add = ({ what, from, to, ms }: Held) => {
-    const collected = this.#collections.between(from, to);
-    const name = collected >= ms / 2 ? COLLECTION : what;
-    const by = this.#by.get(name) ?? { ms: 0, count: 0 };
-    this.#by.set(name, { ms: by.ms + ms, count: by.count + 1 });
+  readonly #add = ({ cause, from, to, ms }: Stall) => {
+    const collected = this.#collections.sumBetween(from, to);
+    const name = collected >= ms / 2 ? COLLECTION : cause;
+    const by = this.#byCause.get(name) ?? { ms: 0, count: 0 };
+    this.#byCause.set(name, { ms: by.ms + ms, count: by.count + 1 });
     this.#changed.add(name);
     this.counters.stalls++;
     this.counters.stallMs += ms;
@@ -143,8 +143,8 @@ export class LoopStalls {
   };
 }
 
-function each(ms: number, count: number): number {
-  return count < ENOUGH ? ASSUMED_MS : ms / count;
+function computeMeanCost(ms: number, count: number): number {
+  return count < MIN_COST_SAMPLES ? DEFAULT_COST_MS : ms / count;
 }
 
 /** How long the main thread was ready to run without a core; 0 where the system does not tell. */

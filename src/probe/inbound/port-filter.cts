@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** What Node tells of a request that has come. */
-export interface Arrival {
+export interface RequestStart {
   request: IncomingMessage;
 }
 
@@ -16,19 +16,19 @@ export class PortFilter {
   readonly #seen = new Set<number | undefined>();
 
   /** Requests to these ports are under study from now on. Returns whether one has come already. */
-  turnTo(ports: number[] | null): boolean {
+  setPorts(ports: number[] | null): boolean {
     this.#ports = ports && new Set(ports);
-    return [...this.#seen].some((port) => this.#includes(port));
+    return [...this.#seen].some((port) => this.#isIncluded(port));
   }
 
   /** Whether a request is under study; its port is remembered. */
-  covers({ request }: Arrival): boolean {
+  matches({ request }: RequestStart): boolean {
     const port = request.socket.localPort;
     this.#seen.add(port);
-    return this.#includes(port);
+    return this.#isIncluded(port);
   }
 
-  #includes(port: number | undefined): boolean {
+  #isIncluded(port: number | undefined): boolean {
     return this.#ports === null || (port !== undefined && this.#ports.has(port));
   }
 }

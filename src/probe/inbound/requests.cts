@@ -1,23 +1,23 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { nextTick, now } from '../runtime/clock.cjs';
-import type { Arrival, PortFilter } from './port-filter.cjs';
+import type { PortFilter, RequestStart } from './port-filter.cjs';
 import { type Route, Routes } from './routes.cjs';
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
-interface Message extends Arrival {
+interface Message extends RequestStart {
   response: ServerResponse;
 }
 
-interface Exchange {
+interface OpenRequest {
   route: Route;
   startedAt: number;
 }
 
 /** A request held the loop, from one time to another. */
-export type Held = (route: Route, from: number, to: number) => void;
+export type OnBlocked = (route: Route, from: number, to: number) => void;
 
 /**
  * The requests that the servers under study get in this process, by Node's diagnostics channels.
@@ -32,40 +32,40 @@ export class Requests {
   /** Sum of the synchronous parts. */
   syncMs = 0;
   #spinMs = 0;
-  #observes = false;
-  readonly #studied: PortFilter;
-  readonly #onHeld: Held;
+  #isObserving = false;
+  readonly #portFilter: PortFilter;
+  readonly #onBlocked: OnBlocked;
   /** Every response that is due: few, and each leaves when it has ended or in the next `sweep`. */
-  readonly #open = new Map<ServerResponse, Exchange>();
+  readonly #open = new Map<ServerResponse, OpenRequest>();
   #changedAt = now();
-  #running: Exchange | null = null;
+  #running: OpenRequest | null = null;
   #runningSince = 0;
-  #marked = false;
+  #isDrainQueued = false;
 
-  constructor(studied: PortFilter, onHeld: Held) {
-    this.#studied = studied;
-    this.#onHeld = onHeld;
+  constructor(portFilter: PortFilter, onBlocked: OnBlocked) {
+    this.#portFilter = portFilter;
+    this.#onBlocked = onBlocked;
   }
 
   observe(on: boolean): void {
-    if (on === this.#observes) return;
-    this.#count(now());
-    this.#observes = on;
+    if (on === this.#isObserving) return;
+    this.#integrate(now());
+    this.#isObserving = on;
     this.#running = null;
     this.#open.clear();
     if (on) subscribe(FINISH, this.#onFinish);
     else unsubscribe(FINISH, this.#onFinish);
-    this.#listen();
+    this.#updateSubscription();
   }
 
-  spin(microseconds: number): void {
+  setSpin(microseconds: number): void {
     this.#spinMs = microseconds / 1000;
-    this.#listen();
+    this.#updateSubscription();
   }
 
-  #listen(): void {
+  #updateSubscription(): void {
     unsubscribe(START, this.#onStart);
-    if (this.#observes || this.#spinMs > 0) subscribe(START, this.#onStart);
+    if (this.#isObserving || this.#spinMs > 0) subscribe(START, this.#onStart);
   }
 
   /** Brings the integral up to the given time, and takes out what ended without a word: aborted requests. */
@@ -73,14 +73,14 @@ export class Requests {
     for (const [response, exchange] of this.#open) {
       if (response.destroyed) this.#end(response, exchange, at, true);
     }
-    this.#count(at);
+    this.#integrate(at);
   }
 
   readonly #onStart = (message: unknown) => {
     try {
       const from = now();
-      if (!this.#studied.covers(message as Message)) return;
-      if (this.#observes) this.#begin(message as Message, from);
+      if (!this.#portFilter.matches(message as Message)) return;
+      if (this.#isObserving) this.#begin(message as Message, from);
       if (this.#spinMs > 0) while (now() - from < this.#spinMs);
     } catch {
       // An application's own objects may be anything.
@@ -98,31 +98,31 @@ export class Requests {
   };
 
   #begin({ request, response }: Message, at: number): void {
-    this.#count(at);
+    this.#integrate(at);
     this.#release(at);
-    const route = this.routes.of(request.method ?? '', request.url ?? '');
+    const route = this.routes.find(request.method ?? '', request.url ?? '');
     const exchange = { route, startedAt: at };
     this.#open.set(response, exchange);
     this.counters.begun++;
     this.#running = exchange;
     this.#runningSince = at;
-    if (!this.#marked) {
-      this.#marked = true;
+    if (!this.#isDrainQueued) {
+      this.#isDrainQueued = true;
       ready.then(this.#afterFirstMicrotask);
     }
   }
 
-  #end(response: ServerResponse, { route, startedAt }: Exchange, at: number, aborted: boolean) {
-    this.#count(at);
+  #end(response: ServerResponse, { route, startedAt }: OpenRequest, at: number, aborted: boolean) {
+    this.#integrate(at);
     this.#open.delete(response);
     const ms = at - startedAt;
     this.counters.ended++;
     if (aborted) this.counters.aborted++;
     this.counters.handlerMs += ms;
-    route.ended(ms);
+    route.addResponse(ms);
   }
 
-  #count(at: number): void {
+  #integrate(at: number): void {
     this.counters.inFlightMs += this.#open.size * (at - this.#changedAt);
     this.#changedAt = at;
   }
@@ -130,7 +130,7 @@ export class Requests {
   readonly #afterFirstMicrotask = () => nextTick(this.#drained);
 
   readonly #drained = () => {
-    this.#marked = false;
+    this.#isDrainQueued = false;
     try {
       this.#release(now());
     } catch {
@@ -145,8 +145,8 @@ export class Requests {
     this.#running = null;
     const ms = at - this.#runningSince;
     this.syncMs += ms;
-    exchange.route.held(ms);
-    this.#onHeld(exchange.route, this.#runningSince, at);
+    exchange.route.addSynchronousPart(ms);
+    this.#onBlocked(exchange.route, this.#runningSince, at);
   }
 }
 

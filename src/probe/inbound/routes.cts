@@ -2,10 +2,10 @@ import { Histogram } from '../../statistics/histogram.cjs';
 import type { RouteCounters, RouteSample } from '../protocol.cjs';
 
 /** Routes that are told apart; the others are one. */
-const MOST_ROUTES = 50;
+const MAX_ROUTES = 50;
 /** Paths whose route is remembered, of each method. */
-const MOST_PATHS = 500;
-const MOST_NAME = 120;
+const MAX_PATHS = 500;
+const MAX_NAME_LENGTH = 120;
 const OTHER = 'other';
 
 /** What was seen of the requests for one route. */
@@ -14,23 +14,23 @@ export class Route {
   readonly counters: RouteCounters = { ended: 0, handlerMs: 0, syncMs: 0 };
   readonly handlerTimes = new Histogram();
   longestSyncMs = 0;
-  changed = false;
+  isChanged = false;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  ended(ms: number): void {
+  addResponse(ms: number): void {
     this.counters.ended++;
     this.counters.handlerMs += ms;
     this.handlerTimes.add(ms);
-    this.changed = true;
+    this.isChanged = true;
   }
 
-  held(ms: number): void {
+  addSynchronousPart(ms: number): void {
     this.counters.syncMs += ms;
     if (ms > this.longestSyncMs) this.longestSyncMs = ms;
-    this.changed = true;
+    this.isChanged = true;
   }
 }
 
@@ -39,7 +39,7 @@ export class Routes {
   readonly #routes = new Map<string, Route>();
   readonly #byPath = new Map<string, Map<string, Route>>();
 
-  of(method: string, url: string): Route {
+  find(method: string, url: string): Route {
     const query = url.indexOf('?');
     const path = query < 0 ? url : url.slice(0, query);
     let paths = this.#byPath.get(method);
@@ -49,17 +49,17 @@ export class Routes {
     }
     let route = paths.get(path);
     if (!route) {
-      route = this.#named(`${method} ${routeOf(path)}`);
-      if (paths.size >= MOST_PATHS) paths.clear();
+      route = this.#findOrAdd(`${method} ${toRouteName(path)}`);
+      if (paths.size >= MAX_PATHS) paths.clear();
       paths.set(path, route);
     }
     return route;
   }
 
-  #named(name: string): Route {
+  #findOrAdd(name: string): Route {
     const known = this.#routes.get(name);
     if (known) return known;
-    if (this.#routes.size >= MOST_ROUTES && name !== OTHER) return this.#named(OTHER);
+    if (this.#routes.size >= MAX_ROUTES && name !== OTHER) return this.#findOrAdd(OTHER);
     const route = new Route(name);
     this.#routes.set(name, route);
     return route;
@@ -69,10 +69,10 @@ export class Routes {
   read(): Record<string, RouteSample> {
     const changed: Record<string, RouteSample> = {};
     for (const route of this.#routes.values()) {
-      if (!route.changed) continue;
+      if (!route.isChanged) continue;
       const { name, counters, handlerTimes, longestSyncMs } = route;
       changed[name] = { counters, handlerTimes: handlerTimes.read(), longestSyncMs };
-      route.changed = false;
+      route.isChanged = false;
       route.longestSyncMs = 0;
     }
     return changed;
@@ -80,10 +80,10 @@ export class Routes {
 }
 
 /** The path with `:id` in place of what tells one thing from another of its kind. */
-export function routeOf(path: string): string {
+export function toRouteName(path: string): string {
   const segments = path.split('/').map((segment) => (isId(segment) ? ':id' : segment));
   const name = segments.join('/');
-  return name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name;
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
 }
 
 function isId(segment: string): boolean {

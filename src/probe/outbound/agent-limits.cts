@@ -3,16 +3,16 @@ import type { Agent, ClientRequest } from 'node:http';
 import { every } from '../runtime/clock.cjs';
 
 /** Where there are more agents with a bound than this, they are made per request, and their bounds bound nothing. */
-const MOST_AGENTS = 100;
-const LOOK_MS = 2;
+const MAX_AGENTS = 100;
+const POLL_MS = 2;
 
 /** Gives a request to its agent, in the context in which the application made it. */
 type Add = () => void;
 
 /** A bound as the application wants it, and as it is for now. */
-interface Bound {
-  wanted: number;
-  given: number;
+interface SocketLimit {
+  configured: number;
+  applied: number;
 }
 
 /**
@@ -22,25 +22,25 @@ interface Bound {
  * that always has requests waiting: so they are held back here till enough sockets are idle, and those are closed.
  */
 export class AgentLimits {
-  readonly #bounds = new Map<Agent, Bound>();
+  readonly #limits = new Map<Agent, SocketLimit>();
   /** Requests that were given to an agent with a bound, and have no socket that is known of. */
   readonly #waiting = new Map<ClientRequest, Add>();
-  readonly #held = new Map<Agent, Add[]>();
+  readonly #queues = new Map<Agent, Add[]>();
   #factor = 1;
   #timer: NodeJS.Timeout | null = null;
 
   /** A request comes to an agent. Returns whether it is held back, and will be added later. */
-  holds(agent: Agent, request: ClientRequest, add: Add): boolean {
-    if (!this.#bounds.has(agent)) {
-      if (!Number.isFinite(agent.maxSockets) || this.#bounds.size >= MOST_AGENTS) return false;
-      const bound = { wanted: agent.maxSockets, given: agent.maxSockets };
-      this.#bounds.set(agent, bound);
-      this.#apply(agent, bound);
+  enqueueIfLimited(agent: Agent, request: ClientRequest, add: Add): boolean {
+    if (!this.#limits.has(agent)) {
+      if (!Number.isFinite(agent.maxSockets) || this.#limits.size >= MAX_AGENTS) return false;
+      const limit = { configured: agent.maxSockets, applied: agent.maxSockets };
+      this.#limits.set(agent, limit);
+      this.#apply(agent, limit);
     }
-    const bound = AsyncResource.bind(add);
-    this.#waiting.set(request, bound);
-    const held = this.#held.get(agent);
-    held?.push(bound);
+    const boundAdd = AsyncResource.bind(add);
+    this.#waiting.set(request, boundAdd);
+    const held = this.#queues.get(agent);
+    held?.push(boundAdd);
     return held !== undefined;
   }
 
@@ -52,43 +52,45 @@ export class AgentLimits {
   }
 
   /** A request has a socket, or needs none any more. */
-  left(request: ClientRequest): void {
+  forget(request: ClientRequest): void {
     this.#waiting.delete(request);
   }
 
   /** Multiplies the bounds as the application set them, and returns those now in force. */
   scale(factor: number): number[] {
     this.#factor = factor;
-    const bounds = [...this.#bounds].map(([agent, bound]) => {
-      this.#apply(agent, bound);
-      const held = this.#held.get(agent) ?? [];
-      held.push(...this.#takeQueue(agent));
-      this.#held.set(agent, held);
+    const limits = [...this.#limits].map(([agent, limit]) => {
+      this.#apply(agent, limit);
+      const held = this.#queues.get(agent) ?? [];
+      held.push(...this.#takeWaiting(agent));
+      this.#queues.set(agent, held);
       return agent.maxSockets;
     });
-    this.#letGo();
-    this.#timer ??= this.#held.size > 0 ? every(LOOK_MS, () => this.#letGo()) : null;
-    return bounds;
+    this.#releaseQueues();
+    this.#timer ??= this.#queues.size > 0 ? every(POLL_MS, () => this.#releaseQueues()) : null;
+    return limits;
   }
 
   /** As the application had it. */
   restore(): void {
     this.scale(1);
-    this.#letGo(true);
-    this.#bounds.clear();
+    this.#releaseQueues(true);
+    this.#limits.clear();
     this.#waiting.clear();
   }
 
   /** What the application has set since holds from then on. */
-  #apply(agent: Agent, bound: Bound): void {
-    if (agent.maxSockets !== bound.given) bound.wanted = agent.maxSockets;
+  #apply(agent: Agent, limit: SocketLimit): void {
+    if (agent.maxSockets !== limit.applied) limit.configured = agent.maxSockets;
     const isChanged = this.#factor !== 1;
-    bound.given = isChanged ? Math.max(1, Math.round(bound.wanted * this.#factor)) : bound.wanted;
-    agent.maxSockets = bound.given;
+    limit.applied = isChanged
+      ? Math.max(1, Math.round(limit.configured * this.#factor))
+      : limit.configured;
+    agent.maxSockets = limit.applied;
   }
 
   /** Takes the requests that wait for a socket out of the agent's queues. */
-  #takeQueue(agent: Agent): Add[] {
+  #takeWaiting(agent: Agent): Add[] {
     const taken: Add[] = [];
     const queues = agent.requests as Record<string, ClientRequest[]>;
     for (const [name, queue] of Object.entries(queues)) {
@@ -104,13 +106,13 @@ export class AgentLimits {
   }
 
   /** Gives what is held to the agents that have no more sockets than they may. */
-  #letGo(all = false): void {
-    for (const [agent, held] of this.#held) {
+  #releaseQueues(all = false): void {
+    for (const [agent, held] of this.#queues) {
       if (!closeSurplus(agent) && !all) continue;
-      this.#held.delete(agent);
+      this.#queues.delete(agent);
       for (const add of held) add();
     }
-    if (this.#held.size > 0) return;
+    if (this.#queues.size > 0) return;
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
   }
@@ -123,11 +125,11 @@ export class AgentLimits {
  */
 function closeSurplus({ sockets, freeSockets, maxSockets }: Agent): boolean {
   const names = new Set([...Object.keys(sockets), ...Object.keys(freeSockets)]);
-  const over = [...names].filter((name) => {
+  const overLimit = [...names].filter((name) => {
     const idle = freeSockets[name]?.filter(({ destroyed }) => !destroyed) ?? [];
     const surplus = (sockets[name]?.length ?? 0) + idle.length - maxSockets;
     for (const socket of idle.slice(0, Math.max(0, surplus))) socket.destroy();
     return surplus > idle.length;
   });
-  return over.length === 0;
+  return overLimit.length === 0;
 }

@@ -3,16 +3,16 @@ import type { OutboundCounters, OutboundSample } from '../protocol.cjs';
 import { now } from '../runtime/clock.cjs';
 
 /** Origins that are told apart; the others are one. */
-const MOST_ORIGINS = 50;
+const MAX_ORIGINS = 50;
 const OTHER = 'other';
 /** Addresses that are known to be called by HTTP. */
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 
 /** The calls to one origin. */
 class Origin {
   readonly counters: OutboundCounters = {
     opened: 0,
-    heldBack: 0,
+    nagleSamples: 0,
     ended: 0,
     failed: 0,
     assigned: 0,
@@ -31,32 +31,32 @@ class Origin {
   readonly queues = new Set<Queue>();
   #queued = 0;
   #changedAt = now();
-  changed = false;
+  isChanged = false;
 
-  heldBack(): void {
-    this.counters.heldBack++;
+  addNagleSample(): void {
+    this.counters.nagleSamples++;
   }
 
-  opened(): void {
+  addConnection(): void {
     this.counters.opened++;
-    this.changed = true;
+    this.isChanged = true;
   }
 
   /** Sockets that its queues wait for at most; `null` without a queue. */
-  get queueBound(): number | null {
+  get queueLimit(): number | null {
     if (this.queues.size === 0) return null;
     return [...this.queues].reduce((sum, { maxSockets }) => sum + maxSockets, 0);
   }
 
   /** Brings the integrals up to the given time. */
-  count(at: number): void {
+  integrate(at: number): void {
     const ms = at - this.#changedAt;
     this.counters.waitingMs += (this.waiting + this.#queued) * ms;
     // By Little's law: who waits there says nothing of when it came.
     this.counters.waitMs += this.#queued * ms;
     this.counters.answeringMs += this.answering * ms;
     this.#changedAt = at;
-    this.changed ||= this.waiting + this.#queued + this.answering > 0;
+    this.isChanged ||= this.waiting + this.#queued + this.answering > 0;
     this.#queued = 0;
     for (const { length } of this.queues) this.#queued += length();
   }
@@ -76,16 +76,16 @@ export class Call {
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
 
   constructor(origin: Origin, at: number) {
-    origin.count(at);
+    origin.integrate(at);
     origin.waiting++;
     this.#origin = origin;
     this.#since = at;
   }
 
-  sent(): void {
+  markSent(): void {
     if (this.#state !== 'waiting') return;
     const at = now();
-    const { counters } = this.#leave(at);
+    const { counters } = this.#leaveState(at);
     counters.assigned++;
     counters.waitMs += at - this.#since;
     this.#state = 'answering';
@@ -94,16 +94,16 @@ export class Call {
   }
 
   /** It has ended, some time ago: that tells nothing of how long answers take. */
-  released(): void {
+  markReleased(): void {
     if (this.#state === 'ended') return;
-    this.#leave(now()).counters.ended++;
+    this.#leaveState(now()).counters.ended++;
     this.#state = 'ended';
   }
 
-  ended(failed: boolean): void {
+  markEnded(failed: boolean): void {
     if (this.#state === 'ended') return;
     const at = now();
-    const { counters, answerTimes } = this.#leave(at);
+    const { counters, answerTimes } = this.#leaveState(at);
     counters.ended++;
     if (failed) counters.failed++;
     else if (this.#state === 'answering') {
@@ -116,12 +116,12 @@ export class Call {
     this.#state = 'ended';
   }
 
-  #leave(at: number): Origin {
+  #leaveState(at: number): Origin {
     const origin = this.#origin;
-    origin.count(at);
+    origin.integrate(at);
     if (this.#state === 'waiting') origin.waiting--;
     else origin.answering--;
-    origin.changed = true;
+    origin.isChanged = true;
     return origin;
   }
 }
@@ -133,38 +133,38 @@ export class Calls {
   readonly #http = new Set<string>();
 
   begin(name: string, maxSockets: number | null): Call {
-    const origin = this.#named(name);
-    origin.maxSockets = maxSockets ?? origin.queueBound;
+    const origin = this.#findOrAdd(name);
+    origin.maxSockets = maxSockets ?? origin.queueLimit;
     return new Call(origin, now());
   }
 
-  #named(name: string): Origin {
+  #findOrAdd(name: string): Origin {
     const known = this.#origins.get(name);
     if (known) return known;
-    const address = httpAddress(name);
-    if (address !== null && this.#http.size < MOST_ADDRESSES) this.#http.add(address);
-    if (this.#origins.size >= MOST_ORIGINS && name !== OTHER) return this.#named(OTHER);
+    const address = parseHttpAddress(name);
+    if (address !== null && this.#http.size < MAX_ADDRESSES) this.#http.add(address);
+    if (this.#origins.size >= MAX_ORIGINS && name !== OTHER) return this.#findOrAdd(OTHER);
     const origin = new Origin();
     this.#origins.set(name, origin);
     return origin;
   }
 
   addQueue(queue: Queue): void {
-    this.#named(queue.origin).queues.add(queue);
+    this.#findOrAdd(queue.origin).queues.add(queue);
   }
 
   removeQueue(queue: Queue): void {
-    this.#named(queue.origin).queues.delete(queue);
+    this.#findOrAdd(queue.origin).queues.delete(queue);
   }
 
   /** A connection has been opened for calls. */
-  opened(name: string): void {
-    this.#named(name).opened();
+  addConnection(name: string): void {
+    this.#findOrAdd(name).addConnection();
   }
 
   /** A connection to it would hold back what is small. */
-  heldBack(name: string): void {
-    this.#named(name).heldBack();
+  addNagleSample(name: string): void {
+    this.#findOrAdd(name).addNagleSample();
   }
 
   /** Whether `host:port` is called by HTTP. */
@@ -176,18 +176,18 @@ export class Calls {
   read(at: number): Record<string, OutboundSample> {
     const changed: Record<string, OutboundSample> = {};
     for (const [name, origin] of this.#origins) {
-      origin.count(at);
-      if (!origin.changed) continue;
+      origin.integrate(at);
+      if (!origin.isChanged) continue;
       const { counters, answerTimes, maxSockets } = origin;
       changed[name] = { counters, answerTimes: answerTimes.read(), maxSockets };
-      origin.changed = false;
+      origin.isChanged = false;
     }
     return changed;
   }
 }
 
 /** `host:port` of an origin of HTTP. */
-function httpAddress(origin: string): string | null {
+function parseHttpAddress(origin: string): string | null {
   const [, tls, host, port] = /^http(s?):\/\/(.*?)(?::(\d*))?$/.exec(origin) ?? [];
   if (host === undefined) return null;
   // An IPv6 address has its brackets in a URL, and may lack them in the options of a request.

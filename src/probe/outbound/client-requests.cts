@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
-import { quiet, timers } from '../runtime/clock.cjs';
+import { ignoreErrors, timers } from '../runtime/clock.cjs';
 import { AgentLimits } from './agent-limits.cjs';
 import type { Call, Calls } from './calls.cjs';
 
@@ -33,12 +33,12 @@ const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
  * its channels when the request is written to one, and when the answer's head is there.
  */
 export class ClientRequests {
-  readonly bounds = new AgentLimits();
+  readonly agentLimits = new AgentLimits();
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
   /** Connections that have had a request. */
-  readonly #known = new WeakSet<object>();
-  #observes = false;
+  readonly #usedSockets = new WeakSet<object>();
+  #isObserving = false;
   #delayMs = 0;
   #delayedCalls = 0;
   #original: AddRequest | null = null;
@@ -49,8 +49,8 @@ export class ClientRequests {
   }
 
   observe(on: boolean): void {
-    if (on === this.#observes) return;
-    this.#observes = on;
+    if (on === this.#isObserving) return;
+    this.#isObserving = on;
     if (on) {
       this.#patch();
       subscribe('http.client.request.start', this.#onStart);
@@ -61,12 +61,12 @@ export class ClientRequests {
     unsubscribe('http.client.request.start', this.#onStart);
     unsubscribe('http.client.response.finish', this.#onResponse);
     unsubscribe('http.client.request.error', this.#onError);
-    for (const { call } of this.#open.values()) call.ended(true);
+    for (const { call } of this.#open.values()) call.markEnded(true);
     this.#open.clear();
   }
 
   /** Lets every call wait so long before it asks for a socket; how many have, by the last delay. */
-  delay(ms: number): number {
+  setDelay(ms: number): number {
     const delayed = this.#delayedCalls;
     this.#delayedCalls = 0;
     this.#delayMs = ms;
@@ -76,8 +76,8 @@ export class ClientRequests {
   /** Leaves everything as it was. `Agent` keeps the replacement if somebody else has replaced that. */
   restore(): void {
     this.observe(false);
-    this.delay(0);
-    this.bounds.restore();
+    this.setDelay(0);
+    this.agentLimits.restore();
     if (this.#original && prototype.addRequest === this.#patched) {
       prototype.addRequest = this.#original;
       this.#original = null;
@@ -93,7 +93,7 @@ export class ClientRequests {
       const ask = () => original.call(this, request, options, ...legacy);
       let add = ask;
       try {
-        add = probe.#way(this, request, options, ask);
+        add = probe.#prepareAdd(this, request, options, ask);
       } catch {
         // The call goes on unseen.
       }
@@ -103,76 +103,80 @@ export class ClientRequests {
   }
 
   /** A request asks its agent for a socket. Returns how it is to be added now. */
-  #way(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
-    if (!this.#observes) return add;
-    const bound = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
-    const origin = originOf(request, options);
-    this.#open.set(request, { call: this.#calls.begin(origin, bound), origin });
+  #prepareAdd(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
+    if (!this.#isObserving) return add;
+    const maxSockets = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
+    const origin = formatOrigin(request, options);
+    this.#open.set(request, { call: this.#calls.begin(origin, maxSockets), origin });
     const later = () => addLate(request, add);
     const delayMs = this.#delayMs;
-    const inTurn = (ask: () => void) => {
-      if (!this.bounds.holds(agent, request, later)) ask();
+    const addWithinLimit = (ask: () => void) => {
+      if (!this.agentLimits.enqueueIfLimited(agent, request, later)) ask();
     };
-    if (delayMs === 0) return () => inTurn(add);
+    if (delayMs === 0) return () => addWithinLimit(add);
     this.#delayedCalls++;
-    return () => void timers.setTimeout(inTurn, delayMs, later);
+    return () => void timers.setTimeout(addWithinLimit, delayMs, later);
   }
 
-  readonly #onStart = quiet((message: unknown) => {
+  readonly #onStart = ignoreErrors((message: unknown) => {
     const { request } = message as Message;
-    this.bounds.left(request);
+    this.agentLimits.forget(request);
     const open = this.#open.get(request);
     if (!open) return;
     const { socket } = request;
     // What an agent says of a socket that it gives to one who waits is not so: `reusedSocket`.
-    if (socket && !this.#known.has(socket)) {
-      this.#known.add(socket);
-      this.#calls.opened(open.origin);
+    if (socket && !this.#usedSockets.has(socket)) {
+      this.#usedSockets.add(socket);
+      this.#calls.addConnection(open.origin);
     }
-    open.call.sent();
+    open.call.markSent();
   });
 
-  readonly #onResponse = quiet((message: unknown) => {
+  readonly #onResponse = ignoreErrors((message: unknown) => {
     const { request, response } = message as Message;
     if (!this.#open.has(request)) return;
     response.once('close', () => this.#end(request, !response.complete));
   });
 
   /** Older versions of Node do not tell: there `sweep` finds them. */
-  readonly #onError = quiet((message: unknown) => this.#end((message as Message).request, true));
+  readonly #onError = ignoreErrors((message: unknown) =>
+    this.#end((message as Message).request, true),
+  );
 
   /** Ends those that failed before there was an answer, and those whose connection is the application's now. */
   sweep(): void {
     for (const request of this.#open.keys()) {
-      const response = responseOf(request);
+      const response = getResponse(request);
       if (response?.upgrade) this.#release(request);
       else if (request.destroyed && !response) this.#end(request, true);
     }
-    this.bounds.sweep();
+    this.agentLimits.sweep();
   }
 
   /** When its answer came, nobody has told. */
   #release(request: ClientRequest): void {
-    this.bounds.left(request);
-    this.#open.get(request)?.call.released();
+    this.agentLimits.forget(request);
+    this.#open.get(request)?.call.markReleased();
     this.#open.delete(request);
   }
 
   #end(request: ClientRequest, failed: boolean): void {
-    this.bounds.left(request);
-    this.#open.get(request)?.call.ended(failed);
+    this.agentLimits.forget(request);
+    this.#open.get(request)?.call.markEnded(failed);
     this.#open.delete(request);
   }
 }
 
-function originOf(request: ClientRequest, options: Options): string {
+function formatOrigin(request: ClientRequest, options: Options): string {
   if (typeof options === 'string') return `${request.protocol}//${options}`;
   const { socketPath, host, hostname, port, defaultPort } = options;
   if (socketPath) return `unix:${socketPath}`;
   return `${request.protocol}//${host ?? hostname ?? 'localhost'}:${port ?? defaultPort ?? ''}`;
 }
 
-function responseOf(request: ClientRequest): (IncomingMessage & { upgrade?: boolean }) | undefined {
+function getResponse(
+  request: ClientRequest,
+): (IncomingMessage & { upgrade?: boolean }) | undefined {
   return (request as ClientRequest & { res?: IncomingMessage }).res;
 }
 

@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { quiet, timers } from '../runtime/clock.cjs';
+import { ignoreErrors, timers } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
 interface Message {
   request: { origin?: unknown; aborted?: boolean; completed?: boolean };
 }
 
-interface Connected {
+interface ConnectedMessage {
   connectParams: { protocol: string; host: string };
 }
 
@@ -16,24 +16,27 @@ export class Fetches {
   readonly #open = new Map<Message['request'], Call>();
   #delayMs = 0;
   #delayedCalls = 0;
-  #undelayed: typeof fetch | null = null;
-  #delayed: typeof fetch | null = null;
+  #originalFetch: typeof fetch | null = null;
+  #delayedFetch: typeof fetch | null = null;
   readonly #listeners: [channel: string, listener: (message: unknown) => void][];
 
   constructor(calls: Calls) {
     this.#calls = calls;
     const on = (channel: string, react: (message: Message) => void): [string, () => void] => [
       channel,
-      quiet((message?: unknown) => react(message as Message)),
+      ignoreErrors((message?: unknown) => react(message as Message)),
     ];
-    const onConnected = ({ connectParams: { protocol, host } }: Connected) =>
-      this.#calls.opened(`${protocol}//${host}`);
+    const onConnected = ({ connectParams: { protocol, host } }: ConnectedMessage) =>
+      this.#calls.addConnection(`${protocol}//${host}`);
     this.#listeners = [
-      ['undici:client:connected', quiet((message?: unknown) => onConnected(message as Connected))],
+      [
+        'undici:client:connected',
+        ignoreErrors((message?: unknown) => onConnected(message as ConnectedMessage)),
+      ],
       on('undici:request:create', ({ request }) => {
         this.#open.set(request, this.#calls.begin(String(request.origin), null));
       }),
-      on('undici:client:sendHeaders', ({ request }) => this.#open.get(request)?.sent()),
+      on('undici:client:sendHeaders', ({ request }) => this.#open.get(request)?.markSent()),
       on('undici:request:trailers', ({ request }) => this.#end(request, false)),
       on('undici:request:error', ({ request }) => this.#end(request, true)),
     ];
@@ -48,35 +51,36 @@ export class Fetches {
   }
 
   /** Lets every `fetch` wait so long before it begins; what the application has kept of `fetch` does not. How many have, by the last delay. */
-  delay(ms: number): number {
+  setDelay(ms: number): number {
     const calls = this.#delayedCalls;
     this.#delayedCalls = 0;
     this.#delayMs = ms;
     // Asked for only where it is needed: the first look at `fetch` loads it.
-    if (this.#undelayed && globalThis.fetch === this.#delayed) globalThis.fetch = this.#undelayed;
-    this.#undelayed = null;
+    if (this.#originalFetch && globalThis.fetch === this.#delayedFetch)
+      globalThis.fetch = this.#originalFetch;
+    this.#originalFetch = null;
     if (ms === 0) return calls;
-    const undelayed = globalThis.fetch;
-    this.#undelayed = undelayed;
+    const originalFetch = globalThis.fetch;
+    this.#originalFetch = originalFetch;
     // Who has wrapped it meanwhile keeps it: without a delay it only passes on.
-    this.#delayed = async (...args) => {
+    this.#delayedFetch = async (...args) => {
       if (this.#delayMs > 0) {
         this.#delayedCalls++;
         await new Promise((resolve) => timers.setTimeout(resolve, this.#delayMs));
       }
-      return undelayed(...args);
+      return originalFetch(...args);
     };
-    globalThis.fetch = this.#delayed;
+    globalThis.fetch = this.#delayedFetch;
     return calls;
   }
 
   /** Ends those that ended without a word. */
-  sweep(over = ({ aborted, completed }: Message['request']) => aborted || completed): void {
-    for (const request of this.#open.keys()) if (over(request)) this.#end(request, true);
+  sweep(hasEnded = ({ aborted, completed }: Message['request']) => aborted || completed): void {
+    for (const request of this.#open.keys()) if (hasEnded(request)) this.#end(request, true);
   }
 
   #end(request: Message['request'], failed: boolean): void {
-    this.#open.get(request)?.ended(failed);
+    this.#open.get(request)?.markEnded(failed);
     this.#open.delete(request);
   }
 }

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { quiet } from '../runtime/clock.cjs';
+import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
 type Write = (this: Socket, ...given: unknown[]) => void;
@@ -30,11 +30,11 @@ export class TcpExchanges {
   readonly #open = new Map<Socket, Call>();
   readonly #names = new WeakMap<Socket, string>();
   readonly #opened = new WeakSet<Socket>();
-  #noDelay = false;
+  #forcesNoDelay = false;
   /** Connections that hold back what is small (Nagle), and do not for now. */
-  readonly #hurried = new Map<Socket, () => void>();
-  #hurriedCount = 0;
-  #observes = false;
+  readonly #restoreNoDelay = new Map<Socket, () => void>();
+  #noDelayCount = 0;
+  #isObserving = false;
   #restore: (() => void) | null = null;
 
   constructor(calls: Calls) {
@@ -42,37 +42,38 @@ export class TcpExchanges {
   }
 
   observe(on: boolean): void {
-    if (on === this.#observes) return;
-    this.#observes = on;
+    if (on === this.#isObserving) return;
+    this.#isObserving = on;
     this.#watchWrites();
     if (on) return;
-    for (const call of this.#open.values()) call.ended(true);
+    for (const call of this.#open.values()) call.markEnded(true);
     this.#open.clear();
   }
 
   /** Lets connections send at once what they are given, or as the application wants it again; how many it made a difference to. */
-  noDelay(on: boolean): number {
-    this.#noDelay = on;
+  setNoDelay(on: boolean): number {
+    this.#forcesNoDelay = on;
     this.#watchWrites();
-    const hurried = this.#hurriedCount;
-    this.#hurriedCount = 0;
-    if (on) return hurried;
-    for (const restore of this.#hurried.values()) restore();
-    this.#hurried.clear();
-    return hurried;
+    const count = this.#noDelayCount;
+    this.#noDelayCount = 0;
+    if (on) return count;
+    for (const restore of this.#restoreNoDelay.values()) restore();
+    this.#restoreNoDelay.clear();
+    return count;
   }
 
   /** Ends those whose connection has gone, and looks at the others. */
   sweep(): void {
-    for (const socket of this.#hurried.keys()) if (socket.destroyed) this.#hurried.delete(socket);
+    for (const socket of this.#restoreNoDelay.keys())
+      if (socket.destroyed) this.#restoreNoDelay.delete(socket);
     for (const socket of this.#open.keys()) {
       if (socket.destroyed) this.#end(socket, true);
-      else if (holdsBack(socket)) this.#calls.heldBack(`tcp://${this.#nameOf(socket)}`);
+      else if (usesNagle(socket)) this.#calls.addNagleSample(`tcp://${this.#findName(socket)}`);
     }
   }
 
   /** The application may say meanwhile how it wants it: then that is what it gets. */
-  #hurry(socket: Socket): void {
+  #forceNoDelay(socket: Socket): void {
     let wanted = false;
     const { setNoDelay } = socket;
     socket.setNoDelay(true);
@@ -80,8 +81,8 @@ export class TcpExchanges {
       wanted = noDelay;
       return socket;
     };
-    this.#hurriedCount++;
-    this.#hurried.set(socket, () => {
+    this.#noDelayCount++;
+    this.#restoreNoDelay.set(socket, () => {
       Reflect.deleteProperty(socket, 'setNoDelay');
       setNoDelay.call(socket, wanted);
     });
@@ -89,7 +90,7 @@ export class TcpExchanges {
 
   /** Connections are found as something is written to them, also while nothing is observed. */
   #watchWrites(): void {
-    const wanted = this.#observes || this.#noDelay;
+    const wanted = this.#isObserving || this.#forcesNoDelay;
     if (wanted) this.#restore ??= this.#patch();
     else {
       this.#restore?.();
@@ -102,7 +103,7 @@ export class TcpExchanges {
     const { push } = prototype;
     // Where Node has no such method any more, nothing is seen.
     if (!write) return () => {};
-    const [asked, answered] = [quiet(this.#asked), quiet(this.#answered)];
+    const [asked, answered] = [ignoreErrors(this.#onWrite), ignoreErrors(this.#onRead)];
     const open = this.#open;
     const seenWrite: Write = function (...given) {
       if (!(this as Internals).server) asked(this);
@@ -124,45 +125,46 @@ export class TcpExchanges {
     };
   }
 
-  readonly #asked = (socket: Socket): void => {
+  readonly #onWrite = (socket: Socket): void => {
     if (this.#restore === null) return;
-    if (this.#noDelay && this.#nameOf(socket) !== '' && holdsBack(socket)) this.#hurry(socket);
-    if (!this.#observes || this.#open.has(socket)) return;
-    const name = this.#nameOf(socket);
+    if (this.#forcesNoDelay && this.#findName(socket) !== '' && usesNagle(socket))
+      this.#forceNoDelay(socket);
+    if (!this.#isObserving || this.#open.has(socket)) return;
+    const name = this.#findName(socket);
     if (name === '' || this.#calls.isHttp(name)) return;
     const origin = `tcp://${name}`;
     if (!this.#opened.has(socket)) {
       this.#opened.add(socket);
-      this.#calls.opened(origin);
+      this.#calls.addConnection(origin);
     }
     const call = this.#calls.begin(origin, null);
-    call.sent();
+    call.markSent();
     this.#open.set(socket, call);
   };
 
-  readonly #answered = (socket: Socket, chunk: unknown): void => this.#end(socket, chunk === null);
+  readonly #onRead = (socket: Socket, chunk: unknown): void => this.#end(socket, chunk === null);
 
   /** `host:port`; empty for what has no address, as the probe's own connection. */
-  #nameOf(socket: Socket): string {
+  #findName(socket: Socket): string {
     const known = this.#names.get(socket);
     if (known !== undefined) return known;
     const { remoteAddress, remotePort } = socket;
     // Not connected yet: what it has to say is sent when it is.
     if (remoteAddress === undefined && socket.connecting) return '';
     const host = (socket as Internals)._host ?? remoteAddress;
-    const name = host === undefined ? '' : `${bracketed(host)}:${remotePort}`;
+    const name = host === undefined ? '' : `${bracketIpv6(host)}:${remotePort}`;
     this.#names.set(socket, name);
     return name;
   }
 
   #end(socket: Socket, failed: boolean): void {
-    this.#open.get(socket)?.ended(failed);
+    this.#open.get(socket)?.markEnded(failed);
     this.#open.delete(socket);
   }
 }
 
 /** Whether Nagle's algorithm is on, which only a symbol of Node's tells. Of TLS it tells nothing of the connection below. */
-function holdsBack(socket: Socket): boolean {
+function usesNagle(socket: Socket): boolean {
   if ('encrypted' in socket) return false;
   const mark = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'kSetNoDelay',
@@ -170,6 +172,6 @@ function holdsBack(socket: Socket): boolean {
   return mark !== undefined && !(socket as unknown as Record<symbol, unknown>)[mark];
 }
 
-function bracketed(host: string): string {
+function bracketIpv6(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,27 +1,27 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
-import { quiet } from '../runtime/clock.cjs';
+import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Calls, Queue } from './calls.cjs';
 
 const CONNECTED = 'undici:client:connected';
 /** Where there are more, they are made per request, and their bounds bound nothing. */
-const MOST_POOLS = 100;
+const MAX_POOLS = 100;
 
 type Keyed = Record<symbol, unknown>;
 
-interface Client extends EventEmitter {
+interface UndiciClient extends EventEmitter {
   close(): unknown;
   destroy(...args: unknown[]): unknown;
 }
 
 /** A bounded pool of undici: what waits in its queue is no request yet, and no channel tells of it. */
-interface Pool {
+interface UndiciPool {
   holder: Keyed & { closed?: unknown; destroyed?: unknown };
-  bound: symbol;
+  limitSymbol: symbol;
   original: number;
-  clients: Client[];
+  clients: UndiciClient[];
   /** Those that have left it, until they are closed. */
-  retired: Set<Client>;
+  retired: Set<UndiciClient>;
   /** The queue as it is told to `Calls`. */
   queue: Queue;
 }
@@ -32,7 +32,7 @@ interface Pool {
  */
 export class UndiciPools {
   readonly #calls: Calls;
-  readonly #pools = new Map<object, Pool>();
+  readonly #pools = new Map<object, UndiciPool>();
 
   constructor(calls: Calls) {
     this.#calls = calls;
@@ -44,15 +44,15 @@ export class UndiciPools {
   scale(factor: number): number[] {
     this.sweep();
     const pools = [...this.#pools.values()];
-    const bounds = pools.map((pool) => {
+    const limits = pools.map((pool) => {
       const scaled = Math.max(1, Math.round(pool.original * factor));
-      pool.holder[pool.bound] = scaled;
+      pool.holder[pool.limitSymbol] = scaled;
       return scaled;
     });
     for (const [index, pool] of pools.entries()) {
-      for (const client of pool.clients.splice(bounds[index] ?? 0)) retire(client, pool);
+      for (const client of pool.clients.splice(limits[index] ?? 0)) retire(client, pool);
     }
-    return bounds;
+    return limits;
   }
 
   /** Lets go of the pools that are no more: agents make new ones. */
@@ -71,53 +71,53 @@ export class UndiciPools {
     this.#pools.clear();
   }
 
-  readonly #onConnected = quiet((message: unknown) => {
+  readonly #onConnected = ignoreErrors((message: unknown) => {
     const { socket } = message as { socket?: object };
-    const client = socket && ownValue(socket, 'client');
+    const client = socket && readSymbol(socket, 'client');
     if (!(client instanceof EventEmitter) || Object.hasOwn(client, 'emit')) return;
     if (this.#isKnown(client)) return;
     // Right after this it tells: once it is heard, nothing is different any more.
-    client.emit = (name: string | symbol, ...told: unknown[]) => {
+    client.emit = (name: string | symbol, ...args: unknown[]) => {
       Reflect.deleteProperty(client, 'emit');
-      return hearEmitters(quiet(this.#add), () => client.emit(name, ...told));
+      return captureEmitters(ignoreErrors(this.#add), () => client.emit(name, ...args));
     };
   });
 
   #isKnown(client: EventEmitter): boolean {
     const pools = [...this.#pools.values()];
-    return pools.some(({ clients }) => clients.includes(client as Client));
+    return pools.some(({ clients }) => clients.includes(client as UndiciClient));
   }
 
   readonly #add = (holder: object): void => {
-    if (this.#pools.has(holder) || this.#pools.size >= MOST_POOLS) return;
-    const [bound, queued] = [symbolOf(holder, 'connections'), symbolOf(holder, 'queued')];
-    const [clients, url] = [ownValue(holder, 'clients'), ownValue(holder, 'url')];
-    if (!bound || !queued || !Array.isArray(clients) || !(url instanceof URL)) return;
+    if (this.#pools.has(holder) || this.#pools.size >= MAX_POOLS) return;
+    const [limitSymbol, queued] = [findSymbol(holder, 'connections'), findSymbol(holder, 'queued')];
+    const [clients, url] = [readSymbol(holder, 'clients'), readSymbol(holder, 'url')];
+    if (!limitSymbol || !queued || !Array.isArray(clients) || !(url instanceof URL)) return;
     const keyed = holder as Keyed;
-    const original = keyed[bound];
+    const original = keyed[limitSymbol];
     if (typeof original !== 'number' || !Number.isFinite(original) || original < 1) return;
     const queue = { origin: url.origin, maxSockets: original, length: () => Number(keyed[queued]) };
-    const retired = new Set<Client>();
-    this.#pools.set(holder, { holder: keyed, bound, original, clients, retired, queue });
+    const retired = new Set<UndiciClient>();
+    this.#pools.set(holder, { holder: keyed, limitSymbol, original, clients, retired, queue });
     this.#calls.addQueue(queue);
   };
 }
 
 /** Calls the function, and tells of all that emit something meanwhile. */
-function hearEmitters(heard: (emitter: object) => void, work: () => boolean): boolean {
+function captureEmitters(onEmit: (emitter: object) => void, work: () => boolean): boolean {
   const { emit } = EventEmitter.prototype;
-  const heardFirst: typeof emit = function (this: EventEmitter, ...event) {
-    if (isHeard) heard(this);
+  const patchedEmit: typeof emit = function (this: EventEmitter, ...event) {
+    if (isCapturing) onEmit(this);
     return Reflect.apply(emit, this, event);
   };
-  let isHeard = true;
-  EventEmitter.prototype.emit = heardFirst;
+  let isCapturing = true;
+  EventEmitter.prototype.emit = patchedEmit;
   try {
     return work();
   } finally {
-    isHeard = false;
+    isCapturing = false;
     // What somebody else has put over it keeps calling it.
-    if (EventEmitter.prototype.emit === heardFirst) EventEmitter.prototype.emit = emit;
+    if (EventEmitter.prototype.emit === patchedEmit) EventEmitter.prototype.emit = emit;
   }
 }
 
@@ -125,33 +125,33 @@ function hearEmitters(heard: (emitter: object) => void, work: () => boolean): bo
  * Takes a client out of its pool: it gets nothing more of the pool's queue, and closes when its requests have ended. Who
  * destroys the pool meanwhile destroys it, too.
  */
-function retire(client: Client, { holder, retired }: Pool): void {
-  const own = ownValue(holder, 'onDrain');
+function retire(client: UndiciClient, { holder, retired }: UndiciPool): void {
+  const own = readSymbol(holder, 'onDrain');
   const drain = client
     .listeners('drain')
     .find((listener) => listener === own || listener.name === 'bound [onDrain]');
   if (drain) client.off('drain', drain as () => void);
   if (retired.size === 0) destroyWith(holder, retired);
   retired.add(client);
-  const gone = () => {
+  const onClosed = () => {
     retired.delete(client);
     if (retired.size === 0) Reflect.deleteProperty(holder, 'destroy');
   };
-  Promise.resolve(quietly(() => client.close())).then(gone, gone);
+  Promise.resolve(tryCall(() => client.close())).then(onClosed, onClosed);
 }
 
 /** Lets those be destroyed with the pool, until `destroy` of its own is taken away again. */
-function destroyWith(holder: Keyed, retired: Set<Client>): void {
+function destroyWith(holder: Keyed, retired: Set<UndiciClient>): void {
   if (Object.hasOwn(holder, 'destroy')) return;
-  const pool = holder as Keyed & Pick<Client, 'destroy'>;
+  const pool = holder as Keyed & Pick<UndiciClient, 'destroy'>;
   const { destroy } = pool;
   pool.destroy = (...args) => {
-    for (const client of retired) quietly(() => client.destroy());
+    for (const client of retired) tryCall(() => client.destroy());
     return destroy.apply(pool, args);
   };
 }
 
-function quietly(work: () => unknown): unknown {
+function tryCall(work: () => unknown): unknown {
   try {
     return work();
   } catch {
@@ -160,11 +160,11 @@ function quietly(work: () => unknown): unknown {
 }
 
 /** What undici keeps under symbols, which have the same names in each of its copies. */
-function symbolOf(holder: object, name: string): symbol | undefined {
+function findSymbol(holder: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(holder).find(({ description }) => description === name);
 }
 
-function ownValue(holder: object, name: string): unknown {
-  const symbol = symbolOf(holder, name);
+function readSymbol(holder: object, name: string): unknown {
+  const symbol = findSymbol(holder, name);
   return symbol && (holder as Keyed)[symbol];
 }

@@ -7,7 +7,7 @@ export interface ListeningWorker {
 }
 
 /** What is kept of them: a worker may listen again and again, at another port each time. */
-const MOST = 1000;
+const MAX_WORKERS = 1000;
 
 /** The workers of this process's cluster that listen: others have other work, and are not expected to get requests. */
 export class ListeningWorkers {
@@ -26,7 +26,7 @@ export class ListeningWorkers {
   readonly #onListening = ({ process: { pid } }: Worker, address: Address) => {
     const port = Math.max(0, address.port ?? 0);
     const isKnown = this.all.some((one) => one.pid === pid && one.port === port);
-    if (pid === undefined || isKnown || this.all.length >= MOST) return;
+    if (pid === undefined || isKnown || this.all.length >= MAX_WORKERS) return;
     this.all.push({ pid, port });
     this.#onChange();
   };

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
  * The process group of the command that millrace has started, whose first process is its child; `null` if this process is not
  * in it. What the command leaves behind for others (a daemon) is in a group of its own.
  *
- * @param millrace its process id
+ * @param millracePid its process id
  */
-export function groupOfCommand(millrace: number): number | null {
+export function findCommandGroup(millracePid: number): number | null {
   try {
-    const { group } = relations('self');
-    return relations(group).parent === millrace ? Number(group) : null;
+    const { group } = readRelations('self');
+    return readRelations(group).parent === millracePid ? Number(group) : null;
   } catch {
     // No /proc, or that process has gone.
     return null;
@@ -17,7 +17,7 @@ export function groupOfCommand(millrace: number): number | null {
 }
 
 /** See proc_pid_stat(5); the name, which comes before, may hold anything. */
-function relations(pid: string): { parent: number; group: string } {
+function readRelations(pid: string): { parent: number; group: string } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const [, parent = '', group = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { parent: Number(parent), group };

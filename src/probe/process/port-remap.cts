@@ -8,7 +8,7 @@ export interface PortRemap {
   to: number;
 }
 
-interface Listening {
+interface ListeningServer {
   listen(...given: unknown[]): Server;
 }
 
@@ -18,20 +18,23 @@ interface Listening {
  */
 export function remapPorts({ script, from, to }: PortRemap): boolean {
   if (process.argv[1] !== script) return false;
-  const prototype = Server.prototype as Listening;
+  const prototype = Server.prototype as ListeningServer;
   const { listen } = prototype;
-  const moved = (port: number) => (port === from ? to : 0);
+  const remapPort = (port: number) => (port === from ? to : 0);
   prototype.listen = function (...given) {
-    return listen.apply(this, withPort(given, moved));
+    return listen.apply(this, replacePort(given, remapPort));
   };
   return true;
 }
 
 /** The arguments of `listen` with another port; what listens on no TCP port stays as it is. */
-function withPort([first, ...others]: unknown[], moved: (port: number) => number): unknown[] {
-  if (isPort(first)) return [moved(Number(first)), ...others];
+function replacePort(
+  [first, ...others]: unknown[],
+  remapPort: (port: number) => number,
+): unknown[] {
+  if (isPort(first)) return [remapPort(Number(first)), ...others];
   if (typeof first === 'object' && first !== null && 'port' in first && isPort(first.port)) {
-    return [{ ...first, port: moved(Number(first.port)) }, ...others];
+    return [{ ...first, port: remapPort(Number(first.port)) }, ...others];
   }
   return [first, ...others];
 }

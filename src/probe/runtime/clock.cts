@@ -10,16 +10,18 @@ export const now = performance.now.bind(performance);
 
 /** Runs the callback at intervals, without keeping the process alive. */
 export function every(ms: number, callback: () => void): NodeJS.Timeout {
-  return timers.setInterval(quiet(callback), ms).unref();
+  return timers.setInterval(ignoreErrors(callback), ms).unref();
 }
 
 /** Runs the callback at the end of the loop's iteration, if it has one: neither keeps it alive nor makes it turn. */
 export function afterPoll(callback: () => void): void {
-  timers.setImmediate(quiet(callback)).unref();
+  timers.setImmediate(ignoreErrors(callback)).unref();
 }
 
 /** The function, without its exceptions: what fails in the probe is nothing to the application. */
-export function quiet<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
+export function ignoreErrors<A extends unknown[]>(
+  work: (...args: A) => void,
+): (...args: A) => void {
   return (...args) => {
     try {
       work(...args);

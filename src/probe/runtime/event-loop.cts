@@ -6,7 +6,7 @@ interface LoopMetrics {
 }
 
 /** The event loop by its own account, since it began. `loops` and `events` are 0 before Node 20.18. */
-export interface LoopAccount {
+export interface LoopTimes {
   idleMs: number;
   activeMs: number;
   loops: number;
@@ -14,16 +14,16 @@ export interface LoopAccount {
 }
 
 const timing = performance.nodeTiming as { uvMetricsInfo?: LoopMetrics };
-export const countsEvents = timing.uvMetricsInfo !== undefined;
+export const hasEventCounts = timing.uvMetricsInfo !== undefined;
 const utilisation = performance.eventLoopUtilization.bind(performance);
 
-export function loopAccount(): LoopAccount {
+export function readLoopTimes(): LoopTimes {
   const { idle, active } = utilisation();
   const { loopCount = 0, events = 0 } = timing.uvMetricsInfo ?? {};
   return { idleMs: idle, activeMs: active, loops: loopCount, events };
 }
 
 /** Time that the loop has waited for events. */
-export function idleMs(): number {
+export function readIdleMs(): number {
   return utilisation().idle;
 }

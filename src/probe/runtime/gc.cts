@@ -1,10 +1,10 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { now, quiet } from './clock.cjs';
+import { ignoreErrors, now } from './clock.cjs';
 
 const { NODE_PERFORMANCE_GC_MINOR, NODE_PERFORMANCE_GC_MAJOR } = constants;
 /** How long a collection is remembered: those that judge stalls come within an iteration of the loop. */
-const REMEMBERED_MS = 1000;
+const HISTORY_MS = 1000;
 
 /** Garbage collections, as Node tells them after the fact. */
 export class GarbageCollections {
@@ -19,7 +19,7 @@ export class GarbageCollections {
     this.#observer = null;
     if (!on) return;
     this.#observer = new PerformanceObserver(
-      quiet((list) => {
+      ignoreErrors((list) => {
         for (const entry of list.getEntries()) this.#add(entry);
       }),
     );
@@ -35,13 +35,13 @@ export class GarbageCollections {
       this.heapAfterOld = getHeapStatistics().used_heap_size;
     }
     if (duration > this.longestMs) this.longestMs = duration;
-    const since = now() - REMEMBERED_MS;
+    const since = now() - HISTORY_MS;
     this.#recent = this.#recent.filter(({ to }) => to > since);
     this.#recent.push({ from: startTime, to: startTime + duration });
   }
 
   /** Time of the collections between two times that were not long ago. */
-  between(from: number, to: number): number {
+  sumBetween(from: number, to: number): number {
     return this.#recent.reduce(
       (sum, one) => sum + Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)),
       0,

@@ -13,31 +13,31 @@ type Replacement = { undo(): void };
  */
 export class SynchronousWrites {
   readonly counters = { writes: 0, writtenBytes: 0, writeMs: 0 };
-  muted = false;
-  observes = false;
+  isMuted = false;
+  isObserving = false;
   /** One write may call another: only the outer one counts. */
-  #within = false;
+  #isWithinWrite = false;
   #replacements: Replacement[] = [];
 
   /** Takes the places that it counts in; with `now` those of the streams too, which makes them. */
-  install(now: boolean): void {
+  install(patchStreams: boolean): void {
     for (const name of ['stdout', 'stderr'] as const) {
-      this.#onStream(name);
-      if (now) void process[name];
+      this.#patchStream(name);
+      if (patchStreams) void process[name];
     }
     for (const name of ['writeSync', 'appendFileSync', 'writeFileSync'] as const) {
-      this.#onFile(name);
+      this.#patchFileCall(name);
     }
   }
 
   uninstall(): void {
-    this.observes = false;
-    this.muted = false;
+    this.isObserving = false;
+    this.isMuted = false;
     for (const { undo } of this.#replacements) undo();
     this.#replacements = [];
   }
 
-  #onStream(name: StreamName): void {
+  #patchStream(name: StreamName): void {
     const property = Object.getOwnPropertyDescriptor(process, name);
     const get = property?.get;
     if (!get || !property.configurable) return;
@@ -46,7 +46,7 @@ export class SynchronousWrites {
       const stream: unknown = get.call(process);
       if (typeof stream === 'object' && stream !== null && !seen.has(stream)) {
         seen.add(stream);
-        this.#onWrite(stream as NodeJS.WriteStream);
+        this.#patchWrite(stream as NodeJS.WriteStream);
       }
       return stream;
     };
@@ -59,13 +59,13 @@ export class SynchronousWrites {
     });
   }
 
-  #onWrite(stream: NodeJS.WriteStream): void {
+  #patchWrite(stream: NodeJS.WriteStream): void {
     const write: Write = stream.write;
     if (typeof write !== 'function') return;
     const output = this;
     const replaced = function (this: NodeJS.WriteStream, ...args: Parameters<Write>) {
-      if (output.muted) return drop(args);
-      return output.#timed(args[0], () => write.apply(this, args));
+      if (output.isMuted) return dropWrite(args);
+      return output.#measure(args[0], () => write.apply(this, args));
     } as Write;
     const own = Object.getOwnPropertyDescriptor(stream, 'write');
     Object.defineProperty(stream, 'write', { value: replaced, configurable: true, writable: true });
@@ -78,15 +78,15 @@ export class SynchronousWrites {
     });
   }
 
-  #onFile(name: FileCall): void {
+  #patchFileCall(name: FileCall): void {
     const original = fs[name] as (...args: unknown[]) => unknown;
     const output = this;
     const replaced = function (this: unknown, ...args: unknown[]) {
       const content = args[1];
-      if (name === 'writeSync' && output.muted && (args[0] === 1 || args[0] === 2)) {
-        return lengthOf(content, args);
+      if (name === 'writeSync' && output.isMuted && (args[0] === 1 || args[0] === 2)) {
+        return computeWriteLength(content, args);
       }
-      return output.#timed(content, () => original.apply(this, args));
+      return output.#measure(content, () => original.apply(this, args));
     };
     Object.defineProperty(replaced, 'name', { value: name });
     const files = fs as unknown as Record<FileCall, typeof original>;
@@ -98,36 +98,36 @@ export class SynchronousWrites {
     });
   }
 
-  #timed<T>(content: unknown, write: () => T): T {
-    if (!this.observes || this.#within) return write();
-    this.#within = true;
+  #measure<T>(content: unknown, write: () => T): T {
+    if (!this.isObserving || this.#isWithinWrite) return write();
+    this.#isWithinWrite = true;
     const from = now();
     try {
       return write();
     } finally {
-      this.#within = false;
+      this.#isWithinWrite = false;
       this.counters.writes++;
-      this.counters.writtenBytes += sizeOf(content);
+      this.counters.writtenBytes += countBytes(content);
       this.counters.writeMs += now() - from;
     }
   }
 }
 
 /** Reports success without a write. */
-function drop(args: unknown[]): boolean {
+function dropWrite(args: unknown[]): boolean {
   const callback = args.find((argument) => typeof argument === 'function');
   if (callback) nextTick(callback as () => void);
   return true;
 }
 
 /** What `fs.writeSync` would have returned: all was written. */
-function lengthOf(content: unknown, [, , second, third]: unknown[]): number {
-  if (!ArrayBuffer.isView(content)) return sizeOf(content);
+function computeWriteLength(content: unknown, [, , second, third]: unknown[]): number {
+  if (!ArrayBuffer.isView(content)) return countBytes(content);
   const { offset = second ?? 0, length = third } = (second ?? {}) as Record<string, unknown>;
   return typeof length === 'number' ? length : content.byteLength - Number(offset);
 }
 
-function sizeOf(content: unknown): number {
+function countBytes(content: unknown): number {
   if (typeof content === 'string') return Buffer.byteLength(content);
   return ArrayBuffer.isView(content) ? content.byteLength : 0;
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs';
-import { afterPoll, now, quiet } from './clock.cjs';
-import { idleMs } from './event-loop.cjs';
+import { afterPoll, ignoreErrors, now } from './clock.cjs';
+import { readIdleMs } from './event-loop.cjs';
 
 /**
  * How long a trivial job of the thread pool takes.
@@ -13,27 +13,27 @@ import { idleMs } from './event-loop.cjs';
 export class ThreadPool {
   readonly counters = { poolSamples: 0, poolMs: 0 };
   longestMs = 0;
-  #waits = false;
+  #isPending = false;
 
   /** Puts one job into the pool, unless the last is still there. */
   sample(): void {
-    if (this.#waits) return;
-    this.#waits = true;
+    if (this.#isPending) return;
+    this.#isPending = true;
     const from = now();
-    let last = { at: from, idleMs: idleMs() };
+    let last = { at: from, idleMs: readIdleMs() };
     let before = last;
-    const turned = () => {
-      if (!this.#waits) return;
+    const onIteration = () => {
+      if (!this.#isPending) return;
       before = last;
-      last = { at: now(), idleMs: idleMs() };
-      afterPoll(turned);
+      last = { at: now(), idleMs: readIdleMs() };
+      afterPoll(onIteration);
     };
-    afterPoll(turned);
+    afterPoll(onIteration);
     stat(
       '/',
-      quiet(() => {
-        this.#waits = false;
-        const ms = before.at - from + Math.max(0, idleMs() - before.idleMs);
+      ignoreErrors(() => {
+        this.#isPending = false;
+        const ms = before.at - from + Math.max(0, readIdleMs() - before.idleMs);
         this.counters.poolSamples++;
         this.counters.poolMs += ms;
         if (ms > this.longestMs) this.longestMs = ms;

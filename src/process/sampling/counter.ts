@@ -28,7 +28,7 @@ export class Counter {
   }
 
   #sumAt(atMs: number): number {
-    const next = firstAfter(this.#atMs, atMs);
+    const next = findFirstAfter(this.#atMs, atMs);
     const after = this.#sums[next];
     const before = this.#sums[next - 1];
     if (before === undefined) return 0;
@@ -39,7 +39,7 @@ export class Counter {
 }
 
 /** Index of the first of ascending times that is later; their number if none is. */
-export function firstAfter(times: number[], atMs: number): number {
+export function findFirstAfter(times: number[], atMs: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,4 +1,4 @@
-import { firstAfter } from './counter.js';
+import { findFirstAfter } from './counter.js';
 
 /** A quantity that goes up and down, by readings at times on the clock of `performance.now()`. */
 export class Gauge {
@@ -12,7 +12,7 @@ export class Gauge {
 
   /** The last reading until then, else the first one there is; `null` without readings. */
   at(atMs: number): number | null {
-    const index = firstAfter(this.#atMs, atMs);
+    const index = findFirstAfter(this.#atMs, atMs);
     return this.#values[Math.max(0, index - 1)] ?? null;
   }
 }

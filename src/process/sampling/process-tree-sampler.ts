@@ -136,11 +136,11 @@ function readRssMb(pids: number[]): number {
   return (pages.reduce((sum, count) => sum + count, 0) * pageSize) / 1e6;
 }
 
-const LONGEST_COMMAND = 80;
+const MAX_COMMAND_LENGTH = 80;
 
 function readCommand(pid: number): string | null {
   const words = readText(`/proc/${pid}/cmdline`)?.split('\0');
   if (words === undefined) return null;
   const text = maskArguments(words).join(' ').trim();
-  return text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
+  return text.length > MAX_COMMAND_LENGTH ? `${text.slice(0, MAX_COMMAND_LENGTH - 1)}…` : text;
 }

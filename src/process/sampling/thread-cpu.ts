@@ -28,7 +28,7 @@ export function createCpuMeter(): (pids: number[]) => Map<string, GroupUse> {
         const cpuNs = readCpu(`/proc/${pid}/task/${tid}`);
         if (cpuNs === null) continue;
         const id = `${pid}/${tid}`;
-        const before = known.get(id) ?? { group: groupOf(pid, tid), cpuNs: first ? cpuNs : 0 };
+        const before = known.get(id) ?? { group: nameGroup(pid, tid), cpuNs: first ? cpuNs : 0 };
         known.set(id, { group: before.group, cpuNs });
         const sum = use.get(before.group) ?? { threads: 0, cpuNs: 0 };
         use.set(before.group, {
@@ -47,12 +47,12 @@ function readCpu(folder: string): number | null {
   return text === null ? null : parseThreadTimes(text).runNs;
 }
 
-const LONGEST_NAME = 15;
+const MAX_NAME_LENGTH = 15;
 
-function groupOf(pid: number, tid: number): string {
+function nameGroup(pid: number, tid: number): string {
   if (tid === pid) return 'main';
   const name = readName(`/proc/${pid}/task/${tid}`);
-  const inherited = [readName(`/proc/${pid}`), executableName(pid)];
+  const inherited = [readName(`/proc/${pid}`), readExecutableName(pid)];
   if (name === '' || inherited.includes(name)) return 'other threads';
   // The members of a pool are often numbered.
   return name.replace(/[-_#: ]*\d+$/, '') || name;
@@ -62,9 +62,9 @@ function readName(folder: string): string {
   return readText(`${folder}/comm`)?.trim() ?? '';
 }
 
-function executableName(pid: number): string {
+function readExecutableName(pid: number): string {
   try {
-    return basename(readlinkSync(`/proc/${pid}/exe`)).slice(0, LONGEST_NAME);
+    return basename(readlinkSync(`/proc/${pid}/exe`)).slice(0, MAX_NAME_LENGTH);
   } catch {
     return '';
   }

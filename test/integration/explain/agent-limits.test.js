@@ -44,12 +44,12 @@ describe('the bound of an agent', () => {
     await observed(async ({ port, requests }) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 2 });
       await call(port, agent);
-      assert.deepEqual(requests.bounds.scale(2), [4]);
+      assert.deepEqual(requests.agentLimits.scale(2), [4]);
       agent.maxSockets = 10;
-      assert.deepEqual(requests.bounds.scale(2), [20]);
-      assert.deepEqual(requests.bounds.scale(1), [10]);
+      assert.deepEqual(requests.agentLimits.scale(2), [20]);
+      assert.deepEqual(requests.agentLimits.scale(1), [10]);
       agent.maxSockets = 0;
-      assert.deepEqual(requests.bounds.scale(1), [0]);
+      assert.deepEqual(requests.agentLimits.scale(1), [0]);
       agent.maxSockets = 50;
       requests.restore();
       assert.equal(agent.maxSockets, 50);
@@ -66,7 +66,7 @@ describe('a call', () => {
         throw new Error('options that do not fit');
       };
       assert.throws(() => get({ port, agent }), /do not fit/);
-      requests.delay(5);
+      requests.setDelay(5);
       const [error] = await once(get({ port, agent }), 'error');
       assert.match(error.message, /do not fit/);
     });

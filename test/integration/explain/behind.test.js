@@ -54,8 +54,8 @@ test('a proxy that is none of node:http: the process that serves behind it is lo
   try {
     await subject.start();
     await request(outer);
-    await subject.findServing();
-    const { inside, throughput } = await subject.block({ settleMs: 200, measureMs: 600 });
+    await subject.checkServingProcess();
+    const { inside, throughput } = await subject.runBlock({ settleMs: 200, measureMs: 600 });
     assert.ok(throughput > 0);
     assert.equal(inside.pids.length, 1);
     assert.ok(

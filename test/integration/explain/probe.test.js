@@ -36,7 +36,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     const slow = view.routes.find(({ route }) => route === 'GET /slow');
     assert.ok(slow.syncMs >= 39 && slow.syncMaxMs >= slow.syncMs);
     assert.ok(slow.syncShare > 0.5, `${slow.syncShare} of the time`);
-    const stalls = view.stalls.by.find(({ what }) => what === 'GET /slow');
+    const stalls = view.stalls.byCause.find(({ cause }) => cause === 'GET /slow');
     assert.ok(stalls?.count >= 3 && stalls.ms / stalls.count < 100, JSON.stringify(view.stalls));
     assert.ok(view.stalls.residualMs > 1, `residual ${view.stalls.residualMs} ms`);
     assert.ok(view.utilisation > 0.6);
@@ -50,13 +50,13 @@ describe('what it sees', { concurrency: 2 }, () => {
   test('waiting without CPU holds the loop as well', async () => {
     const view = await observe('/wait', { connections: 2, requests: 60 });
     assert.ok(view.utilisation > 0.8);
-    assert.equal(view.stalls.by[0].what, 'GET /wait');
+    assert.equal(view.stalls.byCause[0].cause, 'GET /wait');
   });
 
   test('a timer that holds the loop is no request', async () => {
     const env = { BLOCK_MS: '100' };
     const view = await observe('/timer', { connections: 8, requests: 200, env });
-    assert.equal(view.stalls.by[0].what, 'not a request');
+    assert.equal(view.stalls.byCause[0].cause, 'not a request');
     const { longestMs, residualMs } = view.stalls;
     assert.ok(longestMs >= 20 && residualMs > 1, `${longestMs} ms, residual ${residualMs} ms`);
   });
@@ -65,7 +65,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     const look = () => observe('/hello', { connections: 500, requests: 6000 });
     // The machine may take the core away where the system does not tell of it.
     const view = await retried(look, ({ stalls }) => {
-      const own = stalls.by.filter(({ what }) => what === 'GET /hello');
+      const own = stalls.byCause.filter(({ cause }) => cause === 'GET /hello');
       assert.ok(stalls.share < 0.1, JSON.stringify(stalls));
       assert.deepEqual(own, []);
     });
@@ -162,7 +162,7 @@ describe('what it sees', { concurrency: 2 }, () => {
       const slow = await drive('/slow', { connections: 2, requests: 20 });
       assert.ok(hub.processes[0].stack);
       assert.ok(slow.routes[0].syncMs >= 39);
-      assert.equal(slow.stalls.by[0].what, 'GET /slow');
+      assert.equal(slow.stalls.byCause[0].cause, 'GET /slow');
       const timer = await drive('/timer', { connections: 20, requests: 200 });
       assert.ok(timer.handlerMs >= 49 && timer.inFlight > 5);
       await hub.command('spin', { microseconds: 5000 });
@@ -180,13 +180,13 @@ describe('what it sees', { concurrency: 2 }, () => {
       hub.setPorts([port]);
       await onceServing(hub, false);
       assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
-      assert.equal(await hub.served(1), false);
+      assert.equal(await hub.waitUntilServed(1), false);
       assert.deepEqual(await hub.command('spin', { microseconds: 1000 }), []);
       const both = Promise.all([
         drive('/timer', { connections: 4, requests: 80 }),
         driveBeside('/here', { connections: 1, requests: 500 }),
       ]);
-      assert.equal(await hub.served(PATIENCE_MS), true);
+      assert.equal(await hub.waitUntilServed(PATIENCE_MS), true);
       const [view] = await both;
       assert.deepEqual(
         view.routes.map(({ route }) => route),

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { exceedsReference } from '../../../dist/explain/conclusion/remedy-prediction.js';
 import {
   compareWithReference,
-  referenceThroughput,
+  measureReferenceThroughput,
 } from '../../../dist/explain/target/reference-server.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
@@ -12,7 +12,7 @@ describe('a server that does nothing', () => {
   test('is asked by the same load, and gone afterwards', async () => {
     const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
     const length = { settleMs: 50, measureMs: 1000 };
-    const rate = await referenceThroughput(load, 100, length, new AbortController().signal);
+    const rate = await measureReferenceThroughput(load, 100, length, new AbortController().signal);
     assert.ok(rate > 50, `${rate}`);
   });
 
@@ -24,7 +24,7 @@ describe('a server that does nothing', () => {
     const low = metrics.throughput;
     const remedy = { change: 'less', predictedThroughput: { low, high: high * low } };
     const finding = { chosen: { limit: 'logging', remedy } };
-    const level = metrics.throughput;
+    const baselineThroughput = metrics.throughput;
     const seen = {
       experiments: [],
       hotFunctions: [],
@@ -32,7 +32,7 @@ describe('a server that does nothing', () => {
       repeatedRemedy: null,
       referenceThroughput: null,
     };
-    return { metrics, finding, level, probeCost: { low: 1, high: 1 }, ...seen };
+    return { metrics, finding, baselineThroughput, probeCost: { low: 1, high: 1 }, ...seen };
   };
 
   /** What is known after it was asked, and whether the server under study was ended. */

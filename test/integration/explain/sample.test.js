@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { requestSample } from '../../../dist/explain/target/sample-request.js';
+import { takeRequestSample } from '../../../dist/explain/target/sample-request.js';
 
 /** Runs a server for the time of `use`. */
 async function serving(answer, use) {
@@ -23,10 +23,10 @@ const never = new AbortController().signal;
 test('a path that there is not, where the server tells', async () => {
   const answer = ({ url }, response) => response.writeHead(url === '/here' ? 200 : 404).end('x');
   await serving(answer, async (origin) => {
-    const { sample, unknownPath } = await requestSample({ url: `${origin}/here` }, never);
+    const { sample, unknownPath } = await takeRequestSample({ url: `${origin}/here` }, never);
     assert.equal(sample.status, 200);
     assert.match(unknownPath, new RegExp(`^${origin}/no-such-path-`));
-    assert.equal((await requestSample({ url: `${origin}/nowhere` }, never)).unknownPath, null);
+    assert.equal((await takeRequestSample({ url: `${origin}/nowhere` }, never)).unknownPath, null);
   });
 });
 
@@ -34,7 +34,7 @@ test('a server that answers every path alike has none', async () => {
   await serving(
     (_, response) => response.end('x'),
     async (origin) => {
-      assert.equal((await requestSample({ url: origin }, never)).unknownPath, null);
+      assert.equal((await takeRequestSample({ url: origin }, never)).unknownPath, null);
     },
   );
 });
@@ -48,7 +48,7 @@ test('a target has its own method, fields and content', async () => {
   };
   await serving(answer, async (origin) => {
     const target = { url: `${origin}/x`, method: 'PUT', headers: { 'x-own': 'a' }, body: 'given' };
-    await requestSample({ targets: [target] }, never);
+    await takeRequestSample({ targets: [target] }, never);
     assert.equal(seen[0], 'PUT,a,given');
   });
 });
@@ -60,16 +60,16 @@ test('a stream without an end is left when the caller has had enough', async () 
     abort.abort();
   };
   await serving(answer, async (origin) => {
-    const { sample, tookMs } = await requestSample({ url: origin }, abort.signal);
+    const { sample, durationMs } = await takeRequestSample({ url: origin }, abort.signal);
     assert.equal(sample, null);
-    assert.equal(tookMs, null);
+    assert.equal(durationMs, null);
   });
 });
 
 test('a certificate that is none is refused in one line', async () => {
   const cert = fileURLToPath(import.meta.url);
   const load = { url: 'https://localhost:1/', cert, key: cert };
-  await assert.rejects(requestSample(load, never), {
+  await assert.rejects(takeRequestSample(load, never), {
     message: /is no certificate or key that is known/,
   });
 });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { probeAbsence } from '../../../dist/explain/observe/probe-absence.js';
+import { explainProbeAbsence } from '../../../dist/explain/observe/probe-absence.js';
 import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
@@ -67,22 +67,22 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     const assigned = ['GREETING=from outside', 'NODE_OPTIONS=--max-old-space-size=222'];
     const subject = await started([...assigned, process.execPath, script]);
     assert.equal(await answerOf(subject), 'from outside');
-    assert.equal(await subject.hub.served(10_000), true);
+    assert.equal(await subject.hub.waitUntilServed(10_000), true);
   });
 
   test('is told apart where it sets NODE_OPTIONS anew', async () => {
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
-    const [line] = probeAbsence(true, subject, false);
+    const [line] = explainProbeAbsence(true, subject, false);
     assert.match(line, /^inside the server: its NODE_OPTIONS are set anew.*--attach$/);
   });
 
   test('that keeps NODE_OPTIONS is not accused of it', async () => {
     const subject = await started([process.execPath, script]);
-    assert.deepEqual(probeAbsence(true, subject, false), [
+    assert.deepEqual(explainProbeAbsence(true, subject, false), [
       'inside the server: the probe saw no request of node:http or node:https',
     ]);
-    assert.deepEqual(probeAbsence(true, subject, true), []);
+    assert.deepEqual(explainProbeAbsence(true, subject, true), []);
   });
 
   test('whose permission model keeps the probe out is started without', async () => {
@@ -94,7 +94,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     ];
     const subject = await started([process.execPath, `--${flag}`, ...allowed, script]);
     assert.equal(await answerOf(subject), '');
-    const [line] = probeAbsence(true, subject, false);
+    const [line] = explainProbeAbsence(true, subject, false);
     assert.match(
       line,
       /Node's permission model keeps the probe out; add --allow-fs-read=.*probe\/\*$/,
@@ -116,7 +116,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
       options: { targets },
       ports: [free],
     });
-    const { load } = await subject.block({ settleMs: 0, measureMs: 200 });
+    const { load } = await subject.runBlock({ settleMs: 0, measureMs: 200 });
     assert.ok(load.requests.ok > 0);
     assert.equal(load.plan.targets[0].url, targets[0].url);
   });

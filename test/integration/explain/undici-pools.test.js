@@ -126,10 +126,10 @@ describe('connections that do not hold back what is small', () => {
       exchanges.observe(true);
       await once(socket, 'connect');
       exchanges.observe(false);
-      exchanges.noDelay(true);
+      exchanges.setNoDelay(true);
       socket.write('question');
       assert.equal(hasNoDelay(socket), true);
-      assert.equal(exchanges.noDelay(false), 1);
+      assert.equal(exchanges.setNoDelay(false), 1);
     } finally {
       socket.destroy();
       server.close();
@@ -151,11 +151,11 @@ describe('connections that do not hold back what is small', () => {
       }
       const [plain, told, already] = sockets;
       already.setNoDelay(true);
-      exchanges.noDelay(true);
+      exchanges.setNoDelay(true);
       for (const socket of sockets) socket.write('question');
       assert.deepEqual(sockets.map(hasNoDelay), [true, true, true]);
       told.setNoDelay(true);
-      assert.equal(exchanges.noDelay(false), 2);
+      assert.equal(exchanges.setNoDelay(false), 2);
       assert.deepEqual(
         [plain, told, already].map((socket) => Boolean(hasNoDelay(socket))),
         [false, true, true],

@@ -69,7 +69,7 @@ function looks(counting, least = 3) {
   const fromMs = now();
   return until(() => {
     const seen = counting.between(fromMs, now());
-    return seen.looks >= least && seen;
+    return seen.samples >= least && seen;
   });
 }
 
@@ -355,7 +355,7 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.equal(view.processes[0].calls, null);
     assert.ok(view.processes[0].rssMb > 10);
     assert.equal(inventory.isNode, true);
-    const text = inventory.cannotSee.join('\n');
+    const text = inventory.notObserved.join('\n');
     for (const what of ['environment', 'output and outgoing connections', 'calls']) {
       assert.match(text, new RegExp(`^${what} of the server.*: it is another user's`, 'm'));
     }
@@ -381,8 +381,8 @@ describe('the census of sockets', { skip, timeout }, () => {
       const seen = await looks(counting);
       return seen.server.unread === 0.75 && seen;
     });
-    assert.deepEqual(server, { sockets: 4, least: 4, most: 4, unread: 0.75, unsent: 0 });
-    assert.deepEqual(client, { sockets: 4, least: 4, most: 4, unread: 0, unsent: 0 });
+    assert.deepEqual(server, { sockets: 4, min: 4, max: 4, unread: 0.75, unsent: 0 });
+    assert.deepEqual(client, { sockets: 4, min: 4, max: 4, unread: 0, unsent: 0 });
     // More than the buffers of both sides hold.
     clients[0].write(Buffer.alloc(64 * 1024 * 1024));
     await until(async () => (await looks(counting)).client.unsent === 0.25);
@@ -402,7 +402,7 @@ describe('the census of sockets', { skip, timeout }, () => {
       const seen = await looks(counting);
       return seen.client.unread === 0.5 && seen;
     });
-    assert.deepEqual(client, { sockets: 2, least: 2, most: 2, unread: 0.5, unsent: 0 });
+    assert.deepEqual(client, { sockets: 2, min: 2, max: 2, unread: 0.5, unsent: 0 });
   });
 
   test('takes IPv4 over an IPv6 socket for IPv4', { skip: !hasIPv6 && 'needs IPv6' }, async () => {
@@ -419,9 +419,9 @@ describe('the census of sockets', { skip, timeout }, () => {
       const counting = census({ pid: child.pid, endpoint: { host, port } });
       const { server, client, listen } = await until(async () => {
         const seen = await looks(counting);
-        return seen.server.least === sockets && seen;
+        return seen.server.min === sockets && seen;
       });
-      assert.equal(server.most, sockets, host);
+      assert.equal(server.max, sockets, host);
       assert.equal(client.sockets, sockets, host);
       assert.equal(listen.waiting, 0, host);
     }
@@ -447,7 +447,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     });
     // The kernel lets one more wait than the bound.
     assert.equal(listen.waiting, 3);
-    if (has('ss')) await until(async () => (await looks(counting)).listen.bound === 2);
+    if (has('ss')) await until(async () => (await looks(counting)).listen.backlog === 2);
     assert.equal(server.sockets, 0);
     const view = await until(() => {
       const seen = watching.between(fromMs, now());
@@ -491,14 +491,14 @@ describe('the census of sockets', { skip, timeout }, () => {
     const counting = census({ pid: child.pid, endpoint: { host: '127.0.0.1', port } });
     const { outbound, server } = await until(async () => {
       const seen = await looks(counting);
-      return seen.server.least === 3 && seen;
+      return seen.server.min === 3 && seen;
     });
-    assert.equal(server.most, 3);
+    assert.equal(server.max, 3);
     assert.deepEqual(
       outbound.map(({ peer, sockets, least, most }) => ({ peer, sockets, least, most })),
       [
-        { peer: `127.0.0.1:${slow}`, sockets: 5, least: 5, most: 5 },
-        { peer: `127.0.0.1:${other}`, sockets: 1, least: 1, most: 1 },
+        { peer: `127.0.0.1:${slow}`, sockets: 5, min: 5, max: 5 },
+        { peer: `127.0.0.1:${other}`, sockets: 1, min: 1, max: 1 },
       ],
     );
     for (const socket of held.splice(0)) socket.destroy();
@@ -527,9 +527,9 @@ describe('the census of sockets', { skip, timeout }, () => {
     assert.deepEqual(
       { ...seen, outbound: [], localPorts: 0 },
       {
-        looks: 0,
-        server: { sockets: 0, least: 0, most: 0, unread: 0, unsent: 0 },
-        client: { sockets: 0, least: 0, most: 0, unread: 0, unsent: 0 },
+        samples: 0,
+        server: { sockets: 0, min: 0, max: 0, unread: 0, unsent: 0 },
+        client: { sockets: 0, min: 0, max: 0, unread: 0, unsent: 0 },
         listen: null,
         outbound: [],
         timeWait: 0,
@@ -650,13 +650,13 @@ describe('the inventory', { skip, timeout }, () => {
   test('says what cannot be seen, and what would settle it', () => {
     const remote = findCapabilities(null, { host: '192.0.2.1', port: 80 });
     assert.equal(remote.sameHost, false);
-    assert.match(remote.cannotSee[0], /on another machine; run millrace there$/);
+    assert.match(remote.notObserved[0], /on another machine; run millrace there$/);
     assert.match(
-      findCapabilities(null, { host: 'localhost', port: 80 }).cannotSee[0],
+      findCapabilities(null, { host: 'localhost', port: 80 }).notObserved[0],
       /give its --pid/,
     );
-    assert.match(findCapabilities(2 ** 30, null).cannotSee[0], /has ended$/);
-    assert.match(findCapabilities(process.pid, null).cannotSee.join('\n'), /Unix sockets/);
+    assert.match(findCapabilities(2 ** 30, null).notObserved[0], /has ended$/);
+    assert.match(findCapabilities(process.pid, null).notObserved.join('\n'), /Unix sockets/);
   });
 
   test('takes a pid of a Node process only', async () => {

@@ -6,12 +6,12 @@ import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const CAPACITY = 120;
 const ALONE_MS = 41;
-const SAMPLED = { sample: null, unknownPath: null, tookMs: ALONE_MS, identityBytes: null };
+const SAMPLED = { sample: null, unknownPath: null, durationMs: ALONE_MS, identityBytes: null };
 
 /** Stands in for a server of one queue, asked at a rate: blocks take no time. */
 class Simulated {
   hub = null;
-  answered = 0;
+  responseCount = 0;
   queued = 0;
   /** What was asked of it, in order. */
   blocks = [];
@@ -24,21 +24,21 @@ class Simulated {
   /** What the system shows of it without load. */
   outside = null;
 
-  async rest() {
+  async waitIdle() {
     return { fromMs: 0, toMs: 0 };
   }
 
-  outsideBetween() {
+  observedBetween() {
     return this.outside;
   }
 
-  saturate(connections) {
+  useClosedLoad(connections) {
     this.#connections = connections;
   }
 
   lengths = [];
 
-  async block({ settleMs, measureMs }, { oneAtATime = false } = {}) {
+  async runBlock({ settleMs, measureMs }, { oneAtATime = false } = {}) {
     const seconds = (settleMs + measureMs) / 1000;
     this.lengths.push(settleMs + measureMs);
     const before = this.queued;

@@ -20,7 +20,7 @@ function concluded({
   hotFunctions = [],
   metrics = buildHealthyMetrics(),
   probeCost = FREE,
-  level = metrics.throughput,
+  baselineThroughput = metrics.throughput,
   referenceThroughput = null,
   repeatedRemedy = null,
   excluded = [],
@@ -39,9 +39,17 @@ function concluded({
     skippedExperiments: [],
     noise: 0.03,
   };
-  const measured = { probeCost, level, referenceThroughput, repeatedRemedy };
+  const measured = { probeCost, baselineThroughput, referenceThroughput, repeatedRemedy };
   return conclude(
-    { ...found, ...measured, metrics, finding, experiments, rootCauseFunction, hotFunctions },
+    {
+      ...found,
+      ...measured,
+      metrics: metrics,
+      finding,
+      experiments,
+      rootCauseFunction,
+      hotFunctions,
+    },
     [],
   );
 }
@@ -59,10 +67,14 @@ describe('the remedy', () => {
 
   test('of a loop that stays busy does without the time of the probe', () => {
     const metrics = structuredClone(buildHealthyMetrics());
-    const of = (busy, probeCost, { level = metrics.throughput, limit = 'many-writes' } = {}) => {
+    const of = (
+      busy,
+      probeCost,
+      { baselineThroughput = metrics.throughput, limit = 'many-writes' } = {},
+    ) => {
       Object.assign(metrics.loop, { busy });
       const predictedThroughput = { low: 1000, high: 2000 };
-      return concluded({ limit, metrics, level, probeCost, predictedThroughput }).remedy
+      return concluded({ limit, metrics, baselineThroughput, probeCost, predictedThroughput }).remedy
         .predictedThroughput;
     };
     const isAbout = (low, high, range) => {
@@ -80,7 +92,7 @@ describe('the remedy', () => {
     isAbout(1000 / 0.999, 2000 / 0.998, of(1, { ratio: 1, low: 0.999, high: 1.001, pairs: 3 }));
     isAbout(1000, 2000, of(1, { ratio: 1.03, low: 1.01, high: 1.05, pairs: 3 }));
     // By the median of all blocks, and a fifth at most.
-    isAbout(50_000 / 0.85, 100_000 / 0.8, of(1, null, { level: 50_000 }));
+    isAbout(50_000 / 0.85, 100_000 / 0.8, of(1, null, { baselineThroughput: 50_000 }));
     // Of more loops each is held as before.
     isAbout(1000 / 0.95, 2000 / 0.95, of(1, tenth, { limit: 'cpu-quota' }));
     // The two share the requests.
@@ -112,8 +124,8 @@ describe('the remedy', () => {
     const metrics = buildHealthyMetrics();
     const of = (busy) => {
       Object.assign(metrics.loop, { busy });
-      const level = 2 * metrics.throughput;
-      return concluded({ limit: 'logging', metrics, level }).remedy.predictedThroughput;
+      const baselineThroughput = 2 * metrics.throughput;
+      return concluded({ limit: 'logging', metrics, baselineThroughput }).remedy.predictedThroughput;
     };
     assert.deepEqual(of(1), { low: 20, high: 40 });
     assert.deepEqual(of(0.5), { low: 10, high: 20 });

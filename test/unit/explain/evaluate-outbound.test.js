@@ -38,9 +38,9 @@ describe('connections for each call', () => {
 });
 
 describe('nagle-delayed-ack of what is asked', () => {
-  const asking = (metrics, { holdsBack = true, now = 44, alone = 44 }) => {
+  const asking = (metrics, { usesNagle = true, now = 44, alone = 44 }) => {
     const [call] = metrics.base.inside.outbound;
-    const one = { ...call, origin: 'tcp://kv:6000', holdsBack, answering: 45 };
+    const one = { ...call, origin: 'tcp://kv:6000', usesNagle, answering: 45 };
     metrics.base.inside.outbound = [{ ...one, answerP50Ms: now }];
     metrics.single.inside = { ...metrics.base.inside, outbound: [{ ...one, answerP50Ms: alone }] };
   };
@@ -55,7 +55,7 @@ describe('nagle-delayed-ack of what is asked', () => {
   });
 
   test('not if they take another time, queue, or nothing is held back', () => {
-    for (const other of [{ now: 60, alone: 60 }, { alone: 20 }, { holdsBack: false }]) {
+    for (const other of [{ now: 60, alone: 60 }, { alone: 20 }, { usesNagle: false }]) {
       const { hypothesis } = evaluate('nagle-delayed-ack', (metrics) => asking(metrics, other));
       assert.equal(hypothesis, undefined, JSON.stringify(other));
     }

@@ -29,7 +29,7 @@ describe('slow-dependency', () => {
 
 describe('outbound-pool of an unknown client', () => {
   const pool = (metrics, answering) => {
-    const peer = { peer: '10.0.0.5:5432', sockets: 5, least: 5, most: 5, unread: 0, unsent: 0 };
+    const peer = { peer: '10.0.0.5:5432', sockets: 5, min: 5, max: 5, unread: 0, unsent: 0 };
     metrics.sockets.outbound = [peer];
     const [call] = metrics.base.inside.outbound;
     metrics.base.inside.outbound = [{ ...call, origin: 'tcp://db:5432', answering, answerMs: 5 }];
@@ -78,7 +78,7 @@ test('serialized: a single connection on which there is always a question is nam
       { ...call, origin: 'tcp://store:6400', answering: 0.9, answerMs: 8 },
     ];
     metrics.sockets.outbound = [
-      { peer: '10.0.0.5:6400', sockets: 1, least: 1, most: 1, unread: 0, unsent: 0 },
+      { peer: '10.0.0.5:6400', sockets: 1, min: 1, max: 1, unread: 0, unsent: 0 },
     ];
     Object.assign(metrics, { unloadedLatencyMs: 1, responseMs: 50, throughput: 1000 });
   });

@@ -108,7 +108,7 @@ describe('connections that the server does not let stay open', () => {
   const few = (metrics) => {
     metrics.inFlight = 8;
     metrics.base.load.errors = [{ kind: 'reset', count: 400, example: null }];
-    const held = { sockets: 8, least: 8, most: 8, unread: 0, unsent: 0 };
+    const held = { sockets: 8, min: 8, max: 8, unread: 0, unsent: 0 };
     metrics.sockets.server = held;
   };
 
@@ -129,7 +129,7 @@ describe('connections that the server does not let stay open', () => {
     'each request has a connection': ({ base }) =>
       Object.assign(base.load.connections, { reused: 0 }),
     'they fail now and then only': ({ base }) => Object.assign(base.load.errors[0], { count: 40 }),
-    'the server has had them all': ({ sockets }) => Object.assign(sockets.server, { most: 50 }),
+    'the server has had them all': ({ sockets }) => Object.assign(sockets.server, { max: 50 }),
     'most of the time goes to opening them': ({ base }) =>
       Object.assign(base.load, { connectMs: { mean: 8000 } }),
   };
@@ -334,7 +334,13 @@ describe('what waits or blocks in the loop', () => {
 
   test('without blocks, all of their time is for requests', () => {
     const { hypothesis } = evaluate('event-loop-blocked', (metrics) => {
-      metrics.base.inside.stalls = { share: 0.6, count: 5, longestMs: 90, residualMs: 30, by: [] };
+      metrics.base.inside.stalls = {
+        share: 0.6,
+        count: 5,
+        longestMs: 90,
+        residualMs: 30,
+        byCause: [],
+      };
       Object.assign(metrics.loop, { busy: 1, run: 1 });
     });
     const { low, high } = hypothesis.remedy.predictedThroughput;

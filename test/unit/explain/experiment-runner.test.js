@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { MillraceError } from '../../../dist/errors.js';
 import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
 import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
-import { tryServers } from '../../../dist/explain/target/restarts.js';
+import { runOnNewServers } from '../../../dist/explain/target/restarts.js';
 import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
@@ -37,8 +37,8 @@ function trialsOf({
       },
     },
     options: {},
-    answered: 0,
-    async block({ measureMs }, { load, probe } = {}) {
+    responseCount: 0,
+    async runBlock({ measureMs }, { load, probe } = {}) {
       const block = structuredClone(metrics.base);
       if (load?.pipelining === 1) block.throughput *= 4;
       else if (load?.connections > metrics.base.load.plan.connections) block.throughput *= 2;
@@ -137,7 +137,7 @@ test('a server that does not start with what is tried is started as it was', asy
     block: async () => metrics.base,
   };
   const experiment = EXPERIMENTS.find(({ name }) => name === 'thread pool x4');
-  const why = await tryServers(experiment, metrics, subject, { settleMs: 0, measureMs: 1 });
+  const why = await runOnNewServers(experiment, metrics, subject, { settleMs: 0, measureMs: 1 });
   assert.equal(why, 'the server does not start so: it exited with 9');
   assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
 });

@@ -34,8 +34,8 @@ function profileOf(stacks) {
 function subjectOf(...profiles) {
   return {
     hub: { command: async () => [profileOf(profiles.shift())] },
-    block: async () => {},
-    rest: async () => {},
+    runBlock: async () => {},
+    waitIdle: async () => {},
   };
 }
 describe('what no request asks for', () => {
@@ -46,12 +46,12 @@ describe('what no request asks for', () => {
   ];
 
   test('is what runs at rest, with the share that it has under load, without what requests call of it', async () => {
-    const { loopTime, culprit } = await takeProfiles(
+    const { loopTime, rootCause } = await takeProfiles(
       subjectOf(underLoad, [[['tick', 'scan'], 10]]),
       'idle-work',
     );
     assert.ok(Math.abs(loopTime.background - 0.3) < 0.02, `${loopTime.background}`);
-    assert.equal(culprit.name, 'scan');
+    assert.equal(rootCause.name, 'scan');
   });
 
   test('is not looked for where it is not the question', async () => {

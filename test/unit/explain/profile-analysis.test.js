@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
 import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
-import { routeOf } from '../../../dist/probe/inbound/routes.cjs';
+import { toRouteName } from '../../../dist/probe/inbound/routes.cjs';
 import {
   computeBucketMiddle,
   computeQuantile,
@@ -56,7 +56,7 @@ describe('the arithmetic of the probe', () => {
       '/facade/decade': '/facade/decade',
       '/v2/items': '/v2/items',
     };
-    for (const [path, route] of Object.entries(routes)) assert.equal(routeOf(path), route);
+    for (const [path, route] of Object.entries(routes)) assert.equal(toRouteName(path), route);
   });
 
   const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
@@ -68,9 +68,9 @@ describe('the arithmetic of the probe', () => {
     const inline = Buffer.from(JSON.stringify(map)).toString('base64');
     writeFileSync(file, `x\n//# sourceMappingURL=data:application/json;base64,${inline}\n`);
     const maps = new SourceMaps();
-    assert.equal(maps.original({ file, line: 0, column: 0 }).line, 11);
+    assert.equal(maps.findOriginal({ file, line: 0, column: 0 }).line, 11);
     const added = { file, line: 0, column: 2 };
-    assert.deepEqual(maps.original(added), added);
+    assert.deepEqual(maps.findOriginal(added), added);
   });
 
   test('a profile: shares, callers, source maps', () => {
@@ -100,8 +100,8 @@ describe('the arithmetic of the probe', () => {
     ]);
     assert.deepEqual(view.inclusive, [{ name: 'handler', place, share: 0.8 }]);
     assert.deepEqual(view.longTasks, [
-      { ms: 4, within: { name: 'handler', place, share: 1 } },
-      { ms: 1, within: null },
+      { ms: 4, mainFunction: { name: 'handler', place, share: 1 } },
+      { ms: 1, mainFunction: null },
     ]);
   });
 

@@ -97,9 +97,9 @@ function computeWeight(metrics: Metrics, gapMs: number, waited: number): number 
 /** Half of the calls have to wait for the timer, with a single request as well, and the connection is one that holds back. */
 function isWaitingForTimer(
   { single }: Metrics,
-  { origin, answerP50Ms, holdsBack }: OutboundView,
+  { origin, answerP50Ms, usesNagle }: OutboundView,
 ): boolean {
-  if (!holdsBack) return false;
+  if (!usesNagle) return false;
   const alone = single?.inside?.outbound.find((one) => one.origin === origin)?.answerP50Ms;
   return Boolean(answerP50Ms && alone && isDelayedAck(answerP50Ms) && isDelayedAck(alone));
 }

@@ -31,7 +31,7 @@ export function estimateRefusedConnections({
   const atConnection = sumCounts(errors.filter(({ kind }) => CONNECTION_ERRORS.has(kind)));
   const others = sumCounts(errors) - atConnection + requests.statusErrors + requests.timeouts;
   const isPersistent = atConnection >= (MIN_RETRIES_PER_SECOND * missing * durationMs) / 1000;
-  const maxOpen = sockets && sockets.looks > 0 ? sockets.server.most : 0;
+  const maxOpen = sockets && sockets.samples > 0 ? sockets.server.max : 0;
   const hasFewConnections = maxOpen <= plan.connections - missing / 2;
   const isRefusal =
     hasKeptConnections && isPersistent && hasFewConnections && atConnection > others;

@@ -69,7 +69,7 @@ export const detectListenBacklog: Detector = (metrics) => {
   const { connectMs, connections, errors } = metrics.base.load;
   const listen = metrics.sockets?.listen;
   const late = (connectMs.p99 ?? 0) > 900 || errors.some(({ kind }) => kind === 'connect-timeout');
-  const full = listen?.bound ? listen.waiting >= listen.bound : false;
+  const full = listen?.backlog ? listen.waiting >= listen.backlog : false;
   if (!(overflows > 0 && (late || full)) && !(late && full)) {
     return {
       limit,
@@ -79,7 +79,7 @@ export const detectListenBacklog: Detector = (metrics) => {
   return {
     limit,
     weight: 0.97,
-    sentence: `the queue of connections to be accepted is full${listen?.bound ? ` (${listen.bound})` : ''}: connects are dropped and repeated after a second.`,
+    sentence: `the queue of connections to be accepted is full${listen?.backlog ? ` (${listen.backlog})` : ''}: connects are dropped and repeated after a second.`,
     arithmetic: [
       `${rate(overflows)} connects a second are dropped; a connect takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99), its retries come after 1, 3, 7 s`,
     ],

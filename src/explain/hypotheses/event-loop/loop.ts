@@ -229,7 +229,7 @@ export const detectEventLoopSyncWait: Detector = (metrics) => {
   if (metrics.base.outside && isThrottled(metrics.base.outside)) {
     return { limit, why: 'the quota of CPU stops the process' };
   }
-  if (!metrics.base.outside?.seesQueues) return null;
+  if (!metrics.base.outside?.hasRunQueueTimes) return null;
   // How much of the host's theft fell on other threads is not known: twice its part may have fallen on this one.
   const steal = metrics.machine?.cpu.steal ?? metrics.base.outside.cpu.steal;
   const further = Math.min(loop.stolen, Math.max(0, steal - loop.stolen));
@@ -325,14 +325,14 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
           : 'every request takes long, not some';
     return { limit, why };
   }
-  const by = stalls.by[0];
+  const by = stalls.byCause[0];
   const part = Math.min(0.97, stalls.share / Math.max(0.05, loop.busy));
   const saturated = loop.busy >= SATURATED;
   return {
     limit,
     weight: Math.min(1, 0.5 + stalls.share),
     ...(saturated && { causeOf: 'event-loop-cpu' as const }),
-    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.what === NOT_A_REQUEST ? 'by no request, so a timer or another event' : by.what}` : ''}.`,
+    sentence: `the event loop is blocked: ${count(stalls.count)} times one callback held it for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time${by ? `; ${by.cause === NOT_A_REQUEST ? 'by no request, so a timer or another event' : by.cause}` : ''}.`,
     arithmetic: [
       `all ${count(metrics.maxConcurrency)} requests stand still meanwhile; one that comes at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
       `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,
@@ -340,8 +340,8 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
     evidence: [
       { what: 'loop held by long callbacks', value: stalls.share, unit: '1', source: 'probe' },
       { what: 'longest', value: stalls.longestMs, unit: 'ms', source: 'probe' },
-      ...stalls.by.slice(0, 3).map(({ what, ms }) => ({
-        what: `held by ${what}`,
+      ...stalls.byCause.slice(0, 3).map(({ cause, ms }) => ({
+        what: `held by ${cause}`,
         value: ms,
         unit: 'ms',
         source: 'probe',
@@ -350,7 +350,7 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
     unlisted: 'unknown',
     predictions: saturated ? predictBusyLoop(metrics) : {},
     remedy: {
-      change: `move ${by && by.what !== NOT_A_REQUEST ? by.what : 'it'} to a worker thread, or cut it into pieces`,
+      change: `move ${by && by.cause !== NOT_A_REQUEST ? by.cause : 'it'} to a worker thread, or cut it into pieces`,
       predictedThroughput: saturated
         ? scale(computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high), throughput)
         : {

@@ -1,7 +1,7 @@
 import { count, rate, share, time } from '../../../format/units.js';
 import { isMonitoringCall } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import { TCP } from '../../observe/probe/view.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
 import { predictSerializedDelay } from '../outbound/calls.js';
 import { findCommonDependency } from '../outbound/dependency.js';
@@ -29,9 +29,9 @@ function describeOnlyConnection({ base, sockets }: Metrics): string {
     const { origin, answering } = call;
     const peers =
       sockets?.outbound.filter((one) => parsePort(one.peer) === parsePort(origin)) ?? [];
-    const isOnly = peers.length === 1 && peers[0]?.most === 1 && answering < 1.05;
+    const isOnly = peers.length === 1 && peers[0]?.max === 1 && answering < 1.05;
     return (
-      origin.startsWith(TCP) &&
+      origin.startsWith(TCP_PREFIX) &&
       isOnly &&
       answering >= MIN_WAITING_SHARE &&
       !isMonitoringCall(call, inside.finished)

@@ -272,7 +272,7 @@ export const detectBandwidth: Detector = (metrics) => {
 function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis | null {
   const { bytes: moved, durationMs, requests, plan } = base.load;
   const each = moved.received / Math.max(1, requests.ok + requests.statusErrors);
-  if (!sockets || sockets.looks < 3 || each < MIN_LARGE_BYTES || maxConcurrency < 2) return null;
+  if (!sockets || sockets.samples < 3 || each < MIN_LARGE_BYTES || maxConcurrency < 2) return null;
   const waits = sockets.server.unsent > 0.6 && sockets.client.unread < 0.2;
   if (!waits || (loop && loop.busy > 0.7) || base.load.generator.busy > 0.7) return null;
   const perSecond = (moved.received * 1000) / durationMs;

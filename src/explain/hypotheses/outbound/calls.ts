@@ -1,5 +1,5 @@
 import type { Metrics } from '../../metrics/types.js';
-import { TCP } from '../../observe/probe/view.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Hypothesis } from '../hypothesis.js';
 
 /** Timers are exact to a millisecond or two. */
@@ -10,7 +10,7 @@ const ADDED_SHARE = 0.6;
 
 /** Calls by HTTP to other services per response: those that the probe can delay. */
 function countCallsPerRequest({ base, throughput }: Metrics): number {
-  const http = base.inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP)) ?? [];
+  const http = base.inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];
   const calls = http.reduce((sum, { rate }) => sum + rate, 0);
   return calls / Math.max(1e-6, throughput);
 }

@@ -224,8 +224,8 @@ function isPoolFull(
   { origin, answering }: OutboundView,
 ): boolean {
   const peer = sockets?.outbound.find((one) => parsePort(one.peer) === parsePort(origin));
-  if (peer === undefined || peer.most >= MIN_UNPOOLED_SHARE * maxConcurrency) return false;
-  return peer.most >= 2 && answering >= 0.7 * peer.most;
+  if (peer === undefined || peer.max >= MIN_UNPOOLED_SHARE * maxConcurrency) return false;
+  return peer.max >= 2 && answering >= 0.7 * peer.max;
 }
 
 /** With so many connections for each request in flight no pool keeps any waiting. */

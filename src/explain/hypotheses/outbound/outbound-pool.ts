@@ -3,7 +3,7 @@ import type { Range } from '../../../statistics/types.js';
 import type { LimitId } from '../../limits/ids.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import { TCP } from '../../observe/probe/view.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
 import {
@@ -37,9 +37,9 @@ export const detectOutboundPool: Detector = (metrics) => {
   // Clients that the probe does not know (databases): connections whose number stays while all else waits.
   const [peer] = [...(metrics.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
   const fixed =
-    peer && peer.least === peer.most && peer.most >= 2 && peer.most < 0.7 * metrics.maxConcurrency;
+    peer && peer.min === peer.max && peer.max >= 2 && peer.max < 0.7 * metrics.maxConcurrency;
   const known = base.inside?.outbound.some(
-    ({ origin, rate }) => !origin.startsWith(TCP) && rate > 0.2 * throughput,
+    ({ origin, rate }) => !origin.startsWith(TCP_PREFIX) && rate > 0.2 * throughput,
   );
   if (!fixed || busy || !hasQueue(metrics) || known) {
     return {
@@ -53,7 +53,7 @@ export const detectOutboundPool: Detector = (metrics) => {
     ({ origin }) => parsePort(origin) === parsePort(peer.peer),
   );
   if (base.inside && !asked) {
-    return { limit, why: `nothing is asked on the ${peer.most} connections to ${peer.peer}` };
+    return { limit, why: `nothing is asked on the ${peer.max} connections to ${peer.peer}` };
   }
   const others = listOtherThreads(base);
   const beside = others.reduce((sum, { run }) => sum + run, 0);
@@ -61,7 +61,7 @@ export const detectOutboundPool: Detector = (metrics) => {
     return { limit, why: `threads beside the event loop use ${beside.toFixed(1)} cores` };
   }
   // One that waits for no answer may be lent nonetheless: within a transaction, or while rows come.
-  if (asked && asked.answering < 0.7 * peer.most) return null;
+  if (asked && asked.answering < 0.7 * peer.max) return null;
   return describeConnectionPool(metrics, peer, asked ?? null);
 };
 
@@ -76,48 +76,47 @@ function findLeasedPool(metrics: Metrics): Hypothesis | null {
   const { base, sockets, unloadedLatencyMs, maxConcurrency, throughput } = metrics;
   if (unloadedLatencyMs === null) return null;
   const served = (throughput * unloadedLatencyMs) / 1000;
-  for (const { peer, least, most } of sockets?.outbound ?? []) {
+  for (const { peer, min, max } of sockets?.outbound ?? []) {
     const asked = base.inside?.outbound.find(({ origin }) => parsePort(origin) === parsePort(peer));
-    const isFixed = least === most && most >= 2 && most < 0.7 * maxConcurrency;
+    const isFixed = min === max && max >= 2 && max < 0.7 * maxConcurrency;
     const isAsMany =
-      served >= MATCHING_CONCURRENCY.low * most && served <= MATCHING_CONCURRENCY.high * most;
-    if (!asked?.origin.startsWith(TCP) || !isFixed || !isAsMany) continue;
+      served >= MATCHING_CONCURRENCY.low * max && served <= MATCHING_CONCURRENCY.high * max;
+    if (!asked?.origin.startsWith(TCP_PREFIX) || !isFixed || !isAsMany) continue;
     // Connections that requests seldom use are not lent to them.
     if (asked.rate < 0.5 * throughput) continue;
-    if (asked.answering < 0.7 * most)
-      return describeLeasedPool(metrics, most, asked, unloadedLatencyMs);
+    if (asked.answering < 0.7 * max)
+      return describeLeasedPool(metrics, max, asked, unloadedLatencyMs);
   }
   return null;
 }
 
 function describeLeasedPool(
-  metrics: Metrics,
-  most: number,
+  metrics: Metrics, max: number,
   asked: OutboundView,
   singleMs: number,
 ): Hypothesis {
   const { throughput, inFlight } = metrics;
-  const each = (most * 1000) / throughput;
-  const inUse = asked.answering / most;
-  const larger = proposeConnections(metrics, most);
+  const each = (max * 1000) / throughput;
+  const inUse = asked.answering / max;
+  const larger = proposeConnections(metrics, max);
   return {
     limit: 'outbound-pool',
     weight: 0.75,
-    sentence: `a pool of ${plural(most, 'connection')} to ${asked.origin}: as many requests are served at a time, ${count(inFlight - most)} wait. Only ${share(inUse)} of the connections wait for an answer: who has one keeps it while it does something else.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${asked.origin}: as many requests are served at a time, ${count(inFlight - max)} wait. Only ${share(inUse)} of the connections wait for an answer: who has one keeps it while it does something else.`,
     arithmetic: [
-      `${rate(throughput)} req/s x ${time(singleMs)} alone = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(most)} connections`,
-      `${count(most)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which its answers take ${time((asked.answering * 1000) / throughput)}`,
+      `${rate(throughput)} req/s x ${time(singleMs)} alone = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(max)} connections`,
+      `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which its answers take ${time((asked.answering * 1000) / throughput)}`,
     ],
     evidence: [
-      { what: `connections to ${asked.origin}`, value: most, unit: 'sockets', source: 'sockets' },
+      { what: `connections to ${asked.origin}`, value: max, unit: 'sockets', source: 'sockets' },
       { what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `give the connection back before what does not need it, or a larger pool, as ${count(larger)}; if something else admits ${count(most)} at a time (p-limit, a queue), that`,
-      ...predictWithPool(metrics, (throughput * larger) / most, asked),
+      change: `give the connection back before what does not need it, or a larger pool, as ${count(larger)}; if something else admits ${count(max)} at a time (p-limit, a queue), that`,
+      ...predictWithPool(metrics, (throughput * larger) / max, asked),
     },
   };
 }
@@ -125,18 +124,18 @@ function describeLeasedPool(
 /** A pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function describeConnectionPool(
   metrics: Metrics,
-  { peer, most }: { peer: string; most: number },
+  { peer, max }: { peer: string; max: number },
   asked: OutboundView | null,
 ): Hypothesis {
   const { throughput } = metrics;
-  const each = (most * 1000) / throughput;
-  const inUse = asked ? Math.min(1, asked.answering / most) : null;
+  const each = (max * 1000) / throughput;
+  const inUse = asked ? Math.min(1, asked.answering / max) : null;
   return {
     limit: 'outbound-pool',
     weight: asked === null ? 0.5 : isSlowerUnderLoad(metrics, asked) ? 0.6 : 0.9,
-    sentence: `a pool of ${plural(most, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(metrics.inFlight)} requests wait.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(metrics.inFlight)} requests wait.`,
     arithmetic: [
-      `${count(most)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request`,
+      `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request`,
       ...(asked?.answerMs
         ? [
             `an answer takes ${time(asked.answerMs)}, ${(asked.rate / throughput).toFixed(1)} per request`,
@@ -144,7 +143,7 @@ function describeConnectionPool(
         : []),
     ],
     evidence: [
-      { what: `connections to ${peer}`, value: most, unit: 'sockets', source: 'sockets' },
+      { what: `connections to ${peer}`, value: max, unit: 'sockets', source: 'sockets' },
       ...(inUse === null
         ? []
         : [{ what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' }]),
@@ -153,45 +152,45 @@ function describeConnectionPool(
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `a larger pool, as ${count(proposeConnections(metrics, most))} (connections wanted = requests per second x ${time(each)})`,
-      ...predictWithPool(metrics, (throughput * proposeConnections(metrics, most)) / most, asked),
+      change: `a larger pool, as ${count(proposeConnections(metrics, max))} (connections wanted = requests per second x ${time(each)})`,
+      ...predictWithPool(metrics, (throughput * proposeConnections(metrics, max)) / max, asked),
     },
   };
 }
 
 function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
   const answer = call.answerMs ?? 0;
-  const most = call.maxSockets ?? Math.round(call.answering);
-  const capacity = answer > 0 ? (most * 1000) / answer : metrics.throughput;
+  const max = call.maxSockets ?? Math.round(call.answering);
+  const capacity = answer > 0 ? (max * 1000) / answer : metrics.throughput;
   const perRequest = Math.max(0.01, call.rate / metrics.throughput);
   return {
     limit: 'outbound-pool',
     weight: isSlowerUnderLoad(metrics, call) ? 0.6 : 0.95,
-    sentence: `the pool of ${plural(most, 'socket')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a socket, and then ${time(answer)} for the answer.`,
+    sentence: `the pool of ${plural(max, 'socket')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a socket, and then ${time(answer)} for the answer.`,
     arithmetic: [
-      `${plural(most, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(metrics.throughput)}`,
+      `${plural(max, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(metrics.throughput)}`,
       `${call.waiting.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for a socket`,
     ],
     evidence: [
       { what: 'wait for a socket', value: call.waitMs ?? 0, unit: 'ms', source: 'probe' },
       { what: 'answer time', value: answer, unit: 'ms', source: 'probe' },
-      { what: 'sockets', value: most, unit: 'sockets', source: 'probe' },
+      { what: 'sockets', value: max, unit: 'sockets', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
       ...(call.maxSockets !== null && {
-        'sockets x2': predictDoubled(metrics.maxConcurrency / most),
+        'sockets x2': predictDoubled(metrics.maxConcurrency / max),
       }),
       'second process': SECOND_POOL_GAIN,
     },
     remedy: {
-      change: `maxSockets: ${count(proposeConnections(metrics, most))} (for X req/s: X x ${time(answer * perRequest)})`,
+      change: `maxSockets: ${count(proposeConnections(metrics, max))} (for X req/s: X x ${time(answer * perRequest)})`,
       ...predictWithPool(
         metrics,
         answer > 0
-          ? (proposeConnections(metrics, most) * 1000) / answer / perRequest
+          ? (proposeConnections(metrics, max) * 1000) / answer / perRequest
           : 2 * metrics.throughput,
         call,
       ),
@@ -199,14 +198,14 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
   };
 }
 
-/** What twice as many sockets give, where the requests in flight could use `most` times as many. */
+/** What twice as many sockets give, where the requests in flight could use `max` times as many. */
 function predictDoubled(maxGain: number): Range {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }
 
 /** A pool for all requests in flight, but no more than is to be foretold. */
-function proposeConnections({ maxConcurrency }: Metrics, most: number): number {
-  return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * most), 4 * most);
+function proposeConnections({ maxConcurrency }: Metrics, max: number): number {
+  return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * max), 4 * max);
 }
 
 /**

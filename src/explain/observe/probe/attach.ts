@@ -15,10 +15,10 @@ import type { ProbeHub } from './hub.js';
 
 const PROBE = fileURLToPath(new URL('../../../probe/agent.cjs', import.meta.url));
 /** Where Node opens its debugger on SIGUSR1, unless it was told another port. */
-const PORT = 9229;
-const PATIENCE_MS = 5000;
-const LOOK_MS = 20;
-const LOOK_PATIENCE_MS = 500;
+const DEBUGGER_PORT = 9229;
+const TIMEOUT_MS = 5000;
+const POLL_MS = 20;
+const REQUEST_TIMEOUT_MS = 500;
 /** In the mask of signals, see proc_pid_status(5). */
 const SIGUSR1 = 1n << 9n;
 
@@ -37,19 +37,19 @@ export async function attachProbes(
   hub: ProbeHub,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const takers = await findAcceptingProcesses(server, endpoint, signal);
-  if (takers === null) {
-    throw cannotAttach(
+  const pids = await findAcceptingProcesses(server, endpoint, signal);
+  if (pids === null) {
+    throw createAttachError(
       server,
       'which workers of its cluster serve the port cannot be seen from here',
     );
   }
   const failures: Error[] = [];
-  for (const pid of takers) {
+  for (const pid of pids) {
     await attachProbe(pid, hub).catch((error: Error) => failures.push(error));
   }
   const [first] = failures;
-  if (first && failures.length === takers.length) throw first;
+  if (first && failures.length === pids.length) throw first;
   return failures.map(({ message }) => message);
 }
 
@@ -60,32 +60,32 @@ export async function attachProbes(
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why it cannot be.
  */
 export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
-  const fail = (reason: string) => cannotAttach(pid, reason);
+  const fail = (reason: string) => createAttachError(pid, reason);
   checkTarget(pid, fail);
-  if (await debuggerUrl(PORT)) {
-    throw fail(`port ${PORT}, where its debugger would open, is taken by a debugger`);
+  if (await findDebuggerUrl(DEBUGGER_PORT)) {
+    throw fail(`port ${DEBUGGER_PORT}, where its debugger would open, is taken by a debugger`);
   }
-  const before = portsOf(pid);
+  const before = findListeningPorts(pid);
   try {
     process.kill(pid, 'SIGUSR1');
   } catch (error) {
-    throw fail(reasonOf(error));
+    throw fail(describeError(error));
   }
-  const url = await openedDebugger(pid, before);
+  const url = await waitForDebugger(pid, before);
   if (!url) throw fail('its debugger does not open');
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  const joined = helloOf(hub, pid, signal);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const joined = waitForHello(hub, pid, signal);
   // Its failure is only of interest if nothing failed before.
   joined.catch(() => {});
   try {
-    await load(pid, url, hub.path, signal);
+    await loadProbe(pid, url, hub.path, signal);
     await joined;
   } catch (error) {
     throw fail(signal.aborted ? 'the probe does not answer' : (error as Error).message);
   }
 }
 
-function cannotAttach(pid: number, reason: string): MillraceError {
+function createAttachError(pid: number, reason: string): MillraceError {
   return usageError(`cannot put the probe into process ${pid}: ${reason}`);
 }
 
@@ -96,7 +96,7 @@ function checkTarget(pid: number, fail: (reason: string) => MillraceError): void
   try {
     program = basename(readlinkSync(`/proc/${pid}/exe`));
   } catch (error) {
-    throw fail(reasonOf(error));
+    throw fail(describeError(error));
   }
   if (!/^node/.test(program)) throw fail(`it is ${program}, not node`);
   const caught = /^SigCgt:\s*([\da-f]+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
@@ -105,7 +105,7 @@ function checkTarget(pid: number, fail: (reason: string) => MillraceError): void
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
     ENOENT: 'there is no such process',
@@ -117,9 +117,9 @@ function reasonOf(error: unknown): string {
 }
 
 /** The address of the debugger that listens on a port; `null` if none does. */
-async function debuggerUrl(port: number): Promise<string | null> {
+async function findDebuggerUrl(port: number): Promise<string | null> {
   try {
-    const signal = AbortSignal.timeout(LOOK_PATIENCE_MS);
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     const asked = get({ host: '127.0.0.1', port, path: '/json/list', agent: false, signal });
     const [response] = await once(asked, 'response');
     const [target] = (await json(response)) as { webSocketDebuggerUrl?: string }[];
@@ -131,34 +131,39 @@ async function debuggerUrl(port: number): Promise<string | null> {
 }
 
 /** It opens where the process was told to (`--inspect-port`): a port on which it did not listen before. */
-async function openedDebugger(pid: number, before: Set<number>): Promise<string | null> {
-  const until = performance.now() + PATIENCE_MS;
+async function waitForDebugger(pid: number, before: Set<number>): Promise<string | null> {
+  const until = performance.now() + TIMEOUT_MS;
   while (performance.now() < until) {
-    for (const port of portsOf(pid)) {
-      const url = before.has(port) ? null : await debuggerUrl(port);
+    for (const port of findListeningPorts(pid)) {
+      const url = before.has(port) ? null : await findDebuggerUrl(port);
       if (url) return url;
     }
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
   return null;
 }
 
-function portsOf(pid: number): Set<number> {
+function findListeningPorts(pid: number): Set<number> {
   return new Set(listeningSockets(pid).map(({ port }) => port));
 }
 
-async function helloOf(hub: ProbeHub, pid: number, signal: AbortSignal): Promise<void> {
+async function waitForHello(hub: ProbeHub, pid: number, signal: AbortSignal): Promise<void> {
   while (!hub.processes.some((hello) => hello.pid === pid)) {
     await once(hub.events, 'hello', { signal });
   }
 }
 
-async function load(pid: number, url: string, channel: string, signal: AbortSignal): Promise<void> {
+async function loadProbe(
+  pid: number,
+  url: string,
+  channel: string,
+  signal: AbortSignal,
+): Promise<void> {
   const client = await CdpClient.connect(url, signal);
   try {
     signal.addEventListener('abort', () => client.close());
     const own = await evaluate(client, 'process.pid');
-    if (own !== pidWithin(pid)) throw new Error(`its debugger is that of process ${own}`);
+    if (own !== readNamespacePid(pid)) throw new Error(`its debugger is that of process ${own}`);
     const path = JSON.stringify(channel);
     try {
       const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;
@@ -174,7 +179,7 @@ async function load(pid: number, url: string, channel: string, signal: AbortSign
 }
 
 /** The pid as the process itself knows it, in its own namespace. */
-function pidWithin(pid: number): number {
+function readNamespacePid(pid: number): number {
   const namespaces = /^NSpid:\s*(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
   return Number(namespaces?.split('\t').at(-1) ?? pid);
 }

@@ -12,14 +12,14 @@ const PONG = 10;
 const FINAL = 0x80;
 const MASKED = 0x80;
 /** Of a message that has not ended: the profile of a busy minute is a tenth of it. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
-interface Waiting {
+interface PendingCall {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
-interface Answer {
+interface CdpResponse {
   id?: number;
   result?: unknown;
   error?: { message: string };
@@ -28,7 +28,7 @@ interface Answer {
 /** A client of the Chrome DevTools Protocol: text messages over a WebSocket (RFC 6455), no extensions. */
 export class CdpClient {
   readonly #socket: Socket;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingCall>();
   #received = Buffer.alloc(0);
   #message: Buffer[] = [];
   #lastId = 0;
@@ -67,15 +67,15 @@ export class CdpClient {
 
   private constructor(socket: Socket, head: Buffer) {
     this.#socket = socket;
-    socket.on('data', (bytes) => this.#take(bytes));
+    socket.on('data', (bytes) => this.#receive(bytes));
     socket.on('error', () => {});
     socket.on('close', () => {
-      for (const { reject } of this.#waiting.values()) {
+      for (const { reject } of this.#pending.values()) {
         reject(new Error('the debugger has closed the connection'));
       }
-      this.#waiting.clear();
+      this.#pending.clear();
     });
-    this.#take(head);
+    this.#receive(head);
   }
 
   /**
@@ -90,7 +90,7 @@ export class CdpClient {
         reject(new Error('the debugger has closed the connection'));
         return;
       }
-      this.#waiting.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#send(TEXT, Buffer.from(JSON.stringify({ id, method, params })));
     });
   }
@@ -113,18 +113,21 @@ export class CdpClient {
   #send(opcode: number, payload: Buffer): void {
     const mask = randomBytes(4);
     const masked = payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
-    this.#socket.write(Buffer.concat([header(opcode, payload.length), mask, masked]));
+    this.#socket.write(Buffer.concat([buildHeader(opcode, payload.length), mask, masked]));
   }
 
-  #take(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     if (this.#socket.destroyed) return;
     this.#received = Buffer.concat([this.#received, bytes]);
-    for (let frame = frameOf(this.#received); frame; frame = frameOf(this.#received)) {
+    for (let frame = parseFrame(this.#received); frame; frame = parseFrame(this.#received)) {
       this.#received = this.#received.subarray(frame.length);
       this.#onFrame(frame);
     }
-    const held = this.#message.reduce((sum, { length }) => sum + length, this.#received.length);
-    if (held > MOST_BYTES) this.#socket.destroy();
+    const bufferedBytes = this.#message.reduce(
+      (sum, { length }) => sum + length,
+      this.#received.length,
+    );
+    if (bufferedBytes > MAX_MESSAGE_BYTES) this.#socket.destroy();
   }
 
   #onFrame({ final, opcode, payload }: Frame): void {
@@ -136,31 +139,31 @@ export class CdpClient {
     if (!final) return;
     const text = Buffer.concat(this.#message).toString();
     this.#message = [];
-    const answer = answerIn(text);
-    if (answer) this.#answer(answer);
+    const answer = parseResponse(text);
+    if (answer) this.#settle(answer);
     // It speaks WebSocket and is no debugger: nothing that it says next would be an answer.
     else this.#socket.destroy();
   }
 
-  #answer({ id = 0, result, error }: Answer): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+  #settle({ id = 0, result, error }: CdpResponse): void {
+    const waiting = this.#pending.get(id);
+    this.#pending.delete(id);
     if (error) waiting?.reject(new Error(error.message));
     else waiting?.resolve(result ?? {});
   }
 }
 
 /** A message of the protocol; `null` if it is none. */
-function answerIn(text: string): Answer | null {
+function parseResponse(text: string): CdpResponse | null {
   try {
     const answer: unknown = JSON.parse(text);
-    return typeof answer === 'object' ? (answer as Answer | null) : null;
+    return typeof answer === 'object' ? (answer as CdpResponse | null) : null;
   } catch {
     return null;
   }
 }
 
-function header(opcode: number, length: number): Buffer {
+function buildHeader(opcode: number, length: number): Buffer {
   if (length < 126) return Buffer.from([FINAL | opcode, MASKED | length]);
   const long = length > 0xffff;
   const bytes = Buffer.alloc(long ? 10 : 4);
@@ -180,7 +183,7 @@ interface Frame {
 }
 
 /** The first frame of a server's bytes, which are not masked; `null` if there is no whole one. */
-function frameOf(bytes: Buffer): Frame | null {
+function parseFrame(bytes: Buffer): Frame | null {
   if (bytes.length < 2) return null;
   const first = bytes.readUInt8(0);
   const short = bytes.readUInt8(1) & 0x7f;

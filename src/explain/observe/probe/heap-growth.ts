@@ -4,7 +4,7 @@ import type { Retained } from '../../hypotheses/machine/memory.js';
 import type { ServerUnderTest } from '../../target/server-under-test.js';
 
 /** Bytes that are held after a full collection, by all processes with a probe; `null` without one. */
-export async function heldBytes({ hub }: ServerUnderTest): Promise<number | null> {
+export async function measureHeapBytes({ hub }: ServerUnderTest): Promise<number | null> {
   if (!hub) return null;
   // A process that ends meanwhile, or cannot: then this is not seen.
   const answers = await hub.command('collect', {}).catch(() => []);
@@ -12,34 +12,34 @@ export async function heldBytes({ hub }: ServerUnderTest): Promise<number | null
 }
 
 /** Memory that is kept per request, round by round, against what the baseline showed: a leak goes on, a cache is full once. */
-export class Growth {
+export class HeapGrowth {
   readonly #subject: ServerUnderTest;
   readonly #pairs: [number, number][] = [];
-  readonly #before: Retained | null;
-  #heldBefore: number;
-  #answeredBefore: number;
+  readonly #baseline: Retained | null;
+  #bytesBefore: number;
+  #responsesBefore: number;
 
   constructor(subject: ServerUnderTest, retained: Retained | null) {
     this.#subject = subject;
-    this.#before = retained;
-    this.#heldBefore = retained?.afterBytes ?? 0;
-    this.#answeredBefore = subject.answered;
+    this.#baseline = retained;
+    this.#bytesBefore = retained?.afterBytes ?? 0;
+    this.#responsesBefore = subject.responseCount;
   }
 
-  readonly round = async (): Promise<void> => {
-    const held = await heldBytes(this.#subject);
-    if (held === null || !this.#before) return;
-    const { requests, beforeBytes, afterBytes } = this.#before;
+  readonly measureRound = async (): Promise<void> => {
+    const bytes = await measureHeapBytes(this.#subject);
+    if (bytes === null || !this.#baseline) return;
+    const { requests, beforeBytes, afterBytes } = this.#baseline;
     const first = (afterBytes - beforeBytes) / requests;
-    const answered = this.#subject.answered - this.#answeredBefore;
+    const responses = this.#subject.responseCount - this.#responsesBefore;
     // Shrinking is no growth of any ratio.
-    const since = Math.max(1, held - this.#heldBefore) / Math.max(1, answered);
+    const since = Math.max(1, bytes - this.#bytesBefore) / Math.max(1, responses);
     this.#pairs.push([first, since]);
-    this.#answeredBefore = this.#subject.answered;
-    this.#heldBefore = held;
+    this.#responsesBefore = this.#subject.responseCount;
+    this.#bytesBefore = bytes;
   };
 
-  measured(): MeasuredRatio | null {
+  computeRatio(): MeasuredRatio | null {
     return this.#pairs.length >= 2 ? estimateRatio(this.#pairs) : null;
   }
 }

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Answers, CommandName, Commands, Hello } from '../../../probe/protocol.cjs';
-import { inTemporaryFolder } from '../../../process/temporary-folder.js';
+import { withTemporaryFolder } from '../../../process/temporary-folder.js';
 import type { InsideView } from '../types.js';
 import { findHeapExhaustion, type HeapExhaustion } from './heap-exhaustion.js';
 import { ProbedProcess } from './process.js';
-import { probeView } from './view.js';
+import { buildProbeView } from './view.js';
 
 /** What runs inside the server, by `--require`. */
 export const PRELOAD = fileURLToPath(new URL('../../../probe/preload.cjs', import.meta.url));
@@ -30,19 +30,19 @@ interface ProbeEvents {
  */
 export async function openProbeHub(): Promise<ProbeHub> {
   if (process.platform === 'win32') {
-    return listening(`\\\\.\\pipe\\millrace-probe-${process.pid}`, null);
+    return startHub(`\\\\.\\pipe\\millrace-probe-${process.pid}`, null);
   }
-  return inTemporaryFolder('millrace', async (folder) => {
+  return withTemporaryFolder('millrace', async (folder) => {
     const path = join(folder, 'probe');
-    if (Buffer.byteLength(path) > PATH_BYTES) throw new Error('its path is too long');
-    return listening(path, folder);
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw new Error('its path is too long');
+    return startHub(path, folder);
   });
 }
 
 /** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. */
-const PATH_BYTES = 103;
+const MAX_PATH_BYTES = 103;
 
-async function listening(path: string, folder: string | null): Promise<ProbeHub> {
+async function startHub(path: string, folder: string | null): Promise<ProbeHub> {
   const hub = new ProbeHub(path, folder);
   await hub.listen();
   return hub;
@@ -64,7 +64,7 @@ export class ProbeHub {
   constructor(path: string, folder: string | null) {
     this.path = path;
     this.#folder = folder;
-    this.#server = createServer((socket) => this.#take(socket));
+    this.#server = createServer((socket) => this.#accept(socket));
   }
 
   async listen(): Promise<void> {
@@ -72,11 +72,11 @@ export class ProbeHub {
     await once(this.#server, 'listening');
   }
 
-  #take(socket: Socket): void {
+  #accept(socket: Socket): void {
     this.#open.add(socket);
     const probed = new ProbedProcess(socket, {
       onHello: (hello) => {
-        if (!this.#all.has(probed) && this.#ports !== null) this.#tellPorts(probed);
+        if (!this.#all.has(probed) && this.#ports !== null) this.#sendPorts(probed);
         this.#all.add(probed);
         this.events.emit('hello', hello);
       },
@@ -88,9 +88,9 @@ export class ProbeHub {
     });
   }
 
-  #tellPorts(probed: ProbedProcess): void {
+  #sendPorts(probed: ProbedProcess): void {
     // One that goes meanwhile serves nothing any more.
-    probed.command('study', { ports: this.#ports }).catch(() => {});
+    probed.command('setPorts', { ports: this.#ports }).catch(() => {});
   }
 
   get #connected(): ProbedProcess[] {
@@ -103,7 +103,9 @@ export class ProbeHub {
       ...base,
       MILLRACE_PROBE: this.path,
       MILLRACE_PROBE_OF: String(process.pid),
-      NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoted(PRELOAD)}`].filter(Boolean).join(' '),
+      NODE_OPTIONS: [base.NODE_OPTIONS, `--require ${quoteOption(PRELOAD)}`]
+        .filter(Boolean)
+        .join(' '),
     };
   }
 
@@ -118,13 +120,13 @@ export class ProbeHub {
    */
   setPorts(ports: number[] | null): void {
     this.#ports = ports;
-    for (const probed of this.#connected) this.#tellPorts(probed);
+    for (const probed of this.#connected) this.#sendPorts(probed);
   }
 
   /** Waits until a process has got a request that counts; at most so long. Returns whether one has. */
-  async served(patienceMs: number): Promise<boolean> {
-    const signal = AbortSignal.timeout(patienceMs);
-    const hasServed = () => serving(this.#connected).length > 0;
+  async waitUntilServed(timeoutMs: number): Promise<boolean> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const hasServed = () => selectServing(this.#connected).length > 0;
     while (!hasServed() && !signal.aborted) {
       await once(this.events, 'hello', { signal }).catch(() => {});
     }
@@ -136,25 +138,25 @@ export class ProbeHub {
    * there is none, or too little of it.
    */
   between(fromMs: number, toMs: number): InsideView | null {
-    const workers = workersAt(this.#ports, this.processes);
-    return probeView(serving([...this.#all]), fromMs, toMs, workers);
+    const workers = findExpectedWorkers(this.#ports, this.processes);
+    return buildProbeView(selectServing([...this.#all]), fromMs, toMs, workers);
   }
 
   /**
    * Asks for samples, and waits until every process that serves has one of after the time, which has passed; at most so long. Before and
    * after a block of load it makes the block's ends exact.
    */
-  async sampledAfter(atMs: number, patienceMs: number): Promise<void> {
-    const late = serving(this.#connected).filter(({ lastSampleMs }) => lastSampleMs < atMs);
+  async requestSamples(atMs: number, timeoutMs: number): Promise<void> {
+    const late = selectServing(this.#connected).filter(({ lastSampleMs }) => lastSampleMs < atMs);
     // For one that goes meanwhile there is nothing to wait for.
     const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
-    const patience = new AbortController();
-    const { signal } = patience;
+    const timeout = new AbortController();
+    const { signal } = timeout;
     await Promise.race([
       Promise.all(asked),
-      sleep(patienceMs, undefined, { signal }).catch(() => {}),
+      sleep(timeoutMs, undefined, { signal }).catch(() => {}),
     ]);
-    patience.abort();
+    timeout.abort();
   }
 
   /**
@@ -164,25 +166,27 @@ export class ProbeHub {
    */
   async command<Name extends CommandName>(
     name: Name,
-    given: Commands[Name],
+    args: Commands[Name],
   ): Promise<Answers[Name][]> {
-    const here = this.#connected;
-    const those = serving(here);
+    const connected = this.#connected;
+    const servingOnes = selectServing(connected);
     // What serves only others is not changed.
-    const told = those.length > 0 || this.#ports !== null ? those : here;
-    return Promise.all(told.map((probed) => probed.command(name, given)));
+    const targets = servingOnes.length > 0 || this.#ports !== null ? servingOnes : connected;
+    return Promise.all(targets.map((probed) => probed.command(name, args)));
   }
 
   /** The processes that are connected are to end, but for those with these numbers. */
-  disconnect(others: number[] = []): void {
+  disconnect(keptPids: number[] = []): void {
     for (const probed of this.#connected) {
-      probed.isDismissed ||= !others.includes(probed.hello?.pid ?? 0);
+      probed.isExpectedToEnd ||= !keptPids.includes(probed.hello?.pid ?? 0);
     }
   }
 
   /** Those that have served and have ended all the same, as far as their heap was full when it was last looked at. */
   get heapExhaustions(): HeapExhaustion[] {
-    const lost = serving([...this.#all]).filter((it) => !it.isConnected && !it.isDismissed);
+    const lost = selectServing([...this.#all]).filter(
+      (it) => !it.isConnected && !it.isExpectedToEnd,
+    );
     return lost.flatMap(findHeapExhaustion);
   }
 
@@ -195,7 +199,7 @@ export class ProbeHub {
   }
 }
 
-function serving(some: ProbedProcess[]): ProbedProcess[] {
+function selectServing(some: ProbedProcess[]): ProbedProcess[] {
   return some.filter(({ hello }) => hello?.serving);
 }
 
@@ -203,7 +207,7 @@ function serving(some: ProbedProcess[]): ProbedProcess[] {
  * The workers of clusters that are to get requests for these ports: those of which their first process knows that they
  * listen. Where it knows of none, all: it may hand them its connections, or have no probe.
  */
-function workersAt(ports: number[] | null, known: Hello[]): number[] {
+function findExpectedWorkers(ports: number[] | null, known: Hello[]): number[] {
   const isWanted = (port: number) => ports === null || ports.includes(port);
   const isMeant = ({ pid, ppid }: Hello) => {
     const first = known.find((one) => one.pid === ppid);
@@ -229,12 +233,12 @@ export async function withProbePaused<Result>(
   try {
     return await work();
   } finally {
-    const watches = hub?.command('subscribe', { on: true });
-    await watches?.catch(({ message }) => onFailure(`the probe, after it rested: ${message}`));
+    const resumed = hub?.command('subscribe', { on: true });
+    await resumed?.catch(({ message }) => onFailure(`the probe, after it rested: ${message}`));
   }
 }
 
 /** As an argument in NODE_OPTIONS. */
-function quoted(argument: string): string {
+function quoteOption(argument: string): string {
   return /[\s"\\]/.test(argument) ? `"${argument.replace(/["\\]/g, '\\$&')}"` : argument;
 }

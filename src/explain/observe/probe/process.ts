@@ -6,40 +6,40 @@ import type {
   Commands,
   Hello,
   ProbeMessage,
-  Sample,
+  ProbeSample,
 } from '../../../probe/protocol.cjs';
 
 /** Samples that are kept: five minutes of them. */
-const MOST_SAMPLES = 3000;
+const MAX_SAMPLES = 3000;
 
 interface Listeners {
   onHello(hello: Hello): void;
   onSample(hello: Hello): void;
 }
 
-interface Waiting {
+interface PendingCommand {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
 /** A sample on the clock of `performance.now()`, with everything that did not change filled in. */
-export interface FullSample extends Omit<Sample, 'type'> {
+export interface FullSample extends Omit<ProbeSample, 'type'> {
   /** The longest synchronous part of each route since the sample before. */
   longestSyncMs: Record<string, number>;
 }
 
-const COMMAND_PATIENCE_MS = 8000;
+const COMMAND_TIMEOUT_MS = 8000;
 
 /** One process with a probe, from its channel's side here. */
 export class ProbedProcess {
   hello: Hello | null = null;
   /** Whether it is to end, and nothing is told by that. */
-  isDismissed = false;
+  isExpectedToEnd = false;
   /** In their order. */
   readonly samples: FullSample[] = [];
   readonly #socket: Socket;
   readonly #listeners: Listeners;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingCommand>();
   #lastId = 0;
 
   constructor(socket: Socket, listeners: Listeners) {
@@ -50,12 +50,12 @@ export class ProbedProcess {
     socket.on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) this.#take(line);
+      for (const line of lines) this.#receive(line);
     });
     socket.on('error', () => {});
     socket.on('close', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the process has gone'));
-      this.#waiting.clear();
+      for (const { reject } of this.#pending.values()) reject(new Error('the process has gone'));
+      this.#pending.clear();
     });
   }
 
@@ -68,16 +68,16 @@ export class ProbedProcess {
     return this.samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   }
 
-  command<Name extends CommandName>(name: Name, given: Commands[Name]): Promise<Answers[Name]> {
+  command<Name extends CommandName>(name: Name, args: Commands[Name]): Promise<Answers[Name]> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       // A loop that is blocked for good answers never.
-      const patienceMs = COMMAND_PATIENCE_MS + ('ms' in given ? Number(given.ms) : 0);
+      const timeoutMs = COMMAND_TIMEOUT_MS + ('ms' in args ? Number(args.ms) : 0);
       const timer = setTimeout(() => {
-        this.#waiting.delete(id);
-        reject(new Error(`no answer within ${patienceMs / 1000} s`));
-      }, patienceMs).unref();
-      this.#waiting.set(id, {
+        this.#pending.delete(id);
+        reject(new Error(`no answer within ${timeoutMs / 1000} s`));
+      }, timeoutMs).unref();
+      this.#pending.set(id, {
         resolve(value: unknown) {
           clearTimeout(timer);
           resolve(value as Answers[Name]);
@@ -87,12 +87,12 @@ export class ProbedProcess {
           reject(reason);
         },
       });
-      this.#socket.write(`${JSON.stringify({ id, command: name, arguments: given })}\n`);
+      this.#socket.write(`${JSON.stringify({ id, command: name, arguments: args })}\n`);
     });
   }
 
-  #take(line: string): void {
-    const message = parse(line);
+  #receive(line: string): void {
+    const message = parseMessage(line);
     if (message?.type === 'hello') {
       this.hello = message;
       this.#listeners.onHello(message);
@@ -100,17 +100,17 @@ export class ProbedProcess {
       this.#add(message);
       this.#listeners.onSample(this.hello);
     } else if (message?.type === 'answer') {
-      this.#answer(message);
+      this.#settle(message);
     }
   }
 
-  #add({ at, counters, longest, levels, ...changed }: Sample): void {
+  #add({ at, counters, longest, memory, ...changed }: ProbeSample): void {
     const last = this.samples.at(-1);
     this.samples.push({
       at: at - monotonicOrigin,
       counters,
       longest,
-      levels,
+      memory,
       routes: { ...last?.routes, ...changed.routes },
       outbound: { ...last?.outbound, ...changed.outbound },
       stalls: { ...last?.stalls, ...changed.stalls },
@@ -118,19 +118,19 @@ export class ProbedProcess {
         Object.entries(changed.routes).map(([name, { longestSyncMs }]) => [name, longestSyncMs]),
       ),
     });
-    if (this.samples.length > MOST_SAMPLES) this.samples.shift();
+    if (this.samples.length > MAX_SAMPLES) this.samples.shift();
   }
 
-  #answer(message: AnswerMessage): void {
-    const waiting = this.#waiting.get(message.id);
-    this.#waiting.delete(message.id);
+  #settle(message: AnswerMessage): void {
+    const waiting = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
     if ('error' in message) waiting?.reject(new Error(message.error));
     else waiting?.resolve(message.value);
   }
 }
 
 /** Whoever may connect may write anything: what is no message is nothing. */
-function parse(line: string): ProbeMessage | null {
+function parseMessage(line: string): ProbeMessage | null {
   try {
     const message: unknown = JSON.parse(line);
     return typeof message === 'object' ? (message as ProbeMessage | null) : null;

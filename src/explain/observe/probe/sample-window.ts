@@ -2,16 +2,16 @@ import type { Counters } from '../../../probe/protocol.cjs';
 import type { FullSample, ProbedProcess } from './process.js';
 
 /** Counters, by any names. */
-type Grown = Record<string, Counters>;
+type CountersByName = Record<string, Counters>;
 
 /** How much the counters of one process grew in a stretch of time. */
-export interface Window {
+export interface SampleWindow {
   process: ProbedProcess;
   ms: number;
   /** The samples within. */
   samples: FullSample[];
   /** Growth of counters, by where a sample has them. */
-  grown(pick: (sample: FullSample) => Counters | undefined): Counters;
+  computeGrowth(pick: (sample: FullSample) => Counters | undefined): Counters;
   /** The names that any sample up to the end has. */
   last: FullSample;
 }
@@ -20,7 +20,11 @@ export interface Window {
  * The window of a process. Between two samples counters grow evenly; before the first and after the last sample there
  * is nothing known, and the window is cut. `null` if nothing is left of it.
  */
-export function windowOf(process: ProbedProcess, fromMs: number, toMs: number): Window | null {
+export function cutWindow(
+  process: ProbedProcess,
+  fromMs: number,
+  toMs: number,
+): SampleWindow | null {
   const { samples } = process;
   const first = samples[0];
   const end = samples.at(-1);
@@ -28,14 +32,14 @@ export function windowOf(process: ProbedProcess, fromMs: number, toMs: number): 
   const from = Math.max(fromMs, first.at);
   const to = Math.min(toMs, end.at);
   if (!(to > from)) return null;
-  const start = between(samples, from);
-  const stop = between(samples, to);
+  const start = findMoment(samples, from);
+  const stop = findMoment(samples, to);
   return {
     process,
     ms: to - from,
     samples: samples.filter(({ at }) => at > from && at <= stop.after.at),
     last: stop.after,
-    grown: (pick) => difference(valuesAt(start, pick), valuesAt(stop, pick)),
+    computeGrowth: (pick) => subtract(interpolate(start, pick), interpolate(stop, pick)),
   };
 }
 
@@ -46,7 +50,7 @@ interface Moment {
   share: number;
 }
 
-function between(samples: FullSample[], at: number): Moment {
+function findMoment(samples: FullSample[], at: number): Moment {
   const next = Math.max(
     1,
     samples.findIndex((sample) => sample.at >= at),
@@ -57,7 +61,7 @@ function between(samples: FullSample[], at: number): Moment {
   return { before, after, share: length > 0 ? Math.min(1, (at - before.at) / length) : 0 };
 }
 
-function valuesAt(
+function interpolate(
   { before, after, share }: Moment,
   pick: (sample: FullSample) => Counters | undefined,
 ): Counters {
@@ -70,7 +74,7 @@ function valuesAt(
   return values;
 }
 
-function difference(from: Counters, to: Counters): Counters {
+function subtract(from: Counters, to: Counters): Counters {
   const grown: Counters = {};
   for (const [name, value] of Object.entries(to)) {
     const growth = value - (from[name] ?? 0);
@@ -80,7 +84,7 @@ function difference(from: Counters, to: Counters): Counters {
 }
 
 /** Adds up counters by their names. */
-export function total(all: Counters[]): Counters {
+export function sumCounters(all: Counters[]): Counters {
   const sum: Counters = {};
   for (const counters of all) {
     for (const [name, value] of Object.entries(counters)) sum[name] = (sum[name] ?? 0) + value;
@@ -89,11 +93,11 @@ export function total(all: Counters[]): Counters {
 }
 
 /** The growth of every part of a kind (routes, origins ...), added up over the processes by name. */
-export function totalByName<Part>(
-  windows: Window[],
+export function sumByName<Part>(
+  windows: SampleWindow[],
   parts: (sample: FullSample) => Record<string, Part>,
   counters: (part: Part) => Counters,
-): Grown {
+): CountersByName {
   const grown: Record<string, Counters[]> = {};
   for (const window of windows) {
     for (const name of Object.keys(parts(window.last))) {
@@ -101,8 +105,8 @@ export function totalByName<Part>(
         const part = parts(sample)[name];
         return part && counters(part);
       };
-      grown[name] = [...(grown[name] ?? []), window.grown(pick)];
+      grown[name] = [...(grown[name] ?? []), window.computeGrowth(pick)];
     }
   }
-  return Object.fromEntries(Object.entries(grown).map(([name, all]) => [name, total(all)]));
+  return Object.fromEntries(Object.entries(grown).map(([name, all]) => [name, sumCounters(all)]));
 }

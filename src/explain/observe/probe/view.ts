@@ -2,30 +2,30 @@ import type { Counters } from '../../../probe/protocol.cjs';
 import { computeQuantile } from '../../../statistics/histogram.cjs';
 import type { InsideView, OutboundView, RouteView } from '../types.js';
 import type { ProbedProcess } from './process.js';
-import { total, totalByName, type Window, windowOf } from './sample-window.js';
+import { cutWindow, type SampleWindow, sumByName, sumCounters } from './sample-window.js';
 
 /** Less than this says nothing. */
-const LEAST_MS = 50;
+const MIN_WINDOW_MS = 50;
 const MB = 1e6;
 /** How the name begins of a peer whose protocol is not HTTP. */
-export const TCP = 'tcp://';
+export const TCP_PREFIX = 'tcp://';
 
 /**
  * The processes over a stretch of time. Rates and numbers are sums; shares are means over the processes, `utilisation`
  * is of the busiest.
  */
-export function probeView(
+export function buildProbeView(
   processes: ProbedProcess[],
   fromMs: number,
   toMs: number,
   workers: number[] = [],
 ): InsideView | null {
   const windows = processes
-    .flatMap((process) => windowOf(process, fromMs, toMs) ?? [])
-    .filter(({ ms }) => ms >= LEAST_MS);
+    .flatMap((process) => cutWindow(process, fromMs, toMs) ?? [])
+    .filter(({ ms }) => ms >= MIN_WINDOW_MS);
   if (windows.length === 0) return null;
-  const each = windows.map((window) => window.grown(({ counters }) => counters));
-  const sum = total(each);
+  const each = windows.map((window) => window.computeGrowth(({ counters }) => counters));
+  const sum = sumCounters(each);
   const ms = Math.max(...windows.map((window) => window.ms));
   const of = (name: string) => sum[name] ?? 0;
   /** Per second; of all processes together. */
@@ -49,22 +49,22 @@ export function probeView(
       young: share(of('gcYoungMs')),
       old: share(of('gcOldMs')),
       other: share(of('gcOtherMs')),
-      longestMs: longest(windows, 'gcMs'),
+      longestMs: findLongest(windows, 'gcMs'),
     },
-    heap: heapOf(windows),
+    heap: buildHeapView(windows),
     poolMs:
       of('poolSamples') >= 1
-        ? { mean: of('poolMs') / of('poolSamples'), max: longest(windows, 'poolMs') }
+        ? { mean: of('poolMs') / of('poolSamples'), max: findLongest(windows, 'poolMs') }
         : null,
     stalls: {
       share: share(of('stallMs')),
       count: of('stalls'),
-      longestMs: longest(windows, 'stallMs'),
+      longestMs: findLongest(windows, 'stallMs'),
       residualMs: share(of('stallSquaredMs')) / 2,
-      by: stallsBy(windows),
+      byCause: sumStalls(windows),
     },
-    routes: routesOf(windows, ms),
-    outbound: outboundOf(windows, ms),
+    routes: buildRouteViews(windows, ms),
+    outbound: buildOutboundViews(windows, ms),
     output: {
       writes: rate('writes'),
       bytes: rate('writtenBytes'),
@@ -72,7 +72,7 @@ export function probeView(
     },
     threadPoolSize: windows[0]?.process.hello?.threadPoolSize ?? null,
     maxSemiSpaceMb: windows[0]?.process.hello?.maxSemiSpaceMb ?? null,
-    resources: resourcesOf(windows),
+    resources: averageResources(windows),
   };
 }
 
@@ -84,16 +84,16 @@ function mean(sum: number, count: number): number | null {
   return count > 0 ? sum / count : null;
 }
 
-function longest(windows: Window[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
+function findLongest(windows: SampleWindow[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
   const all = windows.flatMap(({ samples }) => samples.map(({ longest }) => longest[kind]));
   return all.reduce((most, one) => Math.max(most, one), 0);
 }
 
-function heapOf(windows: Window[]): InsideView['heap'] {
+function buildHeapView(windows: SampleWindow[]): InsideView['heap'] {
   const heap: InsideView['heap'] = { usedMb: 0, limitMb: 0, afterOldMb: null, externalMb: 0 };
   for (const { process, last } of windows) {
-    const known = process.samples.filter(({ at, levels }) => levels && at <= last.at);
-    const levels = known.at(-1)?.levels;
+    const known = process.samples.filter(({ at, memory }) => memory && at <= last.at);
+    const levels = known.at(-1)?.memory;
     if (!levels) continue;
     heap.usedMb += levels.heapUsed / MB;
     heap.limitMb += levels.heapLimit / MB;
@@ -105,25 +105,25 @@ function heapOf(windows: Window[]): InsideView['heap'] {
   return heap;
 }
 
-function stallsBy(windows: Window[]): InsideView['stalls']['by'] {
-  const by = totalByName(
+function sumStalls(windows: SampleWindow[]): InsideView['stalls']['byCause'] {
+  const by = sumByName(
     windows,
     ({ stalls }) => stalls,
     (counters) => counters,
   );
   return Object.entries(by)
-    .map(([what, { ms = 0, count = 0 }]) => ({ what, ms, count }))
+    .map(([cause, { ms = 0, count = 0 }]) => ({ cause, ms, count }))
     .filter(({ ms }) => ms > 0)
     .sort((a, b) => b.ms - a.ms);
 }
 
-function routesOf(windows: Window[], ms: number): RouteView[] {
-  const counters = totalByName(
+function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
+  const counters = sumByName(
     windows,
     ({ routes }) => routes,
     (route) => route.counters,
   );
-  const times = totalByName(
+  const times = sumByName(
     windows,
     ({ routes }) => routes,
     (route) => route.handlerTimes,
@@ -152,13 +152,13 @@ function routesOf(windows: Window[], ms: number): RouteView[] {
     .sort((a, b) => b.rate - a.rate);
 }
 
-function outboundOf(windows: Window[], ms: number): OutboundView[] {
-  const counters = totalByName(
+function buildOutboundViews(windows: SampleWindow[], ms: number): OutboundView[] {
+  const counters = sumByName(
     windows,
     ({ outbound }) => outbound,
     (one) => one.counters,
   );
-  const times = totalByName(
+  const times = sumByName(
     windows,
     ({ outbound }) => outbound,
     (one) => one.answerTimes,
@@ -168,7 +168,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
     if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
     const median = computeQuantile(times[origin] ?? {}, 0.5);
     // Among unknown questions there may be some that are to wait, as a monitor's for news: the mean would be theirs.
-    const isHttp = !origin.startsWith(TCP);
+    const isHttp = !origin.startsWith(TCP_PREFIX);
     const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
     const square = mean(of('answerSquaredMs'), of('answered'));
     const bounds = windows.flatMap(({ last }) => last.outbound[origin]?.maxSockets ?? []);
@@ -176,7 +176,7 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
       {
         origin,
         opened: (of('opened') * 1000) / ms,
-        holdsBack: of('heldBack') > 0,
+        usesNagle: of('nagleSamples') > 0,
         rate: (of('ended') * 1000) / ms,
         failed: of('failed'),
         waiting: of('waitingMs') / ms,
@@ -195,11 +195,11 @@ function outboundOf(windows: Window[], ms: number): OutboundView[] {
     .sort((a, b) => b.waiting + b.answering - (a.waiting + a.answering));
 }
 
-function resourcesOf(windows: Window[]): Record<string, number> {
-  return total(
+function averageResources(windows: SampleWindow[]): Record<string, number> {
+  return sumCounters(
     windows.map(({ samples }) => {
-      const seen = samples.flatMap(({ levels }) => (levels?.resources ? [levels.resources] : []));
-      const sums = total(seen);
+      const seen = samples.flatMap(({ memory }) => (memory?.resources ? [memory.resources] : []));
+      const sums = sumCounters(seen);
       return Object.fromEntries(
         Object.entries(sums).map(([name, sum]) => [name, sum / seen.length]),
       );
