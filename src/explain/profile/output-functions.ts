@@ -52,7 +52,7 @@ const LOGGERS = new Set([
 
 /**
  * The functions of a profile that write output for others, with what they format. They are known by the probe's place on the way to standard
- * output and files (`probe/output.cts`), and are
+ * output and files (`src/probe/runtime/synchronous-writes.cts`), and are
  *
  * - a package's: the outermost of the packages between the service and the output which do not call the service to answer a request,
  *   and all of a well-known logger,
@@ -64,7 +64,7 @@ export function findOutputFunctions(calls: CallNode[]): OutputFunctions {
   const found: OutputFunctions = { loggers: new Set(), own: new Set() };
   for (const { frame, parent } of calls) {
     if (isKnownLogger(frame)) found.loggers.add(buildKey(frame));
-    if (!isProbeCode(frame, 'output.') || !parent) continue;
+    if (!isProbeCode(frame, 'runtime/synchronous-writes.') || !parent) continue;
     const writer = findWriter(parent, frameworks);
     if (writer) found[isApplication(writer) ? 'own' : 'loggers'].add(buildKey(writer));
   }
