@@ -58,7 +58,8 @@ export async function measureBaseline(
   const measureMs = boundedMs(estimateMs * 15, 3000, 8000, 0.2);
   const length = { settleMs, measureMs };
   const configured = await measureConfiguredLoad(subject, length);
-  const isOverload = configured.load.plan.model === 'open' && !sustainsRate(configured) && canAddLoad;
+  const isOverload =
+    configured.load.plan.model === 'open' && !sustainsRate(configured) && canAddLoad;
   const base = isOverload
     ? await measureClosedLoad(subject, length, configured, unloadedMs, untilMs)
     : configured;

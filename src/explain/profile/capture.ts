@@ -36,7 +36,11 @@ export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Pr
   const gc = hotFunctions.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { rootCause, background } = await findRootCause(subject, limit, underLoad);
   const logs = { logging: printing, maxLogging: printingAtMost };
-  return { hotFunctions, loopTime: { gc, files, ...logs, writing, connecting, background }, rootCause };
+  return {
+    hotFunctions,
+    loopTime: { gc, files, ...logs, writing, connecting, background },
+    rootCause,
+  };
 }
 
 /** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */

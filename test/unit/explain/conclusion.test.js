@@ -74,8 +74,8 @@ describe('the remedy', () => {
     ) => {
       Object.assign(metrics.loop, { busy });
       const predictedThroughput = { low: 1000, high: 2000 };
-      return concluded({ limit, metrics, baselineThroughput, probeCost, predictedThroughput }).remedy
-        .predictedThroughput;
+      return concluded({ limit, metrics, baselineThroughput, probeCost, predictedThroughput })
+        .remedy.predictedThroughput;
     };
     const isAbout = (low, high, range) => {
       assert.ok(Math.abs(range.low / low - 1) < 1e-9, `${range.low} ${low}`);
@@ -125,7 +125,8 @@ describe('the remedy', () => {
     const of = (busy) => {
       Object.assign(metrics.loop, { busy });
       const baselineThroughput = 2 * metrics.throughput;
-      return concluded({ limit: 'logging', metrics, baselineThroughput }).remedy.predictedThroughput;
+      return concluded({ limit: 'logging', metrics, baselineThroughput }).remedy
+        .predictedThroughput;
     };
     assert.deepEqual(of(1), { low: 20, high: 40 });
     assert.deepEqual(of(0.5), { low: 10, high: 20 });

@@ -70,7 +70,7 @@ describe('a dependency that all requests wait for', () => {
     metrics.single.inside = { ...metrics.base.inside, outbound: [{ ...one, answerP50Ms: 20 }] };
     Object.assign(metrics, { responseMs: 210, unloadedLatencyMs: 22 });
     metrics.sockets.outbound = [
-      { peer: '127.0.0.1:9000', sockets: 50, least: 50, most: 50, unread: 0, unsent: 0 },
+      { peer: '127.0.0.1:9000', sockets: 50, min: 50, max: 50, unread: 0, unsent: 0 },
     ];
   };
 

@@ -1,6 +1,6 @@
 // What is computed of what a probe sees: buckets, routes, profiles.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -60,7 +60,8 @@ describe('the arithmetic of the probe', () => {
   });
 
   const FASTIFY = 'file:///app/node_modules/fastify/lib/handleRequest.js';
-  const PROBE = 'file:///m/node_modules/millrace/dist/probe/output.cjs';
+  const PROBE_FILE = 'dist/probe/runtime/synchronous-writes.cjs';
+  const PROBE = `file:///m/node_modules/millrace/${PROBE_FILE}`;
 
   test('a source map: what a bundler has added has no source', () => {
     const file = join(folder, 'added.js');
@@ -201,6 +202,10 @@ describe('the arithmetic of the probe', () => {
     ['replaced', PROBE],
     ['write', 'node:internal/streams/writable'],
   ];
+
+  test('a profile: the file by whose name the probe is recognised exists', () => {
+    assert.ok(existsSync(new URL(`../../../${PROBE_FILE}`, import.meta.url)));
+  });
 
   test('a profile: a function that writes output for another may be of the log, with what it formats', () => {
     assert.deepEqual(printing([handler, log, ...output], [handler, log, ['stringify']]), [

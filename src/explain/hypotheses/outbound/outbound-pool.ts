@@ -91,7 +91,8 @@ function findLeasedPool(metrics: Metrics): Hypothesis | null {
 }
 
 function describeLeasedPool(
-  metrics: Metrics, max: number,
+  metrics: Metrics,
+  max: number,
   asked: OutboundView,
   singleMs: number,
 ): Hypothesis {
