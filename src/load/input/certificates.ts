@@ -17,12 +17,15 @@ export interface Identity {
   key: Buffer;
 }
 
+/** More than all authorities of a system. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
 /** The certificates of authorities, from PEM or DER, as PEM. */
-export function readAuthorities(path: string): Buffer {
+export function readAuthorities(path: string, passphrase?: string): Buffer {
   const file = new CertificateFile(path, 'ca file');
-  const certificates = file.certificates(undefined);
+  const certificates = file.certificates(passphrase);
   if (certificates.length === 0) throw file.refused('holds no certificate');
   return pemOf(certificates);
 }
@@ -43,6 +46,7 @@ export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity
   const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
   if (certificates.length === 0) throw certFile.refused('holds no certificate');
   if (own < 0) throw keyFile.refused(`does not belong to the certificate in '${cert}'`);
+  checkCertificate(certificates[own] as X509Certificate, certFile);
   const chain = [...certificates.splice(own, 1), ...certificates];
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   return { cert: pemOf(chain), key: Buffer.from(pem) };
@@ -68,6 +72,7 @@ class CertificateFile {
     this.#path = path;
     this.#what = what;
     this.#bytes = readInput(path, what);
+    if (this.#bytes.length > MAX_BYTES) throw this.refused('is too long for certificates and keys');
     const wide = utf16Of(this.#bytes);
     const text = wide ? new TextDecoder(wide).decode(this.#bytes) : this.#bytes.toString('latin1');
     this.#blocks = [...text.matchAll(PEM)].map(([pem, label = '']) => [label, pem]);
@@ -198,17 +203,55 @@ function isCertificate(bytes: Buffer): boolean {
   }
 }
 
+/** The sizes of keys that the engine's TLS (rustls with AWS-LC) can sign with. */
+const MIN_RSA_BITS = 2048;
+const MAX_RSA_BITS = 8192;
+
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 
+/** Refuses keys that the engine cannot sign with. */
 function checkKind(key: KeyObject, file: CertificateFile): void {
   const kind = key.asymmetricKeyType ?? 'unknown';
-  const curve = key.asymmetricKeyDetails?.namedCurve;
-  const known =
-    kind === 'rsa' || kind === 'ed25519' || (kind === 'ec' && CURVES.includes(curve ?? ''));
-  if (known) return;
-  throw file.refused(
-    `holds a key of kind ${kind}${curve ? ` on ${curve}` : ''}; accepted: RSA, Ed25519, EC on P-256, P-384 or P-521`,
-  );
+  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  const accepted = 'accepted: RSA from 2048 to 8192 bits, Ed25519, EC on P-256, P-384 or P-521';
+  if (kind === 'rsa' && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS) return;
+  if (kind === 'rsa') throw file.refused(`holds an RSA key of ${modulusLength} bits; ${accepted}`);
+  if (kind === 'ed25519') return;
+  if (kind === 'ec' && CURVES.includes(namedCurve ?? '')) return;
+  const curve = namedCurve === undefined ? '' : ` on ${namedCurve}`;
+  throw file.refused(`holds a key of kind ${kind}${curve}; ${accepted}`);
+}
+
+/** prime-field (1.2.840.10045.1.1), which only the explicit parameters of a curve contain. */
+const PRIME_FIELD = Buffer.from('06072a8648ce3d0101', 'hex');
+
+/** Refuses client certificates that the engine and servers do not accept. */
+function checkCertificate(certificate: X509Certificate, file: CertificateFile): void {
+  // RFC 5280, 4.1.2.1: version 1 has no extensions.
+  if (!hasVersion(certificate.raw)) {
+    throw file.refused(
+      'holds a certificate of X.509 version 1; accepted: version 3, as openssl req -x509 and openssl x509 -extfile write it',
+    );
+  }
+  // RFC 5480, 2.1.1, forbids them.
+  if (certificate.raw.includes(PRIME_FIELD)) {
+    throw file.refused(
+      'holds a certificate whose EC key has explicit curve parameters; accepted: a named curve (openssl ec -param_enc named_curve, and a new certificate)',
+    );
+  }
+}
+
+/** Whether a certificate in DER names its version: one of version 1 leaves it out. */
+function hasVersion(der: Buffer): boolean {
+  const EXPLICIT_0 = 0xa0;
+  const outer = contentStart(der, 0);
+  return der[contentStart(der, outer)] === EXPLICIT_0;
+}
+
+/** Where the content of an element of DER begins. */
+function contentStart(der: Buffer, element: number): number {
+  const length = der[element + 1] ?? 0;
+  return element + 2 + (length > 0x80 ? length - 0x80 : 0);
 }
 
 function pemOf(certificates: X509Certificate[]): Buffer {

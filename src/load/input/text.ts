@@ -1,14 +1,26 @@
-import { isUtf8 } from 'node:buffer';
+import { constants, isUtf8 } from 'node:buffer';
+import { statSync } from 'node:fs';
 import { usageError } from '../../errors.js';
 import { readInput } from './file.js';
 
 /** The text of a file that the user named, `-` for standard input; `what` says in a message what the file is for. */
 export function readText(path: string, what: string): string {
-  return decodeText(readInput(path, what), `${what} '${path}'`);
+  const name = `${what} '${path}'`;
+  // A file that is too long is refused before it is read.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) throw tooLong(name);
+  return decodeText(readInput(path, what), name);
+}
+
+/** The length of text that JavaScript can hold. */
+const MAX_BYTES = constants.MAX_STRING_LENGTH;
+
+function tooLong(what: string): Error {
+  return usageError(`${what} is too long for a text file: at most ${MAX_BYTES >> 20} MiB`);
 }
 
 /** Text as editors and shells write it: UTF-8 with or without a byte order mark, or UTF-16. */
 export function decodeText(bytes: Buffer, what: string): string {
+  if (bytes.length > MAX_BYTES) throw tooLong(what);
   const wide = utf16Of(bytes);
   if (wide) return new TextDecoder(wide).decode(bytes);
   if (!isUtf8(bytes)) {

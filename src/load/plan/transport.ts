@@ -57,7 +57,7 @@ function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
   const { insecure = false, ca, cert, key, passphrase } = options;
   return {
     verify: !insecure,
-    ...(ca !== undefined && { ca: readAuthorities(ca) }),
+    ...(ca !== undefined && { ca: readAuthorities(ca, passphrase) }),
     ...readIdentity({ cert, key, passphrase }),
   };
 }

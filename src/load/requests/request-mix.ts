@@ -116,9 +116,21 @@ function isRelative({ url }: GivenTarget): boolean {
 }
 
 function connectTo(location: Location, { socketPath }: LoadOptions, where: string): Location {
+  checkSocketPath(socketPath ?? location.unixPath ?? '');
   if (socketPath === undefined) return location;
   if (location.unixPath === undefined) return { ...location, unixPath: socketPath };
   throw usageError(`${where}: a unix: URL and a socket path are given; accepted: one of them`);
+}
+
+/** The longest path of a Unix socket, in bytes: `sun_path` of unix(7), without the zero at its end. */
+const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+
+function checkSocketPath(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MAX_SOCKET_PATH) return;
+  throw usageError(
+    `the path of a Unix socket must have at most ${MAX_SOCKET_PATH} bytes (got ${bytes}): '${path}'`,
+  );
 }
 
 interface Shared {

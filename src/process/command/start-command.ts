@@ -102,7 +102,7 @@ async function waitForEndpoint(
     const endpoint = await find(pid, begin > deadline);
     if (endpoint !== null) return endpoint;
     if (begin > deadline) {
-      throw fail(`does not listen ${wanted} after ${timeoutMs / 1000} s${insteadOf(port, pid)}`);
+      throw fail(describeTimeout(port, pid, `after ${timeoutMs / 1000} s`));
     }
     // Reading the kernel's tables may take milliseconds: looking is to take a fifth of a core at most.
     await sleep(Math.max(10, 4 * (performance.now() - begin)));
@@ -112,10 +112,13 @@ async function waitForEndpoint(
 /** Daemons end their first process so. */
 const IN_BACKGROUND = ' (one that goes to the background is loaded by its URL, without --)';
 
-function insteadOf(port: number | undefined, pid: number): string {
+/** Describes what the command's processes do in place of accepting connections on the port; `when` is as in "after 30 s". */
+function describeTimeout(port: number | undefined, pid: number, when: string): string {
+  if (port === undefined) return `does not listen on any port ${when}`;
   const ports = new Set(listeningSockets(pid).map((socket) => socket.port));
-  if (port === undefined || ports.size === 0) return '';
-  return `, only on ${[...ports].join(', ')}`;
+  if (ports.has(port)) return `listens on port ${port}, but accepts no connection there ${when}`;
+  const others = ports.size === 0 ? '' : `, only on ${[...ports].join(', ')}`;
+  return `does not listen on port ${port} ${when}${others}`;
 }
 
 function withLine(text: string, line: string): string {

@@ -47,18 +47,28 @@ function finderByTables(port: number): EndpointResolver {
     const found = own ?? (takenBefore ? undefined : readListeners().find(onPort));
     if (found === undefined) return null;
     // One that starts may close the port once more.
-    const endpoint = toEndpoint(found);
-    return (await accepts(endpoint)) ? { ...endpoint, tls: false } : null;
+    const endpoint = await findAccepting(found);
+    return endpoint && { ...endpoint, tls: false };
   };
 }
 
 /** What a server starts, as a service that it calls, may listen before it does. */
 function settledFinder(trial: TrialRequest | undefined): EndpointResolver {
   if (trial) {
-    const candidates = new Candidates((listener) => sendTrialRequest(toEndpoint(listener), trial));
+    const endpoints = new Map<number, Endpoint>();
+    const endpointOf = (listener: Listener) =>
+      endpoints.get(listener.inode) ?? toEndpoint(listener);
+    const candidates = new Candidates(async (listener) => {
+      const answer = await sendTrialRequest(endpointOf(listener), trial);
+      if (answer !== 'nothing' || !isWildcardV6(listener)) return answer;
+      const accepting = await findAccepting(listener);
+      if (accepting === null || accepting.host === endpointOf(listener).host) return answer;
+      endpoints.set(listener.inode, accepting);
+      return sendTrialRequest(accepting, trial);
+    });
     return async (pid, isLast) => {
       const found = candidates.choose(await served(pid), isLast);
-      return found && { ...toEndpoint(found.listener), tls: found.answer === 'tls' };
+      return found && { ...endpointOf(found.listener), tls: found.answer === 'tls' };
     };
   }
   let found: OwnListener | undefined;
@@ -69,7 +79,9 @@ function settledFinder(trial: TrialRequest | undefined): EndpointResolver {
     found = first;
     if (first === undefined) return null;
     const isSettled = first.depth === 0 || performance.now() - since >= SETTLE_MS;
-    return isSettled || isLast ? { ...toEndpoint(first), tls: false } : null;
+    if (!isSettled && !isLast) return null;
+    const endpoint = isWildcardV6(first) ? await findAccepting(first) : null;
+    return { ...(endpoint ?? toEndpoint(first)), tls: false };
   };
 }
 
@@ -87,9 +99,21 @@ async function served(pid: number): Promise<OwnListener[]> {
 }
 
 function toEndpoint(listener: Listener): Endpoint {
-  // A socket on `::` takes IPv4 connections as well, unless it was told not to.
+  // A socket on `::` accepts IPv4 connections as well, unless it is restricted to IPv6.
   const host = ['0.0.0.0', '::'].includes(listener.host) ? '127.0.0.1' : listener.host;
   return { host, port: listener.port };
+}
+
+function isWildcardV6({ host }: Listener): boolean {
+  return host === '::';
+}
+
+/** Where a listener accepts connections: one on `::` that is restricted to IPv6 does so on `::1` only. `null`: nowhere. */
+async function findAccepting(listener: Listener): Promise<Endpoint | null> {
+  const endpoint = toEndpoint(listener);
+  if (await accepts(endpoint)) return endpoint;
+  const overV6 = { host: '::1', port: listener.port };
+  return isWildcardV6(listener) && (await accepts(overV6)) ? overV6 : null;
 }
 
 async function tryPort(port: number): Promise<Endpoint | null> {

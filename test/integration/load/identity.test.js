@@ -73,6 +73,16 @@ describe('a client certificate', { timeout: 60_000 }, () => {
       empty: '',
     };
     for (const [name, content] of Object.entries(files)) writeFileSync(path(name), content);
+    selfSigned('weak-client', '-newkey', 'rsa:1024');
+    openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'named.key');
+    openssl('ec', '-in', 'named.key', '-param_enc', 'explicit', '-out', 'spelled.key');
+    for (const name of ['named', 'spelled']) {
+      openssl('req', '-x509', '-key', `${name}.key`, '-out', `${name}.pem`, '-subj', `/CN=${name}`);
+    }
+    openssl('req', '-new', '-key', 'client.key', '-subj', '/CN=old', '-out', 'old.csr');
+    openssl('x509', '-req', '-in', 'old.csr', '-signkey', 'client.key', '-out', 'version1.pem');
+    const trusted = ['-nokeys', '-in', 'server.pem', '-passout', 'pass:secret'];
+    openssl('pkcs12', '-export', ...trusted, '-out', 'trust.p12');
     const input = ['-inkey', 'client.key', '-in', 'client.pem'];
     const pkcs12 = (out, ...more) => openssl('pkcs12', '-export', ...input, '-out', out, ...more);
     pkcs12('new.p12', '-passout', 'pass:secret');
@@ -126,9 +136,17 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     [{ cert: 'store.jks' }, /Java key store; convert it with keytool/],
     [{ cert: 'chain.p7b' }, /PKCS #7; convert it with openssl/],
     [{ cert: 'empty' }, /empty' is empty/],
+    [
+      { cert: 'weak-client.pem', key: 'weak-client.key' },
+      /weak-client.key' holds an RSA key of 1024 bits; accepted: RSA from 2048/,
+    ],
+    [{ cert: 'version1.pem' }, /version1.pem' holds a certificate of X.509 version 1; accepted/],
+    [{ cert: 'spelled.pem', key: 'spelled.key' }, /explicit curve parameters; accepted: a named/],
+    [{ key: null, cert: null, ca: path('trust.p12') }, /trust.p12' is locked/],
+    [{ key: null, cert: null, ca: path('trust.p12'), passphrase: 'no' }, /the passphrase is wrong/],
   ]) {
     test(`refused: ${message.source}`, async () => {
-      const files = { cert: path(cert), ...(key && { key: path(key) }), ...more };
+      const files = { ...(cert && { cert: path(cert) }), ...(key && { key: path(key) }), ...more };
       const run = load({ url: 'https://127.0.0.1:1/', ...files });
       await assert.rejects(run, (error) => {
         assert.equal(error.code, 'ERR_MILLRACE_USAGE');
@@ -161,6 +179,20 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     const [code] = await once(child, 'close');
     assert.equal(code, 0, shown);
     assert.doesNotMatch(shown, /secret/);
+  });
+
+  test('a key that spells its curve out fits a certificate that names it', async (t) => {
+    const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
+    const url = await serve(t, { key, cert, requestCert: true, rejectUnauthorized: false });
+    const files = { cert: path('named.pem'), key: path('spelled.key') };
+    assert.equal((await load({ url, insecure: true, ...files, ...few })).requests.ok, 2);
+  });
+
+  test('authorities in PKCS #12, with a passphrase', async (t) => {
+    const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
+    const url = await serve(t, { key, cert });
+    const trust = { ca: path('trust.p12'), passphrase: 'secret' };
+    assert.equal((await load({ url, ...trust, ...few })).requests.ok, 2);
   });
 
   test('authorities in DER', async (t) => {

@@ -222,6 +222,19 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(server.port, port);
   });
 
+  test('is reached by IPv6 where it listens there only', async () => {
+    const server = (port) =>
+      `require('http').createServer((q, r) => r.end('six')).listen({ port: ${port}, host: '::', ipv6Only: true })`;
+    const found = await program(server(0));
+    assert.equal(found.origin, `http://[::1]:${found.port}`);
+    assert.equal(await fetched(found.origin), 'six');
+    await found.stop();
+    const { port } = found;
+    const given = await startCommand([node, '-e', server(port)], { port, timeoutMs: 20_000 });
+    cleanups.push(() => given.stop());
+    assert.equal(given.host, '::1');
+  });
+
   test('that speaks TLS is reached by it', async () => {
     const { cert, key } = await selfSignedCertificate(['localhost']);
     const { origin } = await program(

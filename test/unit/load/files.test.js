@@ -1,6 +1,6 @@
 // Files as editors, shells and spreadsheets write them: byte order marks, UTF-16, CRLF, no last line end; and bytes that are no text.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -111,4 +111,23 @@ test('an unknown placeholder is quoted in a line, however much stands between it
     assert.match(message, /^unknown placeholder \{\{a page of text .*\.\.\.\}\}: known are/);
     return message.length < 300 && !message.includes('\n');
   });
+});
+
+test('a text file that is longer than text can be is refused in one line', async () => {
+  const long = file('long.csv', '');
+  truncateSync(long, 600 * 1024 * 1024);
+  const options = { url, targetsFile: long };
+  await assert.rejects(
+    buildPlan(options),
+    /^MillraceError: .* is too long for a text file: at most 511 MiB$/,
+  );
+  assert.throws(() => readHeaderFile(long), /is too long for a text file/);
+  await assert.rejects(buildPlan({ url: `${url}{{csv:${long}:id}}` }), /is too long for a text/);
+});
+
+test('the path of a Unix socket that is too long is refused', async () => {
+  const path = `/tmp/${'x'.repeat(150)}`;
+  const message = /^the path of a Unix socket must have at most 10\d bytes \(got 155\)/;
+  await assert.rejects(buildPlan({ url, socketPath: path }), { message });
+  await assert.rejects(buildPlan({ url: `unix:${path}:/` }), { message });
 });

@@ -342,6 +342,15 @@ test('CSV by RFC 4180', () => {
     /f\.csv:4: 1 fields given; accepted: 2/,
   );
   assert.throws(() => parseCsv('a\n"x', 'f.csv'), /f\.csv:2: a quote/);
+  assert.throws(() => parseCsv('a\nb"x"\n', 'f.csv'), /f\.csv:2: a quote/);
+  assert.throws(() => parseCsv('a\n"b"x\n', 'f.csv'), /f\.csv:2: a quote/);
+  const old = parseCsv('id,text\r1,"a\rb"\r\r2,""', 'f.csv');
+  assert.deepEqual(old.rows, [
+    ['1', 'a\rb'],
+    ['2', ''],
+  ]);
+  const [[long]] = parseCsv(`a\n"${'x""'.repeat(4_000_000)}"`, 'f.csv').rows;
+  assert.equal(long.length, 8_000_000, 'a long field in quotes');
   assert.throws(() => parseCsv('a\n', 'f.csv'), /needs a line of column names/);
 });
 
