@@ -74,12 +74,21 @@ function durationOf(text: string): number {
 export function parseCount(value: number | string, name: string, { min, max }: Range): number {
   const count = typeof value === 'number' ? value : scaled(value, COUNT, COUNT_SUFFIX);
   if (!Number.isSafeInteger(count) || count < min || count > max) {
+    const examples = COUNT_EXAMPLES.filter(([example]) => example >= min && example <= max);
+    const such =
+      examples.length > 0 ? `, such as ${examples.map(([, text]) => text).join(', ')}` : '';
     throw usageError(
-      `${name}: '${value}' given; accepted: a whole number from ${min} to ${max}, such as 50, 10k, 1M`,
+      `${name}: '${value}' given; accepted: a whole number from ${min} to ${max}${such}`,
     );
   }
   return count;
 }
+
+const COUNT_EXAMPLES: readonly (readonly [number, string])[] = [
+  [50, '50'],
+  [10_000, '10k'],
+  [1_000_000, '1M'],
+];
 
 /** Whether the text is a count, such as `400` or `10k`. */
 export function isCount(text: string): boolean {

@@ -62,7 +62,7 @@ export function explainMarks(
   return meanings.filter((meaning) => meaning !== false);
 }
 
-/** Whether so many samples are censored that it shows in a printed percentile: from one in 10,000, the reach of p99.99. */
+/** Whether so many samples are censored that the estimate depends on it: from one in 100. */
 export function isCensoringVisible(distribution: Distribution): boolean {
-  return distribution.censored > 0 && distribution.censored * 10_000 >= distribution.count;
+  return distribution.censored > 0 && distribution.censored * 100 >= distribution.count;
 }

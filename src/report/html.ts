@@ -1,4 +1,4 @@
-import { clientBound } from '../load/outcome/client-bound-words.js';
+import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
 import { explainMarks } from './distribution.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
@@ -55,7 +55,8 @@ export function renderLoadPage(result: LoadResult): string {
 
 function renderAlarm({ generator }: LoadResult): Markup | null {
   if (!generator.clientBound) return null;
-  const { title, meaning, advice } = clientBound;
+  const { title, meaning } = clientBound;
+  const advice = adviseOnClientBound(generator);
   return html`<div class="alarm" role="alert">
 <p><strong>${title}</strong> ${meaning}</p>
 <ul>${[...generator.reasons, advice].map((line) => html`<li>${line}</li>`)}</ul>

@@ -5,8 +5,8 @@ type Generator = Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
 
 type Latency = Pick<LoadResult['latencyMs'], 'p50' | 'p99'>;
 
-/** From where on the generator itself is what limits the run. */
-const BUSY = 0.9;
+/** The share of the time from which on the generator itself limits the run. */
+export const MIN_BUSY = 0.9;
 const STARVED = 0.2;
 const LATENESS_MS = 1;
 const LATENESS_OF_LATENCY = 0.1;
@@ -19,7 +19,7 @@ const LATENESS_OF_LATENCY = 0.1;
 export function clientBoundReasons(generator: Generator, latency: Latency): string[] {
   const { busy, starved, latenessMs } = generator;
   const reasons: string[] = [];
-  if (busy >= BUSY) {
+  if (busy >= MIN_BUSY) {
     reasons.push(`a thread of the generator was busy ${share(busy)} of the time`);
   }
   if (starved !== null && starved >= STARVED) {

@@ -23,26 +23,14 @@ export function failingResponses(kept: NativeKeptResponse[], plan: Plan): Failin
   }));
 }
 
-/** Where the first of the redirections went, by status. */
-export function redirectTargets(kept: NativeKeptResponse[], plan: Plan): Map<number, string> {
-  if (kept.length === 0) return new Map();
-  const secrets = collectSecrets(plan.native);
-  const targets = kept.flatMap(({ status, bytes }): [number, string][] => {
-    const [, location] = /^location:[ \t]*(.*)$/im.exec(splitResponse(bytes).head) ?? [];
-    return status === undefined || location === undefined
-      ? []
-      : [[status, secrets.mask(location.trim())]];
-  });
-  return new Map(targets);
-}
-
 function requestOf({ summary }: Plan, index: number): FailingResponse['request'] {
   // A second server has each request of the mix once more.
   const target = summary.targets[index % summary.targets.length];
   return { method: target?.method ?? '', url: target?.url ?? '' };
 }
 
-function collectSecrets({ requests, csv }: NativePlan): Secrets {
+/** Collects what the requests contain that must not be printed. */
+export function collectSecrets({ requests, csv }: NativePlan): Secrets {
   const secrets = new Secrets(csv);
   for (const { headers, target, body } of requests) {
     for (const { name, value } of headers) secrets.addHeader(name, value);
@@ -85,7 +73,7 @@ function textOf(body: Buffer, head: string, secrets: Secrets): string {
 }
 
 /** The head of the final response without its line ends, and the bytes behind it. What is no response is all content. */
-function splitResponse(bytes: Buffer): { head: string; content: Buffer } {
+export function splitResponse(bytes: Buffer): { head: string; content: Buffer } {
   let rest = bytes;
   for (;;) {
     const text = rest.toString('latin1');

@@ -12,7 +12,8 @@ import type {
   Statistic,
 } from '../result.js';
 import { clientBoundReasons } from './client-bound.js';
-import { failingResponses, redirectTargets } from './failing-responses.js';
+import { failingResponses } from './failing-responses.js';
+import { findRedirections } from './redirections.js';
 import { findWarnings } from './warnings.js';
 
 /** What the result of a run is made of. */
@@ -70,9 +71,9 @@ export function buildResult(finished: Finished): LoadResult {
     warnings: [],
   };
   const { refusedAddresses } = outcome;
-  const redirectedTo = redirectTargets(outcome.kept, plan);
+  const redirections = findRedirections(outcome.kept, plan);
   const circumstances = {
-    ...{ refusedAddresses, serverEnded, otherPorts, unreachedTargets, redirectedTo },
+    ...{ refusedAddresses, serverEnded, otherPorts, unreachedTargets, redirections },
   };
   return { ...result, warnings: findWarnings(result, circumstances) };
 }

@@ -5,7 +5,8 @@ import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import { arrivalsWithin } from '../plan/schedule.js';
 import type { LoadResult, Warning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
-import { clientBound as clientBoundWords } from './client-bound-words.js';
+import { adviseOnClientBound, clientBound as clientBoundWords } from './client-bound-words.js';
+import type { Redirection } from './redirections.js';
 
 /** What the result does not hold. */
 export interface Circumstances {
@@ -17,8 +18,8 @@ export interface Circumstances {
   otherPorts: number[];
   /** Targets of servers that were not reached, while others were. */
   unreachedTargets: UnreachedTargets[];
-  /** Where the first redirection of each status went. */
-  redirectedTo: Map<number, string>;
+  /** The first redirection of each status. */
+  redirections: Map<number, Redirection>;
 }
 
 /** Everything that makes a measurement doubtful, each with advice; what matters most comes first. */
@@ -53,7 +54,8 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
 
 function clientBound({ generator }: LoadResult): string | null {
   if (!generator.clientBound) return null;
-  const { title, meaning, advice } = clientBoundWords;
+  const { title, meaning } = clientBoundWords;
+  const advice = adviseOnClientBound(generator);
   return `${title}: ${generator.reasons.join('; ')}. ${meaning} ${advice}`;
 }
 
@@ -89,8 +91,14 @@ function allFailed({ requests }: LoadResult): string | null {
   if (requests.sent === requests.inFlightAtEnd && requests.sent > 0) {
     return 'No response came before the end: run longer (-d).';
   }
+  if (!hasResponse(requests)) return 'No request succeeded: no response came.';
   if (requests.sent > 0) return 'No request succeeded: the latencies are those of failures.';
   return 'No request was sent: the run was too short, or nothing was due.';
+}
+
+/** Without a response there is nothing that a longer run or another setting of the server would tell better. */
+function hasResponse({ ok, statusErrors, sent, inFlightAtEnd }: LoadResult['requests']): boolean {
+  return ok + statusErrors > 0 || sent === inFlightAtEnd;
 }
 
 const REDIRECTIONS = [300, 301, 302, 303, 307, 308];
@@ -100,7 +108,7 @@ const REDIRECTED = 0.5;
 
 function redirected(
   { plan, requests, statusCodes }: LoadResult,
-  { redirectedTo }: Circumstances,
+  { redirections }: Circumstances,
 ): string | null {
   // Who has asked for them by name knows of them.
   const unasked = REDIRECTIONS.filter((it) => isDefaultExpect(plan) || !isExpected(plan, it));
@@ -109,12 +117,11 @@ function redirected(
   const part = number / Math.max(1, requests.ok + requests.statusErrors);
   if (part <= REDIRECTED) return null;
   const [most = 0] = unasked.sort((a, b) => countOf(b) - countOf(a));
-  const target = redirectedTo.get(most);
-  const where = target === undefined ? '' : ` to ${target}`;
+  const first = redirections.get(most);
+  const where = first?.location ? ` to ${first.location}` : '';
+  const obstacle = first ? ` (of the first: ${first.obstacle})` : '';
   const why =
-    plan.follow > 0
-      ? `, which were not followed: they lead to another server, are more than --follow ${plan.follow}, or end their connection`
-      : ', and their pages were not fetched';
+    plan.follow > 0 ? `, which were not followed${obstacle}` : ', and their pages were not fetched';
   const advice = plan.follow > 0 ? '' : ', follow them (--follow 5)';
   return `${share(part)} of the responses were redirections (${most}${where})${why}: what was measured is the redirect. Load the page itself${advice}, or say what counts as a success (--expect 2xx).`;
 }
@@ -153,8 +160,9 @@ function notSent({ requests, plan }: LoadResult): string | null {
   return `${plural(overflow + queuedAtEnd + connectFailed, 'request')} due but not sent: ${parts.join('; ')}. Of these only the ones still waiting are in the latencies, at their age.`;
 }
 
-function waitingForConnections({ plan, latencyMs, serviceTimeMs, generator }: LoadResult) {
-  if (plan.model === 'closed' || generator.clientBound) return null;
+function waitingForConnections(result: LoadResult): string | null {
+  const { plan, requests, latencyMs, serviceTimeMs, generator } = result;
+  if (plan.model === 'closed' || generator.clientBound || !hasResponse(requests)) return null;
   const [latency, service] = [latencyMs.p99 ?? 0, serviceTimeMs.p99 ?? 0];
   if (latency < 2 * service || latency - service < 1) return null;
   return `Arrivals waited for a free connection: latency p99 is ${time(latency)}, service time p99 ${time(service)}. That wait is real for clients who come at this rate; to see the server without it, raise -c (now ${count(plan.connections)}).`;
@@ -226,8 +234,9 @@ function addressesLeftOut(circumstances: Circumstances): string | null {
   return `Left out, because nothing could be connected there: ${leftOut.join(', ')}. Name an address instead of the host to be sure which is measured.`;
 }
 
-function reopened({ connections, plan }: LoadResult): string | null {
+function reopened({ connections, plan, requests }: LoadResult): string | null {
   const closed = connections.closedByServer;
+  if (!hasResponse(requests)) return null;
   if (plan.connection === 'close' || closed === 0) return null;
   return `The server closed ${plural(closed, 'connection')} that ${closed === 1 ? 'was' : 'were'} to be kept: opening others is part of the latencies. See its keep-alive settings.`;
 }
@@ -247,12 +256,26 @@ function failuresRelated({ requests }: LoadResult): string | null {
   return `${share(failed)} of the requests have no response: the percentiles assume that failures are unrelated to latency. Where the slow ones fail, the truth is higher.`;
 }
 
-function censored({ latencyMs }: LoadResult): string | null {
+function censored(result: LoadResult): string | null {
+  const { latencyMs, requests } = result;
   const { count: all, censored, atLeast, max } = latencyMs;
-  if (all === 0 || !atLeast.p99) return null;
+  if (all === 0 || !atLeast.p99 || !hasResponse(requests)) return null;
   const first = (['p50', 'p75', 'p90', 'p95', 'p99'] as const).find((name) => atLeast[name]);
-  return `The latencies are known below ${first} only: ${share(censored / all)} of the requests did not finish, and none was watched for more than ${time(max)}. From there on figures are lower bounds ("at least"), and the mean counts what is longer as ${time(max)} (a restricted mean). Run longer (-d), with a longer --timeout, or with less load.`;
+  const made = describeLongest(result);
+  return `${share(censored / all)} of the requests did not finish, so ${first} and above are lower bounds ("at least"): none was watched for more than ${time(max)}${made}. The mean counts what is longer as ${time(max)} (a restricted mean). Run longer (-d), with a longer --timeout, or with less load.`;
 }
+
+/** What the longest latency is made of, where requests of a schedule timed out that had been sent late. */
+function describeLongest({ plan, requests, latencyMs }: LoadResult): string {
+  const late = (latencyMs.max ?? 0) - plan.timeoutMs;
+  const isLate = plan.model === 'open' && requests.timeouts > 0 && late > MIN_LATE * plan.timeoutMs;
+  return isLate
+    ? `, the timeout of ${time(plan.timeoutMs)} and up to ${time(late)} that requests were sent late`
+    : '';
+}
+
+/** The part of the timeout from which on lateness is told: a timer fires a little late, too. */
+const MIN_LATE = 0.05;
 
 /** Cores that the machine's host takes, and their part of what is wanted, from which on the numbers tell of the host, too. */
 const STOLEN_CORES = 0.05;
@@ -276,6 +299,7 @@ function sharedCores({ server, generator }: LoadResult): string | null {
 }
 
 function shortRun({ durationMs, requests }: LoadResult): string | null {
+  if (!hasResponse(requests)) return null;
   const completed = requests.ok + requests.statusErrors;
   if (durationMs < 1000) {
     return `The measurement lasted ${time(durationMs)}: one second is the least for a throughput. Run longer (-d).`;

@@ -23,6 +23,8 @@ const SHORT_BAR_WIDTH = 12;
 /** Percentiles of latency and service time, with the histogram of latency beside them. */
 export function formatDistributions(result: LoadResult, sheet: Sheet): string[] {
   if (result.latencyMs.count === 0) return ['No request was sent: there is no latency to show.'];
+  const { ok, statusErrors } = result.requests;
+  if (ok + statusErrors === 0) return ['No response came: there is no latency to show.'];
   const histogram = formatHistogram(result, sheet);
   return [
     ...joinColumns(sheet, formatPercentiles(result, sheet), histogram, 4),

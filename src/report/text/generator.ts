@@ -1,5 +1,5 @@
 import { share, time } from '../../format/units.js';
-import { clientBound } from '../../load/outcome/client-bound-words.js';
+import { adviseOnClientBound, clientBound } from '../../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../../load/result.js';
 import { listWarnings } from '../warnings.js';
 import { formatField, formatParagraph, type Sheet } from './sheet.js';
@@ -31,7 +31,8 @@ export function formatWarnings(result: LoadResult, sheet: Sheet): string[] {
 
 function formatAlarm({ generator }: LoadResult, sheet: Sheet): string[] {
   if (!generator.clientBound) return [];
-  const { title, meaning, advice } = clientBound;
+  const { title, meaning } = clientBound;
+  const advice = adviseOnClientBound(generator);
   return [
     ...formatParagraph(sheet, `*** ${title} *** ${meaning}`, 0, 'alarm'),
     ...[...generator.reasons, advice].flatMap((line) =>

@@ -50,6 +50,13 @@ test('durations', () => {
   }
 });
 
+test('a count out of range: the examples are within it', () => {
+  const refused = (max) => () => parseCount('x', 'n', { min: 1, max });
+  assert.throws(refused(10), { message: "n: 'x' given; accepted: a whole number from 1 to 10" });
+  assert.throws(refused(100), /from 1 to 100, such as 50$/);
+  assert.throws(refused(1e6), /from 1 to 1000000, such as 50, 10k, 1M$/);
+});
+
 test('counts, rates and sizes', () => {
   assert.deepEqual(
     ['400', '10k', '1.5k', '1M', '2g'].map((text) => parseCount(text, 'x', any)),

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { exitCode } from '../../../dist/cli/exit.js';
 import { clientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
-import { clientBound } from '../../../dist/load/outcome/client-bound-words.js';
+import { adviseOnClientBound, clientBound } from '../../../dist/load/outcome/client-bound-words.js';
 import { findWarnings } from '../../../dist/load/outcome/warnings.js';
 
 const calm = {
@@ -13,7 +13,7 @@ const calm = {
   serverEnded: null,
   otherPorts: [],
   unreachedTargets: [],
-  redirectedTo: new Map(),
+  redirections: new Map(),
 };
 const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
 
@@ -109,6 +109,17 @@ const CASES = [
     'all failed',
     ({ requests }) => Object.assign(requests, { ok: 0, statusErrors: 10_000 }),
     ['all-failed', 'status-errors'],
+  ],
+  [
+    'no response at all: nothing is advised that would not help',
+    (result) => {
+      Object.assign(result.requests, { ok: 0, transportErrors: 10_000 });
+      Object.assign(result, { durationMs: 500, statusCodes: {} });
+      result.errors.push({ kind: 'closed-early', count: 10_000, example: null });
+      Object.assign(result.connections, { closedByServer: 10_000 });
+      Object.assign(result.latencyMs, { censored: 10_000, atLeast: { p50: true, p99: true } });
+    },
+    ['all-failed', 'errors-closed-early'],
   ],
   ['an open run that kept up', open, []],
   [
@@ -229,7 +240,7 @@ test('warnings: what the result does not hold', () => {
     serverEnded: 'ended with exit code 1',
     otherPorts: [3001, 3002],
     unreachedTargets: [],
-    redirectedTo: new Map(),
+    redirections: new Map(),
   });
   assert.equal(
     ended.message,
@@ -291,9 +302,45 @@ test('errors of kind tls: a message that says what to do gets no other advice', 
 test('client-bound: the warning says what the report says', () => {
   const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
   const [{ message }] = findWarnings(resultWith(change), calm);
-  const { title, meaning, advice } = clientBound;
-  assert.equal(message, `${title}: x. ${meaning} ${advice}`);
+  const { title, meaning } = clientBound;
+  assert.equal(message, `${title}: x. ${meaning} ${adviseOnClientBound({ busy: 0.1 })}`);
 });
+
+test('client-bound: threads are advised only where the generator was busy', () => {
+  assert.match(adviseOnClientBound({ busy: 0.9 }), /more threads \(-t\)/);
+  assert.match(adviseOnClientBound({ busy: 0.89 }), /^Another process took its core/);
+  assert.doesNotMatch(adviseOnClientBound({ busy: 0.89 }), /threads/);
+});
+
+test('figures that are bounds: the warning names the percentile, and what the longest time is made of', () => {
+  const late = (result) => {
+    open(result);
+    Object.assign(result.plan, { timeoutMs: 300 });
+    Object.assign(result.requests, { ok: 6800, timeouts: 3200 });
+    const bounds = { p75: true, p90: true, p95: true, p99: true, max: true, mean: true };
+    Object.assign(result.latencyMs, { censored: 3200, max: 349, atLeast: bounds });
+  };
+  const { message } = findWarnings(resultWith(late), calm).find(({ id }) => id === 'censored');
+  assert.match(
+    message,
+    /^32 % of the requests did not finish, so p75 and above are lower bounds \("at least"\): none was watched for more than 349 ms, the timeout of 300 ms and up to 49\.0 ms that requests were sent late\./,
+  );
+});
+
+for (const [obstacle, first] of [
+  ['it leads to another server', { location: 'https://id.test/' }],
+  ['it has no Location', { location: null }],
+]) {
+  test(`redirections that were not followed: the first says why: ${obstacle}`, () => {
+    const redirecting = (result) => {
+      result.plan.follow = 2;
+      result.statusCodes = { 302: 10_000 };
+    };
+    const circumstances = { ...calm, redirections: new Map([[302, { ...first, obstacle }]]) };
+    const { message } = findWarnings(resultWith(redirecting), circumstances)[0];
+    assert.ok(message.includes(`which were not followed (of the first: ${obstacle}): what was`));
+  });
+}
 
 test('client-bound: the rule at its bounds', () => {
   const bound = (generator, p50 = 5) =>

@@ -119,9 +119,21 @@ describe('text', () => {
     assert.doesNotMatch(plain(fixture('closed')), /NOT SENT|errors/);
   });
 
-  test('censored samples are told from one in 10,000 on', () => {
+  test('censored samples are told from one in 100 on', () => {
     assert.match(plain(fixture('server')), /^censored: of 149 of 7,811 samples/m);
     assert.doesNotMatch(plain(fixture('closed')), /censored/);
+    const { latencyMs, ...few } = fixture('server');
+    const text = plain({ ...few, latencyMs: { ...latencyMs, censored: 78 } });
+    assert.doesNotMatch(text, /censored/);
+  });
+
+  test('without a response there is no latency, and no table of bounds', () => {
+    const { requests, ...rest } = fixture('tls-errors');
+    const { ok, statusErrors, transportErrors } = requests;
+    const none = { ok: 0, statusErrors: 0, transportErrors: ok + statusErrors + transportErrors };
+    const text = plain({ ...rest, requests: { ...requests, ...none } });
+    assert.match(text, /^No response came: there is no latency to show\.$/m);
+    assert.doesNotMatch(text, /^p99/m);
   });
 
   test('a figure of which only a bound is known says so, and so does the histogram', () => {
