@@ -1,3 +1,4 @@
+import type { AsyncResource } from 'node:async_hooks';
 import { drainTicks } from '../install/node-internals.js';
 import { native } from '../reactor/native.js';
 import { callBack } from '../request/contexts.js';
@@ -21,14 +22,18 @@ function closeAll(): void {
   const sockets = closing;
   closing = [];
   for (const socket of sockets) {
-    if (socket.isCutOff) tell(endCutOff, socket);
-    tell(close, socket);
+    if (socket.isCutOff) tell(endCutOff, socket, socket.writeContext ?? socket.nativeContext);
+    tell(close, socket, socket.nativeContext);
   }
 }
 
-function tell(action: (socket: ServerSocket) => void, socket: ServerSocket): void {
+function tell(
+  action: (socket: ServerSocket) => void,
+  socket: ServerSocket,
+  context: AsyncResource,
+): void {
   try {
-    callBack(socket.nativeContext, action, socket);
+    callBack(context, action, socket);
     drainTicks();
   } catch (error) {
     native.stackFatal(error);

@@ -10,7 +10,7 @@ import {
 import { type Incoming, kWritableFinished, type Outgoing } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
 import { native } from '../reactor/native.js';
-import { ConnectionContext, HTTPServerAsyncResource } from '../request/contexts.js';
+import { ConnectionContext, HTTPServerAsyncResource, WriteContext } from '../request/contexts.js';
 import { receive } from '../request/exchange.js';
 import {
   appendBytes,
@@ -83,6 +83,8 @@ export class ServerSocket {
   inFlight = 0;
   /** What is written now belongs to that, too. */
   gathersFlight = false;
+  /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: as with Node, of the first such write. */
+  writeContext: WriteContext | null = null;
   /** Reads the rest of the connection in place of the reactor. */
   foreign: { take(bytes: Buffer, packet: Buffer): void; close?(): void } | null = null;
   /** Bytes in the outbox. */
@@ -378,8 +380,14 @@ export class ServerSocket {
     this.unsettled += bytes;
     if (this.unsettled < this.nativeServer.highWaterMark) return true;
     this.needDrain = true;
+    this.keepContext();
     settleLater(this);
     return false;
+  }
+
+  /** Whoever is told later that bytes have left is told in the context of this moment. */
+  keepContext(): void {
+    this.writeContext ??= new WriteContext();
   }
 
   /** Asks the reactor for the bytes that wait, answers from the cache among them. */
@@ -412,6 +420,7 @@ export class ServerSocket {
     if (result >= 0) {
       if (result > 0 && this.queued === 0) {
         this.gathersFlight = true;
+        this.keepContext();
         process.nextTick(endFlight, this);
       }
       this.queued = result;

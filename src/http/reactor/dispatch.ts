@@ -206,8 +206,10 @@ function take(kind: number, id: number, at: number): void {
         setImmediate(takeEnd, socket, a);
       } else callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
-    case CLOSED:
     case DRAINED:
+      callBack(socket.writeContext ?? socket.nativeContext, takeState, socket, kind, a);
+      break;
+    case CLOSED:
     case IDLE:
       callBack(socket.nativeContext, takeState, socket, kind, a);
       break;

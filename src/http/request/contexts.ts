@@ -29,6 +29,13 @@ export class ConnectionContext extends AsyncResource {
   }
 }
 
+/** The asynchronous context of a write that did not leave at once, as Node's request to write has it. */
+export class WriteContext extends AsyncResource {
+  constructor() {
+    super('WRITEWRAP');
+  }
+}
+
 /** The asynchronous context of a connection's requests, made when the connection is announced. To look at as Node's. */
 export class HTTPServerAsyncResource extends AsyncResource {
   readonly type = 'HTTPINCOMINGMESSAGE';

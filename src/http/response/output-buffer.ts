@@ -1,6 +1,7 @@
 import type { ServerSocket } from '../connection/socket.js';
 import { isObserved } from '../install/node-methods.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
+import { callBack } from '../request/contexts.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
 
 /** Bytes from here on are handed to the system from where they are. */
@@ -21,7 +22,8 @@ let owner: ServerSocket | null = null;
 let start = 0;
 let length = 0;
 let inTurn = false;
-let scheduled = false;
+/** The connection in whose context a tick will flush and settle. */
+let scheduledBy: ServerSocket | null = null;
 /** Connections with something to tell when their bytes have left. */
 let settling: ServerSocket[] = [];
 
@@ -36,9 +38,9 @@ export function collected(socket: ServerSocket): number {
   return owner === socket ? length - start : 0;
 }
 
-function schedule(): void {
-  if (inTurn || scheduled) return;
-  scheduled = true;
+function schedule(socket: ServerSocket): void {
+  if (inTurn || scheduledBy !== null) return;
+  scheduledBy = socket;
   process.nextTick(later);
 }
 
@@ -48,7 +50,7 @@ function later(): void {
 }
 
 function now(): void {
-  scheduled = false;
+  scheduledBy = null;
   flush();
   settle();
 }
@@ -59,7 +61,7 @@ function claim(socket: ServerSocket): void {
   // Who answers many may take its time over each.
   if (inTurn) sendDue();
   owner = socket;
-  schedule();
+  schedule(socket);
 }
 
 export function appendText(socket: ServerSocket, text: string, latin1: boolean): void {
@@ -184,7 +186,14 @@ export function settleLater(socket: ServerSocket): void {
   if (socket.settling) return;
   socket.settling = true;
   settling.push(socket);
-  schedule();
+  schedule(socket);
+  // The tick has the context of another connection.
+  if (!inTurn && scheduledBy !== socket && isAwaited(socket)) socket.keepContext();
+}
+
+/** Whether somebody will be told when the bytes of a connection have left. */
+function isAwaited({ callbacks, needDrain, finishing }: ServerSocket): boolean {
+  return callbacks !== null || needDrain || (finishing !== null && isObserved(finishing));
 }
 
 /** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
@@ -193,8 +202,12 @@ export function tellSoon(socket: ServerSocket): void {
 }
 
 function tell(socket: ServerSocket): void {
-  // A connection ends with its turn: the rest of a request that came with this one is still told.
-  if (socket.destroyed || socket.writableEnded) return;
+  if (socket.destroyed) return;
+  if (socket.writableEnded) {
+    // A connection ends with its turn: the rest of a request that came with this one is still told.
+    if (socket.isObserved || (socket.callbacks?.length ?? 0) > 1) socket.keepContext();
+    return;
+  }
   // A short response that is over may leave together with the next; who wrote with a callback wants it to have left.
   const bytes = collected(socket);
   if (bytes > COPY_LIMIT || (socket.callbacks !== null && bytes > 0)) flush();
@@ -214,9 +227,14 @@ export function settle(): boolean {
     }
     told = true;
     socket.settling = false;
-    socket.nativeServer.settle(socket);
+    if (socket.writeContext === null) settleOne(socket);
+    else callBack(socket.writeContext, settleOne, socket);
   }
   return told;
+}
+
+function settleOne(socket: ServerSocket): void {
+  socket.nativeServer.settle(socket);
 }
 
 /** Whose bytes are collected. */

@@ -491,9 +491,12 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
+    // What is written from here on has its own.
+    socket.writeContext = null;
     // As Node, in this order: who hears of it may write on, and a response that is being written is not drained.
-    if (socket.needDrain) {
-      socket.needDrain = false;
+    const { needDrain } = socket;
+    socket.needDrain = false;
+    if (needDrain && !socket.writableEnded) {
       if (socket.isObserved) socket.emit('drain');
       else this.drain(socket);
     }

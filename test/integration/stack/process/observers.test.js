@@ -25,6 +25,14 @@ test('what is thrown is told in the context of its request, and to its domain', 
   assert.deepEqual(stack, { ...plain, isNative: true });
 });
 
+test('who waits for bytes to leave is told in the context of the write', {
+  timeout: 60_000,
+}, async () => {
+  const [plain, stack] = await onBoth('write-contexts.js');
+  assert.ok(plain.heard['/large'].length > 1);
+  assert.deepEqual(stack.heard, plain.heard);
+});
+
 /** What a program prints, with Node's own server and with the stack. */
 async function onBoth(program) {
   const outputs = await Promise.all(
