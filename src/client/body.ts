@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { usageError } from '../errors.js';
 import { type Shape, shape, shown } from '../validation/shape.js';
 
-/** What a call may send. */
-export type GivenBody =
+/** A body that a call can send. */
+export type RequestBody =
   | string
   | URLSearchParams
   | FormData
@@ -16,69 +16,75 @@ export type GivenBody =
   | AsyncIterable<Uint8Array | string>
   | null;
 
-/** What undici takes for one try. */
+/** The body of one try, as undici takes it. */
 export type SentBody = string | Uint8Array | AsyncIterable<Uint8Array | string> | null;
 
-/** A body that can be sent, and what `fetch` would say of it. */
-export interface Body {
-  /** For one try. */
+/** A body with the headers that `fetch` would derive from it. */
+export interface EncodedBody {
+  /** Returns the body for one try. */
   open(): SentBody;
-  isNone: boolean;
-  /** It can be sent again. */
-  isWhole: boolean;
-  /** The media type; `null` where nothing is known. */
+  isEmpty: boolean;
+  /** Whether it can be sent again. */
+  isReplayable: boolean;
+  /** `Content-Type`; `null` if it is not known. */
   type: string | null;
-  /** Its bytes, where undici does not see them by itself. */
+  /** `Content-Length`, where undici cannot derive it; otherwise `null`. */
   length: number | null;
 }
 
-const none: Body = { open: () => null, isNone: true, isWhole: true, type: null, length: null };
-
-/** Refuses what cannot be sent. */
-export const bodyShape: Shape = (value, name) => {
-  kind(value, name);
-  unread(value, name);
+const NO_BODY: EncodedBody = {
+  open: () => null,
+  isEmpty: true,
+  isReplayable: true,
+  type: null,
+  length: null,
 };
 
-const kind = shape(
+/** Refuses a value that is not a body, and a stream that has nothing left to send. */
+export const bodyShape: Shape = (value, name) => {
+  bodyKind(value, name);
+  unreadBody(value, name);
+};
+
+const bodyKind = shape(
   'text, bytes, URLSearchParams, FormData, a Blob or a stream; JSON.stringify makes text of other values',
-  (value) => value === null || typeof value === 'string' || isBytes(value) || isOfClass(value),
+  (value) => value === null || typeof value === 'string' || isBytes(value) || isObjectBody(value),
 );
 
-/** Nothing would be sent of another one, as of a request that a parser of bodies has read before it is passed on. */
-const unread = shape('a stream that nobody has read to its end, and nobody reads', (value) => {
+/** Refuses a stream that was read before, such as a request that a body parser has consumed: nothing would be sent. */
+const unreadBody = shape('a stream that nobody has read to its end, and nobody reads', (value) => {
   if (value instanceof ReadableStream)
     return !value.locked && !Readable.isDisturbed(value as unknown as Readable);
   return !(value instanceof Readable) || !(value.readableEnded || value.destroyed);
 });
 
-/** How a body is sent: with the type that `fetch` gives it. */
-export function bodyOf(given: GivenBody | undefined): Body {
-  if (given === null || given === undefined) return none;
-  if (typeof given === 'string') return whole(given, 'text/plain;charset=UTF-8');
-  if (given instanceof ArrayBuffer) return whole(new Uint8Array(given), null);
+/** Encodes a body, with the type that `fetch` gives it. */
+export function encodeBody(given: RequestBody | undefined): EncodedBody {
+  if (given === null || given === undefined) return NO_BODY;
+  if (typeof given === 'string') return encodeBytes(given, 'text/plain;charset=UTF-8');
+  if (given instanceof ArrayBuffer) return encodeBytes(new Uint8Array(given), null);
   if (ArrayBuffer.isView(given)) {
-    return whole(new Uint8Array(given.buffer, given.byteOffset, given.byteLength), null);
+    return encodeBytes(new Uint8Array(given.buffer, given.byteOffset, given.byteLength), null);
   }
-  if (isA('URLSearchParams', given)) {
-    return whole(String(given), 'application/x-www-form-urlencoded;charset=UTF-8');
+  if (hasTag('URLSearchParams', given)) {
+    return encodeBytes(String(given), 'application/x-www-form-urlencoded;charset=UTF-8');
   }
-  if (isForm(given)) return formOf(given);
-  if (isBlob(given)) return blob(given, given.type || null);
+  if (isForm(given)) return encodeForm(given);
+  if (isBlob(given)) return encodeFile(given, given.type || null);
   return {
     open: () => given as AsyncIterable<Uint8Array>,
-    isNone: false,
-    isWhole: false,
+    isEmpty: false,
+    isReplayable: false,
     type: null,
     length: null,
   };
 }
 
 /**
- * Destroys a stream that was not sent: nobody else would close its file. A request that is passed on is left open, since
- * its response is still to be sent.
+ * Destroys a stream that was not sent: nobody else would close its file. An incoming request that is passed on stays
+ * open, as its response is still to be sent.
  */
-export function discard(body: unknown): void {
+export function destroyBody(body: unknown): void {
   if (typeof body !== 'object' || body === null || body instanceof IncomingMessage) return;
   if (body instanceof ReadableStream) {
     if (!body.locked) body.cancel().catch(() => {});
@@ -88,16 +94,16 @@ export function discard(body: unknown): void {
   if (typeof destroy === 'function' && isStream(body)) Reflect.apply(destroy, body, []);
 }
 
-function whole(sent: string | Uint8Array, type: string | null): Body {
-  return { open: () => sent, isNone: false, isWhole: true, type, length: null };
+function encodeBytes(sent: string | Uint8Array, type: string | null): EncodedBody {
+  return { open: () => sent, isEmpty: false, isReplayable: true, type, length: null };
 }
 
-/** Reads a blob as it is sent: it may be a large file. */
-function blob(given: FileLike, type: string | null): Body {
+/** Encodes a Blob or File; it is read while it is sent, as it may be a large file. */
+function encodeFile(given: FileLike, type: string | null): EncodedBody {
   return {
     open: () => readFile(given),
-    isNone: false,
-    isWhole: true,
+    isEmpty: false,
+    isReplayable: true,
     type,
     length: given.size,
   };
@@ -126,27 +132,29 @@ async function* readFile(file: FileLike): AsyncIterable<Uint8Array> {
   else throw new TypeError('A file of the body cannot be read (millrace/client)');
 }
 
-/** Builds `multipart/form-data` (RFC 7578), with names escaped as the HTML standard says. */
-function formOf(form: FormData): Body {
+/** Encodes `multipart/form-data` (RFC 7578); names are escaped as in the HTML standard. */
+function encodeForm(form: FormData): EncodedBody {
   const boundary = `millrace-${randomBytes(16).toString('hex')}`;
   const parts: (Uint8Array | FileLike)[] = [];
   const add = (text: string) => parts.push(Buffer.from(text));
   for (const [name, value] of form as Iterable<[string, unknown]>) {
-    add(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(lines(name))}"`);
+    add(
+      `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(normalizeLines(name))}"`,
+    );
     if (typeof value === 'string') {
-      add(`\r\n\r\n${lines(value)}\r\n`);
+      add(`\r\n\r\n${normalizeLines(value)}\r\n`);
       continue;
     }
     if (!isFileLike(value)) throw fieldError(name, value);
     const type = value.type || 'application/octet-stream';
-    add(`; filename="${quoted(value.name ?? 'blob')}"\r\nContent-Type: ${type}\r\n\r\n`);
+    add(`; filename="${escapeName(value.name ?? 'blob')}"\r\nContent-Type: ${type}\r\n\r\n`);
     parts.push(value);
     add('\r\n');
   }
   add(`--${boundary}--\r\n`);
   const length = parts.reduce((sum, part) => sum + ('size' in part ? part.size : part.length), 0);
   const type = `multipart/form-data; boundary=${boundary}`;
-  return { open: () => readParts(parts), isNone: false, isWhole: true, type, length };
+  return { open: () => readParts(parts), isEmpty: false, isReplayable: true, type, length };
 }
 
 async function* readParts(parts: (Uint8Array | FileLike)[]): AsyncIterable<Uint8Array> {
@@ -162,13 +170,13 @@ function fieldError(name: string, value: unknown): Error {
   );
 }
 
-function lines(text: string): string {
+function normalizeLines(text: string): string {
   return text.replace(/\r\n?|\n/g, '\r\n');
 }
 
 const ESCAPES: Record<string, string> = { '\r': '%0D', '\n': '%0A', '"': '%22' };
 
-function quoted(name: string): string {
+function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (character) => ESCAPES[character] ?? '');
 }
 
@@ -176,32 +184,32 @@ function isBytes(value: unknown): boolean {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value);
 }
 
-function isOfClass(value: unknown): boolean {
+function isObjectBody(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (isA('URLSearchParams', value) || isForm(value) || isBlob(value)) return true;
+  if (hasTag('URLSearchParams', value) || isForm(value) || isBlob(value)) return true;
   return isStream(value);
 }
 
 function isStream(value: object): boolean {
-  return Symbol.asyncIterator in value || isOldStream(value);
+  return Symbol.asyncIterator in value || isStreamWithoutIterator(value);
 }
 
-/** Of an older kind, or of a library, without an iterator. */
-function isOldStream(value: object): boolean {
+/** Whether a value is a stream without an async iterator, as old streams and those of some libraries are. */
+function isStreamWithoutIterator(value: object): boolean {
   const { pipe, on } = value as { pipe?: unknown; on?: unknown };
   return typeof pipe === 'function' && typeof on === 'function';
 }
 
-/** By name: libraries bring classes of their own. */
-function isA(name: string, value: unknown): boolean {
+/** Checks the class by its tag, since libraries have classes of their own. */
+function hasTag(name: string, value: unknown): boolean {
   return Object.prototype.toString.call(value) === `[object ${name}]`;
 }
 
-/** The `FormData` of the npm package `form-data` is a stream and cannot be gone through. */
+/** Whether a value is a FormData that can be iterated; that of the npm package `form-data` is a stream. */
 function isForm(value: unknown): value is FormData {
-  return isA('FormData', value) && Symbol.iterator in (value as object);
+  return hasTag('FormData', value) && Symbol.iterator in (value as object);
 }
 
 function isBlob(value: unknown): value is Blob {
-  return (isA('Blob', value) || isA('File', value)) && isFileLike(value);
+  return (hasTag('Blob', value) || hasTag('File', value)) && isFileLike(value);
 }

@@ -1,58 +1,63 @@
 import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
-import { clearTimeout, LONGEST_TIMER, setTimeout } from '../outbound/clock.js';
-import { EXEMPT, exempted } from '../outbound/exemption.js';
-import { discard } from './body.js';
-import { RetryBudget } from './budget.js';
-import { type Call, callOf } from './call.js';
-import { Exchange } from './exchange.js';
-import { checkRequest, type RequestOptions, type Settings, targetOf } from './options.js';
-import { OriginPool, type PoolCounts } from './origin-pool.js';
-import { type Answer, ClientResponse } from './response.js';
+import { clearTimeout, MAX_TIMER_MS, setTimeout } from '../outbound/clock.js';
+import { EXEMPT, runExempt } from '../outbound/exemption.js';
+import { destroyBody } from './body.js';
+import { ClientCall } from './client-call.js';
 import {
-  askedWait,
-  backoff,
-  codeOf,
-  isPipelined,
+  type ClientSettings,
+  checkRequest,
+  type RequestOptions,
+  resolveTarget,
+} from './options.js';
+import { OriginPool, type PoolCounts } from './origin-pool.js';
+import { type PreparedRequest, prepareRequest } from './prepared-request.js';
+import { ClientResponse, type UndiciResponse } from './response.js';
+import { RetryBudget } from './retry-budget.js';
+import {
+  canBePipelined,
+  computeBackoff,
+  getErrorCode,
   isRepeatable,
   isTransientError,
   isTransientStatus,
-} from './retrying.js';
+  parseRetryAfter,
+} from './retry-rules.js';
 
-/** What a client has done so far. */
+/** Counters of a client. */
 export interface ClientStats {
   calls: number;
-  /** Now: begun, and their answers not yet here to the last byte. */
+  /** Calls whose response has not yet arrived in full. */
   inFlight: number;
-  /** Calls that ended with an error. */
+  /** Calls that failed. */
   failed: number;
-  /** Further tries. */
+  /** Retries that were made. */
   retries: number;
-  /** Further tries that the budget did not allow. */
+  /** Retries that the budget did not allow. */
   retriesRefused: number;
-  /** Limits that were met, by tries; `total` by calls. */
+  /** Limits that fired: `total` once per call, the others once per try. */
   hits: { connect: number; headers: number; idle: number; total: number };
-  /** By origin: connections that are open, those of them without a request, requests in the queue and on connections. */
+  /** By origin: open connections, those without a request, queued requests, and requests on connections. */
   pools: Record<string, PoolCounts>;
 }
 
 type Undici = typeof import('undici');
 
-/** How a try went: one of the two. */
-interface Try {
-  response: Answer | null;
+/** The result of a try: a response or an error. */
+interface TryResult {
+  response: UndiciResponse | null;
   error: unknown;
 }
 
-const HITS: Record<string, keyof ClientStats['hits']> = {
+const LIMITS_BY_CODE: Record<string, keyof ClientStats['hits']> = {
   UND_ERR_CONNECT_TIMEOUT: 'connect',
   UND_ERR_HEADERS_TIMEOUT: 'headers',
   UND_ERR_BODY_TIMEOUT: 'idle',
 };
 
-/** Makes calls with limits; made by `createClient`. */
+/** A client made by `createClient`. */
 export class Client {
-  readonly #settings: Settings;
+  readonly #settings: ClientSettings;
   readonly #budget: RetryBudget;
   readonly #counts: Omit<ClientStats, 'pools'> = {
     calls: 0,
@@ -63,44 +68,44 @@ export class Client {
     hits: { connect: 0, headers: 0, idle: 0, total: 0 },
   };
   readonly #pools = new Map<string, OriginPool>();
-  /** Those without an answer. */
-  readonly #exchanges = new Set<Exchange>();
+  /** Calls without a response so far. */
+  readonly #unansweredCalls = new Set<ClientCall>();
   #connect: buildConnector.connector | null = null;
   #undici: Promise<Undici> | null = null;
-  /** Said by `close` or `destroy`: what calls from then on fail with. */
-  #closed: 'closed' | 'destroyed' | null = null;
+  /** Set by `close` and `destroy`, after which calls fail. */
+  #closedBy: 'closed' | 'destroyed' | null = null;
   #closing: Promise<void> | null = null;
   /** Called when the last call in flight has ended. */
   #onIdle = () => {};
 
-  constructor(settings: Settings) {
+  constructor(settings: ClientSettings) {
     this.#settings = settings;
     this.#budget = new RetryBudget(settings.retries.budgetRatio, settings.retries.minPerSecond);
   }
 
-  /** Calls a path of the client's origin, or a URL. */
+  /** Makes a call to a path of the client's origin, or to a URL. */
   async request(target: string | URL, options: RequestOptions = {}): Promise<ClientResponse> {
     const call = await this.#prepare(target, options);
     this.#counts.calls++;
     this.#counts.inFlight++;
-    const exchange = new Exchange(
+    const exchange = new ClientCall(
       call.url.hostname,
       call.limits.total,
       options.signal ?? undefined,
-      (error, ended) => this.#ended(error, ended),
+      (error, ended) => this.#onCallEnd(error, ended),
     );
-    if (!exchange.isOver) this.#exchanges.add(exchange);
-    this.#budget.earn();
+    if (!exchange.isOver) this.#unansweredCalls.add(exchange);
+    this.#budget.deposit();
     try {
-      return await this.#answer(exchange, call);
+      return await this.#requestWithRetries(exchange, call);
     } catch (error) {
       exchange.end(error);
-      discard(options.body);
+      destroyBody(options.body);
       throw error;
     }
   }
 
-  /** What it has done so far. */
+  /** Returns the counters. */
   stats(): ClientStats {
     const { hits, ...counts } = this.#counts;
     const pools: ClientStats['pools'] = {};
@@ -108,69 +113,73 @@ export class Client {
     return { ...counts, hits: { ...hits }, pools };
   }
 
-  /** Ends when the calls in flight have ended; new ones fail. */
+  /** Waits for the calls in flight; calls from then on fail. */
   close(): Promise<void> {
-    this.#closed ??= 'closed';
+    this.#closedBy ??= 'closed';
     this.#closing ??= this.#closeWhenIdle();
     return this.#closing;
   }
 
-  /** Ends at once; calls in flight fail with the error. */
+  /** Ends the calls in flight with the error; calls from then on fail. */
   async destroy(error?: Error): Promise<void> {
-    this.#closed = 'destroyed';
-    const reason = error ?? (await closedError('destroyed'));
-    for (const exchange of [...this.#exchanges]) exchange.abort(reason);
+    this.#closedBy = 'destroyed';
+    const reason = error ?? (await createClosedError('destroyed'));
+    for (const exchange of [...this.#unansweredCalls]) exchange.abort(reason);
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy(reason)));
   }
 
-  /** undici would refuse the further try of a call that pauses before it. */
+  /** Waits for all calls before the pools are closed: undici would refuse the retry of a call that waits for it. */
   async #closeWhenIdle(): Promise<void> {
     if (this.#counts.inFlight > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
       });
     }
-    if (this.#closed !== 'closed') return;
+    if (this.#closedBy !== 'closed') return;
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Reads the options of a call; a body that is a stream is destroyed if the call is refused. */
-  async #prepare(target: string | URL, options: RequestOptions): Promise<Call> {
+  /** Checks the options of a call; destroys its body, if it is a stream, when the call is refused. */
+  async #prepare(target: string | URL, options: RequestOptions): Promise<PreparedRequest> {
     try {
       checkRequest(options);
-      const call = callOf(targetOf(target, this.#settings.origin), options, this.#settings);
-      if (this.#closed !== null) throw await closedError(this.#closed);
+      const call = prepareRequest(
+        resolveTarget(target, this.#settings.origin),
+        options,
+        this.#settings,
+      );
+      if (this.#closedBy !== null) throw await createClosedError(this.#closedBy);
       return call;
     } catch (error) {
-      discard(options?.body);
+      destroyBody(options?.body);
       throw error;
     }
   }
 
-  async #answer(exchange: Exchange, call: Call): Promise<ClientResponse> {
+  async #requestWithRetries(exchange: ClientCall, call: PreparedRequest): Promise<ClientResponse> {
     for (let earlier = 0; ; earlier++) {
       const tried = await this.#try(exchange, call);
-      const pause = this.#pauseBefore(tried, earlier, call, exchange);
+      const pause = this.#computePause(tried, earlier, call, exchange);
       if (pause === null) {
         if (tried.response === null) throw tried.error;
         const { response } = tried;
-        exchange.answeredBy(response.body, isEmpty(response, call));
-        // From now on it ends with its connection, or its body.
-        this.#exchanges.delete(exchange);
+        exchange.onResponse(response.body, hasEmptyBody(response, call));
+        // From here on it ends with its connection or its body.
+        this.#unansweredCalls.delete(exchange);
         return new ClientResponse(response, earlier + 1);
       }
-      const emptied = tried.response && empty(tried.response);
+      const emptied = tried.response && drainBody(tried.response);
       await exchange.pause(pause);
       await emptied;
     }
   }
 
-  async #try(exchange: Exchange, call: Call): Promise<Try> {
+  async #try(exchange: ClientCall, call: PreparedRequest): Promise<TryResult> {
     const { url, method, headers, body, limits } = call;
     const { pipelining } = this.#settings;
-    const isShared = isPipelined(call);
+    const isShared = canBePipelined(call);
     try {
-      const undici = await exchange.unlessAborted(this.#load());
+      const undici = await exchange.unlessAborted(this.#loadUndici());
       const request = {
         path: url.pathname + url.search,
         method: method as Dispatcher.HttpMethod,
@@ -181,7 +190,7 @@ export class Client {
         opaque: EXEMPT,
         blocking: !isShared,
       };
-      const pool = this.#poolOf(url.origin, undici);
+      const pool = this.#findPool(url.origin, undici);
       const answer = pool.request(request, isShared ? 1 : pipelining, exchange.signal);
       return { response: await exchange.unlessAborted(answer), error: null };
     } catch (error) {
@@ -190,22 +199,22 @@ export class Client {
     }
   }
 
-  /** How long to wait before the next try, in milliseconds; `null` if there is none. */
-  #pauseBefore(
-    { response, error }: Try,
+  /** Returns the delay before the next try, in milliseconds; `null` if there is none. */
+  #computePause(
+    { response, error }: TryResult,
     earlier: number,
-    call: Call,
-    exchange: Exchange,
+    call: PreparedRequest,
+    exchange: ClientCall,
   ): number | null {
     const { retries } = this.#settings;
     const failed =
       response === null ? isTransientError(error) : isTransientStatus(response.statusCode);
-    if (!failed || exchange.isOver || this.#closed !== null) return null;
+    if (!failed || exchange.isOver || this.#closedBy !== null) return null;
     if (earlier >= retries.maxRetries || !isRepeatable(call)) return null;
-    const asked = askedWait(response?.headers['retry-after']);
-    const pause = Math.max(asked, backoff(retries.baseDelay, earlier));
-    if (pause >= exchange.left || pause > LONGEST_TIMER) return null;
-    if (!this.#budget.spend()) {
+    const asked = parseRetryAfter(response?.headers['retry-after']);
+    const pause = Math.max(asked, computeBackoff(retries.baseDelay, earlier));
+    if (pause >= exchange.remainingMs || pause > MAX_TIMER_MS) return null;
+    if (!this.#budget.tryWithdraw()) {
       this.#counts.retriesRefused++;
       return null;
     }
@@ -213,33 +222,33 @@ export class Client {
     return pause;
   }
 
-  #ended(error: unknown, exchange: Exchange): void {
-    this.#exchanges.delete(exchange);
+  #onCallEnd(error: unknown, exchange: ClientCall): void {
+    this.#unansweredCalls.delete(exchange);
     this.#counts.inFlight--;
     if (this.#counts.inFlight === 0) this.#onIdle();
     if (error === null) return;
     this.#counts.failed++;
     const { limit } = error as { limit?: unknown };
     if (limit === 'total') this.#counts.hits.total++;
-    else if (codeOf(error) === 'UND_ERR_BODY_TIMEOUT') this.#counts.hits.idle++;
+    else if (getErrorCode(error) === 'UND_ERR_BODY_TIMEOUT') this.#counts.hits.idle++;
   }
 
   #countHit(error: unknown): void {
-    const hit = HITS[codeOf(error)];
+    const hit = LIMITS_BY_CODE[getErrorCode(error)];
     if (hit !== undefined) this.#counts.hits[hit]++;
   }
 
-  /** undici is loaded with the first call. */
-  #load(): Promise<Undici> {
+  /** Loads undici with the first call. */
+  #loadUndici(): Promise<Undici> {
     this.#undici ??= import('undici');
     return this.#undici;
   }
 
-  #poolOf(origin: string, { Pool, buildConnector }: Undici): OriginPool {
+  #findPool(origin: string, { Pool, buildConnector }: Undici): OriginPool {
     const known = this.#pools.get(origin);
     if (known !== undefined) return known;
     const { connections, pipelining, limits, secureContext } = this.#settings;
-    // One for all: it knows the TLS sessions that can be resumed.
+    // One connector for all pools: it keeps the TLS sessions that can be resumed.
     this.#connect ??= buildConnector({
       timeout: limits.connect,
       ...(secureContext && { secureContext }),
@@ -248,9 +257,9 @@ export class Client {
     const pool = new Pool(origin, {
       connections,
       pipelining,
-      connect: (options, callback) => exempted(() => connect(options, callback)),
+      connect: (options, callback) => runExempt(() => connect(options, callback)),
     });
-    // Who calls many hosts once does not keep them all.
+    // Pools without connections are dropped, so that a client of many hosts does not keep them all.
     const made = new OriginPool(pool, connections * pipelining, () => {
       if (this.#pools.get(origin) === made) this.#pools.delete(origin);
     });
@@ -259,17 +268,20 @@ export class Client {
   }
 }
 
-/** What comes in this time of an answer that is tried again is read, so that its connection can be used again; ms. */
-const EMPTIED_WITHIN = 100;
+/**
+ * How long the body of a response is read before its call is retried, so that its connection can be reused; in
+ * milliseconds.
+ */
+const DRAIN_TIMEOUT_MS = 100;
 
-async function empty({ body }: Answer): Promise<void> {
-  const timer = setTimeout(() => body.destroy(), EMPTIED_WITHIN);
+async function drainBody({ body }: UndiciResponse): Promise<void> {
+  const timer = setTimeout(() => body.destroy(), DRAIN_TIMEOUT_MS);
   await body.dump().catch(() => {});
   clearTimeout(timer);
 }
 
-/** undici's own, which it cannot give where it was never asked for anything before. */
-async function closedError(how: 'closed' | 'destroyed'): Promise<Error> {
+/** Creates undici's error for a closed client; undici cannot, if it was never used before. */
+async function createClosedError(how: 'closed' | 'destroyed'): Promise<Error> {
   const { errors } = await import('undici');
   const message = `The client is ${how}; it makes no further calls (millrace/client)`;
   return how === 'closed'
@@ -277,8 +289,8 @@ async function closedError(how: 'closed' | 'destroyed'): Promise<Error> {
     : new errors.ClientDestroyedError(message);
 }
 
-/** There is nothing to be read. */
-function isEmpty({ statusCode, headers }: Answer, { method }: Call) {
+/** Whether a response has no body. */
+function hasEmptyBody({ statusCode, headers }: UndiciResponse, { method }: PreparedRequest) {
   return (
     method === 'HEAD' ||
     statusCode === 204 ||

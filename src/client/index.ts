@@ -1,18 +1,18 @@
 /**
- * A client with limits: undici with time limits, bounded pools and a budget for retries.
+ * An HTTP client: undici with time limits, bounded pools and a retry budget.
  *
  * @module millrace/client
  */
 import { Client } from './client.js';
-import { type ClientOptions, settingsOf } from './options.js';
+import { type ClientOptions, resolveOptions } from './options.js';
 
-/** A client, for one origin or for all. */
+/** Creates a client, for one origin or for any. */
 export function createClient(options: ClientOptions = {}): Client {
-  return new Client(settingsOf(options));
+  return new Client(resolveOptions(options));
 }
 
-export type { GivenBody } from './body.js';
+export type { RequestBody } from './body.js';
 export type { Client, ClientStats } from './client.js';
-export type { GivenHeaders } from './headers.js';
+export type { RequestHeaders } from './headers.js';
 export type { ClientLimits, ClientOptions, RequestOptions, RetryOptions } from './options.js';
 export type { ClientResponse } from './response.js';

@@ -12,79 +12,79 @@ import {
   shape,
   shown,
 } from '../validation/shape.js';
-import { bodyShape, type GivenBody } from './body.js';
-import { type GivenHeaders, headersShape } from './headers.js';
+import { bodyShape, type RequestBody } from './body.js';
+import { headersShape, type RequestHeaders } from './headers.js';
 import { buildSecureContext, pathShape, pemShape, type TlsOptions } from './tls-options.js';
 
-/** How long a call may take: milliseconds, or text such as `3s`. 0: no limit. */
+/** Limits of a call: milliseconds, or text with a unit such as `'3s'`. 0: no limit. */
 export interface ClientLimits {
-  /** Until a connection is open, with looking up its host and the TLS handshake. Default 2 s. */
+  /** Until a connection is open, including name lookup and TLS handshake. Default 2 s. */
   connect?: number | string;
-  /** Until the first byte of the answer. Default: as `total`. */
+  /** From sending the request until the response headers. Default: as `total`. */
   headers?: number | string;
-  /** Between two bytes of the answer. Default: as `total`. */
+  /** Between two bytes of the response body. Default: as `total`. */
   idle?: number | string;
-  /** From the call to the last byte of its answer, with all tries and waits. Default 3 s. */
+  /** From the call to the last byte of its response, including all tries and waits. Default 3 s. */
   total?: number | string;
 }
 
-/** How many calls are tried again. */
+/** Which calls are retried. */
 export interface RetryOptions {
-  /** Of all calls, the share that may be tried again. Default 0.1. */
+  /** Maximum ratio of retries to calls. Default 0.1. */
   budgetRatio?: number;
-  /** So many a second may be in any case. Default 1. */
+  /** Number of retries allowed per second in any case. Default 1. */
   minPerSecond?: number;
-  /** Of one call. Default 2. */
+  /** Maximum number of retries of one call. Default 2. */
   maxRetries?: number;
-  /** Before the first one, at most; twice as long before each further one. Default 100 ms. */
+  /** Maximum delay before the first retry; doubled before each further one. Default 100 ms. */
   baseDelay?: number | string;
 }
 
-/** What `createClient` takes. */
+/** Options of `createClient`. */
 export interface ClientOptions extends TlsOptions {
-  /** Calls are for this origin alone, and may be paths. */
+  /** The only origin of the client's calls, whose targets may then be paths. */
   origin?: string | URL;
-  /** How long calls may take; 0: no limit. */
+  /** Time limits of calls; 0: no limit. */
   limits?: ClientLimits;
-  /** To each origin, at most. Default 100. */
+  /** Maximum number of connections to each origin. Default 100. */
   connections?: number | string;
-  /** Requests of GET on a connection at once; what ends one of them may end the others. Default 1. */
+  /** Maximum number of GET requests on a connection at once; ending one of them may end the others. Default 1. */
   pipelining?: number | string;
-  /** How many calls are tried again; `false`: none. */
+  /** Which calls are retried; `false`: none. */
   retries?: RetryOptions | false;
 }
 
-/** What a call may have. */
+/** Options of a call. */
 export interface RequestOptions {
-  /** Default GET. */
+  /** Request method. Default GET. */
   method?: string;
-  /** By name, or pairs of name and value. */
-  headers?: GivenHeaders;
-  /** What `fetch` takes, and streams of Node.js. A call with a stream is not tried again. */
-  body?: GivenBody;
-  /** Ends the call. */
+  /** Headers by name, or pairs of name and value. */
+  headers?: RequestHeaders;
+  /** Any body of `fetch`, or a stream of Node.js. A call with a stream is not retried. */
+  body?: RequestBody;
+  /** Aborts the call. */
   signal?: AbortSignal | null;
-  /** In place of the client's. */
+  /** Limits in place of the client's. */
   limits?: Omit<ClientLimits, 'connect'>;
 }
 
-/** All limits, in milliseconds. */
-export type Limits = Record<keyof ClientLimits, number>;
+/** Limits of a call, in milliseconds. */
+export type ResolvedLimits = Record<keyof ClientLimits, number>;
 
-/** Options with every default filled in. */
-export interface Settings {
+/** The client's options with every default filled in. */
+export interface ClientSettings {
   origin: string | null;
-  limits: Limits;
-  /** Those that were set: a call may set others, and what follows from them follows. */
-  givenLimits: ClientLimits;
+  limits: ResolvedLimits;
+  /** The limits as they were set: those that follow the total follow the total of a call. */
+  limitOptions: ClientLimits;
   connections: number;
   pipelining: number;
-  /** Certificates and key; `null`: Node's defaults. */
+  /** The TLS context of certificates and key; `null`: Node's default. */
   secureContext: SecureContext | null;
   retries: { budgetRatio: number; minPerSecond: number; maxRetries: number; baseDelay: number };
 }
 
-/** Refuses what is neither milliseconds nor text with a unit. */
+/** Refuses a value that is neither milliseconds nor text with a unit. */
 const timeout: Shape = (value, name) => {
   if (Number.isFinite(toMilliseconds(value))) return;
   throw usageError(
@@ -92,7 +92,7 @@ const timeout: Shape = (value, name) => {
   );
 };
 
-/** Converts a number of milliseconds, or text with a unit; `NaN` or infinite where it is neither. */
+/** Converts a number of milliseconds, or text with a unit; `NaN` or infinity for anything else. */
 function toMilliseconds(value: unknown): number {
   if (typeof value === 'string') return parseDurationWithUnit(value);
   return typeof value === 'number' && value >= 0 ? value : Number.NaN;
@@ -105,16 +105,16 @@ const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
   idle: timeout,
   total: timeout,
 };
-const atLeastZero = shape(
+const nonNegative = shape(
   'a number, 0 or more',
   (value) => typeof value === 'number' && value >= 0,
 );
 const retries = objectOf<Required<RetryOptions>>(
   'an object, or false',
   {
-    budgetRatio: atLeastZero,
-    minPerSecond: atLeastZero,
-    maxRetries: atLeastZero,
+    budgetRatio: nonNegative,
+    minPerSecond: nonNegative,
+    maxRetries: nonNegative,
     baseDelay: timeout,
   },
   [],
@@ -142,22 +142,22 @@ const requestShapes: Shapes<Required<RequestOptions>> = {
   limits: objectOf('an object', callLimits, []),
 };
 
-/** Reads what `createClient` is given. */
-export function settingsOf(options: ClientOptions): Settings {
+/** Checks the options of `createClient`, and fills in the defaults. */
+export function resolveOptions(options: ClientOptions): ClientSettings {
   checkOptions(options, shapes);
   const { origin, limits = {}, connections = 100, pipelining = 1, retries = {} } = options;
   return {
-    origin: origin === undefined ? null : originOf(origin),
-    limits: limitsOf(limits),
-    givenLimits: limits,
+    origin: origin === undefined ? null : parseOrigin(origin),
+    limits: resolveLimits(limits),
+    limitOptions: limits,
     connections: parseCount(connections, 'connections', { min: 1, max: 100_000 }),
     pipelining: parseCount(pipelining, 'pipelining', { min: 1, max: 1000 }),
     secureContext: buildSecureContext(options),
-    retries: retries === false ? NO_RETRIES : retriesOf(retries),
+    retries: retries === false ? NO_RETRIES : resolveRetries(retries),
   };
 }
 
-function retriesOf(options: RetryOptions): Settings['retries'] {
+function resolveRetries(options: RetryOptions): ClientSettings['retries'] {
   const { budgetRatio = 0.1, minPerSecond = 1, maxRetries = 2, baseDelay = 100 } = options;
   return {
     budgetRatio,
@@ -167,9 +167,9 @@ function retriesOf(options: RetryOptions): Settings['retries'] {
   };
 }
 
-/** The limits given, the first that is; for the others the defaults. */
-function limitsOf(...given: ClientLimits[]): Limits {
-  const ms: Partial<Limits> = {};
+/** Resolves each limit from the first options that set it, or its default. */
+function resolveLimits(...given: ClientLimits[]): ResolvedLimits {
+  const ms: Partial<ResolvedLimits> = {};
   for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
     const value = given.find((limits) => limits[name] !== undefined)?.[name];
     if (value !== undefined) ms[name] = toMilliseconds(value);
@@ -178,15 +178,18 @@ function limitsOf(...given: ClientLimits[]): Limits {
   return { connect, headers, idle, total };
 }
 
-/** The limits of one call. */
-export function limitsOfCall({ limits }: RequestOptions, ofClient: Settings): Limits {
-  return limits === undefined ? ofClient.limits : limitsOf(limits, ofClient.givenLimits);
+/** Returns the limits of one call. */
+export function resolveCallLimits(
+  { limits }: RequestOptions,
+  ofClient: ClientSettings,
+): ResolvedLimits {
+  return limits === undefined ? ofClient.limits : resolveLimits(limits, ofClient.limitOptions);
 }
 
-/** Where a call goes to. */
-export function targetOf(target: string | URL, origin: string | null): URL {
+/** Resolves the target of a call against the client's origin. */
+export function resolveTarget(target: string | URL, origin: string | null): URL {
   checkTarget(target, 'url');
-  if (origin === null) return httpUrl(target, 'url');
+  if (origin === null) return parseHttpUrl(target, 'url');
   if (!URL.canParse(String(target), origin))
     throw usageError(`url: ${shown(target)} given; accepted: a path or a URL`);
   const url = new URL(target, origin);
@@ -208,15 +211,15 @@ const checkTarget = shape(
   (value) => typeof value === 'string' || value instanceof URL,
 );
 
-function originOf(given: string | URL): string {
-  const url = httpUrl(given, 'origin');
+function parseOrigin(given: string | URL): string {
+  const url = parseHttpUrl(given, 'origin');
   if (url.pathname === '/' && url.search === '' && url.hash === '') return url.origin;
   throw usageError(
     `origin: ${shown(String(given))} given; accepted: a URL without a path, such as ${url.origin}`,
   );
 }
 
-function httpUrl(given: string | URL, name: string): URL {
+function parseHttpUrl(given: string | URL, name: string): URL {
   const url = URL.canParse(String(given)) ? new URL(given) : null;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') {
     refuseCredentials(url, name);
@@ -227,7 +230,7 @@ function httpUrl(given: string | URL, name: string): URL {
   );
 }
 
-/** They would not be sent, as `fetch` does not send them either; the message does not tell them. */
+/** Refuses a URL with credentials, which `fetch` does not send either. The message does not contain them. */
 function refuseCredentials({ username, password, host }: URL, name: string): void {
   if (username === '' && password === '') return;
   throw usageError(
@@ -235,7 +238,7 @@ function refuseCredentials({ username, password, host }: URL, name: string): voi
   );
 }
 
-/** A token (RFC 9110, 5.6.2). */
+/** Whether a value is a token (RFC 9110, 5.6.2). */
 function isToken(value: unknown): boolean {
   return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value);
 }

@@ -1,9 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Dispatcher, Pool } from 'undici';
-import { internal } from '../outbound/undici-internals.js';
-import type { Answer } from './response.js';
+import { readInternal } from '../outbound/undici-internals.js';
+import type { UndiciResponse } from './response.js';
 
-/** How an origin's connections stand. */
+/** Numbers of connections and requests of an origin. */
 export interface PoolCounts {
   connected: number;
   free: number;
@@ -11,95 +11,99 @@ export interface PoolCounts {
   running: number;
 }
 
-/** A request as undici has it. */
-interface Given {
-  /** There once it is on a connection. */
+/** The fields of undici's request that are used here. */
+interface UndiciRequest {
+  /** Set once the request is on a connection. */
   abort?: unknown;
   aborted: boolean;
   completed: boolean;
   onError(error: unknown): void;
 }
 
-/** A call that undici has. */
-interface GivenCall {
+/** A call that was passed to undici. */
+interface PooledCall {
   readonly signal: AbortSignal;
-  request: Given | null;
-  /** Its request is over. */
-  leave(): void;
+  request: UndiciRequest | null;
+  /** Called when its request is over. */
+  release(): void;
 }
 
-/** A call in the queue. */
-interface Waiting {
-  places: number;
-  enter(): void;
+/** A call that waits for permits. */
+interface Waiter {
+  permits: number;
+  grant(): void;
 }
 
 /**
- * The connections to one origin, and the calls that wait for a place on one. They wait here: undici would take a call
- * whose time is over from its own queue to a connection all the same, and end the connection for it.
+ * A semaphore over the connections to one origin, and the queue of calls that wait for a permit. They are queued
+ * here, since undici would send a call whose time is over from its own queue to a connection all the same, and close
+ * that connection.
  */
 export class OriginPool {
   readonly #pool: Pool;
-  readonly #places: number;
+  readonly #maxPermits: number;
   readonly #onUnused: () => void;
-  #taken = 0;
-  /** First come, first served. */
-  readonly #waiting = new Set<Waiting>();
-  /** That is given to undici in this moment. */
-  #given: GivenCall | null = null;
+  #usedPermits = 0;
+  /** Waiting calls, in order of arrival. */
+  readonly #queue = new Set<Waiter>();
+  /** The call that is being passed to undici. */
+  #dispatching: PooledCall | null = null;
 
-  /** At most `places` requests are on connections at once; `onUnused` is called when nothing is left of it. */
-  constructor(pool: Pool, places: number, onUnused: () => void) {
+  /**
+   * `permits` is the maximum number of requests on connections at once; `onUnused` is called when nothing is left of
+   * the pool.
+   */
+  constructor(pool: Pool, permits: number, onUnused: () => void) {
     this.#pool = pool;
-    this.#places = places;
+    this.#maxPermits = permits;
     this.#onUnused = onUnused;
-    // Not by `compose`, which puts another handler before the one by which the request is known as exempt.
+    // Not with `compose`, which wraps the handler by which deadlines recognise the request as exempt.
     const dispatch = pool.dispatch.bind(pool);
     pool.dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
-      if (this.#given !== null) {
-        calls.set(handler, this.#given);
-        afterEnd(handler, this.#given.leave);
+      if (this.#dispatching !== null) {
+        callsByHandler.set(handler, this.#dispatching);
+        onHandlerEnd(handler, this.#dispatching.release);
       }
-      this.#given = null;
+      this.#dispatching = null;
       return dispatch(options, handler);
     };
-    listen();
+    subscribeToRequests();
     pool.on('disconnect', () => this.#checkUse());
   }
 
   /**
-   * Makes a request when there is room for it: a place, or several where it is not to share its connection. Rejects
-   * with the reason of `signal` if that comes first.
+   * Makes a request as soon as it has its permits: one, or all of a connection if it must not share it. Rejects with
+   * the reason of `signal` if that aborts first.
    */
   async request(
     options: Dispatcher.RequestOptions<unknown>,
-    places: number,
+    permits: number,
     signal: AbortSignal,
-  ): Promise<Answer> {
-    await this.#enter(places, signal);
+  ): Promise<UndiciResponse> {
+    await this.#acquire(permits, signal);
     let hasLeft = false;
-    const onAbort = () => withdraw(call);
-    const leave = () => {
+    const onAbort = () => cancelPending(call);
+    const release = () => {
       signal.removeEventListener('abort', onAbort);
-      if (!hasLeft) this.#giveBack(places);
+      if (!hasLeft) this.#release(permits);
       hasLeft = true;
     };
-    const call: GivenCall = { signal, request: null, leave };
+    const call: PooledCall = { signal, request: null, release };
     try {
       signal.throwIfAborted();
-      this.#given = call;
+      this.#dispatching = call;
       const answer = this.#pool.request({ ...options, signal });
       signal.addEventListener('abort', onAbort, { once: true });
       return await answer;
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   }
 
   counts(): PoolCounts {
     const { connected, free, pending, queued, running } = this.#pool.stats;
-    return { connected, free, queued: this.#waiting.size + pending + queued, running };
+    return { connected, free, queued: this.#queue.size + pending + queued, running };
   }
 
   close(): Promise<void> {
@@ -110,56 +114,59 @@ export class OriginPool {
     return this.#pool.destroy(error);
   }
 
-  async #enter(places: number, signal: AbortSignal): Promise<void> {
+  async #acquire(permits: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#waiting.size === 0 && this.#taken + places <= this.#places) {
-      this.#taken += places;
+    if (this.#queue.size === 0 && this.#usedPermits + permits <= this.#maxPermits) {
+      this.#usedPermits += permits;
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const waiting = {
-        places,
-        enter() {
+      const waiter = {
+        permits,
+        grant() {
           signal.removeEventListener('abort', giveUp);
           resolve();
         },
       };
       const giveUp = () => {
-        this.#waiting.delete(waiting);
-        // It may have held up others that need less.
-        this.#letIn();
+        this.#queue.delete(waiter);
+        // It may have blocked calls behind it that need fewer permits.
+        this.#drainQueue();
         reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.add(waiting);
+      this.#queue.add(waiter);
     });
   }
 
-  #giveBack(places: number): void {
-    this.#taken -= places;
-    this.#letIn();
+  #release(permits: number): void {
+    this.#usedPermits -= permits;
+    this.#drainQueue();
     this.#checkUse();
   }
 
-  #letIn(): void {
-    for (const next of this.#waiting) {
-      if (this.#taken + next.places > this.#places) return;
-      this.#waiting.delete(next);
-      this.#taken += next.places;
-      next.enter();
+  #drainQueue(): void {
+    for (const next of this.#queue) {
+      if (this.#usedPermits + next.permits > this.#maxPermits) return;
+      this.#queue.delete(next);
+      this.#usedPermits += next.permits;
+      next.grant();
     }
   }
 
   #checkUse(): void {
-    if (this.#taken === 0 && this.#pool.stats.connected === 0) this.#onUnused();
+    if (this.#usedPermits === 0 && this.#pool.stats.connected === 0) this.#onUnused();
   }
 }
 
-/** Its last one is called when all of the response is here, read or not, or never will be. */
-const ENDS = ['onComplete', 'onError', 'onResponseEnd', 'onResponseError'] as const;
+/**
+ * Methods of a handler; one of them is called last: when the response has arrived in full, read or not, or has
+ * failed.
+ */
+const END_METHODS = ['onComplete', 'onError', 'onResponseEnd', 'onResponseError'] as const;
 
-function afterEnd(handler: Dispatcher.DispatchHandler, then: () => void): void {
-  for (const name of ENDS) {
+function onHandlerEnd(handler: Dispatcher.DispatchHandler, then: () => void): void {
+  for (const name of END_METHODS) {
     const original = handler[name] as ((...args: unknown[]) => unknown) | undefined;
     if (original === undefined) continue;
     Object.assign(handler, {
@@ -171,24 +178,24 @@ function afterEnd(handler: Dispatcher.DispatchHandler, then: () => void): void {
   }
 }
 
-/** By undici's handlers: it may have a queue of its own before a connection is open, and makes its requests later. */
-const calls = new WeakMap<object, GivenCall>();
+/** Calls by undici's handler: undici may queue a call before a connection is open, and create its request later. */
+const callsByHandler = new WeakMap<object, PooledCall>();
 let isListening = false;
 
-function listen(): void {
+function subscribeToRequests(): void {
   if (isListening) return;
   isListening = true;
   subscribe('undici:request:create', (message) => {
-    const { request } = message as { request: Given };
-    const call = calls.get(Object(internal(request, 'handler')));
+    const { request } = message as { request: UndiciRequest };
+    const call = callsByHandler.get(Object(readInternal(request, 'handler')));
     if (call === undefined) return;
     call.request = request;
-    if (call.signal.aborted) withdraw(call);
+    if (call.signal.aborted) cancelPending(call);
   });
 }
 
-/** Ends a request that waits for its connection to open; on a connection undici ends it by itself. */
-function withdraw({ request, signal }: GivenCall): void {
+/** Ends a request that waits for its connection to open; undici itself ends those on a connection. */
+function cancelPending({ request, signal }: PooledCall): void {
   if (!request || request.abort || request.aborted || request.completed) return;
   request.onError(signal.reason);
 }

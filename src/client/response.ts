@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
-/** As undici gives it. */
-export type Answer = Dispatcher.ResponseData<unknown>;
+/** The response of undici. */
+export type UndiciResponse = Dispatcher.ResponseData<unknown>;
 
-/** The answer to a call. */
+/** The response of a call. */
 export class ClientResponse {
   readonly status: number;
-  /** By their names in lower case. */
+  /** Headers, by name in lower case. */
   readonly headers: Record<string, string | string[] | undefined>;
-  /** To be read, or given up with `dump()`: its connection is taken until then. */
+  /** The body. Its connection is in use until the body is read, or discarded with `dump()`. */
   readonly body: Readable;
-  /** How often the call was made. */
+  /** Number of tries. */
   readonly tries: number;
-  readonly #body: Answer['body'];
+  readonly #body: UndiciResponse['body'];
 
-  constructor({ statusCode, headers, body }: Answer, tries: number) {
+  constructor({ statusCode, headers, body }: UndiciResponse, tries: number) {
     this.status = statusCode;
     this.headers = headers;
     this.body = body;
@@ -23,32 +23,32 @@ export class ClientResponse {
     this.#body = body;
   }
 
-  /** The status is 200 to 299. */
+  /** Whether the status is 200 to 299. */
   get ok(): boolean {
     return this.status >= 200 && this.status < 300;
   }
 
   async text(): Promise<string> {
-    this.#refuseUsed();
+    this.#refuseSecondRead();
     return this.#body.text();
   }
 
   async json(): Promise<unknown> {
-    this.#refuseUsed();
+    this.#refuseSecondRead();
     return this.#body.json();
   }
 
   async bytes(): Promise<Uint8Array> {
-    this.#refuseUsed();
+    this.#refuseSecondRead();
     return new Uint8Array(await this.#body.arrayBuffer());
   }
 
-  /** Does without the body. */
+  /** Discards the body. */
   async dump(): Promise<void> {
     await this.#body.dump();
   }
 
-  #refuseUsed(): void {
+  #refuseSecondRead(): void {
     if (this.#body.bodyUsed) {
       throw new TypeError('The body has been read already; it comes once (millrace/client)');
     }

@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext, type SecureContextOptions } fr
 import { usageError } from '../errors.js';
 import { type Shape, shape, shown } from '../validation/shape.js';
 
-/** Whom a client trusts, and as whom it shows itself. */
+/** Trusted authorities, and the certificate of the client. */
 export interface TlsOptions {
   /** Certificates of authorities to trust in place of the system's: PEM text or a Buffer, or a list of them. */
   ca?: SecureContextOptions['ca'];
@@ -25,7 +25,7 @@ type Pem = SecureContextOptions[PemOption];
 
 const PEM_OPTIONS = ['ca', 'cert', 'key'] as const;
 
-/** Refuses what cannot be PEM; a path among it most of all, which Node would accept as `ca` and trust nobody. */
+/** Refuses a value that is not PEM, such as a path: Node would accept it as `ca`, and trust nobody. */
 export const pemShape: Shape = (value, name) => {
   const list = Array.isArray(value) ? value : [value];
   if (list.length > 0 && list.every(isPem)) return;
@@ -39,23 +39,25 @@ export const pathShape = shape('the path of a file', (value) => typeof value ===
 function isPem(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('-----BEGIN ');
   if (value instanceof Uint8Array) return Buffer.from(value).includes('-----BEGIN ');
-  // A key with its passphrase.
+  // An object of a key and its passphrase.
   return typeof value === 'object' && value !== null && 'pem' in value && isPem(value.pem);
 }
 
-/** Reads the files and checks certificates and key; `null` if no option is set. */
+/** Reads files, and checks certificates and key; returns `null` if no option is set. */
 export function buildSecureContext(options: TlsOptions): SecureContext | null {
   const context: SecureContextOptions = {};
   for (const name of PEM_OPTIONS) {
     const pem = readPem(name, options);
     if (pem === undefined) continue;
     const option = options[name] === undefined ? `${name}File` : name;
-    check(option, () => validate(name, pem));
+    wrapErrors(option, () => validatePem(name, pem));
     Object.assign(context, { [name]: pem });
   }
   if (Object.keys(context).length === 0) return null;
   refuseHalf(context);
-  return check(options.key === undefined ? 'keyFile' : 'key', () => createSecureContext(context));
+  return wrapErrors(options.key === undefined ? 'keyFile' : 'key', () =>
+    createSecureContext(context),
+  );
 }
 
 function readPem(name: PemOption, options: TlsOptions): Pem {
@@ -68,11 +70,11 @@ function readPem(name: PemOption, options: TlsOptions): Pem {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${messageOf(error)} (got ${shown(path)})`);
+    throw usageError(`${file} cannot be read: ${toOneLine(error)} (got ${shown(path)})`);
   }
 }
 
-function validate(name: PemOption, pem: Pem): void {
+function validatePem(name: PemOption, pem: Pem): void {
   // Node ignores authorities that it cannot read.
   if (name === 'ca') for (const one of [pem].flat()) new X509Certificate(one as string | Buffer);
   createSecureContext({ [name]: pem });
@@ -84,14 +86,14 @@ function refuseHalf({ cert, key }: SecureContextOptions): void {
   throw usageError(`${one} needs ${other}: set ${other} or ${other}File`);
 }
 
-function check<Result>(name: string, work: () => Result): Result {
+function wrapErrors<Result>(name: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw usageError(`${name} cannot be used: ${messageOf(error)}`);
+    throw usageError(`${name} cannot be used: ${toOneLine(error)}`);
   }
 }
 
-function messageOf(error: unknown): string {
+function toOneLine(error: unknown): string {
   return String((error as Error).message).replace(/\s*\n\s*/g, ' ');
 }

@@ -1,35 +1,35 @@
 import { channel } from 'node:diagnostics_channel';
 import type { DeadlineName } from '../outbound/limits.js';
 
-/** The names of the diagnostics channels on which calls are told. */
+/** The names of the diagnostics channels. */
 export const channels = {
-  /** A call has ended: `CallEnded`. */
+  /** A call has ended; the message is `CallEnded`. */
   end: 'millrace:deadlines:end',
-  /** A limit has fired: `LimitReached`. It is told before the application gets the error. */
+  /** A limit has fired; the message is `LimitReached`, published before the application receives the error. */
   hit: 'millrace:deadlines:hit',
 } as const;
 
-/** A call that has ended. */
+/** Message of the channel `end`. */
 export interface CallEnded {
   host: string;
-  /** Whose call it was. */
+  /** The library that made the call. */
   by: 'http' | 'undici';
   elapsedMs: number;
-  /** The limit that ended it; `null` if none did. */
+  /** The limit that ended the call; `null` if none did. */
   limit: DeadlineName | null;
 }
 
-/** A limit that has fired. */
+/** Message of the channel `hit`. */
 export interface LimitReached {
   host: string;
-  /** Whose call, or connection, it was. */
+  /** The library that made the call; `socket` for a connection. */
   by: 'http' | 'undici' | 'socket';
   limit: DeadlineName;
   limitMs: number;
   elapsedMs: number;
-  /** What the application gets. */
+  /** The error that the application receives. */
   error: Error;
 }
 
-export const endChannel = channel(channels.end);
-export const hitChannel = channel(channels.hit);
+export const callEndChannel = channel(channels.end);
+export const limitHitChannel = channel(channels.hit);

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.js';
-import { LONGEST_TIMER } from '../outbound/clock.js';
+import { MAX_TIMER_MS } from '../outbound/clock.js';
 import { parseDurationWithUnit } from '../outbound/duration.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
 import { nearest } from '../validation/nearest.js';
@@ -111,8 +111,8 @@ function parseLimit(text: string, name: string): number {
       `${name} must be a duration with a unit, such as 500ms, 3s or 1m30s, or off for no limit (got '${text}')`,
     );
   }
-  if (ms <= LONGEST_TIMER) return ms;
+  if (ms <= MAX_TIMER_MS) return ms;
   throw usageError(
-    `${name} must be at most ${LONGEST_TIMER}ms (24 days), or off for no limit (got '${text}')`,
+    `${name} must be at most ${MAX_TIMER_MS}ms (24 days), or off for no limit (got '${text}')`,
   );
 }

@@ -1,43 +1,43 @@
 import { isIPv6 } from 'node:net';
 
-/** What names a socket in the file system in place of a host. */
-const UNIX = 'unix:';
+/** Prefix of a socket in the file system, in place of a host. */
+const UNIX_PREFIX = 'unix:';
 
 /**
- * A host, or a pattern of hosts, in the one spelling of all that mean the same: as a URL has it, and without brackets.
- * So a variable, an option and a URL may differ in case, a dot at the end, IDN, or zeros of an address.
+ * Normalizes a host or a pattern of hosts: spelt as in a URL, without brackets. So variables, options and URLs may
+ * differ in case, a trailing dot, IDN, or zeros of an address.
  */
 export function normalizeHost(text: string): string {
-  if (text.startsWith(UNIX)) return text;
-  if (text.startsWith('*.')) return `*.${belowPattern(text.slice(2))}`;
-  const host = bare(text).replace(/\.$/, '');
-  return inUrl(host) ?? host.toLowerCase();
+  if (text.startsWith(UNIX_PREFIX)) return text;
+  if (text.startsWith('*.')) return `*.${normalizeDomain(text.slice(2))}`;
+  const host = stripBrackets(text).replace(/\.$/, '');
+  return parseAsUrlHost(host) ?? host.toLowerCase();
 }
 
-/** `0.0.2` is an address of its own, and nothing of it is to be completed where others end with it. */
-function belowPattern(text: string): string {
+/** Normalizes the domain of a pattern. `0.0.2` stays as it is: it is an address by itself, and part of one here. */
+function normalizeDomain(text: string): string {
   const host = text.replace(/\.$/, '');
   return /^[\d.]+$/.test(host) ? host : normalizeHost(host);
 }
 
-function inUrl(host: string): string | null {
-  // In a URL these would end a host, or stand for something else.
+function parseAsUrlHost(host: string): string | null {
+  // In a URL these characters would end a host, or have another meaning.
   if (!isIPv6(host) && /[\s:/\\?#@%[\]]/.test(host)) return null;
   const url = isIPv6(host) ? `http://[${host}]` : `http://${host}`;
-  return URL.canParse(url) ? bare(new URL(url).hostname) : null;
+  return URL.canParse(url) ? stripBrackets(new URL(url).hostname) : null;
 }
 
-/** Whether a host can be called so: a name or an address, `*.` and a name, `*`, or `unix:` and a path. */
+/** Whether a text is a host pattern: a name or an address, `*.` and a name, `*`, or `unix:` and a path. */
 export function isHostPattern(text: string): boolean {
-  if (text.startsWith(UNIX)) return text.length > UNIX.length;
-  if (text === '*' || isIPv6(bare(text))) return true;
+  if (text.startsWith(UNIX_PREFIX)) return text.length > UNIX_PREFIX.length;
+  if (text === '*' || isIPv6(stripBrackets(text))) return true;
   return /^(?:\*\.)?[^\s.*:/\\?#@%[\]]+(?:\.[^\s.*:/\\?#@%[\]]+)*\.?$/.test(text);
 }
 
-/** Patterns that may be meant by it, the nearest first: itself, and what stands for all below a name. */
+/** Yields the patterns that match a host, the most specific first: the host itself, then wildcards. */
 export function* findPatterns(host: string): Iterable<string> {
   yield host;
-  if (!host.startsWith(UNIX)) {
+  if (!host.startsWith(UNIX_PREFIX)) {
     for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
       yield `*${host.slice(dot)}`;
     }
@@ -45,7 +45,7 @@ export function* findPatterns(host: string): Iterable<string> {
   yield '*';
 }
 
-/** An IPv6 address without its brackets. */
-function bare(host: string): string {
+/** Removes the brackets of an IPv6 address. */
+function stripBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }

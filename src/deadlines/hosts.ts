@@ -3,52 +3,58 @@ import type { EnvironmentLimits } from './environment.js';
 import { findPatterns, normalizeHost } from './host-name.js';
 import { HostCounters } from './stats.js';
 
-/** Hosts that are told apart in the statistics; the others are one. */
-const MOST_HOSTS = 1000;
-const OTHERS = 'others';
-/** A limit is looked at so often within its time, so it is met that much later at most. */
-const LOOKS = 16;
-const LEAST_BETWEEN_LOOKS = 10;
-const MOST_BETWEEN_LOOKS = 1000;
+/** Maximum number of hosts with counters of their own; the others share one set. */
+const MAX_HOSTS = 1000;
+const OTHER_HOSTS = 'others';
+/** A call is checked this many times within its shortest limit, so a limit fires at most that fraction late. */
+const CHECKS_PER_LIMIT = 16;
+const MIN_CHECK_INTERVAL_MS = 10;
+const MAX_CHECK_INTERVAL_MS = 1000;
 
-/** A host that is called: its limits, and what happened with it. */
+/** A called host: its limits and counters. */
 export interface Host {
   readonly name: string;
   readonly limits: Readonly<DeadlineLimits>;
   readonly counters: HostCounters;
-  /** Milliseconds between two looks at one of its calls. */
-  readonly interval: number;
+  /** Milliseconds between two checks of a call. */
+  readonly checkIntervalMs: number;
 }
 
-/** All hosts that were called. */
+/** The hosts that were called. */
 export class Hosts {
   readonly #options: EnvironmentLimits;
-  readonly #known = new Map<string, Host>();
-  readonly #counters = new Map<string, HostCounters>();
+  readonly #byText = new Map<string, Host>();
+  readonly #countersByName = new Map<string, HostCounters>();
 
   constructor(options: EnvironmentLimits) {
     this.#options = options;
   }
 
-  /** As a URL or an option names it. */
-  named(name: string): Host {
-    return this.#known.get(name) ?? this.#add(name);
+  /** Returns the host with a name, spelt as in a URL or an option. */
+  find(name: string): Host {
+    return this.#byText.get(name) ?? this.#add(name);
   }
 
   #add(text: string): Host {
     const name = normalizeHost(text);
     const limits = this.limitsFor(name);
-    const host = { name, limits, counters: this.#countersOf(name), interval: intervalOf(limits) };
-    if (this.#known.size < 2 * MOST_HOSTS) this.#known.set(text, host);
+    const host = {
+      name,
+      limits,
+      counters: this.#findCounters(name),
+      checkIntervalMs: computeCheckInterval(limits),
+    };
+    if (this.#byText.size < 2 * MAX_HOSTS) this.#byText.set(text, host);
     return host;
   }
 
-  #countersOf(name: string): HostCounters {
-    const known = this.#counters.get(name);
+  #findCounters(name: string): HostCounters {
+    const known = this.#countersByName.get(name);
     if (known) return known;
-    if (this.#counters.size >= MOST_HOSTS && name !== OTHERS) return this.#countersOf(OTHERS);
+    if (this.#countersByName.size >= MAX_HOSTS && name !== OTHER_HOSTS)
+      return this.#findCounters(OTHER_HOSTS);
     const counters = new HostCounters();
-    this.#counters.set(name, counters);
+    this.#countersByName.set(name, counters);
     return counters;
   }
 
@@ -63,11 +69,15 @@ export class Hosts {
 
   /** Returns the counters of each host. */
   *counters(): Iterable<[name: string, counters: HostCounters]> {
-    yield* this.#counters;
+    yield* this.#countersByName;
   }
 }
 
-function intervalOf(limits: DeadlineLimits): number {
-  const least = Math.min(...DEADLINE_NAMES.map((name) => limits[name] || Number.POSITIVE_INFINITY));
-  return Math.ceil(Math.min(Math.max(least / LOOKS, LEAST_BETWEEN_LOOKS), MOST_BETWEEN_LOOKS));
+function computeCheckInterval(limits: DeadlineLimits): number {
+  const shortest = Math.min(
+    ...DEADLINE_NAMES.map((name) => limits[name] || Number.POSITIVE_INFINITY),
+  );
+  return Math.ceil(
+    Math.min(Math.max(shortest / CHECKS_PER_LIMIT, MIN_CHECK_INTERVAL_MS), MAX_CHECK_INTERVAL_MS),
+  );
 }

@@ -6,11 +6,11 @@
 import { syncBuiltinESMExports } from 'node:module';
 import { fromEnvironment } from '../environment.js';
 import { activate } from './active-hosts.js';
-import { watchSignals } from './call/abort-signals.js';
+import { patchSignals } from './call/abort-signals.js';
 import { readEnvironment } from './environment.js';
 import { Hosts } from './hosts.js';
 import { limitHttp } from './http/client-request.js';
-import { limitSockets } from './http/connects.js';
+import { limitConnections } from './http/connects.js';
 import { limitUndici } from './undici/dispatcher.js';
 
 const options = fromEnvironment(() => readEnvironment(process.env));
@@ -18,9 +18,9 @@ const options = fromEnvironment(() => readEnvironment(process.env));
 if (!options.isOff) {
   const hosts = new Hosts(options);
   activate(hosts);
-  limitSockets(hosts);
+  limitConnections(hosts);
   limitHttp(hosts);
   limitUndici(hosts);
-  watchSignals();
+  patchSignals();
   syncBuiltinESMExports();
 }

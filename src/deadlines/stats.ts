@@ -1,21 +1,21 @@
 import { DEADLINE_NAMES, type DeadlineName } from '../outbound/limits.js';
 import { computeQuantile, Histogram } from '../statistics/histogram.cjs';
 
-/** What happened with the calls to one host. */
+/** Counters of a host. */
 export interface HostStats {
-  /** So far, calls that were begun: requests of `node:http`, `node:https` and undici. */
+  /** Calls begun: requests of `node:http`, `node:https` and undici. */
   calls: number;
-  /** Now: begun and not yet ended. */
+  /** Calls begun and not yet ended. */
   inFlight: number;
-  /** So far, connections that were begun, by whomever. */
+  /** Connections begun, by any library. */
   connections: number;
-  /** So far, limits that fired: `connect` and `tls` by connection, the others by call. */
+  /** Limits that fired: `connect` and `tls` per connection, the others per call. */
   hits: Record<DeadlineName, number>;
-  /** Of the calls that ended, from the call to its end, in milliseconds; `null` before the first one. Quantiles are within 5 %. */
+  /** Duration of the ended calls in milliseconds; `null` before the first one. Quantiles are within 5 %. */
   timesMs: { mean: number; p50: number; p95: number; p99: number; max: number } | null;
 }
 
-/** What `stats()` gives. */
+/** Result of `stats()`: sums, and counters by host. */
 export interface DeadlineStats {
   calls: number;
   inFlight: number;
@@ -24,26 +24,26 @@ export interface DeadlineStats {
   hosts: Record<string, HostStats>;
 }
 
-function noHits(): Record<DeadlineName, number> {
+function zeroHits(): Record<DeadlineName, number> {
   return Object.fromEntries(DEADLINE_NAMES.map((name) => [name, 0])) as Record<
     DeadlineName,
     number
   >;
 }
 
-/** Counts the calls to one host. */
+/** Counts the calls to a host. */
 export class HostCounters {
   calls = 0;
   inFlight = 0;
   connections = 0;
-  readonly hits = noHits();
+  readonly hits = zeroHits();
   readonly #times = new Histogram();
   #ended = 0;
   #sumMs = 0;
   #maxMs = 0;
 
-  /** `null`: its time says nothing about the host. */
-  ended(ms: number | null): void {
+  /** Records the end of a call; `null` if its duration says nothing about the host. */
+  recordEnd(ms: number | null): void {
     this.inFlight--;
     if (ms === null) return;
     this.#ended++;
@@ -72,10 +72,16 @@ export class HostCounters {
 }
 
 /** Reads the counters of all hosts, and sums them. */
-export function sumStats(counted: Iterable<[string, HostCounters]>): DeadlineStats {
-  const stats: DeadlineStats = { calls: 0, inFlight: 0, connections: 0, hits: noHits(), hosts: {} };
-  for (const [name, counters] of counted) {
-    const host = counters.read();
+export function sumStats(counters: Iterable<[string, HostCounters]>): DeadlineStats {
+  const stats: DeadlineStats = {
+    calls: 0,
+    inFlight: 0,
+    connections: 0,
+    hits: zeroHits(),
+    hosts: {},
+  };
+  for (const [name, ofHost] of counters) {
+    const host = ofHost.read();
     stats.hosts[name] = host;
     stats.calls += host.calls;
     stats.inFlight += host.inFlight;

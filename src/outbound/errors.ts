@@ -4,24 +4,24 @@ import type { DeadlineName } from './limits.js';
 /** The module whose limit fired. */
 export type DeadlineSource = 'millrace/deadlines' | 'millrace/client';
 
-/** What was waited for when a limit fired. */
+/** What the call was waiting for when a limit fired. */
 export type WaitingFor =
   | 'a connection'
   | 'the TLS handshake'
   | 'the response headers'
   | 'the rest of the body';
 
-/** What every error of a limit says, whatever its class. */
+/** The facts that every error of a limit has, whatever its class. */
 export interface DeadlineFacts {
   /** The limit that fired. */
   limit: DeadlineName;
   limitMs: number;
   host: string;
-  /** Since the call, or the connection, was begun. */
+  /** Milliseconds since the call, or the connection, was begun. */
   elapsedMs: number;
 }
 
-/** What users of `node:http`, `node:net` and `node:tls` get: as if the system had given up. */
+/** The error that users of `node:http`, `node:net` and `node:tls` receive: that of a system timeout. */
 export class DeadlineError extends Error implements DeadlineFacts {
   readonly code = 'ETIMEDOUT';
   readonly errno = -constants.errno.ETIMEDOUT;
@@ -42,7 +42,7 @@ export class DeadlineError extends Error implements DeadlineFacts {
   }
 }
 
-const UNDICI: Record<WaitingFor, { name: string; code: string }> = {
+const UNDICI_ERRORS: Record<WaitingFor, { name: string; code: string }> = {
   'a connection': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
   'the TLS handshake': { name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' },
   'the response headers': { name: 'HeadersTimeoutError', code: 'UND_ERR_HEADERS_TIMEOUT' },
@@ -50,15 +50,16 @@ const UNDICI: Record<WaitingFor, { name: string; code: string }> = {
 };
 
 /**
- * What users of undici and `fetch` get: undici's own error for what was waited for. undici's classes know their
- * instances by these symbols, so that `instanceof errors.HeadersTimeoutError` holds with any copy of undici from 6 on.
+ * Creates the error that users of undici and `fetch` receive: undici's own error for what the call was waiting for.
+ * undici's classes recognise their instances by these symbols, so `instanceof errors.HeadersTimeoutError` holds for
+ * any copy of undici from 6 on.
  */
-export function undiciError(
+export function createUndiciError(
   facts: DeadlineFacts,
   waitingFor: WaitingFor,
   source: DeadlineSource,
 ): Error & DeadlineFacts {
-  const { name, code } = UNDICI[waitingFor];
+  const { name, code } = UNDICI_ERRORS[waitingFor];
   const error = Object.assign(new Error(formatMessage(facts, waitingFor, source)), { code }, facts);
   const hidden = (value: unknown) => ({ value, configurable: true, writable: true });
   return Object.defineProperties(error, {
@@ -74,11 +75,11 @@ function formatMessage(
   source: DeadlineSource,
 ): string {
   return (
-    `${host}: ${limit} limit of ${seconds(limitMs)} reached after ` +
-    `${seconds(elapsedMs)}, waiting for ${waitingFor} (${source})`
+    `${host}: ${limit} limit of ${formatMs(limitMs)} reached after ` +
+    `${formatMs(elapsedMs)}, waiting for ${waitingFor} (${source})`
   );
 }
 
-function seconds(ms: number): string {
+function formatMs(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Number((ms / 1000).toFixed(2))} s`;
 }

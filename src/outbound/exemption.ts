@@ -1,19 +1,19 @@
-/** What requests of undici have as `opaque` when they have limits of their own. */
+/** The `opaque` of undici requests that have limits of their own. */
 export const EXEMPT = Symbol('millrace.exempt');
 
-let isWithin = false;
+let isRunningExempt = false;
 
-/** Calls `connect`; the connections that it begins have limits of their own. */
-export function exempted<Result>(connect: () => Result): Result {
-  const before = isWithin;
-  isWithin = true;
+/** Calls `connect`; connections that it begins are exempt from deadlines, as they have limits of their own. */
+export function runExempt<Result>(connect: () => Result): Result {
+  const before = isRunningExempt;
+  isRunningExempt = true;
   try {
     return connect();
   } finally {
-    isWithin = before;
+    isRunningExempt = before;
   }
 }
 
 export function isExempt(): boolean {
-  return isWithin;
+  return isRunningExempt;
 }

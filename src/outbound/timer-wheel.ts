@@ -1,121 +1,126 @@
 import { AsyncResource } from 'node:async_hooks';
-import { clearTimeout, LONGEST_TIMER, now, setImmediate, setTimeout } from './clock.js';
+import { clearTimeout, MAX_TIMER_MS, now, setImmediate, setTimeout } from './clock.js';
 
 /**
- * Something that wants to be looked at, at a time. What every call has is declared and put in by constructors: fields
- * with a value are put in by one more function for each class, which showed in what a call of undici costs (`npm run
- * bench -- deadlines`).
+ * An entry with a time at which it is checked. The fields are declared here and set by the constructor: field
+ * initialisers run one more function for each class of the hierarchy, which costs a call of undici measurably (`npm
+ * run bench -- deadlines`).
  */
-export abstract class Watched {
-  /** When it wants to be looked at next, on the clock of `now`; to be set before `watch`. */
-  declare due: number;
-  /** Among all that is watched; -1: it is not. */
-  declare place: number;
-  declare readonly begun: number;
+export abstract class TimerEntry {
+  /** When it is checked next, on the clock of `now`; set before `scheduleTimeout`. */
+  declare dueAt: number;
+  /** Its index among the scheduled entries; -1: it is not scheduled. */
+  declare index: number;
+  declare readonly startedAt: number;
 
   constructor() {
-    this.due = 0;
-    this.place = -1;
-    this.begun = now();
+    this.dueAt = 0;
+    this.index = -1;
+    this.startedAt = now();
   }
 
-  get isWatched(): boolean {
-    return this.place >= 0;
+  get isScheduled(): boolean {
+    return this.index >= 0;
   }
 
-  /** Its time has come. It may say a later one, or `unwatch` itself. */
-  abstract check(at: number): void;
-  /** So many milliseconds, up to now, do not count: the process was busy with itself. */
-  excuse(ms: number): void {
-    this.due += ms;
+  /** Called when `dueAt` has come; sets a later one, or calls `cancelTimeout`. */
+  abstract onDue(at: number): void;
+  /** Adds milliseconds, up to now, that do not count, as the event loop was blocked. */
+  addIdleTime(ms: number): void {
+    this.dueAt += ms;
   }
 }
 
-/** Between two looks. */
-const LEAST_INTERVAL = 10;
-/** A timer that is late by less tells of nothing but timers. */
-const LEAST_STALL = 20;
-/** What runs by the timer is nobody's: not in the context of the call that happened to start it. */
-const nobody = new AsyncResource('MILLRACE_DEADLINES', { requireManualDestroy: true });
+/** Minimum interval between two checks of the entries. */
+const MIN_INTERVAL_MS = 10;
+/** Minimum delay of a timer that counts as a blocked event loop. */
+const MIN_STALL_MS = 20;
+/**
+ * The asynchronous context of the timer: without it the timer would keep that of the call that happened to start it.
+ */
+const noContext = new AsyncResource('MILLRACE_DEADLINES', { requireManualDestroy: true });
 
 /**
- * All that is watched has one timer, so that a call costs a place in a list, in no order. Most of what is watched goes
- * before its time comes: then nothing was done for it at all.
+ * The scheduled entries, in no order. They share one timer, so that an entry costs a push and a pop. Most entries are
+ * cancelled before they are due, and are never checked.
  */
-const watched: Watched[] = [];
+const entries: TimerEntry[] = [];
 let timer: NodeJS.Timeout | null = null;
-let planned = Number.POSITIVE_INFINITY;
-let lookedAt = 0;
+let plannedAt = Number.POSITIVE_INFINITY;
+let checkedAt = 0;
 
-export function scheduleTimeout(entry: Watched): void {
-  entry.place = watched.length;
-  watched.push(entry);
-  if (entry.due < planned) plan(entry.due);
+export function scheduleTimeout(entry: TimerEntry): void {
+  entry.index = entries.length;
+  entries.push(entry);
+  if (entry.dueAt < plannedAt) plan(entry.dueAt);
 }
 
-export function cancelTimeout(entry: Watched): void {
-  const { place } = entry;
-  if (place < 0) return;
-  entry.place = -1;
-  const last = watched.pop();
+export function cancelTimeout(entry: TimerEntry): void {
+  const { index } = entry;
+  if (index < 0) return;
+  entry.index = -1;
+  const last = entries.pop();
   if (last === undefined || last === entry) return;
-  watched[place] = last;
-  last.place = place;
+  entries[index] = last;
+  last.index = index;
 }
 
 function plan(due: number): void {
-  const at = Math.max(due, lookedAt + LEAST_INTERVAL);
-  if (at >= planned) return;
-  planned = at;
+  const at = Math.max(due, checkedAt + MIN_INTERVAL_MS);
+  if (at >= plannedAt) return;
+  plannedAt = at;
   if (timer !== null) clearTimeout(timer);
-  const wait = Math.min(Math.ceil(at - now()), LONGEST_TIMER);
-  timer = nobody.runInAsyncScope(startTimer, undefined, Math.max(wait, 1));
+  const wait = Math.min(Math.ceil(at - now()), MAX_TIMER_MS);
+  timer = noContext.runInAsyncScope(startTimer, undefined, Math.max(wait, 1));
 }
 
 function startTimer(ms: number): NodeJS.Timeout {
-  return setTimeout(afterArrivals, ms).unref();
+  return setTimeout(checkAfterPolling, ms).unref();
 }
 
-/** What has arrived while the loop was busy comes first: a peer is not late for that. Nor for the time itself: `excuseAll`. */
-function afterArrivals(): void {
-  setImmediate(look);
+/**
+ * Checks after the loop has read its sockets: what arrived while the loop was blocked is not late. The time for which
+ * it was blocked is subtracted as well, see `subtractStall`.
+ */
+function checkAfterPolling(): void {
+  setImmediate(checkDueEntries);
 }
 
-function look(): void {
+function checkDueEntries(): void {
   const at = now();
-  excuseAll(planned, at);
+  subtractStall(plannedAt, at);
   timer = null;
-  planned = Number.POSITIVE_INFINITY;
-  lookedAt = at;
-  const late: Watched[] = [];
+  plannedAt = Number.POSITIVE_INFINITY;
+  checkedAt = at;
+  const late: TimerEntry[] = [];
   let soonest = Number.POSITIVE_INFINITY;
-  for (const entry of watched) {
-    if (entry.due <= at) late.push(entry);
-    else if (entry.due < soonest) soonest = entry.due;
+  for (const entry of entries) {
+    if (entry.dueAt <= at) late.push(entry);
+    else if (entry.dueAt < soonest) soonest = entry.dueAt;
   }
   for (const entry of late) {
-    // A check may end other calls, by what the application does about it.
-    if (entry.isWatched) checkSafely(entry, at);
-    if (entry.isWatched && entry.due < soonest) soonest = entry.due;
+    // A check may end other calls, through what the application does in reaction.
+    if (entry.isScheduled) checkEntry(entry, at);
+    if (entry.isScheduled && entry.dueAt < soonest) soonest = entry.dueAt;
   }
   if (soonest < Number.POSITIVE_INFINITY) plan(soonest);
 }
 
 /**
- * The look comes late where the loop stood still, and a host can do nothing about that: names that are found,
- * connections and answers all wait for the loop, and each of them for another turn.
+ * Subtracts the time for which the event loop was blocked from the time of every entry: name lookups, connections and
+ * responses all wait for the loop, each for a turn of its own, and their host is not late for that.
  */
-function excuseAll(since: number, at: number): void {
-  if (at - since < LEAST_STALL) return;
-  for (const entry of watched) {
-    entry.excuse(at - Math.max(since, entry.begun));
+function subtractStall(since: number, at: number): void {
+  if (at - since < MIN_STALL_MS) return;
+  for (const entry of entries) {
+    entry.addIdleTime(at - Math.max(since, entry.startedAt));
   }
 }
 
-/** What the application throws is its own matter, and no other call's. */
-function checkSafely(entry: Watched, at: number): void {
+/** Checks an entry; what the application throws in reaction reaches the process, and ends no other call. */
+function checkEntry(entry: TimerEntry, at: number): void {
   try {
-    entry.check(at);
+    entry.onDue(at);
   } catch (error) {
     cancelTimeout(entry);
     process.nextTick(() => {

@@ -1,8 +1,8 @@
 /**
- * What undici keeps under a symbol: each copy has symbols of its own, which have the same names. `undefined` where a
- * version does not have it: then it is taken as not set.
+ * Reads a field that undici keeps under a symbol. Each copy of undici has symbols of its own with the same
+ * descriptions. Returns `undefined` where a version has no such field, which counts as not set.
  */
-export function internal(holder: object, name: string): unknown {
+export function readInternal(holder: object, name: string): unknown {
   const symbols = known.get(name) ?? [];
   for (const symbol of symbols) {
     if (symbol in holder) return (holder as Record<symbol, unknown>)[symbol];
@@ -15,5 +15,5 @@ export function internal(holder: object, name: string): unknown {
   return (holder as Record<symbol, unknown>)[found];
 }
 
-/** By name, those of the copies that were met. */
+/** The symbols of the copies seen so far, by description. */
 const known = new Map<string, symbol[]>();

@@ -1,122 +1,131 @@
-import { replace } from '../http/patch-method.js';
-import { timerOfTurn, watchTimers } from './turn-timers.js';
+import { patchMethod } from '../http/patch-method.js';
+import { getTimerOfTurn, patchTimers } from './turn-timers.js';
 
-/** What a signal by time says: the application waits as long as it likes. */
-export const OWN_TIME = Number.POSITIVE_INFINITY;
+/** The timeout of a signal that aborts after an unknown time. */
+export const UNKNOWN_TIMEOUT = Number.POSITIVE_INFINITY;
 
 /**
- * How long the application waits by itself, in milliseconds, for a call with this signal; 0: that is not known. A signal
- * aborts by time if it comes from `AbortSignal.timeout`, which Node marks by a symbol that only its name tells, or from
- * `AbortSignal.any` with such a one. One of a controller does if it was taken, or is listened to, in a turn in which a
- * timer was begun: so SDKs make their limits.
+ * Finds the timeout that the application has given a signal, in milliseconds; 0: unknown. A signal aborts after a
+ * time if it comes from `AbortSignal.timeout`, which Node marks by a symbol, or from `AbortSignal.any` with such a
+ * signal. A controller's signal does if it was read, or a listener added, in a turn of the event loop in which a
+ * timer was started: that is how SDKs implement their timeouts.
  */
-function patienceOf(signal: AbortSignal): number {
-  if (mark !== undefined && (signal as unknown as Record<symbol, unknown>)[mark] === true) {
-    return OWN_TIME;
+function findSignalTimeout(signal: AbortSignal): number {
+  if (kTimeout !== undefined && (signal as unknown as Record<symbol, unknown>)[kTimeout] === true) {
+    return UNKNOWN_TIMEOUT;
   }
-  return patience.get(signal) ?? timerOfTurn();
+  return signalTimeouts.get(signal) ?? getTimerOfTurn();
 }
 
-/** Of signals that were made of others, or taken from a controller after a timer was begun. */
-const patience = new WeakMap<AbortSignal, number>();
+/** Timeouts of combined signals, and of signals read from a controller after a timer was started. */
+const signalTimeouts = new WeakMap<AbortSignal, number>();
 
-const mark = Object.getOwnPropertySymbols(AbortSignal.timeout(1)).find(
+const kTimeout = Object.getOwnPropertySymbols(AbortSignal.timeout(1)).find(
   ({ description }) => description === 'kTimeout',
 );
 
-/** Of the signals that were listened to in this turn: of the last one, and the longest of those before it. */
-let last = 0;
-let before = 0;
+/**
+ * The timeouts of the signals that got a listener in this turn: that of the last one, and the longest of those before
+ * it.
+ */
+let lastTimeout = 0;
+let longestBefore = 0;
 
-/** Whether there is anything to be asked for by `takePatience`. */
-export function isSignalHeard(): boolean {
-  return last > 0 || before > 0;
+/** Whether `takeSignalTimeout` would find a signal. */
+export function hasSignalTimeout(): boolean {
+  return lastTimeout > 0 || longestBefore > 0;
 }
 
 /**
- * How long the application waits by itself for the call that is begun now, as far as its signal tells: somebody has
- * begun to listen to it in this turn, and nobody has asked since. Most who take a signal for a call listen to it first;
- * there is no other way to see it in `fetch`, which listens to a signal of its own (`listensToOwn`) after that.
+ * Takes the timeout of the signal that belongs to the call begun now: it got a listener in this turn, and no other
+ * call has taken it. Most libraries add their listener before they begin the call. There is no other way to see a
+ * signal passed to `fetch`, which then listens to a signal of its own as well (`listensToOwn`).
  */
-export function takePatience(listensToOwn = false): number {
-  const ms = listensToOwn && last !== OWN_TIME ? before : Math.max(before, last);
-  forgetHeard();
+export function takeSignalTimeout(listensToOwn = false): number {
+  const ms =
+    listensToOwn && lastTimeout !== UNKNOWN_TIMEOUT
+      ? longestBefore
+      : Math.max(longestBefore, lastTimeout);
+  resetSignalTimeouts();
   return ms;
 }
 
-function forgetHeard(): void {
-  last = 0;
-  before = 0;
+function resetSignalTimeouts(): void {
+  lastTimeout = 0;
+  longestBefore = 0;
 }
 
-/** A request that its maker may still be busy with. */
-export interface Made {
-  readonly isBeingMade: boolean;
-  /** Its maker listens to a signal, and waits so long by itself. */
-  hearPatience(ms: number): void;
+/** A request that the library may still be building. */
+export interface OpenRequest {
+  readonly isOpen: boolean;
+  /** Sets the timeout of a signal that got a listener after the request was made. */
+  setSignalTimeout(ms: number): void;
 }
 
-let lastMade: Made | null = null;
-/** `queueMicrotask` makes a resource of its own for each call, which costs several times as much. */
-const turnEnds = Promise.resolve();
+let lastRequest: OpenRequest | null = null;
+/** A promise: `queueMicrotask` allocates an asynchronous resource for each call, which costs several times as much. */
+const endOfTurn = Promise.resolve();
 
-/** Others listen when they have made their request, as node-fetch does: in this turn, and before they end it. */
-export function offerSignals(made: Made): void {
-  if (lastMade === null) turnEnds.then(forgetLastMade);
-  lastMade = made;
+/**
+ * Offers a request to signals that get a listener later in this turn and before the request is ended: node-fetch adds
+ * its listener then.
+ */
+export function awaitSignal(request: OpenRequest): void {
+  if (lastRequest === null) endOfTurn.then(resetLastRequest);
+  lastRequest = request;
 }
 
-function forgetLastMade(): void {
-  lastMade = null;
+function resetLastRequest(): void {
+  lastRequest = null;
 }
 
-function hear(ms: number, options: unknown): void {
-  // With options listen Node and undici, for a call that is yet to come.
-  if (ms > 0 && lastMade?.isBeingMade && options === undefined) {
-    lastMade.hearPatience(ms);
-    lastMade = null;
+function recordListener(ms: number, options: unknown): void {
+  // Node and undici pass options, and listen for a call that is still to come.
+  if (ms > 0 && lastRequest?.isOpen && options === undefined) {
+    lastRequest.setSignalTimeout(ms);
+    lastRequest = null;
     return;
   }
-  if (ms === 0 && !isSignalHeard()) return;
-  if (!isSignalHeard()) queueMicrotask(forgetHeard);
-  before = Math.max(before, last);
-  last = ms;
+  if (ms === 0 && !hasSignalTimeout()) return;
+  if (!hasSignalTimeout()) queueMicrotask(resetSignalTimeouts);
+  longestBefore = Math.max(longestBefore, lastTimeout);
+  lastTimeout = ms;
 }
 
-/** Hears of listeners to signals from now on. */
-export function watchSignals(): void {
-  watchTimers();
-  replace(AbortSignal, 'any', (original) => {
+/** Observes listeners of signals from now on. */
+export function patchSignals(): void {
+  patchTimers();
+  patchMethod(AbortSignal, 'any', (original) => {
     return function any(this: unknown, ...args: Parameters<typeof original>) {
-      const made = Reflect.apply(original, this, args);
-      const ms = Math.max(0, ...Array.from(args[0], patienceOf));
-      if (ms > 0) patience.set(made, ms);
-      return made;
+      const result = Reflect.apply(original, this, args);
+      const ms = Math.max(0, ...Array.from(args[0], findSignalTimeout));
+      if (ms > 0) signalTimeouts.set(result, ms);
+      return result;
     };
   });
-  watchControllers();
+  patchControllers();
   const inherited = AbortSignal.prototype.addEventListener;
   Object.defineProperty(AbortSignal.prototype, 'addEventListener', {
     configurable: true,
     enumerable: true,
     writable: true,
     value: function addEventListener(this: AbortSignal, ...args: Parameters<typeof inherited>) {
-      if (args[0] === 'abort') hear(patienceOf(this), args[2]);
+      if (args[0] === 'abort') recordListener(findSignalTimeout(this), args[2]);
       return Reflect.apply(inherited, this, args);
     },
   });
 }
 
-function watchControllers(): void {
+function patchControllers(): void {
   const property = Object.getOwnPropertyDescriptor(AbortController.prototype, 'signal');
   const get = property?.get;
   if (get === undefined) return;
   const signal = {
     get signal(): AbortSignal {
-      const taken = Reflect.apply(get, this, []);
-      const ms = timerOfTurn();
-      if (ms > 0 && !patience.has(taken)) patience.set(taken, ms);
-      return taken;
+      const result = Reflect.apply(get, this, []);
+      const ms = getTimerOfTurn();
+      if (ms > 0 && !signalTimeouts.has(result)) signalTimeouts.set(result, ms);
+      return result;
     },
   };
   Object.defineProperty(AbortController.prototype, 'signal', {

@@ -1,99 +1,99 @@
 import { now } from '../../outbound/clock.js';
 import type { DeadlineFacts, WaitingFor } from '../../outbound/errors.js';
 import type { DeadlineName } from '../../outbound/limits.js';
-import { cancelTimeout, scheduleTimeout, Watched } from '../../outbound/timer-wheel.js';
-import { type CallEnded, endChannel, hitChannel, type LimitReached } from '../channels.js';
+import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer-wheel.js';
+import { type CallEnded, callEndChannel, type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host } from '../hosts.js';
 
-/** Where a call stands. */
-export type Stage =
-  /** It waits for a connection, in a queue or until it is open. */
+/** What a call is doing. */
+export type CallStage =
+  /** It waits for a connection: in a queue, or until one is open. */
   | 'waiting'
-  /** The application writes, or reads, at its own pace: nobody else is late. */
+  /** The application writes or reads at its own pace: the peer is not late. */
   | 'application'
   | 'headers'
   | 'body'
-  /** A stream of records: it may last as long as it likes, as long as something comes. */
+  /** It receives a stream of records, which may last as long as something arrives. */
   | 'records'
-  /** A stream of events: it may be silent, and last, as long as it likes. */
-  | 'unbound'
+  /** It receives a stream of events, which may be idle and last as long as it likes. */
+  | 'unbounded'
   | 'ended';
 
-/** Limits that the application has set itself, in milliseconds; 0: none is wanted. */
+/** Timeouts that the application has set, in milliseconds; 0: none. */
 export interface ApplicationLimits {
   headers?: number;
   idle?: number;
-  /** There is one for the whole call. */
+  /** Whether it has a timeout for the whole call. */
   total?: boolean;
 }
 
-const WAITING_FOR: Partial<Record<Stage, WaitingFor>> = {
+const WAITING_FOR: Partial<Record<CallStage, WaitingFor>> = {
   waiting: 'a connection',
   headers: 'the response headers',
 };
 
-/** How a call went so far. */
-class Course {
-  /** When it was last seen to get on. */
-  since: number;
-  /** Milliseconds for which it waited for the application, or for the process. */
-  held = 0;
-  hit: DeadlineName | null = null;
-  isUnbound = false;
-  private looked: number;
-  private progress = -1;
+/** The progress of a call, updated by its checks. */
+class CallProgress {
+  /** When bytes were last seen to move. */
+  progressAt: number;
+  /** Milliseconds for which it waited for the application or the event loop. */
+  pausedMs = 0;
+  limitHit: DeadlineName | null = null;
+  isStreaming = false;
+  private checkedAt: number;
+  private bytes = -1;
 
-  constructor(begun: number) {
-    this.since = begun;
-    this.looked = begun;
+  constructor(startedAt: number) {
+    this.progressAt = startedAt;
+    this.checkedAt = startedAt;
   }
 
-  keep(isHeld: boolean, progress: number, at: number): void {
-    if (isHeld) this.held += at - this.looked;
-    if (isHeld || progress !== this.progress) this.since = at;
-    this.progress = progress;
-    this.looked = at;
+  update(isPaused: boolean, bytes: number, at: number): void {
+    if (isPaused) this.pausedMs += at - this.checkedAt;
+    if (isPaused || bytes !== this.bytes) this.progressAt = at;
+    this.bytes = bytes;
+    this.checkedAt = at;
   }
 
-  excuse(ms: number): void {
-    this.held += ms;
-    this.since += ms;
-    this.looked += ms;
+  addIdleTime(ms: number): void {
+    this.pausedMs += ms;
+    this.progressAt += ms;
+    this.checkedAt += ms;
   }
 }
 
 /**
- * One call under its limits. Nothing is done for it on its way: it is looked at from time to time, and most calls have
- * ended before the first look. What a call is doing is then read off the library's own objects.
+ * A call with limits. Nothing is done on its way: it is checked from time to time, and most calls end before their
+ * first check. A check reads what the call is doing from the library's own objects.
  */
-export abstract class Call extends Watched {
+export abstract class LimitedCall extends TimerEntry {
   declare private host: Host;
-  /** From the first look on. */
-  declare private course: Course | null;
+  /** Set by the first check. */
+  declare private progress: CallProgress | null;
 
   protected abstract readonly by: CallEnded['by'];
-  protected abstract stage(): Stage;
-  /** A number that changes when bytes come or go. */
-  protected abstract progress(): number;
-  protected abstract own(): ApplicationLimits;
-  protected abstract errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error;
-  /** Ends the call, and its connection; `isSilent`: nothing has come or gone on that for the whole time. */
+  protected abstract findStage(): CallStage;
+  /** Returns a number that changes when bytes move. */
+  protected abstract countBytes(): number;
+  protected abstract readApplicationLimits(): ApplicationLimits;
+  protected abstract createError(facts: DeadlineFacts, waitingFor: WaitingFor): Error;
+  /** Ends the call and its connection; `isSilent`: no bytes have moved on that for the whole limit. */
   protected abstract fail(error: Error, isSilent: boolean): void;
 
   constructor(host: Host) {
     super();
     this.host = host;
-    this.course = null;
+    this.progress = null;
     host.counters.calls++;
     host.counters.inFlight++;
-    // Whole numbers are no objects.
-    this.due = Math.ceil(this.begun) + host.interval;
+    // An integer is not allocated on the heap.
+    this.dueAt = Math.ceil(this.startedAt) + host.checkIntervalMs;
     scheduleTimeout(this);
   }
 
-  /** It goes to another host than its URL says. */
+  /** Moves the call to another host than that of its URL. */
   moveTo(host: Host): void {
-    if (!this.isWatched || host === this.host) return;
+    if (!this.isScheduled || host === this.host) return;
     for (const [{ counters }, one] of [
       [this.host, -1],
       [host, 1],
@@ -102,100 +102,100 @@ export abstract class Call extends Watched {
       counters.inFlight += one;
     }
     this.host = host;
-    // It may have to be looked at sooner.
+    // The other host may need earlier checks.
     cancelTimeout(this);
-    this.due = Math.min(this.due, Math.ceil(now()) + host.interval);
+    this.dueAt = Math.min(this.dueAt, Math.ceil(now()) + host.checkIntervalMs);
     scheduleTimeout(this);
   }
 
-  /** The call has ended, somehow. */
+  /** Called when the call has ended in any way. */
   end(): void {
-    if (!this.isWatched) return;
+    if (!this.isScheduled) return;
     cancelTimeout(this);
-    const elapsedMs = now() - this.begun;
-    const { host, by, course } = this;
-    // How long somebody listened to a stream of events says nothing about its host.
-    host.counters.ended(course?.isUnbound ? null : elapsedMs);
-    if (endChannel.hasSubscribers) {
-      const limit = course?.hit ?? null;
-      endChannel.publish({ host: host.name, by, elapsedMs, limit } satisfies CallEnded);
+    const elapsedMs = now() - this.startedAt;
+    const { host, by, progress } = this;
+    // The duration of a stream says nothing about its host.
+    host.counters.recordEnd(progress?.isStreaming ? null : elapsedMs);
+    if (callEndChannel.hasSubscribers) {
+      const limit = progress?.limitHit ?? null;
+      callEndChannel.publish({ host: host.name, by, elapsedMs, limit } satisfies CallEnded);
     }
   }
 
-  override excuse(ms: number): void {
-    this.course ??= new Course(this.begun);
-    this.course.excuse(ms);
+  override addIdleTime(ms: number): void {
+    this.progress ??= new CallProgress(this.startedAt);
+    this.progress.addIdleTime(ms);
   }
 
-  check(at: number): void {
-    const stage = this.stage();
+  onDue(at: number): void {
+    const stage = this.findStage();
     if (stage === 'ended') {
       this.end();
       return;
     }
-    this.course ??= new Course(this.begun);
-    if (stage === 'unbound') {
-      this.course.isUnbound = true;
-      this.due = Number.POSITIVE_INFINITY;
+    this.progress ??= new CallProgress(this.startedAt);
+    if (stage === 'unbounded') {
+      this.progress.isStreaming = true;
+      this.dueAt = Number.POSITIVE_INFINITY;
       return;
     }
-    if (stage === 'records') this.course.isUnbound = true;
-    this.course.keep(stage === 'application', this.progress(), at);
-    this.compare(this.course, stage, at);
+    if (stage === 'records') this.progress.isStreaming = true;
+    this.progress.update(stage === 'application', this.countBytes(), at);
+    this.checkLimits(this.progress, stage, at);
   }
 
-  private compare(course: Course, stage: Stage, at: number): void {
+  private checkLimits(progress: CallProgress, stage: CallStage, at: number): void {
     const { host } = this;
-    const own = this.own();
-    const total = stage === 'records' ? 0 : totalLimit(host, own);
-    const patience = patienceFor(stage, host, own);
-    const totalEnd = endOf(this.begun + course.held, total);
-    const patienceEnd = endOf(course.since, patience);
-    const patienceName = hasBegun(stage) ? 'idle' : 'headers';
-    if (at >= totalEnd) this.reach(course, ['total', total], stage, at);
-    else if (at >= patienceEnd) this.reach(course, [patienceName, patience], stage, at);
-    else this.due = Math.min(at + host.interval, totalEnd, patienceEnd);
+    const applicationLimits = this.readApplicationLimits();
+    const total = stage === 'records' ? 0 : computeTotalLimit(host, applicationLimits);
+    const stageMs = findStageLimit(stage, host, applicationLimits);
+    const totalEnd = computeEnd(this.startedAt + progress.pausedMs, total);
+    const stageEnd = computeEnd(progress.progressAt, stageMs);
+    const stageLimit = isInBody(stage) ? 'idle' : 'headers';
+    if (at >= totalEnd) this.expire(progress, ['total', total], stage, at);
+    else if (at >= stageEnd) this.expire(progress, [stageLimit, stageMs], stage, at);
+    else this.dueAt = Math.min(at + host.checkIntervalMs, totalEnd, stageEnd);
   }
 
-  private reach(
-    course: Course,
+  private expire(
+    progress: CallProgress,
     [limit, limitMs]: [DeadlineName, number],
-    stage: Stage,
+    stage: CallStage,
     at: number,
   ): void {
     const { host, by } = this;
-    const elapsedMs = at - this.begun;
+    const elapsedMs = at - this.startedAt;
     const facts = { limit, limitMs, host: host.name, elapsedMs };
-    const error = this.errorFor(facts, WAITING_FOR[stage] ?? 'the rest of the body');
-    course.hit = limit;
-    this.due = Number.POSITIVE_INFINITY;
+    const error = this.createError(facts, WAITING_FOR[stage] ?? 'the rest of the body');
+    progress.limitHit = limit;
+    this.dueAt = Number.POSITIVE_INFINITY;
     host.counters.hits[limit]++;
-    if (hitChannel.hasSubscribers) {
-      hitChannel.publish({ ...facts, by, error } satisfies LimitReached);
+    if (limitHitChannel.hasSubscribers) {
+      limitHitChannel.publish({ ...facts, by, error } satisfies LimitReached);
     }
-    // The first look comes an interval after the beginning, and sees what has happened until then.
-    this.fail(error, at - course.since >= limitMs - 2 * host.interval);
+    // The first check comes one interval after the beginning, and sees all bytes moved until then.
+    this.fail(error, at - progress.progressAt >= limitMs - 2 * host.checkIntervalMs);
   }
 }
 
-/** What the application allows for a part comes on top, so that its own limit is met first. */
-function totalLimit({ limits }: Host, { headers, idle, total }: ApplicationLimits): number {
+/** Computes the total limit: a timeout of the application for a part is added, so that it fires first. */
+function computeTotalLimit({ limits }: Host, { headers, idle, total }: ApplicationLimits): number {
   if (limits.total === 0 || total || headers === 0 || idle === 0) return 0;
   return limits.total + Math.max(headers ?? 0, idle ?? 0);
 }
 
-/** The limit of this stage alone. */
-function patienceFor(stage: Stage, { limits }: Host, own: ApplicationLimits): number {
+/** Finds the limit of a stage; 0: none. */
+function findStageLimit(stage: CallStage, { limits }: Host, own: ApplicationLimits): number {
   if (own.total) return 0;
   if (stage === 'headers') return own.headers === undefined ? limits.headers : 0;
-  if (hasBegun(stage)) return own.idle === undefined ? limits.idle : 0;
+  if (isInBody(stage)) return own.idle === undefined ? limits.idle : 0;
   return 0;
 }
 
-function hasBegun(stage: Stage): boolean {
+function isInBody(stage: CallStage): boolean {
   return stage === 'body' || stage === 'records';
 }
 
-function endOf(since: number, limit: number): number {
+function computeEnd(since: number, limit: number): number {
   return limit > 0 ? since + limit : Number.POSITIVE_INFINITY;
 }

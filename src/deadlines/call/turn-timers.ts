@@ -1,33 +1,39 @@
 import timers from 'node:timers';
-import { replace } from '../http/patch-method.js';
+import { patchMethod } from '../http/patch-method.js';
 
-/** In milliseconds: whoever aborts a call sooner does so before a limit of ours. undici's own clock ticks more often, too. */
-const SHORTEST = 1000;
+/**
+ * Minimum delay of a timer that counts, in milliseconds. A shorter one fires before any limit, and undici's own clock
+ * ticks more often, too.
+ */
+const MIN_TIMER_MS = 1000;
 
-let longest = 0;
-/** `queueMicrotask` makes a resource of its own for each call, which costs several times as much. */
-const turnEnds = Promise.resolve();
+let longestMs = 0;
+/** A promise: `queueMicrotask` allocates an asynchronous resource for each call, which costs several times as much. */
+const endOfTurn = Promise.resolve();
 
-/** The longest timer, in milliseconds, that was begun in this turn; 0: none that is long enough to matter. */
-export function timerOfTurn(): number {
-  return longest;
+/**
+ * Returns the longest delay of the timers started in this turn of the event loop, in milliseconds; 0: none that
+ * counts.
+ */
+export function getTimerOfTurn(): number {
+  return longestMs;
 }
 
-/** Hears of timers from now on. */
-export function watchTimers(): void {
-  replace(globalThis, 'setTimeout', (original) => {
+/** Observes timers from now on. */
+export function patchTimers(): void {
+  patchMethod(globalThis, 'setTimeout', (original) => {
     return function setTimeout(this: unknown, ...args: unknown[]) {
       const ms = Number(args[1]);
-      if (ms > SHORTEST) {
-        if (longest === 0) turnEnds.then(forget);
-        longest = Math.max(longest, ms);
+      if (ms > MIN_TIMER_MS) {
+        if (longestMs === 0) endOfTurn.then(reset);
+        longestMs = Math.max(longestMs, ms);
       }
       return Reflect.apply(original, this, args);
     } as typeof original;
   });
-  replace(timers, 'setTimeout', () => globalThis.setTimeout);
+  patchMethod(timers, 'setTimeout', () => globalThis.setTimeout);
 }
 
-function forget(): void {
-  longest = 0;
+function reset(): void {
+  longestMs = 0;
 }

@@ -3,181 +3,186 @@ import http, { ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
-import { type Made, OWN_TIME, offerSignals, takePatience } from '../call/abort-signals.js';
-import { moved, unsent } from '../call/byte-counts.js';
-import { type ApplicationLimits, Call, type Stage } from '../call/call.js';
-import { giveUp } from '../call/cancel-queued.js';
-import { Pieces, type StreamingHint, streamingHint } from '../call/streaming-bodies.js';
+import {
+  awaitSignal,
+  type OpenRequest,
+  takeSignalTimeout,
+  UNKNOWN_TIMEOUT,
+} from '../call/abort-signals.js';
+import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
+import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
+import { cancelQueuedRequest } from '../call/cancel-queued.js';
+import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
 import type { Host, Hosts } from '../hosts.js';
-import { replace } from './patch-method.js';
+import { patchMethod } from './patch-method.js';
 
-/** What Node keeps on a request and does not declare. */
-interface Internals {
+/** Fields of a request that Node does not declare. */
+interface RequestInternals {
   res?: IncomingMessage | null;
   timeout?: number;
   socketPath?: string | null;
-  /** That of follow-redirects. */
+  /** Set by follow-redirects. */
   _redirectable?: object;
   agent?: { options?: { timeout?: number } } | null;
   [kCall]?: HttpCall;
 }
 
-type Request = ClientRequest & Internals;
+type ObservedRequest = ClientRequest & RequestInternals;
 
 const kCall = Symbol('millrace.call');
-/** Node's own agents have a time limit for idle connections, which nobody has set. */
-const nodesAgents = new Set<unknown>([http.globalAgent, https.globalAgent]);
+/** Node's own agents, whose idle timeout nobody has set. */
+const NODE_AGENTS = new Set<unknown>([http.globalAgent, https.globalAgent]);
 
-/** Gives limits to all requests that are begun from now on. */
+/** Limits all requests begun from now on. */
 export function limitHttp(hosts: Hosts): void {
-  const limited = (original: typeof http.request): typeof http.request =>
+  const addLimits = (original: typeof http.request): typeof http.request =>
     function request(this: unknown, ...args: unknown[]) {
-      const made = Reflect.apply(original, this, args) as Request;
-      // Somebody has put something else in its place, which is for tests.
-      if (!(made instanceof ClientRequest)) return made;
-      const { host, socketPath } = made;
+      const result = Reflect.apply(original, this, args) as ObservedRequest;
+      // A replacement of `http.request`, as in tests.
+      if (!(result instanceof ClientRequest)) return result;
+      const { host, socketPath } = result;
       const name = socketPath ? `unix:${socketPath}` : host;
-      const patience = takePatience() || patienceOfHop(args[0]);
-      const call = new HttpCall(hosts.named(name), made, patience);
-      if (patience > 0) limitedBySignal.set(Object(args[0]), call);
-      made[kCall] = call;
-      made.on('close', onClose);
-      if (call.isBeingMade) {
-        if (made.hasHeader('expect')) made.once('continue', onContinue);
-        if (patience === 0) offerSignals(call);
+      const signalTimeout = takeSignalTimeout() || findTimeoutOfHop(args[0]);
+      const call = new HttpCall(hosts.find(name), result, signalTimeout);
+      if (signalTimeout > 0) callsWithSignal.set(Object(args[0]), call);
+      result[kCall] = call;
+      result.on('close', onClose);
+      if (call.isOpen) {
+        if (result.hasHeader('expect')) result.once('continue', onContinue);
+        if (signalTimeout === 0) awaitSignal(call);
       }
-      return made;
+      return result;
     } as typeof http.request;
   for (const module of [http, https]) {
-    replace(module, 'request', limited);
-    replace(module, 'get', limited);
+    patchMethod(module, 'request', addLimits);
+    patchMethod(module, 'get', addLimits);
   }
 }
 
 /**
- * By their options: follow-redirects, which axios uses, gives the same ones to all requests of a call, and is written
- * on them. The signal is listened to once.
+ * Calls with a signal, by their options: follow-redirects, which axios uses, passes the same options to all requests
+ * of a call, and listens to the signal once.
  */
-const limitedBySignal = new WeakMap<object, HttpCall>();
+const callsWithSignal = new WeakMap<object, HttpCall>();
 
-function patienceOfHop(options: unknown): number {
+function findTimeoutOfHop(options: unknown): number {
   if (typeof options !== 'object' || options === null) return 0;
-  return limitedBySignal.get(options)?.patienceOfNextHop ?? 0;
+  return callsWithSignal.get(options)?.timeoutOfNextHop ?? 0;
 }
 
-function onClose(this: Request): void {
+function onClose(this: ObservedRequest): void {
   this[kCall]?.end();
 }
 
-function onContinue(this: Request): void {
-  this[kCall]?.mayContinue();
+function onContinue(this: ObservedRequest): void {
+  this[kCall]?.onContinue();
 }
 
-class HttpCall extends Call implements Made {
+class HttpCall extends LimitedCall implements OpenRequest {
   protected readonly by = 'http';
-  private readonly request: Request;
-  /** How long the application waits by itself, as its signal tells. */
-  private patience: number;
-  private hasContinued = false;
-  /** Of the body, where only they can tell what it is. */
-  private pieces: Pieces | null = null;
-  /** Errors are the caller's: they are emitted in its asynchronous context. */
+  private readonly request: ObservedRequest;
+  /** The application's own timeout in milliseconds, as its signal tells; 0: unknown. */
+  private signalTimeout: number;
+  private isContinued = false;
+  /** Detects records in the body, where the headers cannot tell. */
+  private records: RecordDetector | null = null;
+  /** The caller's asynchronous context, in which errors are emitted. */
   private readonly context = new AsyncResource('MILLRACE_CALL', CONTEXT);
 
-  constructor(host: Host, request: Request, patience: number) {
+  constructor(host: Host, request: ObservedRequest, signalTimeout: number) {
     super(host);
     this.request = request;
-    this.patience = patience;
+    this.signalTimeout = signalTimeout;
   }
 
-  get isBeingMade(): boolean {
+  get isOpen(): boolean {
     return !this.request.writableEnded;
   }
 
-  get patienceOfNextHop(): number {
-    return this.request._redirectable === undefined ? 0 : this.patience;
+  get timeoutOfNextHop(): number {
+    return this.request._redirectable === undefined ? 0 : this.signalTimeout;
   }
 
-  hearPatience(ms: number): void {
-    this.patience = ms;
+  setSignalTimeout(ms: number): void {
+    this.signalTimeout = ms;
   }
 
-  /** From now on the rest of the request is the application's to write. */
-  mayContinue(): void {
-    this.hasContinued = true;
+  /** Called on `100 Continue`: from now on the call waits for the application to write the rest. */
+  onContinue(): void {
+    this.isContinued = true;
   }
 
-  protected stage(): Stage {
+  protected findStage(): CallStage {
     const { request } = this;
     const { res, socket } = request;
-    if (res) return this.stageOf(res);
+    if (res) return this.findResponseStage(res);
     if (request.destroyed) return 'ended';
-    if (!socket || socket.connecting || isShakingHands(socket)) return 'waiting';
-    const isWriting = !request.writableEnded && unsent(socket) === 0;
-    // Who waits for `100 Continue` waits for the peer.
-    const awaitsContinue = !this.hasContinued && request.hasHeader('expect');
+    if (!socket || socket.connecting || isHandshaking(socket)) return 'waiting';
+    const isWriting = !request.writableEnded && countUnsentBytes(socket) === 0;
+    // Until `100 Continue` it waits for the peer.
+    const awaitsContinue = !this.isContinued && request.hasHeader('expect');
     return isWriting && !awaitsContinue ? 'application' : 'headers';
   }
 
-  private stageOf(response: IncomingMessage): Stage {
+  private findResponseStage(response: IncomingMessage): CallStage {
     if (response.complete && response.readableEnded) return 'ended';
     if (response.destroyed) return 'ended';
-    const lasting = this.lastingOf(response);
-    if (lasting === 'unbound') return 'unbound';
-    // All is here; who has not read it holds nobody up but itself.
-    if (response.complete || !isRead(response)) return 'application';
-    return lasting ?? 'body';
+    const hint = this.findStreamingHint(response);
+    if (hint === 'unbounded') return 'unbounded';
+    // The response has arrived in full, or the application does not read it: the peer is not late.
+    if (response.complete || !isBeingRead(response)) return 'application';
+    return hint ?? 'body';
   }
 
-  private lastingOf(response: IncomingMessage): StreamingHint {
+  private findStreamingHint(response: IncomingMessage): StreamingHint {
     const { 'content-type': type, 'content-length': length } = response.headers;
-    const lasting = streamingHint({ type, length, path: this.request.path });
-    if (lasting !== null || length !== undefined) return lasting;
-    this.pieces ??= piecesOf(response);
-    return this.pieces.areLines ? 'records' : null;
+    const hint = findStreamingHint({ type, length, path: this.request.path });
+    if (hint !== null || length !== undefined) return hint;
+    this.records ??= observeChunks(response);
+    return this.records.hasRecords ? 'records' : null;
   }
 
-  protected progress(): number {
+  protected countBytes(): number {
     const { socket, res } = this.request;
-    return socket ? moved(socket) + (res ? 0.5 : 0) : 0;
+    return socket ? countMovedBytes(socket) + (res ? 0.5 : 0) : 0;
   }
 
-  protected own(): ApplicationLimits {
-    const { patience } = this;
-    if (patience === OWN_TIME) return { total: true };
-    const timeout = ownTimeoutOf(this.request) ?? (patience || undefined);
+  protected readApplicationLimits(): ApplicationLimits {
+    const { signalTimeout } = this;
+    if (signalTimeout === UNKNOWN_TIMEOUT) return { total: true };
+    const timeout = findApplicationTimeout(this.request) ?? (signalTimeout || undefined);
     if (timeout === undefined) return {};
-    const ms = Math.max(timeout, patience);
+    const ms = Math.max(timeout, signalTimeout);
     return { headers: ms, idle: ms };
   }
 
-  protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
+  protected createError(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
     return new DeadlineError(facts, waitingFor);
   }
 
   protected fail(error: Error): void {
     const { request } = this;
     this.context.runInAsyncScope(() => {
-      if (request.res) cutOff(request.res, error);
+      if (request.res) destroyResponse(request.res, error);
       else if (request.socket) request.destroy(error);
-      else giveUp(request, error);
+      else cancelQueuedRequest(request, error);
     });
   }
 }
 
-/** What comes of a body from now on; nothing but its parser calls `push`. */
-function piecesOf(response: IncomingMessage): Pieces {
-  const pieces = new Pieces();
+/** Observes the chunks of a body from now on; only its parser calls `push`. */
+function observeChunks(response: IncomingMessage): RecordDetector {
+  const detector = new RecordDetector();
   const { push } = response;
-  response.push = function pushed(this: IncomingMessage, ...args) {
-    pieces.take(args[0]);
+  response.push = function pushChunk(this: IncomingMessage, ...args) {
+    detector.addChunk(args[0]);
     return Reflect.apply(push, this, args);
   };
-  return pieces;
+  return detector;
 }
 
-/** As if the connection had failed: the request tells of it, then the response. */
-function cutOff(response: IncomingMessage, error: Error): void {
+/** Ends a response as a failing connection does: the request emits the error before the response. */
+function destroyResponse(response: IncomingMessage, error: Error): void {
   const { socket } = response;
   if (!socket || socket.destroyed) {
     response.destroy(error);
@@ -189,29 +194,35 @@ function cutOff(response: IncomingMessage, error: Error): void {
 
 const CONTEXT = { requireManualDestroy: true };
 
-/** Somebody takes what arrives. */
-function isRead(response: IncomingMessage): boolean {
+/** Whether the application reads what arrives. */
+function isBeingRead(response: IncomingMessage): boolean {
   if (response.readableLength > 0) return false;
   return response.readableFlowing === true || response.listenerCount('readable') > 0;
 }
 
-function isShakingHands(socket: object): boolean {
+function isHandshaking(socket: object): boolean {
   return (socket as { secureConnecting?: boolean }).secureConnecting === true;
 }
 
-/** So follow-redirects, which axios uses, keeps its limit, which may be the same as that of Node's agents. */
-function isEndedByTimeout(socket: Socket): boolean {
+/**
+ * Whether the timeout destroys the socket, as that of follow-redirects (axios) does; it may equal that of Node's
+ * agents.
+ */
+function isDestroyedOnTimeout(socket: Socket): boolean {
   return socket.listeners('timeout').includes(socket.destroy);
 }
 
-/** The limit for silence that the application has set: of the request, its connection or its agent. Without a listener none of them does anything. */
-export function ownTimeoutOf(request: ClientRequest): number | undefined {
-  const { timeout, socket, agent }: Request = request;
+/**
+ * Finds the idle timeout that the application has set for the request, its connection or its agent. Without a
+ * listener none of them has an effect.
+ */
+export function findApplicationTimeout(request: ClientRequest): number | undefined {
+  const { timeout, socket, agent }: ObservedRequest = request;
   if (request.listenerCount('timeout') === 0) return undefined;
   if (timeout) return timeout;
-  const ofAgent = agent?.options?.timeout;
-  if (socket?.timeout && (socket.timeout !== ofAgent || isEndedByTimeout(socket))) {
+  const agentTimeout = agent?.options?.timeout;
+  if (socket?.timeout && (socket.timeout !== agentTimeout || isDestroyedOnTimeout(socket))) {
     return socket.timeout;
   }
-  return ofAgent && !nodesAgents.has(agent) ? ofAgent : undefined;
+  return agentTimeout && !NODE_AGENTS.has(agent) ? agentTimeout : undefined;
 }

@@ -3,142 +3,150 @@ import { subscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 import net from 'node:net';
 import tls from 'node:tls';
-import { DeadlineError, undiciError } from '../../outbound/errors.js';
+import { createUndiciError, DeadlineError } from '../../outbound/errors.js';
 import { isExempt } from '../../outbound/exemption.js';
-import { cancelTimeout, scheduleTimeout, Watched } from '../../outbound/timer-wheel.js';
-import { hitChannel, type LimitReached } from '../channels.js';
+import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer-wheel.js';
+import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
-import { ownTimeoutOf } from './client-request.js';
-import { replace } from './patch-method.js';
-import { rememberPath } from './socket-paths.js';
+import { findApplicationTimeout } from './client-request.js';
+import { patchMethod } from './patch-method.js';
+import { setSocketPath } from './socket-paths.js';
 
-/** With what Node keeps on it and does not declare. */
-type Socket = net.Socket & {
+/** A socket with fields of Node that are not declared. */
+type ConnectingSocket = net.Socket & {
   secureConnecting?: boolean;
   _httpMessage?: unknown;
 };
 
-/** By their sockets. As a property of the socket it made each call over it dearer, by 0.15 of 15 µs. */
-const connecting = new WeakMap<Socket, Connecting>();
+/** Pending connections by socket. A property of the socket would cost each call over it 0.15 of 15 µs. */
+const pendingConnections = new WeakMap<ConnectingSocket, PendingConnection>();
 
-/** Gives limits to all connections that are begun from now on: until they are open, and for the TLS handshake. */
-export function limitSockets(hosts: Hosts): void {
-  replace(net.Socket.prototype, 'connect', (original) => {
-    return function connect(this: Socket, ...args: unknown[]) {
+/** Limits all connections begun from now on: until they are open, and the TLS handshake. */
+export function limitConnections(hosts: Hosts): void {
+  patchMethod(net.Socket.prototype, 'connect', (original) => {
+    return function connect(this: ConnectingSocket, ...args: unknown[]) {
       const result = Reflect.apply(original, this, args);
-      const name = hostOf(args);
-      if (this.connecting && !isExempt() && name !== PROBE) {
-        const host = hosts.named(name);
+      const name = findHostName(args);
+      if (this.connecting && !isExempt() && name !== PROBE_SOCKET) {
+        const host = hosts.find(name);
         host.counters.connections++;
-        if (name.startsWith('unix:')) rememberPath(this, name);
-        limit(this, host, takeIsForUndici());
+        if (name.startsWith('unix:')) setSocketPath(this, name);
+        limitConnection(this, host, takeUndiciFlag());
       }
       return result;
     } as typeof original;
   });
-  // A handshake over a connection that is there already, as behind a proxy.
-  replace(tls, 'connect', (original) => {
+  // A handshake over an existing connection, as behind a proxy.
+  patchMethod(tls, 'connect', (original) => {
     return function connect(this: unknown, ...args: unknown[]) {
-      const made = Reflect.apply(original, this, args) as tls.TLSSocket;
+      const result = Reflect.apply(original, this, args) as tls.TLSSocket;
       const options = args.find((one) => typeof one === 'object' && one !== null);
       const { socket, servername, host } = (options ?? {}) as tls.ConnectionOptions;
       if (socket && !isExempt()) {
-        limit(made, hosts.named(servername || host || 'localhost'), takeIsForUndici());
+        limitConnection(result, hosts.find(servername || host || 'localhost'), takeUndiciFlag());
       }
-      return made;
+      return result;
     } as typeof original;
   });
   subscribe('undici:client:beforeConnect', () => {
     isForUndici = true;
-    // Its connector asks for the connection at once, unless it is the application's own.
-    queueMicrotask(takeIsForUndici);
+    // undici's connector connects at once; a connector of the application may not.
+    queueMicrotask(takeUndiciFlag);
   });
 }
 
-/** Millrace's own, where a process is explained. */
-const PROBE = `unix:${process.env.MILLRACE_PROBE}`;
+/** The connection of Millrace's probe, where a process is explained. */
+const PROBE_SOCKET = `unix:${process.env.MILLRACE_PROBE}`;
 
 let isForUndici = false;
 
-/** Whether the connection that is begun now is the one that undici has just told of. */
-function takeIsForUndici(): boolean {
-  const was = isForUndici;
+/** Whether the connection begun now is the one that undici has just announced. */
+function takeUndiciFlag(): boolean {
+  const result = isForUndici;
   isForUndici = false;
-  return was;
+  return result;
 }
 
-function limit(socket: Socket, host: Host, isUndicis: boolean): void {
-  // A socket may be used for another connection, when its last one has failed.
-  const before = connecting.get(socket);
-  if (before) cancelTimeout(before);
+function limitConnection(socket: ConnectingSocket, host: Host, isOfUndici: boolean): void {
+  // A socket may connect again after a failed attempt.
+  const previous = pendingConnections.get(socket);
+  if (previous) cancelTimeout(previous);
   const { connect, tls: handshake } = host.limits;
-  if (connect > 0 || handshake > 0) connecting.set(socket, new Connecting(socket, host, isUndicis));
+  if (connect > 0 || handshake > 0)
+    pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici));
 }
 
-/** A connection on its way. */
-class Connecting extends Watched {
-  private readonly socket: Socket;
+/** A connection that is connecting or in its TLS handshake. */
+class PendingConnection extends TimerEntry {
+  private readonly socket: ConnectingSocket;
   private readonly host: Host;
   private readonly isForUndici: boolean;
-  /** When the part began that it is in: connecting, or the handshake. */
-  private since = this.begun;
+  /** When the current phase began: connecting, or the handshake. */
+  private phaseStartedAt = this.startedAt;
   private isOpen = false;
   private readonly context = new AsyncResource('MILLRACE_CONNECT', { requireManualDestroy: true });
 
-  constructor(socket: Socket, host: Host, isForUndici: boolean) {
+  constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean) {
     super();
     this.socket = socket;
     this.host = host;
     this.isForUndici = isForUndici;
-    this.due = this.begun + host.interval;
+    this.dueAt = this.startedAt + host.checkIntervalMs;
     scheduleTimeout(this);
   }
 
-  override excuse(ms: number): void {
-    this.since += ms;
+  override addIdleTime(ms: number): void {
+    this.phaseStartedAt += ms;
   }
 
-  check(at: number): void {
+  onDue(at: number): void {
     const { socket, host } = this;
     const isOpen = !socket.connecting;
     if (socket.destroyed || (isOpen && socket.secureConnecting !== true)) {
       cancelTimeout(this);
       return;
     }
-    if (isOpen && !this.isOpen) this.since = at;
+    if (isOpen && !this.isOpen) this.phaseStartedAt = at;
     this.isOpen = isOpen;
     const name = isOpen ? 'tls' : 'connect';
     const limitMs = host.limits[name];
-    const left = limitMs > 0 ? this.since + limitMs - at : Number.POSITIVE_INFINITY;
-    if (left <= 0 && !hasOwnLimit(socket)) this.fail(name, limitMs, at);
-    else this.due = at + (left > 0 ? Math.min(left, host.interval) : host.interval);
+    const remaining = limitMs > 0 ? this.phaseStartedAt + limitMs - at : Number.POSITIVE_INFINITY;
+    if (remaining <= 0 && !hasApplicationTimeout(socket)) this.fail(name, limitMs, at);
+    else
+      this.dueAt =
+        at + (remaining > 0 ? Math.min(remaining, host.checkIntervalMs) : host.checkIntervalMs);
   }
 
   private fail(name: 'connect' | 'tls', limitMs: number, at: number): void {
     const { socket, host } = this;
     cancelTimeout(this);
-    const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.begun };
+    const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.startedAt };
     const waitingFor = name === 'tls' ? 'the TLS handshake' : 'a connection';
     const error = this.isForUndici
-      ? undiciError(facts, waitingFor, 'millrace/deadlines')
+      ? createUndiciError(facts, waitingFor, 'millrace/deadlines')
       : new DeadlineError(facts, waitingFor);
     host.counters.hits[name]++;
-    if (hitChannel.hasSubscribers) {
-      hitChannel.publish({ ...facts, by: 'socket', error } satisfies LimitReached);
+    if (limitHitChannel.hasSubscribers) {
+      limitHitChannel.publish({ ...facts, by: 'socket', error } satisfies LimitReached);
     }
     this.context.runInAsyncScope(() => socket.destroy(error));
   }
 }
 
-/** The application has set a limit for it. An agent of Node's own has one for idle connections, which nobody has set. */
-function hasOwnLimit(socket: Socket): boolean {
+/**
+ * Whether the application has set a timeout. The idle timeout of Node's own agents does not count: nobody has set it.
+ */
+function hasApplicationTimeout(socket: ConnectingSocket): boolean {
   const { _httpMessage: request } = socket;
-  if (request instanceof ClientRequest) return ownTimeoutOf(request) !== undefined;
+  if (request instanceof ClientRequest) return findApplicationTimeout(request) !== undefined;
   return Boolean(socket.timeout) && socket.listenerCount('timeout') > 0;
 }
 
-/** Of the arguments of `socket.connect`: options, a port and a host, or a path; in a list where `net.connect` calls it. */
-function hostOf(args: unknown[]): string {
+/**
+ * Finds the host in the arguments of `socket.connect`: options, a port and a host, or a path; `net.connect` passes
+ * them as a list.
+ */
+function findHostName(args: unknown[]): string {
   const [first, second] = Array.isArray(args[0]) ? args[0] : args;
   if (typeof first === 'object' && first !== null) {
     const { path, host } = first as Partial<net.TcpNetConnectOpts & net.IpcNetConnectOpts>;

@@ -1,15 +1,15 @@
-const kPath = Symbol('millrace.path');
+const kSocketPath = Symbol('millrace.path');
 
-/** With the name of the socket in the file system that it is connected to. */
-interface Named {
-  [kPath]?: string;
+/** A socket with the name of the socket in the file system that it is connected to. */
+interface SocketWithPath {
+  [kSocketPath]?: string;
 }
 
-/** A connection goes to a socket in the file system, of this name: what its library knows need not say so. */
-export function rememberPath(socket: object, name: string): void {
-  (socket as Named)[kPath] = name;
+/** Records the path of a connection to a socket in the file system: its library need not know it. */
+export function setSocketPath(socket: object, name: string): void {
+  (socket as SocketWithPath)[kSocketPath] = name;
 }
 
-export function pathOf(socket: object): string | undefined {
-  return (socket as Named)[kPath];
+export function getSocketPath(socket: object): string | undefined {
+  return (socket as SocketWithPath)[kSocketPath];
 }

@@ -1,36 +1,36 @@
 import type { Socket } from 'node:net';
-import { internal } from '../../outbound/undici-internals.js';
+import { readInternal } from '../../outbound/undici-internals.js';
 
-/** Connections of HTTP/1 that are open. */
-const open = new Set<Socket>();
-let areFound = false;
+/** Open HTTP/1 connections. */
+const openSockets = new Set<Socket>();
+let isReported = false;
 
 export function rememberConnection(socket: Socket): void {
-  open.add(socket);
-  socket.once('close', () => open.delete(socket));
+  openSockets.add(socket);
+  socket.once('close', () => openSockets.delete(socket));
 }
 
 /**
- * The connections of all requests that are on one, told to each. undici would tell each as it is sent, which costs
- * every call more than all else that is done for it; this costs those that last, and those of a turn together.
+ * Reports the connection of each request that is on one, at most once per turn. undici could report each request as
+ * it is sent, which would cost every call more than everything else done for it; this costs only calls that last.
  */
-export function findConnections(tell: (request: object, socket: Socket) => void): void {
-  if (areFound) return;
-  areFound = true;
+export function reportConnections(report: (request: object, socket: Socket) => void): void {
+  if (isReported) return;
+  isReported = true;
   queueMicrotask(() => {
-    areFound = false;
+    isReported = false;
   });
-  for (const socket of open) {
-    for (const request of runningOn(socket)) tell(request, socket);
+  for (const socket of openSockets) {
+    for (const request of listRunningRequests(socket)) report(request, socket);
   }
 }
 
-/** A client keeps all its requests in one queue: those that have ended, those that were sent, those that wait. */
-function runningOn(socket: Socket): object[] {
-  const client = internal(socket, 'client');
+/** Lists the requests on a connection. A client keeps all requests in one queue: ended, sent, waiting. */
+function listRunningRequests(socket: Socket): object[] {
+  const client = readInternal(socket, 'client');
   if (typeof client !== 'object' || client === null) return [];
-  const queue = internal(client, 'queue');
-  const [from, to] = [internal(client, 'running index'), internal(client, 'pending index')];
+  const queue = readInternal(client, 'queue');
+  const [from, to] = [readInternal(client, 'running index'), readInternal(client, 'pending index')];
   if (!Array.isArray(queue) || typeof from !== 'number' || typeof to !== 'number') return [];
   return queue.slice(from, to).filter((request) => typeof request === 'object' && request !== null);
 }

@@ -1,76 +1,92 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { type DeadlineFacts, undiciError, type WaitingFor } from '../../outbound/errors.js';
+import { createUndiciError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
 import { EXEMPT } from '../../outbound/exemption.js';
-import { internal } from '../../outbound/undici-internals.js';
-import { isSignalHeard, OWN_TIME, takePatience } from '../call/abort-signals.js';
-import { moved, unsent } from '../call/byte-counts.js';
-import { type ApplicationLimits, Call, type Stage } from '../call/call.js';
-import { Pieces, type StreamingHint, streamingHint } from '../call/streaming-bodies.js';
+import { readInternal } from '../../outbound/undici-internals.js';
+import { hasSignalTimeout, takeSignalTimeout, UNKNOWN_TIMEOUT } from '../call/abort-signals.js';
+import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
+import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
+import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
 import type { Host, Hosts } from '../hosts.js';
-import { pathOf } from '../http/socket-paths.js';
-import { queuedAt, rememberClient } from './clients.js';
-import { findConnections, rememberConnection } from './connections.js';
-import { fieldOf } from './fields.js';
-import { handlerOf, rememberHandlers } from './handlers.js';
-import { addRedirect, takeRedirect } from './redirects.js';
-import { type Fields, type Follower, follow, followerOf, type Request } from './requests.js';
-import { countStream, isHeld, isHttp2, isUploading, streamsOn, watchReader } from './streams.js';
+import { getSocketPath } from '../http/socket-paths.js';
+import { findClientWithRequest, rememberClient } from './clients.js';
+import { rememberConnection, reportConnections } from './connections.js';
+import { findField } from './fields.js';
+import { findHandler, patchHandlerWrapper } from './handlers.js';
+import { recordRedirect, takeRedirectTimeout } from './redirects.js';
+import {
+  findTracker,
+  type HeaderFields,
+  type RequestTracker,
+  trackRequest,
+  type UndiciRequest,
+} from './request-tracking.js';
+import {
+  addStreams,
+  countStreams,
+  isHttp2,
+  isStreamPaused,
+  isUploading,
+  observeStream,
+} from './streams.js';
 
-interface Message {
-  request: Request;
+interface ClientMessage {
+  request: UndiciRequest;
   socket?: Socket;
 }
 
-/** undici's own, where nobody has set another one. */
-const UNDICIS_TIMEOUT = 300_000;
+/** undici's default for `headersTimeout` and `bodyTimeout`. */
+const UNDICI_DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Gives limits to all requests of all copies of undici that are begun from now on, those of `fetch` among them. */
+/** Limits all requests of all copies of undici begun from now on, including those of `fetch`. */
 export function limitUndici(hosts: Hosts): void {
-  hostsOfCalls = hosts;
-  rememberHandlers();
-  const origins = new Origins(hosts);
-  on('undici:request:create', ({ request }) => {
-    const heard = isSignalHeard() ? takePatience(isOfFetch(request)) : 0;
-    const patience = heard || takeRedirect(request);
-    follow(request, new UndiciCall(origins.host(request.origin), request, patience));
+  activeHosts = hosts;
+  patchHandlerWrapper();
+  const origins = new HostsByOrigin(hosts);
+  subscribeTo('undici:request:create', ({ request }) => {
+    const ofSignal = hasSignalTimeout() ? takeSignalTimeout(isFetchRequest(request)) : 0;
+    const signalTimeout = ofSignal || takeRedirectTimeout(request);
+    trackRequest(request, new UndiciCall(origins.find(request.origin), request, signalTimeout));
   });
-  on('undici:client:connected', ({ socket }) => {
+  subscribeTo('undici:client:connected', ({ socket }) => {
     if (socket === undefined) return;
-    // Streams have to be counted; to a host of another name a call goes as soon as it is known.
-    if (isHttp2(socket) || pathOf(socket) !== undefined) watchSends();
+    // HTTP/2 streams have to be counted; calls over a socket in the file system get its limits at once.
+    if (isHttp2(socket) || getSocketPath(socket) !== undefined) subscribeToSends();
     else rememberConnection(socket);
-    const client = internal(socket, 'client');
-    if (hasOwnLimit(client)) rememberClient(client);
+    const client = readInternal(socket, 'client');
+    if (hasClientLimit(client)) rememberClient(client);
   });
 }
 
-function on(channel: string, react: (message: Message) => void): void {
+function subscribeTo(channel: string, react: (message: ClientMessage) => void): void {
   subscribe(channel, react as (message: unknown) => void);
 }
 
-/** Those of all calls, once these have limits. */
-let hostsOfCalls: Hosts | null = null;
-let areSendsWatched = false;
+/** The hosts of all calls, once these have limits. */
+let activeHosts: Hosts | null = null;
+let isSubscribedToSends = false;
 
-/** From now on undici tells of each call that is sent: asked for where something has to be done at once, or is not found otherwise. */
-function watchSends(): void {
-  const hosts = hostsOfCalls;
-  if (areSendsWatched || hosts === null) return;
-  areSendsWatched = true;
-  on('undici:client:sendHeaders', ({ request, socket }) => {
-    const call = callOf(request);
-    call?.sent(socket);
-    const path = socket && pathOf(socket);
-    if (path !== undefined) call?.moveTo(hosts.named(path));
+/**
+ * Subscribes to each request that is sent: needed where something has to be done at once, and where a connection is
+ * not found otherwise.
+ */
+function subscribeToSends(): void {
+  const hosts = activeHosts;
+  if (isSubscribedToSends || hosts === null) return;
+  isSubscribedToSends = true;
+  subscribeTo('undici:client:sendHeaders', ({ request, socket }) => {
+    const call = findCall(request);
+    call?.onSent(socket);
+    const path = socket && getSocketPath(socket);
+    if (path !== undefined) call?.moveTo(hosts.find(path));
   });
 }
 
-/** Hosts by origin: URLs are taken apart once. */
-class Origins {
+/** Hosts by origin, so that each URL is parsed once. */
+class HostsByOrigin {
   readonly #hosts: Hosts;
-  readonly #known = new Map<unknown, Host>();
+  readonly #byOrigin = new Map<unknown, Host>();
   #lastOrigin: unknown;
   #last: Host | null = null;
 
@@ -78,209 +94,217 @@ class Origins {
     this.#hosts = hosts;
   }
 
-  host(origin: unknown): Host {
+  find(origin: unknown): Host {
     if (this.#last !== null && origin === this.#lastOrigin) return this.#last;
-    this.#last = this.#known.get(origin) ?? this.#add(origin);
+    this.#last = this.#byOrigin.get(origin) ?? this.#add(origin);
     this.#lastOrigin = origin;
     return this.#last;
   }
 
   #add(origin: unknown): Host {
     const text = String(origin);
-    const host = this.#hosts.named(URL.canParse(text) ? new URL(text).hostname : text);
-    if (typeof origin === 'string' && this.#known.size < 1000) this.#known.set(origin, host);
+    const host = this.#hosts.find(URL.canParse(text) ? new URL(text).hostname : text);
+    if (typeof origin === 'string' && this.#byOrigin.size < 1000) this.#byOrigin.set(origin, host);
     return host;
   }
 }
 
-class UndiciCall extends Call implements Follower {
-  /** How long the application waits by itself, as its signal tells. */
-  declare private readonly patience: number;
-  declare private readonly request: Request;
+class UndiciCall extends LimitedCall implements RequestTracker {
+  /** The application's own timeout in milliseconds, as its signal tells; 0: unknown. */
+  declare private readonly signalTimeout: number;
+  declare private readonly request: UndiciRequest;
   declare private socket: Socket | null;
-  /** Of the response. */
-  declare private fields: Fields | null;
-  /** Of HTTP/2: its connection has others. */
+  /** Headers of the response. */
+  declare private headers: HeaderFields | null;
+  /** Whether it is a stream of HTTP/2, whose connection has others. */
   declare private isStream: boolean;
-  /** Of the body, where only they can tell what it is. */
-  declare private pieces: Pieces | null;
+  /** Detects records in the body, where the headers cannot tell. */
+  declare private records: RecordDetector | null;
 
-  constructor(host: Host, request: Request, patience: number) {
+  constructor(host: Host, request: UndiciRequest, signalTimeout: number) {
     super(host);
     this.request = request;
-    this.patience = patience;
+    this.signalTimeout = signalTimeout;
     this.socket = null;
-    this.fields = null;
+    this.headers = null;
     this.isStream = false;
-    this.pieces = null;
+    this.records = null;
   }
 
   protected get by() {
     return 'undici' as const;
   }
 
-  sent(socket: Socket | undefined): void {
+  onSent(socket: Socket | undefined): void {
     this.socket = socket ?? null;
     if (socket === undefined || !isHttp2(socket)) return;
     this.isStream = true;
-    countStream(socket, 1);
-    watchReader(this.request);
+    addStreams(socket, 1);
+    observeStream(this.request);
   }
 
   override end(): void {
-    if (this.isStream && this.isWatched && this.socket) countStream(this.socket, -1);
+    if (this.isStream && this.isScheduled && this.socket) addStreams(this.socket, -1);
     super.end();
   }
 
-  answered(status: number, fields: Fields): void {
-    if (status >= 200) this.fields = fields;
-    if (this.patience > 0) addRedirect(this.request, status, fields, this.patience);
+  onHeaders(status: number, fields: HeaderFields): void {
+    if (status >= 200) this.headers = fields;
+    if (this.signalTimeout > 0) recordRedirect(this.request, status, fields, this.signalTimeout);
   }
 
-  /** It may be on a connection that nobody has told it of. One that was open before this module cannot be found: the next calls are told theirs. */
+  /**
+   * Finds the connection of the request. One that was open before this module was loaded cannot be found; the next
+   * requests on it are reported by undici.
+   */
   private findConnection(): void {
     if (this.socket !== null && !this.socket.destroyed) return;
-    findConnections(tellConnection);
-    if (this.socket === null && this.request.abort) watchSends();
+    reportConnections(setConnection);
+    if (this.socket === null && this.request.abort) subscribeToSends();
   }
 
-  protected stage(): Stage {
-    const { request, fields } = this;
+  protected findStage(): CallStage {
+    const { request, headers } = this;
     if (request.completed || request.aborted) return 'ended';
     this.findConnection();
     const { socket } = this;
-    const lasting = this.lasting();
-    if (lasting === 'unbound') return 'unbound';
+    const hint = this.findStreamingHint();
+    if (hint === 'unbounded') return 'unbounded';
     if (socket === null && !request.abort) return 'waiting';
-    if (fields === null) {
-      return socket && isWaitedFor(socket) ? 'application' : 'headers';
+    if (headers === null) {
+      return socket && isWaitingForBody(socket) ? 'application' : 'headers';
     }
     if (isUnread(request) || (socket && isPaused(socket, request))) return 'application';
-    return lasting ?? 'body';
+    return hint ?? 'body';
   }
 
-  private lasting(): StreamingHint {
-    const { fields, request } = this;
-    if (fields === null) return null;
-    const type = fieldOf(fields, 'content-type');
-    const length = fieldOf(fields, 'content-length');
-    const lasting = streamingHint({ type, length, path: request.path });
-    if (lasting !== null || length !== undefined) return lasting;
-    this.pieces ??= piecesOf(request);
-    return this.pieces.areLines ? 'records' : null;
+  private findStreamingHint(): StreamingHint {
+    const { headers, request } = this;
+    if (headers === null) return null;
+    const type = findField(headers, 'content-type');
+    const length = findField(headers, 'content-length');
+    const hint = findStreamingHint({ type, length, path: request.path });
+    if (hint !== null || length !== undefined) return hint;
+    this.records ??= observeChunks(request);
+    return this.records.hasRecords ? 'records' : null;
   }
 
-  /** `NaN` where it cannot be seen, which is never the same: then only the total counts. */
-  protected progress(): number {
-    const { socket, fields } = this;
-    // Versions 5 and 6 do not tell the connection of a stream of HTTP/2.
+  /** `NaN`, which equals nothing, where it cannot be seen: then only the total applies. */
+  protected countBytes(): number {
+    const { socket, headers } = this;
+    // Versions 5 and 6 do not report the connection of a stream of HTTP/2.
     if (socket === null) return Number.NaN;
-    // Nor does a stream tell whether the application still writes, or waits for the peer.
-    if (fields === null && this.isStream && isUploading(this.request)) return Number.NaN;
-    return moved(socket) + (fields ? 0.5 : 0);
+    // A stream does not show whether the application still writes or waits for the peer.
+    if (headers === null && this.isStream && isUploading(this.request)) return Number.NaN;
+    return countMovedBytes(socket) + (headers ? 0.5 : 0);
   }
 
-  protected own(): ApplicationLimits {
-    const { request, socket, patience } = this;
-    if (patience === OWN_TIME || isExemptRequest(request)) return { total: true };
-    const client = socket === null ? queuedAt(request) : internal(socket, 'client');
-    const own: ApplicationLimits = {};
-    const headers = request.headersTimeout ?? clientLimit(client, 'headers timeout');
-    const idle = request.bodyTimeout ?? clientLimit(client, 'body timeout');
-    if (headers !== undefined || patience > 0) own.headers = longer(headers, patience);
-    if (idle !== undefined || patience > 0) own.idle = longer(idle, patience);
-    return own;
+  protected readApplicationLimits(): ApplicationLimits {
+    const { request, socket, signalTimeout } = this;
+    if (signalTimeout === UNKNOWN_TIMEOUT || isExemptRequest(request)) return { total: true };
+    const client =
+      socket === null ? findClientWithRequest(request) : readInternal(socket, 'client');
+    const limits: ApplicationLimits = {};
+    const headers = request.headersTimeout ?? readClientLimit(client, 'headers timeout');
+    const idle = request.bodyTimeout ?? readClientLimit(client, 'body timeout');
+    if (headers !== undefined || signalTimeout > 0)
+      limits.headers = extendLimit(headers, signalTimeout);
+    if (idle !== undefined || signalTimeout > 0) limits.idle = extendLimit(idle, signalTimeout);
+    return limits;
   }
 
-  protected errorFor(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
-    return undiciError(facts, waitingFor, 'millrace/deadlines');
+  protected createError(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
+    return createUndiciError(facts, waitingFor, 'millrace/deadlines');
   }
 
-  /** On a connection: ends that, too. Before, it is taken from its queue. */
+  /** Ends the request and its HTTP/1 connection, or removes the request from its queue. */
   protected fail(error: Error, isSilent: boolean): void {
     const { request, socket } = this;
     if (request.abort) request.abort(error);
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
-    // That ends a stream of HTTP/2 alone, and the calls to come would find the same dead connection.
-    if (isSilent && this.isStream && socket && streamsOn(socket) === 0) socket.destroy(SILENT);
+    // Otherwise the next calls would use the same dead connection.
+    if (isSilent && this.isStream && socket && countStreams(socket) === 0) socket.destroy(NO_BYTES);
   }
 }
 
-/** What comes of a body from now on. */
-function piecesOf(request: Request): Pieces {
-  const pieces = new Pieces();
+/** Observes the chunks of a body from now on. */
+function observeChunks(request: UndiciRequest): RecordDetector {
+  const detector = new RecordDetector();
   const name = request.onResponseData ? 'onResponseData' : 'onData';
   const onData = request[name];
   if (onData !== undefined) {
-    request[name] = function heard(this: Request, piece) {
-      pieces.take(piece);
-      return Reflect.apply(onData, this, [piece]);
+    request[name] = function observe(this: UndiciRequest, chunk) {
+      detector.addChunk(chunk);
+      return Reflect.apply(onData, this, [chunk]);
     };
   }
-  return pieces;
+  return detector;
 }
 
-function tellConnection(request: object, socket: Socket): void {
-  callOf(request)?.sent(socket);
+function setConnection(request: object, socket: Socket): void {
+  findCall(request)?.onSent(socket);
 }
 
-function callOf(request: object): UndiciCall | undefined {
-  return followerOf(request) as UndiciCall | undefined;
+function findCall(request: object): UndiciCall | undefined {
+  return findTracker(request) as UndiciCall | undefined;
 }
 
-/** The peer has all that the application has written so far. */
-function isWaitedFor(socket: Socket): boolean {
-  return internal(socket, 'writing') === true && unsent(socket) === 0;
+/** Whether the peer has received all that the application has written so far, and more is to come. */
+function isWaitingForBody(socket: Socket): boolean {
+  return readInternal(socket, 'writing') === true && countUnsentBytes(socket) === 0;
 }
 
-/** The application does not take what has arrived. */
-function isPaused(socket: Socket, request: Request): boolean {
-  if (isHttp2(socket)) return isHeld(request);
-  const parser = internal(socket, 'parser') as { paused?: boolean } | undefined;
+/** Whether the application does not read what has arrived. */
+function isPaused(socket: Socket, request: UndiciRequest): boolean {
+  if (isHttp2(socket)) return isStreamPaused(request);
+  const parser = readInternal(socket, 'parser') as { paused?: boolean } | undefined;
   return parser?.paused === true || socket.readableLength > 0;
 }
 
 /**
- * The application has the answer and has not begun to read it: then nobody may listen to the error of its body, either,
- * and versions 5 and 6 would end the process by it. Not so `fetch`, which reads ahead.
+ * Whether the application has the response and has not begun to read it. Then it may not listen for errors of the
+ * body, either, and versions 5 and 6 would end the process. `fetch` reads ahead, and is never in this state.
  */
-function isUnread(request: Request): boolean {
-  const { res } = handlerOf(request) as { res?: Partial<Readable> | null };
+function isUnread(request: UndiciRequest): boolean {
+  const { res } = findHandler(request) as { res?: Partial<Readable> | null };
   if (!res || res.readableFlowing !== null) return false;
   return res.listenerCount?.('readable') === 0 && res.listenerCount('data') === 0;
 }
 
-/** It is a client's of `millrace/client`, which has limits of its own. */
-function isExemptRequest(request: Request): boolean {
-  return handlerOf(request).opaque === EXEMPT;
+/** Whether it is a request of `millrace/client`, which has limits of its own. */
+function isExemptRequest(request: UndiciRequest): boolean {
+  return findHandler(request).opaque === EXEMPT;
 }
 
-/** With a code by which undici keeps what waits for the connection, and opens another one. */
-const SILENT = Object.assign(new Error('nothing has come over the connection'), {
+/** An error with a code for which undici keeps the queued requests, and opens another connection. */
+const NO_BYTES = Object.assign(new Error('nothing has come over the connection'), {
   code: 'UND_ERR_INFO',
 });
 
-/** Of a limit that is set, where 0 is none, and how long the application waits by itself. */
-function longer(limit: number | undefined, patience: number): number {
-  return limit === 0 ? 0 : Math.max(limit ?? 0, patience);
+/** Returns the longer of a timeout and that of the signal; 0, no timeout, wins. */
+function extendLimit(limit: number | undefined, signalTimeout: number): number {
+  return limit === 0 ? 0 : Math.max(limit ?? 0, signalTimeout);
 }
 
-/** `fetch` makes a handler for each call; all others have a class. */
-function isOfFetch(request: Request): boolean {
-  const handler = handlerOf(request);
+/**
+ * Whether it is a request of `fetch`, which makes a handler object for each call; the handlers of all others have a
+ * class.
+ */
+function isFetchRequest(request: UndiciRequest): boolean {
+  const handler = findHandler(request);
   return Object.hasOwn(handler, 'onHeaders') || Object.hasOwn(handler, 'onResponseStart');
 }
 
-/** A limit of a client or pool that differs from undici's own. */
-function clientLimit(client: unknown, name: string): number | undefined {
+/** Reads a timeout of a client or pool; `undefined` if it is undici's default. */
+function readClientLimit(client: unknown, name: string): number | undefined {
   if (typeof client !== 'object' || client === null) return undefined;
-  const ms = internal(client, name);
-  return typeof ms === 'number' && ms !== UNDICIS_TIMEOUT ? ms : undefined;
+  const ms = readInternal(client, name);
+  return typeof ms === 'number' && ms !== UNDICI_DEFAULT_TIMEOUT_MS ? ms : undefined;
 }
 
-function hasOwnLimit(client: unknown): client is object {
+function hasClientLimit(client: unknown): client is object {
   return ['headers timeout', 'body timeout'].some(
-    (name) => clientLimit(client, name) !== undefined,
+    (name) => readClientLimit(client, name) !== undefined,
   );
 }

@@ -1,26 +1,26 @@
-import { internal } from '../../outbound/undici-internals.js';
+import { readInternal } from '../../outbound/undici-internals.js';
 
-/** The handler of a copy of undici, and what that copy knows of the call. */
+/** The handler of a request, with what that copy of undici stores in it. */
 export interface Handler {
   opaque?: unknown;
   res?: unknown;
 }
 
-/** Where undici's copies before version 8 find the dispatcher for calls that name none. */
+/** The symbol under which copies before version 8 find the global dispatcher. */
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 const kHandler = Symbol('millrace.handler');
-type Wrapped = Handler & { [kHandler]?: Handler };
+type WrappedHandler = Handler & { [kHandler]?: Handler };
 
 interface WrapperClass {
-  wrapHandler?: (handler: Handler) => Wrapped;
+  wrapHandler?: (handler: Handler) => WrappedHandler;
 }
 
 /**
- * From Node 26 on the global dispatcher is that of Node's own undici, which wraps the handlers of older copies and keeps
- * them private: remembers from now on which handler a wrapper is for.
+ * Records from now on which handler a wrapper is for. From Node 26 on the global dispatcher is that of Node's own
+ * undici, which wraps the handlers of older copies and keeps them private.
  */
-export function rememberHandlers(): void {
+export function patchHandlerWrapper(): void {
   const dispatcher = Reflect.get(globalThis, GLOBAL_DISPATCHER) as object | undefined;
   const wrapper = dispatcher?.constructor as WrapperClass | undefined;
   const wrap = wrapper?.wrapHandler;
@@ -32,8 +32,8 @@ export function rememberHandlers(): void {
   };
 }
 
-/** Who is told of the response to a request. */
-export function handlerOf(request: object): Handler {
-  const handler = internal(request, 'handler') as Wrapped | null | undefined;
+/** Returns the handler of a request. */
+export function findHandler(request: object): Handler {
+  const handler = readInternal(request, 'handler') as WrappedHandler | null | undefined;
   return handler?.[kHandler] ?? handler ?? {};
 }

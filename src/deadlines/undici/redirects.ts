@@ -1,31 +1,34 @@
 import { setImmediate } from '../../outbound/clock.js';
-import { fieldOf } from './fields.js';
-import type { Fields, Request } from './requests.js';
+import { findField } from './fields.js';
+import type { HeaderFields, UndiciRequest } from './request-tracking.js';
 
-const targets: [url: string, patience: number][] = [];
+const targets: [url: string, signalTimeout: number][] = [];
 
-/** Where a call whose application waits so long by itself is sent on to: `fetch` listens once, and follows in the turn of the answer. */
-export function addRedirect(
-  { origin, path }: Request,
+/**
+ * Records the target of a redirect with the timeout of its signal: `fetch` listens to the signal once, and follows
+ * the redirect in the turn of the response.
+ */
+export function recordRedirect(
+  { origin, path }: UndiciRequest,
   status: number,
-  fields: Fields,
-  patience: number,
+  fields: HeaderFields,
+  signalTimeout: number,
 ): void {
   if (status < 300 || status >= 400) return;
-  const location = fieldOf(fields, 'location');
+  const location = findField(fields, 'location');
   const base = `${origin}${path}`;
   if (location === undefined || !URL.canParse(location, base)) return;
   const target = new URL(location, base);
-  // One that is not followed is no other call's.
+  // A redirect that is not followed applies to no later call.
   if (targets.length === 0) setImmediate(() => targets.splice(0));
-  targets.push([`${target.origin}${target.pathname}${target.search}`, patience]);
+  targets.push([`${target.origin}${target.pathname}${target.search}`, signalTimeout]);
 }
 
-/** How long the application waits by itself if this is the call to one of them; else 0. */
-export function takeRedirect({ origin, path }: Request): number {
+/** Takes the timeout of a redirect that leads to this request; 0: there is none. */
+export function takeRedirectTimeout({ origin, path }: UndiciRequest): number {
   if (targets.length === 0) return 0;
-  const place = targets.findIndex(([url]) => url === `${origin}${path}`);
-  if (place < 0) return 0;
-  const [[, patience] = ['', 0]] = targets.splice(place, 1);
-  return patience;
+  const index = targets.findIndex(([url]) => url === `${origin}${path}`);
+  if (index < 0) return 0;
+  const [[, signalTimeout] = ['', 0]] = targets.splice(index, 1);
+  return signalTimeout;
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
-/** What undici tells a request of a stream of HTTP/2, and what it is told in return: `false` holds the stream up. */
-interface Reader {
+/** Methods of a request by which undici reports on its HTTP/2 stream; a result of `false` pauses the stream. */
+interface StreamRequest {
   onHeaders?(
     status: number,
     headers: unknown,
@@ -12,58 +12,58 @@ interface Reader {
   onRequestSent?(): unknown;
 }
 
-/** Requests whose application does not take what has arrived. */
-const held = new WeakSet<object>();
-/** Requests that are not sent to their end. */
-const uploading = new WeakSet<object>();
-/** Streams that are open on a connection. */
-const open = new WeakMap<Socket, number>();
+/** Requests whose application does not read what has arrived. */
+const pausedRequests = new WeakSet<object>();
+/** Requests that have not been sent in full. */
+const uploadingRequests = new WeakSet<object>();
+/** Numbers of open streams by connection. */
+const streamCounts = new WeakMap<Socket, number>();
 
 /** Whether a connection carries several calls at once. */
 export function isHttp2(socket: Socket): boolean {
   return (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';
 }
 
-/** A stream has no parser that could be asked whether it is paused; it listens from now on. */
-export function watchReader(request: object): void {
-  const reader = request as Reader;
-  const { onHeaders, onData, onRequestSent } = reader;
+/** Observes a stream from now on: unlike HTTP/1 it has no parser that shows whether it is paused. */
+export function observeStream(request: object): void {
+  const stream = request as StreamRequest;
+  const { onHeaders, onData, onRequestSent } = stream;
   if (!onHeaders || !onData || !onRequestSent) return;
-  uploading.add(request);
-  reader.onRequestSent = function heard() {
-    uploading.delete(request);
+  uploadingRequests.add(request);
+  stream.onRequestSent = function observe() {
+    uploadingRequests.delete(request);
     return Reflect.apply(onRequestSent, this, []);
   };
-  const told = (goesOn: boolean | undefined) => {
-    if (goesOn === false) held.add(request);
-    else held.delete(request);
-    return goesOn;
+  const recordPause = (isReading: boolean | undefined) => {
+    if (isReading === false) pausedRequests.add(request);
+    else pausedRequests.delete(request);
+    return isReading;
   };
-  reader.onHeaders = function heard(status, headers, resume, ...more) {
-    const resumed = () => {
-      held.delete(request);
+  stream.onHeaders = function observe(status, headers, resume, ...more) {
+    const onResume = () => {
+      pausedRequests.delete(request);
       resume();
     };
-    return told(Reflect.apply(onHeaders, this, [status, headers, resumed, ...more]));
+    return recordPause(Reflect.apply(onHeaders, this, [status, headers, onResume, ...more]));
   };
-  reader.onData = function heard(chunk) {
-    return told(Reflect.apply(onData, this, [chunk]));
+  stream.onData = function observe(chunk) {
+    return recordPause(Reflect.apply(onData, this, [chunk]));
   };
 }
 
-export function isHeld(request: object): boolean {
-  return held.has(request);
+export function isStreamPaused(request: object): boolean {
+  return pausedRequests.has(request);
 }
 
 export function isUploading(request: object): boolean {
-  return uploading.has(request);
+  return uploadingRequests.has(request);
 }
 
-/** A stream begins on a connection, or (-1) ends. */
-export function countStream(socket: Socket, more: 1 | -1): void {
-  open.set(socket, streamsOn(socket) + more);
+/** Counts a stream that begins on a connection, or ends (-1). */
+export function addStreams(socket: Socket, change: 1 | -1): void {
+  streamCounts.set(socket, countStreams(socket) + change);
 }
 
-export function streamsOn(socket: Socket): number {
-  return open.get(socket) ?? 0;
+export function countStreams(socket: Socket): number {
+  return streamCounts.get(socket) ?? 0;
 }

@@ -1,37 +1,40 @@
 import { clearTimeout, now, setTimeout } from '../outbound/clock.js';
-import { type DeadlineFacts, undiciError } from '../outbound/errors.js';
-import { cancelTimeout, scheduleTimeout, Watched } from '../outbound/timer-wheel.js';
-import type { Answer } from './response.js';
+import { createUndiciError, type DeadlineFacts } from '../outbound/errors.js';
+import { cancelTimeout, scheduleTimeout, TimerEntry } from '../outbound/timer-wheel.js';
+import type { UndiciResponse } from './response.js';
 
 const { addEventListener } = EventTarget.prototype;
 
-/** One call from its beginning to the last byte of its answer: what can end it, whichever try it is at. */
-export class Exchange extends Watched {
+/**
+ * One call from its beginning to the last byte of its response, across all tries: what can end it, and its total
+ * limit.
+ */
+export class ClientCall extends TimerEntry {
   readonly #host: string;
   readonly #total: number;
   readonly #controller = new AbortController();
-  readonly #given: AbortSignal | undefined;
-  readonly #onEnd: (error: unknown, ended: Exchange) => void;
-  readonly #onAbort = () => this.abort(this.#given?.reason);
-  #body: Answer['body'] | null = null;
+  readonly #callerSignal: AbortSignal | undefined;
+  readonly #onEnd: (error: unknown, ended: ClientCall) => void;
+  readonly #onAbort = () => this.abort(this.#callerSignal?.reason);
+  #body: UndiciResponse['body'] | null = null;
   #isOver = false;
 
   constructor(
     host: string,
     total: number,
     given: AbortSignal | undefined,
-    onEnd: (error: unknown, ended: Exchange) => void,
+    onEnd: (error: unknown, ended: ClientCall) => void,
   ) {
     super();
     this.#host = host;
     this.#total = total;
-    this.#given = given;
+    this.#callerSignal = given;
     this.#onEnd = onEnd;
     if (given?.aborted) this.abort(given.reason);
-    // Deadlines take their own way of listening for that of a call that is yet to come.
+    // `millrace/deadlines` takes a listener added the usual way for that of a call that is still to come.
     else if (given) addEventListener.call(given, 'abort', this.#onAbort);
     if (total === 0 || this.#isOver) return;
-    this.due = this.begun + total;
+    this.dueAt = this.startedAt + total;
     scheduleTimeout(this);
   }
 
@@ -43,12 +46,12 @@ export class Exchange extends Watched {
     return this.#isOver;
   }
 
-  /** Milliseconds. */
-  get left(): number {
-    return this.#total === 0 ? Number.POSITIVE_INFINITY : this.begun + this.#total - now();
+  /** Milliseconds until the total limit. */
+  get remainingMs(): number {
+    return this.#total === 0 ? Number.POSITIVE_INFINITY : this.startedAt + this.#total - now();
   }
 
-  /** Gives what `work` gives, or fails as soon as the call is aborted: in a queue `undici` would tell later. */
+  /** Resolves as `work` does, but rejects as soon as the call is aborted: undici rejects queued requests later. */
   async unlessAborted<Result>(work: Promise<Result>): Promise<Result> {
     const { signal } = this;
     work.catch(() => {});
@@ -65,7 +68,7 @@ export class Exchange extends Watched {
     }
   }
 
-  /** Waits so many milliseconds, unless the call is aborted. */
+  /** Waits, unless the call is aborted. */
   async pause(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<void>((resolve) => {
@@ -78,8 +81,8 @@ export class Exchange extends Watched {
     }
   }
 
-  /** The answer has begun; the call ends with its body. */
-  answeredBy(body: Answer['body'], isEmpty: boolean): void {
+  /** Called when the response has begun; the call ends with its body. */
+  onResponse(body: UndiciResponse['body'], isEmpty: boolean): void {
     this.#body = body;
     if (isEmpty) {
       this.end(null);
@@ -93,9 +96,9 @@ export class Exchange extends Watched {
     body.on('close', () => this.end(error));
   }
 
-  check(at: number): void {
-    // All is here, and the application has not read it: nobody is late.
-    if (isComplete(this.#body)) {
+  onDue(at: number): void {
+    // The whole response has arrived and the application has not read it: nobody is late.
+    if (isBodyReceived(this.#body)) {
       this.end(null);
       return;
     }
@@ -103,10 +106,10 @@ export class Exchange extends Watched {
       limit: 'total',
       limitMs: this.#total,
       host: this.#host,
-      elapsedMs: at - this.begun,
+      elapsedMs: at - this.startedAt,
     };
     const waitingFor = this.#body ? 'the rest of the body' : 'the response headers';
-    this.abort(undiciError(facts, waitingFor, 'millrace/client'));
+    this.abort(createUndiciError(facts, waitingFor, 'millrace/client'));
   }
 
   abort(reason: unknown): void {
@@ -118,12 +121,12 @@ export class Exchange extends Watched {
     if (this.#isOver) return;
     this.#isOver = true;
     cancelTimeout(this);
-    this.#given?.removeEventListener('abort', this.#onAbort);
+    this.#callerSignal?.removeEventListener('abort', this.#onAbort);
     this.#onEnd(error, this);
   }
 }
 
-function isComplete(body: Answer['body'] | null): boolean {
+function isBodyReceived(body: UndiciResponse['body'] | null): boolean {
   const { _readableState: state } = (body ?? {}) as { _readableState?: { ended?: boolean } };
   return state?.ended === true;
 }

@@ -1,0 +1,36 @@
+import { type EncodedBody, encodeBody } from './body.js';
+import { buildHeaders } from './headers.js';
+import {
+  type ClientSettings,
+  type RequestOptions,
+  type ResolvedLimits,
+  resolveCallLimits,
+} from './options.js';
+
+/** The request of a call, sent by each of its tries, and its limits. */
+export interface PreparedRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: EncodedBody;
+  readonly limits: ResolvedLimits;
+}
+
+/** Methods accepted in any case: those that `fetch` normalises, and PATCH. */
+const ANY_CASE = /^(?:delete|get|head|options|patch|post|put)$/i;
+
+export function prepareRequest(
+  url: URL,
+  options: RequestOptions,
+  settings: ClientSettings,
+): PreparedRequest {
+  const { method = 'GET', headers = {} } = options;
+  const body = encodeBody(options.body);
+  return {
+    url,
+    method: ANY_CASE.test(method) ? method.toUpperCase() : method,
+    headers: buildHeaders(headers, body),
+    body,
+    limits: resolveCallLimits(options, settings),
+  };
+}
