@@ -19,7 +19,7 @@ use crate::ErrorKind;
 use crate::kept::{self, Why};
 use crate::protocol;
 use crate::recorder::{InFlight, Loss, Recorder};
-use crate::redirect::Following;
+use crate::redirect::{self, Following, is_line_ends};
 use crate::rendered::Rendered;
 
 /// A request that is due and has not been sent.
@@ -150,6 +150,8 @@ pub(crate) struct Receiving<'a> {
     pub(crate) mix: &'a [Rendered],
     pub(crate) known_head: &'a mut KnownHead,
     pub(crate) recorder: &'a mut Recorder,
+    /// The peer has closed its side: it will answer no further request.
+    pub(crate) peer_closed: bool,
 }
 
 /// What the responses in a read came to.
@@ -341,6 +343,9 @@ impl<T: Transport> Connection<T> {
     /// Takes bytes that have arrived, and completes the requests that they answer.
     pub(crate) fn feed(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> Fed {
         receiving.recorder.bytes_received(bytes.len());
+        if let Some(following) = &mut self.following {
+            following.receive(bytes);
+        }
         if self.stash.is_empty() {
             let (fed, consumed) = self.decode(bytes, now, receiving);
             if fed.end.is_none() {
@@ -357,7 +362,7 @@ impl<T: Transport> Connection<T> {
     }
 
     fn decode(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> (Fed, usize) {
-        let Receiving { mix, known_head, recorder } = receiving;
+        let Receiving { mix, known_head, recorder, peer_closed } = receiving;
         let mut fed = Fed::default();
         let mut at = 0;
         while at < bytes.len() {
@@ -381,8 +386,11 @@ impl<T: Transport> Connection<T> {
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
                     let last = &bytes[at..at + consumed];
                     at += consumed;
-                    if persistent && self.follow(status, last, recorder) {
-                        continue;
+                    // Bytes of this read came before the next request was sent: they do not answer it.
+                    let may_follow = persistent && !*peer_closed && is_line_ends(&bytes[at..]);
+                    if may_follow && self.follow(status, last, recorder) {
+                        at = bytes.len();
+                        break;
                     }
                     self.complete(now, status, last, recorder);
                     fed.completed += 1;
@@ -408,17 +416,32 @@ impl<T: Transport> Connection<T> {
     /// The peer has closed its side. A response that ends with the connection is complete now.
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Fed {
         let mut fed = Fed { completed: 0, end: Some(End::Eof) };
-        if let Ok(Some(Decoded::Complete { status, .. })) = self.decoder.finish(self.stash.len()) {
+        if self.complete_redirected(now, recorder) {
+            fed.completed = 1;
+        } else if let Ok(Some(Decoded::Complete { status, .. })) =
+            self.decoder.finish(self.stash.len())
+        {
             self.complete(now, status, &[], recorder);
             fed.completed = 1;
         }
         fed
     }
 
-    /// Remembers the bytes of a response that has not ended, as far as one is kept.
+    /// Completes the request in flight as the redirection that was followed last, where the server has closed the
+    /// connection before any byte of the response to the next request. `false` if there is no such redirection.
+    pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> bool {
+        let redirection = self.following.as_mut().and_then(Following::take_unanswered);
+        let Some((status, response)) = redirection else { return false };
+        self.partial = None;
+        self.begun.clear();
+        self.complete(now, status, &response, recorder);
+        true
+    }
+
+    /// Remembers the bytes of a response that has not ended, as far as one is kept or its head may be needed.
     fn set_aside(&mut self, bytes: &[u8]) {
-        let most =
-            self.decoder.head_length().map_or(kept::MOST, |head| kept::MOST.min(head + kept::BODY));
+        let max = if self.following.is_some() { redirect::MAX_HEAD } else { kept::MOST };
+        let most = self.decoder.head_length().map_or(max, |head| max.min(head + kept::BODY));
         let room = most.saturating_sub(self.begun.len()).min(bytes.len());
         self.begun.extend_from_slice(&bytes[..room]);
     }
@@ -438,18 +461,21 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Where the response to the request at the front is a redirection that is to be followed, sends the next request in its
-    /// stead; `last` are the response's bytes, or the last ones.
+    /// stead; `last` are the response's bytes, or the last ones. A redirection is not followed while the outbox still holds
+    /// bytes, of the request's body or the empty line of [`Connection::nudge`]: it would grow with each one.
     fn follow(&mut self, status: u16, last: &[u8], recorder: &mut Recorder) -> bool {
         let (Some(following), State::Open(transport)) = (&mut self.following, &mut self.state)
         else {
             return false;
         };
+        if !self.outbox.is_empty() {
+            return false;
+        }
         let next = following.next(status, [&self.begun, last]);
         let (Some(next), Some(request)) = (next, self.in_flight.front()) else { return false };
         recorder.followed(request);
         // A failure is the connection's: the next read or flush tells.
-        let (written, _) =
-            if self.outbox.is_empty() { write_all(transport, next) } else { (0, None) };
+        let (written, _) = write_all(transport, next);
         recorder.bytes_sent(written);
         self.outbox.extend_from_slice(&next[written..]);
         self.begun.clear();
@@ -516,7 +542,7 @@ impl<T: Transport> Connection<T> {
 /// What bytes are that come while no request is in flight: how many are done with, and whether they end the connection.
 fn unasked(bytes: &[u8]) -> (usize, Option<End>) {
     // A line end too many after the last response.
-    if bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+    if is_line_ends(bytes) {
         return (bytes.len(), None);
     }
     // How some servers say that a connection was idle for too long (RFC 9110, section 15.5.9).

@@ -114,7 +114,8 @@ pub(crate) fn describe(error: &io::Error) -> String {
              connections; or this host has no address of that kind"
                 .to_owned()
         }
-        io::ErrorKind::InvalidInput => {
+        // Of the system: EINVAL. Others, as of a socket's path, have a text of their own.
+        io::ErrorKind::InvalidInput if error.raw_os_error().is_some() => {
             "invalid address: a link-local one needs its zone, as in [fe80::1%eth0]".to_owned()
         }
         _ => {
@@ -164,5 +165,20 @@ impl std::error::Error for RunError {}
 impl From<io::Error> for RunError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_address_is_named() {
+        /// Linux: invalid argument.
+        const EINVAL: i32 = 22;
+        let zone = describe(&io::Error::from_raw_os_error(EINVAL));
+        assert!(zone.contains("link-local"), "{zone}");
+        let path = "the path of the Unix socket is too long: at most 107 bytes (got 200)";
+        assert_eq!(describe(&io::Error::new(io::ErrorKind::InvalidInput, path)), path);
     }
 }

@@ -3,6 +3,7 @@
 use fluent_uri::{Uri, UriRef};
 use millrace_http::head::ResponseHead;
 
+use crate::kept;
 use crate::template::{is_uri_byte, push_percent_encoded};
 
 /// What following needs of the request at hand on one connection.
@@ -14,12 +15,26 @@ pub(crate) struct Following {
     /// The last request, as it went out.
     request: Vec<u8>,
     followed: u32,
+    /// The last redirection, while no byte of the response to its request has arrived: its status.
+    unanswered: Option<u16>,
+    /// Its first bytes.
+    response: Vec<u8>,
 }
+
+/// Maximum bytes of a response that are kept until its end to find `Location` in its head.
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
 impl Following {
     pub(crate) fn new(most: u32, tls: bool) -> Self {
         let scheme = if tls { "https" } else { "http" };
-        Self { most, scheme, request: Vec::new(), followed: 0 }
+        Self {
+            most,
+            scheme,
+            request: Vec::new(),
+            followed: 0,
+            unanswered: None,
+            response: Vec::new(),
+        }
     }
 
     /// A request of the mix goes out.
@@ -27,6 +42,7 @@ impl Following {
         self.request.clear();
         self.request.extend_from_slice(request);
         self.followed = 0;
+        self.unanswered = None;
     }
 
     /// The request that follows from a response with this status, which has come in these parts, or began with them. `None`
@@ -38,11 +54,31 @@ impl Following {
         let location = location_of(&response.concat())?;
         self.request = redirected(&self.request, status, &location, self.scheme)?;
         self.followed += 1;
+        self.unanswered = Some(status);
+        self.response.clear();
+        self.response.extend(response.into_iter().flatten().take(kept::MOST));
         Some(&self.request)
+    }
+
+    /// Bytes have arrived: unless they are only line ends, the response to the last redirection's request has begun.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        if self.unanswered.is_some() && !is_line_ends(bytes) {
+            self.unanswered = None;
+        }
+    }
+
+    /// Status and first bytes of the last redirection, if no byte of the response to its request has arrived.
+    pub(crate) fn take_unanswered(&mut self) -> Option<(u16, Vec<u8>)> {
+        Some((self.unanswered.take()?, std::mem::take(&mut self.response)))
     }
 }
 
-/// The value of `Location` in the final head of a response.
+/// Whether these bytes are empty lines, which a client passes over before a status line.
+pub(crate) fn is_line_ends(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
+
+/// The value of `Location` in the final head of a response, unfolded (RFC 9112, section 5.2); `None` if it is empty.
 fn location_of(mut response: &[u8]) -> Option<String> {
     let head = loop {
         let head = ResponseHead::parse(response).ok()??;
@@ -52,11 +88,20 @@ fn location_of(mut response: &[u8]) -> Option<String> {
         }
         response = rest;
     };
-    head.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
-        let colon = line.iter().position(|byte| *byte == b':')?;
-        let value = line[colon + 1..].trim_ascii();
-        line[..colon].eq_ignore_ascii_case(b"location").then(|| encode(value))
-    })
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1).peekable();
+    let mut value = loop {
+        let line = lines.next()?;
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        if line[..colon].eq_ignore_ascii_case(b"location") {
+            break line[colon + 1..].trim_ascii().to_vec();
+        }
+    };
+    while let Some(fold) = lines.next_if(|line| matches!(line, [b' ' | b'\t', ..])) {
+        value.push(b' ');
+        value.extend_from_slice(fold.trim_ascii());
+    }
+    let value = value.trim_ascii();
+    (!value.is_empty()).then(|| encode(value))
 }
 
 /// `request` as it is to be repeated for `location`, if that is on the same server.

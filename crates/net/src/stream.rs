@@ -118,6 +118,21 @@ impl Transport for Stream {
     }
 }
 
+/// Refuses a path that does not fit into a socket's address, man unix(7): the system's own error does not name it.
+#[cfg(unix)]
+fn check_length(path: &std::path::Path) -> io::Result<()> {
+    /// Bytes, without the one of 0 that ends the path.
+    const MAX: usize =
+        if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
+    let length = path.as_os_str().len();
+    if length <= MAX {
+        return Ok(());
+    }
+    let text =
+        format!("the path of the Unix socket is too long: at most {MAX} bytes (got {length})");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
 /// A read that did not fill the buffer has emptied the socket: man epoll(7), question 9. On Windows the
 /// next readiness is told only after a `WouldBlock`.
 const SHORT_READ_DRAINS: bool = cfg!(unix);
@@ -145,6 +160,7 @@ impl Socket {
             }
             #[cfg(unix)]
             Address::Unix(path) => {
+                check_length(path)?;
                 let mut stream = UnixStream::connect(path)?;
                 registry.register(&mut stream, token, both)?;
                 Ok(Self::Unix(stream))

@@ -187,3 +187,16 @@ fn a_stream_connects_again_only_where_it_can() {
     let mut open = open.stream.into_spare().expect_err("the peer has not closed");
     assert_eq!(open.write(b"x").unwrap(), 1, "and can still be sent to");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_no_socket_can_have_is_named() {
+    let connect = |length| {
+        let address = Address::Unix("x".repeat(length).into());
+        Client::connect(&address, None).err().unwrap().to_string()
+    };
+    let text = connect(200);
+    assert!(text.starts_with("the path of the Unix socket is too long: at most 10"), "{text}");
+    assert!(text.ends_with("(got 200)"), "{text}");
+    assert!(!connect(103).contains("too long"));
+}

@@ -16,7 +16,8 @@ export function findRedirections(kept: NativeKeptResponse[], plan: Plan): Map<nu
   const found = kept.flatMap(({ status, bytes, request }): [number, Redirection][] => {
     if (status === undefined) return [];
     const { head } = splitResponse(bytes);
-    const [, value] = /^location:[ \t]*(.*)$/im.exec(head) ?? [];
+    const unfolded = head.replace(/\r?\n[ \t]+/g, ' ');
+    const [, value] = /^location:[ \t]*(.*)$/im.exec(unfolded) ?? [];
     const location = value?.trim();
     const obstacle = explainObstacle(head, location, plan, request);
     return [
@@ -33,6 +34,7 @@ function explainObstacle(
   index: number,
 ): string {
   if (location === undefined) return 'it has no Location';
+  if (location === '') return 'its Location is empty';
   const request = native.requests[index];
   const origin = request && native.origins[request.origin];
   const host = request?.headers.find(({ name }) => name.toLowerCase() === 'host')?.value;
@@ -43,5 +45,5 @@ function explainObstacle(
   }
   const ends = /^HTTP\/1\.0 /.test(head) || /^connection:.*\bclose\b/im.test(head);
   if (ends) return 'the server ends the connection with it';
-  return `it comes after more redirections than --follow ${summary.follow}`;
+  return `it comes after more redirections than --follow ${summary.follow}, or before its request had been sent in full, or the server closed the connection after it`;
 }

@@ -105,6 +105,7 @@ test('what leads elsewhere, ends its connection or is one too many counts as it 
       '/ends': redirection('/', { headers: ['Connection: close'] }),
       '/loop': redirection('/loop'),
       '/nowhere': response('', { status: 302 }),
+      '/empty': redirection(''),
     }),
   );
   const seen = async (path, obstacle) => {
@@ -120,10 +121,11 @@ test('what leads elsewhere, ends its connection or is one too many counts as it 
     [
       await seen('other', /not followed \(of the first: it leads to another server\)/),
       await seen('ends', /\(of the first: the server ends the connection with it\)/),
-      await seen('loop', /\(of the first: it comes after more redirections than --follow 2\)/),
+      await seen('loop', /\(of the first: it comes after more redirections than --follow 2, or /),
       await seen('nowhere', /\(of the first: it has no Location\)/),
+      await seen('empty', /\(of the first: its Location is empty\)/),
     ],
-    [0, 0, 20, 0],
+    [0, 0, 20, 0, 0],
   );
   assert.equal(other.requests.length, 0);
 });
@@ -138,13 +140,53 @@ test('in an open run, in parts, over large heads, and in the report', async (t) 
   assert.match(stdout, /status +200: 20/);
 });
 
-test('a server that goes away after a redirection', async (t) => {
+test('a redirection whose connection the server closes without saying so counts as it is', async (t) => {
+  const closings = {
+    '/with': { parts: [redirection('/end')], ending: 'end' },
+    '/after': redirection('/nothing'),
+    '/reset': redirection('/broken'),
+    '/nothing': { parts: [''], ending: 'end' },
+    '/broken': { parts: [''], ending: 'reset' },
+  };
+  const server = await truthServer(t, by(closings));
+  for (const path of ['with', 'after', 'reset']) {
+    const result = await load({
+      ...{ url: server.url + path, requests: 5, connections: 1, follow: 1 },
+    });
+    assertAddsUp(result);
+    assert.deepEqual([result.statusCodes, result.errors], [{ 302: 5 }, []], path);
+    assert.equal(result.connections.closedByServer, 5, path);
+    assert.match(warning(result, 'redirected'), /or the server closed the connection after it\)/);
+  }
+});
+
+test('a response to a redirection that breaks off is an error', async (t) => {
   const server = await truthServer(t, ({ target }) =>
-    target === '/' ? redirection('/end') : { parts: [''], ending: 'end' },
+    target === '/' ? redirection('/end') : { parts: [PAGE.subarray(0, 30)], ending: 'end' },
   );
   const result = await load({ url: server.url, requests: 5, connections: 1, follow: 1 });
   assertAddsUp(result);
   assert.deepEqual([result.requests.transportErrors, result.errors[0].kind], [5, 'closed-early']);
+});
+
+test('a redirection with a large head and a late body is followed, wherever its Location stands', async (t) => {
+  const long = `X-Long: ${'y'.repeat(20_000)}`;
+  const folded = 'Location:\r\n /end';
+  const answer = response('moved', { status: 302, headers: [long, folded] });
+  const parts = [answer.subarray(0, answer.length - 3), answer.subarray(answer.length - 3)];
+  const server = await truthServer(t, ({ target }) => (target === '/' ? { parts } : PAGE));
+  const result = await load({ url: server.url, requests: 5, connections: 1, follow: 1 });
+  assertAddsUp(result);
+  assert.deepEqual([result.statusCodes, result.requests.followed], [{ 200: 5 }, 5]);
+});
+
+test('bytes that come with a redirection do not answer the request that follows it', async (t) => {
+  const both = Buffer.concat([redirection('/end'), PAGE]);
+  const server = await truthServer(t, by({ '/': both }));
+  const result = await load({ url: server.url, requests: 5, connections: 1, follow: 1 });
+  assertAddsUp(result);
+  assert.deepEqual([result.statusCodes, result.requests.followed], [{ 302: 5 }, 0]);
+  assert.match(result.errors[0].example, /bytes that answer no request/);
 });
 
 test('what --follow cannot go with is refused in one line', async (t) => {

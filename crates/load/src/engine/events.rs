@@ -67,6 +67,7 @@ impl Engine {
                             mix: &self.shared.mix,
                             known_head: &mut self.known_head,
                             recorder: &mut self.recorder,
+                            peer_closed: self.peer_closed,
                         },
                     )
                 }
@@ -113,8 +114,17 @@ impl Engine {
     }
 
     pub(super) fn broken(&mut self, index: usize, error: &io::Error, now: Nanos) {
+        let kind = ErrorKind::of_established(error);
+        let is_close = matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset);
+        let slot = &mut self.slots[index];
+        if is_close && slot.connection.complete_redirected(now, &mut self.recorder) {
+            if !slot.fruitful {
+                slot.bear_fruit(self.shared.plan.close);
+            }
+            self.replenish(index, 1, now);
+        }
         let idle = self.slots[index].connection.in_flight() == 0;
-        let end = match ErrorKind::of_established(error) {
+        let end = match kind {
             ErrorKind::ClosedEarly | ErrorKind::Reset if idle => End::Eof,
             kind => End::Failed(kind, describe(error)),
         };

@@ -25,7 +25,6 @@ fn references_are_resolved() {
     for (location, expected) in [
         ("/login", "/login"),
         ("/", "/"),
-        ("", "/a/b?c=1"),
         ("?d=2", "/a/b?d=2"),
         ("next", "/a/next"),
         ("./", "/a/"),
@@ -45,6 +44,25 @@ fn references_are_resolved() {
         ("/?u=http://other.test/[1]", "/?u=http://other.test/%5B1%5D"),
     ] {
         assert_eq!(target(location).as_deref(), Some(expected), "{location:?}");
+    }
+}
+
+#[test]
+fn a_folded_location_is_unfolded() {
+    for (folded, expected) in [
+        ("\r\n /next", "/next"),
+        ("\r\n \r\n\t/next", "/next"),
+        ("/next\r\n ", "/next"),
+        ("/a?b\r\n\t c", "/a?b%20c"),
+    ] {
+        assert_eq!(target(folded).as_deref(), Some(expected), "{folded:?}");
+    }
+}
+
+#[test]
+fn an_empty_location_leads_nowhere() {
+    for location in ["", " ", "\r\n ", "\t\r\n \r\n\t"] {
+        assert_eq!(target(location), None, "{location:?}");
     }
 }
 
