@@ -150,6 +150,16 @@ export interface Warning {
   message: string;
 }
 
+/** A condition that a run was to hold. */
+export interface ConditionResult {
+  /** As given, such as `p99<50ms`. */
+  condition: string;
+  /** Milliseconds, a number, a share from 0 to 1, or responses per second; `null` without a sample. */
+  value: number | null;
+  /** Whether it holds; not where `value` is only a lower bound, as its `atLeast` says. */
+  holds: boolean;
+}
+
 /** The result of a run; JSON of schemaVersion 1. Times are in milliseconds, `series` in windows of 100 ms. */
 export interface LoadResult {
   schemaVersion: 1;
@@ -165,6 +175,8 @@ export interface LoadResult {
   interrupted: boolean;
   /** The condition of `abortOnFail` that ended the run: it could not hold any more. Absent where none did. */
   abortedBy?: string;
+  /** The conditions of `--fail-on`, in the order given. Absent without them, and of `load()`. */
+  conditions?: ConditionResult[];
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {
     durationMs: number;

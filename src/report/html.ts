@@ -1,6 +1,7 @@
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
 import { explainMarks } from './distribution.js';
+import { renderConditions } from './html/conditions.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
 import { renderHeadline } from './html/headline.js';
 import { buildDistributionPlots, buildTimePlots } from './html/load-plots.js';
@@ -32,6 +33,7 @@ export function renderLoadPage(result: LoadResult): string {
     summary: describePlan(result.plan),
     origin: formatOrigin(result.tool, result.startedAt),
     main: [
+      renderConditions(result),
       renderAlarm(result),
       renderHeadline(result),
       renderWarnings(listWarnings(result)),

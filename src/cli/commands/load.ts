@@ -1,6 +1,8 @@
 import { constants, setPriority } from 'node:os';
 import { usageError } from '../../errors.js';
 import { type LoadResult, type LoadRun, load } from '../../index.js';
+import type { Condition } from '../../load/plan/condition.js';
+import type { ConditionResult } from '../../load/result.js';
 import { maskText } from '../../masking/text.js';
 import { EXIT, exitCode } from '../exit.js';
 import { UNSUPPORTED_FLAGS } from '../flags/foreign-flags.js';
@@ -63,10 +65,12 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   const listenNoLonger = onInterrupt(() => abort.abort());
   const abortOnFail = invocation.abortOnFail ? failOn.map(({ text }) => text) : [];
   try {
-    const result = await runShown(
+    const measured = await runShown(
       { ...options, abortOnFail, signal: abort.signal },
       invocation.progress,
     );
+    const conditions = failOn.map((condition) => evaluateCondition(condition, measured));
+    const result = conditions.length > 0 ? { ...measured, conditions } : measured;
     await report(result, invocation);
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
@@ -89,6 +93,12 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   } finally {
     listenNoLonger();
   }
+}
+
+function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
+  const { text } = condition;
+  const holds = condition.failure(result) === null && text !== result.abortedBy;
+  return { condition: text, value: condition.measured(result), holds };
 }
 
 const UNJUDGED =

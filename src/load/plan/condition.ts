@@ -25,6 +25,8 @@ export interface Condition {
   text: string;
   /** `null` if it holds, else what was measured, in words. */
   failure(result: LoadResult): string | null;
+  /** What was measured, in words. */
+  describe(result: LoadResult): string;
   /** What is held against the bound: milliseconds, a number, or a share; `null` without a sample. */
   measured(result: LoadResult): number | null;
   /** What `measured` is held against. */
@@ -87,15 +89,22 @@ export function parseCondition(text: string, given: string): Condition {
     bound: measure.bound,
     ofServiceTime: measure.ofServiceTime ?? false,
     isLost: (progress) => !(measure.mayHold?.(progress, comparison) ?? true),
+    describe: (result) => describeMeasured(measure, result),
     failure(result) {
       const value = measure.read(result);
       if (value === null) return 'there is no sample';
       // What is at least so much may be more: that it stays below a bound is not shown.
       const atLeast = measure.isAtLeast?.(result) ?? false;
       if (!atLeast && compare(value, comparison, measure.bound)) return null;
-      return `it is ${atLeast ? 'at least ' : ''}${measure.format(value)}`;
+      return `it is ${describeMeasured(measure, result)}`;
     },
   };
+}
+
+function describeMeasured(measure: Measure, result: LoadResult): string {
+  const value = measure.read(result);
+  if (value === null) return 'without a sample';
+  return `${measure.isAtLeast?.(result) ? 'at least ' : ''}${measure.format(value)}`;
 }
 
 /** What other tools call the metrics. */

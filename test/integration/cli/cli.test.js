@@ -386,7 +386,11 @@ test('exit 99: a --fail-on failed, before 4', async () => {
     '--fail-on',
     'errors<1%',
   ];
-  const { code, stderr } = await json(...args, `${url}slow`);
+  const { code, stderr, result } = await json(...args, `${url}slow`);
+  assert.deepEqual(result.conditions, [
+    { condition: 'p50<1ms', value: result.latencyMs.p50, holds: false },
+    { condition: 'errors<1%', value: 0, holds: true },
+  ]);
   assert.match(stderr, /^millrace: --fail-on 'p50<1ms' failed: it is /);
   assert.doesNotMatch(stderr, /errors<1%/);
   assert.equal(code, 99);

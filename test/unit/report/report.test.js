@@ -127,6 +127,29 @@ describe('text', () => {
     assert.doesNotMatch(text, /censored/);
   });
 
+  test('the page says first whether the conditions hold, with what was measured', () => {
+    const result = fixture('tls-errors');
+    const judged = (holds) =>
+      renderLoadPage({
+        ...result,
+        conditions: [
+          { condition: 'p99<50ms', value: result.latencyMs.p99, holds: true },
+          { condition: 'p99.9<1s', value: result.latencyMs.p99_9, holds },
+        ],
+      });
+    const main = (page) => page.slice(page.indexOf('<main>') + '<main>'.length).trimStart();
+    const failed = main(judged(false));
+    assert.ok(failed.startsWith('<div class="conditions failed">'));
+    assert.match(failed, /<strong>Failed<\/strong> 1 of 2 conditions do not hold/);
+    assert.match(failed, /<code>p99&#60;50ms<\/code> holds: 34\.7 ms/);
+    assert.match(failed, /<code>p99\.9&#60;1s<\/code> does not hold: at least 503 ms/);
+    assert.match(
+      main(judged(true)),
+      /^<div class="conditions">\n<p><strong>Passed<\/strong> all 2 /,
+    );
+    assert.doesNotMatch(renderLoadPage(result), /class="conditions/);
+  });
+
   test('without a response there is no latency, and no table of bounds', () => {
     const { requests, ...rest } = fixture('tls-errors');
     const { ok, statusErrors, transportErrors } = requests;

@@ -1,0 +1,23 @@
+import { parseCondition } from '../../load/plan/condition.js';
+import type { LoadResult } from '../../load/result.js';
+import { html, type Markup } from './markup.js';
+
+/** Whether the conditions of `--fail-on` hold, with what was measured; nothing without conditions. */
+export function renderConditions(result: LoadResult): Markup | null {
+  const { conditions = [] } = result;
+  if (conditions.length === 0) return null;
+  const failed = conditions.filter(({ holds }) => !holds).length;
+  const title = failed === 0 ? 'Passed' : 'Failed';
+  const summary =
+    failed === 0
+      ? `all ${conditions.length} conditions hold`
+      : `${failed} of ${conditions.length} conditions do not hold`;
+  const items = conditions.map(({ condition, holds }) => {
+    const measured = parseCondition(condition, 'conditions').describe(result);
+    return html`<li>${holds ? '✓' : '✗'} <code>${condition}</code> ${holds ? 'holds' : 'does not hold'}: ${measured}</li>`;
+  });
+  return html`<div class="${failed === 0 ? 'conditions' : 'conditions failed'}">
+<p><strong>${title}</strong> ${summary}</p>
+<ul>${items}</ul>
+</div>`;
+}
