@@ -59,20 +59,20 @@ const unreadBody = shape('a stream that nobody has read to its end, and nobody r
 });
 
 /** Encodes a body, with the type that `fetch` gives it. */
-export function encodeBody(given: RequestBody | undefined): EncodedBody {
-  if (given === null || given === undefined) return NO_BODY;
-  if (typeof given === 'string') return encodeBytes(given, 'text/plain;charset=UTF-8');
-  if (given instanceof ArrayBuffer) return encodeBytes(new Uint8Array(given), null);
-  if (ArrayBuffer.isView(given)) {
-    return encodeBytes(new Uint8Array(given.buffer, given.byteOffset, given.byteLength), null);
+export function encodeBody(body: RequestBody | undefined): EncodedBody {
+  if (body === null || body === undefined) return NO_BODY;
+  if (typeof body === 'string') return encodeBytes(body, 'text/plain;charset=UTF-8');
+  if (body instanceof ArrayBuffer) return encodeBytes(new Uint8Array(body), null);
+  if (ArrayBuffer.isView(body)) {
+    return encodeBytes(new Uint8Array(body.buffer, body.byteOffset, body.byteLength), null);
   }
-  if (hasTag('URLSearchParams', given)) {
-    return encodeBytes(String(given), 'application/x-www-form-urlencoded;charset=UTF-8');
+  if (hasTag('URLSearchParams', body)) {
+    return encodeBytes(String(body), 'application/x-www-form-urlencoded;charset=UTF-8');
   }
-  if (isForm(given)) return encodeForm(given);
-  if (isBlob(given)) return encodeFile(given, given.type || null);
+  if (isForm(body)) return encodeForm(body);
+  if (isBlob(body)) return encodeFile(body, body.type || null);
   return {
-    open: () => given as AsyncIterable<Uint8Array>,
+    open: () => body as AsyncIterable<Uint8Array>,
     isEmpty: false,
     isReplayable: false,
     type: null,
@@ -99,13 +99,13 @@ function encodeBytes(sent: string | Uint8Array, type: string | null): EncodedBod
 }
 
 /** Encodes a Blob or File; it is read while it is sent, as it may be a large file. */
-function encodeFile(given: FileLike, type: string | null): EncodedBody {
+function encodeFile(file: FileLike, type: string | null): EncodedBody {
   return {
-    open: () => readFile(given),
+    open: () => readFile(file),
     isEmpty: false,
     isReplayable: true,
     type,
-    length: given.size,
+    length: file.size,
   };
 }
 

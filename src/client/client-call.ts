@@ -22,17 +22,17 @@ export class ClientCall extends TimerEntry {
   constructor(
     host: string,
     total: number,
-    given: AbortSignal | undefined,
+    callerSignal: AbortSignal | undefined,
     onEnd: (error: unknown, ended: ClientCall) => void,
   ) {
     super();
     this.#host = host;
     this.#total = total;
-    this.#callerSignal = given;
+    this.#callerSignal = callerSignal;
     this.#onEnd = onEnd;
-    if (given?.aborted) this.abort(given.reason);
+    if (callerSignal?.aborted) this.abort(callerSignal.reason);
     // `millrace/deadlines` takes a listener added the usual way for that of a call that is still to come.
-    else if (given) addEventListener.call(given, 'abort', this.#onAbort);
+    else if (callerSignal) addEventListener.call(callerSignal, 'abort', this.#onAbort);
     if (total === 0 || this.#isOver) return;
     this.dueAt = this.startedAt + total;
     scheduleTimeout(this);

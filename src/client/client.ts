@@ -31,7 +31,7 @@ export interface ClientStats {
   inFlight: number;
   /** Calls that failed. */
   failed: number;
-  /** Retries that were made. */
+  /** Retries that were created. */
   retries: number;
   /** Retries that the budget did not allow. */
   retriesRefused: number;
@@ -55,7 +55,7 @@ const LIMITS_BY_CODE: Record<string, keyof ClientStats['hits']> = {
   UND_ERR_BODY_TIMEOUT: 'idle',
 };
 
-/** A client made by `createClient`. */
+/** A client created by `createClient`. */
 export class Client {
   readonly #settings: ClientSettings;
   readonly #budget: RetryBudget;
@@ -85,21 +85,26 @@ export class Client {
 
   /** Makes a call to a path of the client's origin, or to a URL. */
   async request(target: string | URL, options: RequestOptions = {}): Promise<ClientResponse> {
-    const call = await this.#prepare(target, options);
+    // Nothing is awaited before the call is counted: `close` waits for calls begun before it.
+    const request = this.#prepare(target, options);
+    if (this.#closedBy !== null) {
+      destroyBody(options.body);
+      throw await createClosedError(this.#closedBy);
+    }
     this.#counts.calls++;
     this.#counts.inFlight++;
-    const exchange = new ClientCall(
-      call.url.hostname,
-      call.limits.total,
+    const call = new ClientCall(
+      request.url.hostname,
+      request.limits.total,
       options.signal ?? undefined,
       (error, ended) => this.#onCallEnd(error, ended),
     );
-    if (!exchange.isOver) this.#unansweredCalls.add(exchange);
+    if (!call.isOver) this.#unansweredCalls.add(call);
     this.#budget.deposit();
     try {
-      return await this.#requestWithRetries(exchange, call);
+      return await this.#requestWithRetries(call, request);
     } catch (error) {
-      exchange.end(error);
+      call.end(error);
       destroyBody(options.body);
       throw error;
     }
@@ -124,7 +129,7 @@ export class Client {
   async destroy(error?: Error): Promise<void> {
     this.#closedBy = 'destroyed';
     const reason = error ?? (await createClosedError('destroyed'));
-    for (const exchange of [...this.#unansweredCalls]) exchange.abort(reason);
+    for (const call of [...this.#unansweredCalls]) call.abort(reason);
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy(reason)));
   }
 
@@ -140,47 +145,42 @@ export class Client {
   }
 
   /** Checks the options of a call; destroys its body, if it is a stream, when the call is refused. */
-  async #prepare(target: string | URL, options: RequestOptions): Promise<PreparedRequest> {
+  #prepare(target: string | URL, options: RequestOptions): PreparedRequest {
     try {
       checkRequest(options);
-      const call = prepareRequest(
-        resolveTarget(target, this.#settings.origin),
-        options,
-        this.#settings,
-      );
-      if (this.#closedBy !== null) throw await createClosedError(this.#closedBy);
-      return call;
+      const url = resolveTarget(target, this.#settings.origin);
+      return prepareRequest(url, options, this.#settings);
     } catch (error) {
       destroyBody(options?.body);
       throw error;
     }
   }
 
-  async #requestWithRetries(exchange: ClientCall, call: PreparedRequest): Promise<ClientResponse> {
-    for (let earlier = 0; ; earlier++) {
-      const tried = await this.#try(exchange, call);
-      const pause = this.#computePause(tried, earlier, call, exchange);
+  async #requestWithRetries(call: ClientCall, request: PreparedRequest): Promise<ClientResponse> {
+    for (let retry = 0; ; retry++) {
+      const result = await this.#try(call, request);
+      const pause = this.#computePause(result, retry, request, call);
       if (pause === null) {
-        if (tried.response === null) throw tried.error;
-        const { response } = tried;
-        exchange.onResponse(response.body, hasEmptyBody(response, call));
+        if (result.response === null) throw result.error;
+        const { response } = result;
+        call.onResponse(response.body, hasEmptyBody(response, request));
         // From here on it ends with its connection or its body.
-        this.#unansweredCalls.delete(exchange);
-        return new ClientResponse(response, earlier + 1);
+        this.#unansweredCalls.delete(call);
+        return new ClientResponse(response, retry + 1);
       }
-      const emptied = tried.response && drainBody(tried.response);
-      await exchange.pause(pause);
-      await emptied;
+      const drained = result.response && drainBody(result.response);
+      await call.pause(pause);
+      await drained;
     }
   }
 
-  async #try(exchange: ClientCall, call: PreparedRequest): Promise<TryResult> {
-    const { url, method, headers, body, limits } = call;
+  async #try(call: ClientCall, request: PreparedRequest): Promise<TryResult> {
+    const { url, method, headers, body, limits } = request;
     const { pipelining } = this.#settings;
-    const isShared = canBePipelined(call);
+    const isShared = canBePipelined(request);
     try {
-      const undici = await exchange.unlessAborted(this.#loadUndici());
-      const request = {
+      const undici = await call.unlessAborted(this.#loadUndici());
+      const options = {
         path: url.pathname + url.search,
         method: method as Dispatcher.HttpMethod,
         headers,
@@ -191,10 +191,10 @@ export class Client {
         blocking: !isShared,
       };
       const pool = this.#findPool(url.origin, undici);
-      const answer = pool.request(request, isShared ? 1 : pipelining, exchange.signal);
-      return { response: await exchange.unlessAborted(answer), error: null };
+      const response = pool.request(options, isShared ? 1 : pipelining, call.signal);
+      return { response: await call.unlessAborted(response), error: null };
     } catch (error) {
-      if (!exchange.isOver) this.#countHit(error);
+      if (!call.isOver) this.#countHit(error);
       return { response: null, error };
     }
   }
@@ -202,18 +202,18 @@ export class Client {
   /** Returns the delay before the next try, in milliseconds; `null` if there is none. */
   #computePause(
     { response, error }: TryResult,
-    earlier: number,
-    call: PreparedRequest,
-    exchange: ClientCall,
+    retry: number,
+    request: PreparedRequest,
+    call: ClientCall,
   ): number | null {
-    const { retries } = this.#settings;
-    const failed =
+    const { maxRetries, baseDelay } = this.#settings.retries;
+    const isTransient =
       response === null ? isTransientError(error) : isTransientStatus(response.statusCode);
-    if (!failed || exchange.isOver || this.#closedBy !== null) return null;
-    if (earlier >= retries.maxRetries || !isRepeatable(call)) return null;
-    const asked = parseRetryAfter(response?.headers['retry-after']);
-    const pause = Math.max(asked, computeBackoff(retries.baseDelay, earlier));
-    if (pause >= exchange.remainingMs || pause > MAX_TIMER_MS) return null;
+    if (!isTransient || call.isOver || this.#closedBy !== null) return null;
+    if (retry >= maxRetries || !isRepeatable(request)) return null;
+    const retryAfter = parseRetryAfter(response?.headers['retry-after']);
+    const pause = Math.max(retryAfter, computeBackoff(baseDelay, retry));
+    if (pause >= call.remainingMs || pause > MAX_TIMER_MS) return null;
     if (!this.#budget.tryWithdraw()) {
       this.#counts.retriesRefused++;
       return null;
@@ -222,8 +222,8 @@ export class Client {
     return pause;
   }
 
-  #onCallEnd(error: unknown, exchange: ClientCall): void {
-    this.#unansweredCalls.delete(exchange);
+  #onCallEnd(error: unknown, call: ClientCall): void {
+    this.#unansweredCalls.delete(call);
     this.#counts.inFlight--;
     if (this.#counts.inFlight === 0) this.#onIdle();
     if (error === null) return;
@@ -260,11 +260,11 @@ export class Client {
       connect: (options, callback) => runExempt(() => connect(options, callback)),
     });
     // Pools without connections are dropped, so that a client of many hosts does not keep them all.
-    const made = new OriginPool(pool, connections * pipelining, () => {
-      if (this.#pools.get(origin) === made) this.#pools.delete(origin);
+    const created = new OriginPool(pool, connections * pipelining, () => {
+      if (this.#pools.get(origin) === created) this.#pools.delete(origin);
     });
-    this.#pools.set(origin, made);
-    return made;
+    this.#pools.set(origin, created);
+    return created;
   }
 }
 

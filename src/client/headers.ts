@@ -15,8 +15,11 @@ export const headersShape = shape(
 );
 
 /** Builds the headers of a request: those of the call, and those derived from its body that the call does not set. */
-export function buildHeaders(given: RequestHeaders, { type, length }: EncodedBody): RequestFields {
-  const fields: RequestFields = Symbol.iterator in given ? groupByName(given) : given;
+export function buildHeaders(
+  headers: RequestHeaders,
+  { type, length }: EncodedBody,
+): RequestFields {
+  const fields: RequestFields = Symbol.iterator in headers ? groupByName(headers) : headers;
   if (type === null && length === null) return fields;
   const names = new Set<string>();
   for (const [name, value] of Object.entries(fields)) {

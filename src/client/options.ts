@@ -168,10 +168,10 @@ function resolveRetries(options: RetryOptions): ClientSettings['retries'] {
 }
 
 /** Resolves each limit from the first options that set it, or its default. */
-function resolveLimits(...given: ClientLimits[]): ResolvedLimits {
+function resolveLimits(...options: ClientLimits[]): ResolvedLimits {
   const ms: Partial<ResolvedLimits> = {};
   for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
-    const value = given.find((limits) => limits[name] !== undefined)?.[name];
+    const value = options.find((limits) => limits[name] !== undefined)?.[name];
     if (value !== undefined) ms[name] = toMilliseconds(value);
   }
   const { connect, headers, idle, total } = completeLimits(ms);
@@ -191,11 +191,11 @@ export function resolveTarget(target: string | URL, origin: string | null): URL 
   checkTarget(target, 'url');
   if (origin === null) return parseHttpUrl(target, 'url');
   if (!URL.canParse(String(target), origin))
-    throw usageError(`url: ${shown(target)} given; accepted: a path or a URL`);
+    throw usageError(`url must be a path or a URL (got ${shown(target)})`);
   const url = new URL(target, origin);
   if (url.origin !== origin) {
     throw usageError(
-      `url: ${shown(String(target))} given; accepted: what is at ${origin}, the client's origin`,
+      `url must be at ${origin}, the client's origin (got ${shown(String(target))})`,
     );
   }
   refuseCredentials(url, 'url');
@@ -211,30 +211,28 @@ const checkTarget = shape(
   (value) => typeof value === 'string' || value instanceof URL,
 );
 
-function parseOrigin(given: string | URL): string {
-  const url = parseHttpUrl(given, 'origin');
+function parseOrigin(origin: string | URL): string {
+  const url = parseHttpUrl(origin, 'origin');
   if (url.pathname === '/' && url.search === '' && url.hash === '') return url.origin;
   throw usageError(
-    `origin: ${shown(String(given))} given; accepted: a URL without a path, such as ${url.origin}`,
+    `origin must be a URL without a path, such as ${url.origin} (got ${shown(String(origin))})`,
   );
 }
 
-function parseHttpUrl(given: string | URL, name: string): URL {
-  const url = URL.canParse(String(given)) ? new URL(given) : null;
+function parseHttpUrl(text: string | URL, name: string): URL {
+  const url = URL.canParse(String(text)) ? new URL(text) : null;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') {
     refuseCredentials(url, name);
     return url;
   }
-  throw usageError(
-    `${name}: ${shown(String(given))} given; accepted: a URL with http:// or https://`,
-  );
+  throw usageError(`${name} must be a URL with http:// or https:// (got ${shown(String(text))})`);
 }
 
 /** Refuses a URL with credentials, which `fetch` does not send either. The message does not contain them. */
 function refuseCredentials({ username, password, host }: URL, name: string): void {
   if (username === '' && password === '') return;
   throw usageError(
-    `${name}: a URL of ${host} with a user or password given; accepted: a URL without them, and the header Authorization`,
+    `${name} must have no user and password; use the header Authorization (got a URL of ${host} with them)`,
   );
 }
 

@@ -81,20 +81,20 @@ export class OriginPool {
     signal: AbortSignal,
   ): Promise<UndiciResponse> {
     await this.#acquire(permits, signal);
-    let hasLeft = false;
+    let isReleased = false;
     const onAbort = () => cancelPending(call);
     const release = () => {
       signal.removeEventListener('abort', onAbort);
-      if (!hasLeft) this.#release(permits);
-      hasLeft = true;
+      if (!isReleased) this.#release(permits);
+      isReleased = true;
     };
     const call: PooledCall = { signal, request: null, release };
     try {
       signal.throwIfAborted();
       this.#dispatching = call;
-      const answer = this.#pool.request({ ...options, signal });
+      const response = this.#pool.request({ ...options, signal });
       signal.addEventListener('abort', onAbort, { once: true });
-      return await answer;
+      return await response;
     } catch (error) {
       release();
       throw error;
@@ -124,17 +124,17 @@ export class OriginPool {
       const waiter = {
         permits,
         grant() {
-          signal.removeEventListener('abort', giveUp);
+          signal.removeEventListener('abort', onAbort);
           resolve();
         },
       };
-      const giveUp = () => {
+      const onAbort = () => {
         this.#queue.delete(waiter);
         // It may have blocked calls behind it that need fewer permits.
         this.#drainQueue();
         reject(signal.reason);
       };
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.addEventListener('abort', onAbort, { once: true });
       this.#queue.add(waiter);
     });
   }

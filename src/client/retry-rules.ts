@@ -51,6 +51,6 @@ export function parseRetryAfter(field: unknown): number {
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /** Computes a random delay before a try, so that calls that failed together do not return together. */
-export function computeBackoff(base: number, earlier: number): number {
-  return Math.random() * base * 2 ** earlier;
+export function computeBackoff(baseDelay: number, retry: number): number {
+  return Math.random() * baseDelay * 2 ** retry;
 }

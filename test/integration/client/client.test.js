@@ -398,6 +398,19 @@ describe('the client', { concurrency: 4 }, () => {
     await failing;
   });
 
+  test('close waits for a call that was begun in the same turn', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('here'));
+    for (const isUsed of [false, true]) {
+      const made = createClient({ origin: url(peer) });
+      if (isUsed) await (await made.request('/')).text();
+      const answered = made.request('/').then((response) => response.text());
+      assert.equal(made.stats().inFlight, 1);
+      await made.close();
+      assert.equal(made.stats().inFlight, 0);
+      assert.equal(await answered, 'here');
+    }
+  });
+
   test(
     'close waits for a call that pauses before a further try, and may be called again',
     limits,
@@ -473,10 +486,7 @@ describe('the client', { concurrency: 4 }, () => {
     const usage = (message) => ({ code: 'ERR_MILLRACE_USAGE', message });
     const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
     wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
-    wrong(
-      { origin: 'ftp://a' },
-      "origin: 'ftp://a' given; accepted: a URL with http:// or https://",
-    );
+    wrong({ origin: 'ftp://a' }, "origin must be a URL with http:// or https:// (got 'ftp://a')");
     wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
     wrong(
       { limits: { total: 'soon' } },
@@ -490,7 +500,7 @@ describe('the client', { concurrency: 4 }, () => {
     const made = client(t, { origin: 'http://a.test' });
     await assert.rejects(
       made.request('http://b.test/'),
-      usage("url: 'http://b.test/' given; accepted: what is at http://a.test, the client's origin"),
+      usage("url must be at http://a.test, the client's origin (got 'http://b.test/')"),
     );
     await assert.rejects(made.request('/', { metod: 'GET' }), usage(/^unknown option 'metod'/));
   });

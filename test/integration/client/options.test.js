@@ -36,13 +36,15 @@ const ofClient = {
   origin: [
     [null, 'a URL'],
     [1, 'a URL'],
-    ['a.test', 'a URL with http:// or https://'],
-    ['ftp://a.test', 'a URL with http:// or https://'],
-    ['http://a.test/v1', 'a URL without a path, such as http://a.test'],
-    ['http://a.test/?q', 'a URL without a path, such as http://a.test'],
+    ['a.test', /^origin must be a URL with http:\/\/ or https:\/\/ \(got 'a\.test'\)$/],
+    ['ftp://a.test', /^origin must be a URL with http:\/\/ or https:\/\/ \(got 'ftp:.*'\)$/],
+    ...['http://a.test/v1', 'http://a.test/?q'].map((value) => [
+      value,
+      /^origin must be a URL without a path, such as http:\/\/a\.test \(got 'http:.*'\)$/,
+    ]),
     [
       'http://me:secret@a.test',
-      /^origin: a URL of a.test with a user or password given; accepted: a URL without them, /,
+      /^origin must have no user and password; use the header Authorization \(got a URL of a.test with them\)$/,
     ],
   ],
   limits: objects,
@@ -146,7 +148,12 @@ describe("the client's options", () => {
     }
     for (const one of [client, createClient()]) {
       const error = await one.request('http://me:secret@127.0.0.1:1/').catch((reason) => reason);
-      assertRefused(error, 'url', /Authorization$/, 'credentials');
+      assertRefused(
+        error,
+        'url',
+        /use the header Authorization \(got a URL of .* with them\)$/,
+        'credentials',
+      );
     }
   });
 
