@@ -84,7 +84,8 @@ export interface Search {
   objective: string[];
   /**
    * Where half of the blocks hold, with its 95 % interval; `null` if none did. `high` is Infinity (`null` in JSON), and
-   * `value` as `low`, where no rate failed, or only such at which the generator was the limit.
+   * `value` as `low`, where no rate failed, only such at which the generator was the limit, or the interval reaches beyond the
+   * rates tried.
    */
   rate: Estimate | null;
   /** In the order in which they ran. */

@@ -158,7 +158,7 @@ class SearchRun {
     return `${tried} ${perSecond(lowest.rate)} per second: ${lowest.failures.join(', ')}`;
   }
 
-  /** `null` until a rate has held; without one that failed by the server's fault there is no upper end. */
+  /** `null` until a rate has held; without one that failed by the server's fault, or within the rates tried, there is no upper end. */
   #estimateThreshold(): Estimate | null {
     if (!this.#trials.some(({ held }) => held)) return null;
     const { value, low, high } = estimateThreshold(this.#trials);
@@ -167,7 +167,11 @@ class SearchRun {
     );
     if (this.#trials.every(({ held }) => held))
       return { value: highestHeld, low: highestHeld, high: Infinity };
-    return this.#isClientBound() ? { value: low, low, high: Infinity } : { value, low, high };
+    const highestTried = Math.max(...this.#trials.map(({ rate }) => rate));
+    // Beyond what was tried, and of an overloaded generator, nothing is claimed.
+    if (!this.#isClientBound() && high <= highestTried) return { value, low, high };
+    const atLeast = Math.min(low, highestHeld);
+    return { value: atLeast, low: atLeast, high: Infinity };
   }
 
   /** Whether most of what failed did so while the generator was the limit. */

@@ -71,13 +71,25 @@ function computeLikelihood(
 /** How much the rate grows or falls while all trials went the same way. */
 const STRIDE = 1.5;
 
+/** A block that failed this far below one that held may have been unlucky. */
+const REPEAT_BELOW = 0.8;
+
+function isOnce(rates: readonly number[], rate: number): boolean {
+  return rates.filter((it) => it === rate).length === 1;
+}
+
 /**
- * Where to try next: further up while all held, further down while none did, then on both sides of the threshold in turn,
- * which tells its place and its spread.
+ * Where to try next: further up while nothing failed at or above the highest rate that held, further down while none did,
+ * once more where a rate far below failed, then on both sides of the threshold in turn, which tells its place and its spread.
  */
 export function chooseNextRate(trials: readonly RateOutcome[]): number {
   const rates = trials.map(({ rate }) => rate);
-  if (trials.every(({ held }) => held)) return Math.max(...rates) * STRIDE;
-  if (!trials.some(({ held }) => held)) return Math.min(...rates) / STRIDE;
+  const highestHeld = Math.max(...trials.filter(({ held }) => held).map(({ rate }) => rate));
+  if (highestHeld === Number.NEGATIVE_INFINITY) return Math.min(...rates) / STRIDE;
+  const unlucky = trials.find(
+    ({ rate, held }) => !held && rate < REPEAT_BELOW * highestHeld && isOnce(rates, rate),
+  );
+  if (unlucky) return unlucky.rate;
+  if (trials.every(({ rate, held }) => held || rate < highestHeld)) return highestHeld * STRIDE;
   return estimateThreshold(trials).quantile(trials.length % 2 === 0 ? 0.3 : 0.7);
 }

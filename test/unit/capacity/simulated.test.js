@@ -188,6 +188,25 @@ describe('search with a simulated server', () => {
     assert.ok(trials.some(({ failures }) => failures.includes('20 % failed')));
   });
 
+  test('one unlucky block below others that held: nothing is claimed beyond the rates tried', async () => {
+    let [isUnlucky, blocks] = [true, 0];
+    const target = new Simulated(({ rate }, self) => {
+      blocks += rate === undefined ? 0 : 1;
+      if (blocks === 6) self.over = true;
+      if (rate > 800 && rate < 2000 && isUnlucky) {
+        isUnlucky = false;
+        return result(rate, { p99: 500 });
+      }
+      return result(rate ?? 1000, { p99: 10 });
+    });
+    const { search: measured } = await searchRate(target, { conditions, budget: budget() }, 64);
+    const { rate, trials } = measured;
+    const highest = Math.max(...trials.map((trial) => trial.rate));
+    assert.ok(trials.some(({ held }) => !held) && trials.length === 6, `${trials.length}`);
+    assert.equal(rate.high, Number.POSITIVE_INFINITY);
+    assert.ok(rate.value <= highest && rate.low <= highest, `${rate.value} of ${highest}`);
+  });
+
   test('where only the generator fails there is no upper end', async () => {
     const { rate, ended } = await search(
       server(2000, (rate) => (rate > 1200 ? { p99: 500, clientBound: true } : { p99: 10 })),

@@ -49,6 +49,18 @@ describe('threshold of pass and fail', () => {
     assert.ok(also(1150, true) > also(1150, false));
   });
 
+  test('a block that failed far below one that held is repeated, and then the rates go up', () => {
+    const trials = [
+      { rate: 545, held: true },
+      { rate: 818, held: false },
+      { rate: 3201, held: true },
+    ];
+    assert.equal(chooseNextRate(trials), 818);
+    assert.equal(chooseNextRate([...trials, { rate: 818, held: true }]), 3201 * 1.5);
+    const failedAbove = { rate: 4801.5, held: false };
+    assert.notEqual(chooseNextRate([...trials, failedAbove, { rate: 818, held: false }]), 818);
+  });
+
   test('it goes up while all hold, and down while none does', () => {
     assert.equal(chooseNextRate([{ rate: 100, held: true }]), 150);
     assert.equal(chooseNextRate([{ rate: 90, held: false }]), 60);
