@@ -1,5 +1,13 @@
-import { accessSync, constants as files, fstatSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  accessSync,
+  closeSync,
+  constants as files,
+  fstatSync,
+  openSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking/text.js';
@@ -41,14 +49,45 @@ export function writeResult(path: string, text: string): void {
     return;
   }
   try {
+    checkReader(path);
     writeFileSync(path, text);
   } catch (error) {
     lose(`'${path}'`, error);
   }
 }
 
-/** Refuses a file that cannot be written before the run, not after it. */
-export function checkWritable(path: string): void {
+/** Throws an error if a path is a pipe that no process reads: opening it would wait for one for ever. */
+function checkReader(path: string): void {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) return;
+  try {
+    closeSync(openSync(path, files.O_WRONLY | files.O_NONBLOCK));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+    // A pipe of the shell, as of >(head -1), has lost its reader: that is no error.
+    const code = path.startsWith('/dev/fd/') ? 'EPIPE' : 'ENXIO';
+    throw Object.assign(new Error('no process reads this pipe'), { code });
+  }
+}
+
+/** Refuses files that cannot be written before the run, not after it, and one file for both the JSON and the page. */
+export function checkOutputs(output: string | undefined, html: string | undefined): void {
+  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  if (output === undefined || html === undefined || streamOf(output) !== null) return;
+  if (!isSameFile(output, html)) return;
+  throw usageError(`-o and --html must be different files (got '${output}' for both)`);
+}
+
+function isSameFile(one: string, other: string): boolean {
+  if (resolve(one) === resolve(other)) return true;
+  try {
+    const [a, b] = [statSync(one), statSync(other)];
+    return a.isFile() && a.dev === b.dev && a.ino === b.ino;
+  } catch {
+    return false;
+  }
+}
+
+function checkWritable(path: string): void {
   if (streamOf(path) !== null) return;
   try {
     if (path === '') throw usageError("'' cannot be written: no file is named");

@@ -8,12 +8,14 @@ export async function askPassphrase(options: LoadOptions): Promise<void> {
   if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
   const { lockedFile } = await import('../load/input/certificates.js');
   const file = lockedFile({ cert, key });
-  if (file !== null) options.passphrase = readHidden(`Passphrase of ${file}: `);
+  const typed = file === null ? null : readHidden(`Passphrase of ${file}: `);
+  if (typed !== null) options.passphrase = typed;
 }
 
-/** Reads a line from the terminal itself, as standard input may hold a body, without showing it. */
-function readHidden(question: string): string {
-  const terminal = openSync('/dev/tty', 'r+');
+/** Reads a line from the terminal itself, as standard input may hold a body, without showing it; `null`: there is none. */
+function readHidden(question: string): string | null {
+  const terminal = openTerminal();
+  if (terminal === null) return null;
   const stty = (setting: string) =>
     execFileSync('stty', [setting], { stdio: [terminal, 'ignore', 'ignore'] });
   const bytes: number[] = [];
@@ -27,5 +29,14 @@ function readHidden(question: string): string {
     stty('echo');
     writeSync(terminal, '\n');
     closeSync(terminal);
+  }
+}
+
+/** `null` for a process without a controlling terminal. */
+function openTerminal(): number | null {
+  try {
+    return openSync('/dev/tty', 'r+');
+  } catch {
+    return null;
   }
 }

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import type { ServerCommand, ServerReport } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
-import { serveInWorkers } from './workers.js';
+import { killWorkers, serveInWorkers } from './workers.js';
 
 let server: RunningServer | undefined;
 
@@ -14,8 +14,12 @@ process.on('message', async (question: ServerCommand) => {
 
 process.once('disconnect', async () => {
   await server?.close();
+  killWorkers();
   process.exit();
 });
+
+// The channel is gone before this process could be asked anything: there is nothing to do.
+process.on('error', () => process.exit());
 
 // Node may drop what is sent to a worker before this file has run.
 process.send?.({ ready: true } satisfies ServerReport);

@@ -13,9 +13,11 @@ export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServe
   const workers = Array.from({ length: plan.processes }, () => cluster.fork());
   // What cannot be sent to one that ends is told as an error, as often as it is tried; that it ends is told by its process.
   for (const worker of workers) worker.on('error', () => {});
-  const servers = await Promise.all(
-    workers.map((worker) => serveInChild(worker.process, { ...plan, processes: 1 })),
-  );
+  const starting = workers.map((it) => serveInChild(it.process, { ...plan, processes: 1 }));
+  const servers = await Promise.all(starting).catch((error) => {
+    killWorkers();
+    throw error;
+  });
   return {
     port: servers[0]?.port ?? null,
     pids: servers.flatMap((server) => server.pids),
@@ -28,4 +30,9 @@ export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServe
       await Promise.all(servers.map((server) => server.close()));
     },
   };
+}
+
+/** Kills the workers that are left. One that is still starting would print a stack trace when its channel is gone. */
+export function killWorkers(): void {
+  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
 }

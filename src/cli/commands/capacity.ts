@@ -11,10 +11,11 @@ import {
 import { addUrl } from '../flags/load-flags.js';
 import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
-import { checkWritable, textOptions, writeResult } from '../output.js';
+import { checkOutputs, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { StepLine } from '../progress.js';
 import { hasTarget, refuseUrlAsFile } from '../target.js';
+import { noteUndecoded } from '../undecoded.js';
 
 /** Finds out how much the server that the command line names can take. */
 export async function capacityCommand(args: string[]): Promise<number> {
@@ -29,7 +30,7 @@ export async function capacityCommand(args: string[]): Promise<number> {
   if (invocation.json)
     for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
   const { output, html } = invocation;
-  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  checkOutputs(output, html);
   return runAndReport(invocation);
 }
 
@@ -43,6 +44,7 @@ function readInvocation(args: string[]): { invocation: CapacityInvocation; flags
     'capacity',
   );
   for (const url of parsed.positional) addUrl(invocation, url);
+  invocation.notes.push(...noteUndecoded(args));
   if (parsed.command?.length === 0) throw usageError('-- given without a command after it');
   if (parsed.command) invocation.options.command = parsed.command;
   return { invocation, flags: parsed.flags };

@@ -11,10 +11,11 @@ import {
 import { addUrl } from '../flags/load-flags.js';
 import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
-import { checkWritable, textOptions, writeResult } from '../output.js';
+import { checkOutputs, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { StepLine } from '../progress.js';
 import { hasTarget, refuseUrlAsFile } from '../target.js';
+import { noteUndecoded } from '../undecoded.js';
 
 /** Explains what limits the server that the command line names. */
 export async function explainCommand(args: string[]): Promise<number> {
@@ -30,7 +31,7 @@ export async function explainCommand(args: string[]): Promise<number> {
   if (invocation.json)
     for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
   const { output, html } = invocation;
-  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  checkOutputs(output, html);
   return explainAndReport(invocation);
 }
 
@@ -44,6 +45,7 @@ function readInvocation(args: string[]): { invocation: ExplainInvocation; flags:
     'explain',
   );
   for (const url of positional) addUrl(invocation, url);
+  invocation.notes.push(...noteUndecoded(args));
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
   return { invocation, flags };

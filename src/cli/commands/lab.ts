@@ -4,7 +4,7 @@ import { EXIT } from '../exit.js';
 import { LAB_FLAGS, type LabInvocation, newLabInvocation } from '../flags/lab-flags.js';
 import { parseArguments } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
-import { checkWritable, textOptions, writeResult } from '../output.js';
+import { checkOutputs, textOptions, writeResult } from '../output.js';
 import { StepLine } from '../progress.js';
 
 /** Repeats the studies that the command line names, or lists them. */
@@ -22,7 +22,7 @@ export async function labCommand(args: string[]): Promise<number> {
   const names = [...new Set(positional.flatMap((given) => (given === 'all' ? all : given)))];
   invocation.studies = names as StudyName[];
   const { output, html, quick } = invocation;
-  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  checkOutputs(output, html);
   const chosen = studies.filter(({ name }) => names.includes(name));
   const seconds = chosen.reduce((sum, it) => sum + (quick ? it.seconds.quick : it.seconds.full), 0);
   const hint = quick ? '' : ' (--quick: less than a minute for each)';

@@ -10,10 +10,11 @@ import { type Invocation, newInvocation } from '../flags/invocation.js';
 import { addUrl, LOAD_FLAGS } from '../flags/load-flags.js';
 import { parseArguments, type TypedFlag } from '../flags/parse.js';
 import { onInterrupt } from '../interrupt.js';
-import { checkWritable, textOptions, writeResult } from '../output.js';
+import { checkOutputs, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { showProgress } from '../progress.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
+import { noteUndecoded } from '../undecoded.js';
 
 /** Loads what the command line names, or the demo, and reports. */
 export async function loadCommand(args: string[]): Promise<number> {
@@ -44,6 +45,7 @@ function readInvocation(args: string[]): { invocation: Invocation; flags: TypedF
     UNSUPPORTED_FLAGS,
   );
   for (const url of positional) addUrl(invocation, url);
+  invocation.notes.push(...noteUndecoded(args));
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
   if (invocation.abortOnFail && invocation.failOn.length === 0) {
@@ -60,7 +62,7 @@ function say(text: string, { json }: Invocation): void {
 
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, output, html } = invocation;
-  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
+  checkOutputs(output, html);
   const abort = new AbortController();
   const listenNoLonger = onInterrupt(() => abort.abort());
   const abortOnFail = invocation.abortOnFail ? failOn.map(({ text }) => text) : [];

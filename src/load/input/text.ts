@@ -7,8 +7,17 @@ import { readInput } from './file.js';
 export function readText(path: string, what: string): string {
   const name = `${what} '${path}'`;
   // A file that is too long is refused before it is read.
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) throw tooLong(name);
+  if (sizeOf(path) > MAX_BYTES) throw tooLong(name);
   return decodeText(readInput(path, what), name);
+}
+
+/** The size of a file; 0 where there is none: reading it says why. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
 }
 
 /** The length of text that JavaScript can hold. */

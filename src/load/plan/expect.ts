@@ -10,6 +10,7 @@ const ACCEPTED = "accepted: statuses and classes, such as '2xx' or '200,201,3xx,
 export function readExpect(value: LoadOptions['expect'], name = 'expect'): string[] {
   if (value === undefined) return [...DEFAULTS.expect];
   const words = [value].flat().flatMap((word) => String(word).split(','));
+  if (words.length === 0) throw usageError(`${name} must name at least one status; ${ACCEPTED}`);
   return words.map((word) => {
     const pattern = word.trim().toLowerCase();
     if (boundsOf(pattern) !== null) return pattern;

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { MillraceError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from './shell-quote.js';
@@ -22,6 +23,11 @@ const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
  */
 export function readCommandLine(command: string[]): CommandLine {
   const assigned: Record<string, string> = {};
+  const broken = command.find((word) => word.includes('\0'));
+  if (broken !== undefined) {
+    const message = `cannot start a command with a zero byte in ${inspect(broken)}`;
+    throw new MillraceError('ERR_MILLRACE_COMMAND', message);
+  }
   let words = command;
   while (!isForShell(words)) {
     const [, name, value = ''] = ASSIGNMENT.exec(words[0] ?? '') ?? [];

@@ -8,7 +8,10 @@ import {
   servedBy,
 } from '../discovery/endpoint.js';
 import { listeningSockets } from '../discovery/listening.js';
+import { processTree } from '../discovery/process-tree.js';
 import type { Endpoint } from '../discovery/types.js';
+import { socketInodes } from '../procfs/descriptors.js';
+import { hasProcfs, readStat } from '../procfs/procfs.js';
 import { signalGroup, stopGroup } from './process-group.js';
 import { type CommandOptions, type SpawnedCommand, spawnCommand } from './spawn.js';
 
@@ -45,18 +48,21 @@ export async function startCommand(
   const spawned = await spawnCommand(command, options);
   const { pid } = spawned;
 
+  /** Groups of processes of the command's tree that left its group and serve the port. */
+  let otherGroups: number[] = [];
   const killOnExit = () => {
-    signalGroup(pid, 'SIGKILL');
+    for (const group of [pid, ...otherGroups]) signalGroup(group, 'SIGKILL');
   };
   process.on('exit', killOnExit);
   const stop = async () => {
-    await stopGroup(pid);
+    await Promise.all([pid, ...otherGroups].map((group) => stopGroup(group)));
     await spawned.ended;
     spawned.close();
     process.off('exit', killOnExit);
   };
   try {
     const { tls, ...endpoint } = await waitForEndpoint(command, spawned, find, options);
+    otherGroups = findOtherGroups(pid, endpoint.port);
     const exited = spawned.ended.then((how) => withLine(how, spawned.lastLine()));
     const otherPorts = async () => {
       const ports = new Set((await servedBy(pid)).map(({ port }) => port));
@@ -68,6 +74,21 @@ export async function startCommand(
     await stop();
     throw error;
   }
+}
+
+/**
+ * The process groups beside the command's own that serve a port and are led by a process of the command's tree, as of a
+ * server that is started detached.
+ */
+function findOtherGroups(command: number, port: number): number[] {
+  if (!hasProcfs) return [];
+  const inodes = listeningSockets(command).flatMap((it) => (it.port === port ? it.inode : []));
+  const tree = processTree(command);
+  const groups = tree.flatMap((pid) => {
+    const isServing = socketInodes(pid)?.some((inode) => inodes.includes(inode)) ?? false;
+    return isServing ? [readStat(`/proc/${pid}`)?.group ?? command] : [];
+  });
+  return [...new Set(groups)].filter((group) => group !== command && tree.includes(group));
 }
 
 /** A certificate for this machine is for its name. */

@@ -91,6 +91,38 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     });
   }
 
+  test('a pipe without a reader is told after the run, and does not hang', async () => {
+    const { code, stdout, stderr } = await shell('mkfifo pipe; $RUN -o pipe --html after.html');
+    assert.equal(code, 1);
+    assert.match(stdout, /^throughput/m);
+    assert.equal(stderr, "millrace: 'pipe' cannot be written: no process reads this pipe\n");
+    assert.match(readFileSync(join(folder, 'after.html'), 'utf8'), /<\/html>/);
+    const read = await shell(
+      'mkfifo read; cat read > copy.json & $RUN -o read; wait; cat copy.json',
+    );
+    assert.match(read.stdout, /"schemaVersion"[\s\S]*\n\}\n$/);
+  });
+
+  test('a test server whose port is taken ends with one line, however far its processes have come', async () => {
+    const { port } = new URL(url);
+    const { stderr } = await shell(`for i in 1 2 3 4 5; do $M testserver -p ${port} & done; wait`);
+    const line = `millrace: cannot listen on 127.0.0.1 port ${port}: it is in use\n`;
+    assert.equal(stderr, line.repeat(5));
+  });
+
+  test('one file for both the JSON and the page is refused', async () => {
+    const { code, stderr } = await shell('$RUN -o one.out --html ./one.out');
+    const told = "millrace: -o and --html must be different files (got 'one.out' for both)\n";
+    assert.deepEqual({ code, stderr }, { code: 2, stderr: told });
+  });
+
+  test('a body of bytes that are not UTF-8 is noted', async () => {
+    const { stdout } = await shell(`$RUN -b $'\\xff\\xfe'`);
+    assert.match(stdout.replace(/\n +/g, ' '), /^note: '..' contains U\+FFFD, .*--body @FILE/m);
+    const { stderr } = await shell(`$RUN -b $'\\xff\\xfe' --json`);
+    assert.match(stderr, /^note: '..' contains U\+FFFD, .*: send bytes with --body @FILE\n$/);
+  });
+
   for (const [path, reason] of [
     ["''", 'no file is named'],
     ['none/such.json', 'no such file or directory'],

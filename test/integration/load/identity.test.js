@@ -181,6 +181,16 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     assert.doesNotMatch(shown, /secret/);
   });
 
+  test('without a controlling terminal the passphrase is not asked for, but named', {
+    skip: noTerminal || spawnSync('setsid', ['true']).status !== 0,
+  }, async () => {
+    const files = ['--cert', path('client.pem'), '--key', path('locked.pem')];
+    const words = ['setsid', '-w', process.execPath, cliPath, ...files, 'https://127.0.0.1:1/'];
+    const { stdout, status } = spawnSync('script', ['-qec', words.join(' '), '/dev/null']);
+    assert.match(String(stdout), /millrace: key file '.*' is locked; its passphrase is given by /);
+    assert.equal(status, 2);
+  });
+
   test('a key that spells its curve out fits a certificate that names it', async (t) => {
     const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
     const url = await serve(t, { key, cert, requestCert: true, rejectUnauthorized: false });

@@ -156,6 +156,17 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(await server.exited, 'ended with exit code 0');
   });
 
+  test('is stopped where it has left the group of the command that started it', async () => {
+    const server = await program(`
+      const code = ${JSON.stringify(ECHO)};
+      const options = { detached: true, stdio: 'ignore' };
+      require('child_process').spawn(process.execPath, ['-e', code], options);
+      setInterval(() => {}, 1000);`);
+    assert.equal(await fetched(server.origin), 'hello');
+    await server.stop();
+    await assert.rejects(fetched(server.origin), { code: 'ECONNREFUSED' });
+  });
+
   test('may close its standard input', async () => {
     const { origin } = await program(`process.stdin.destroy(); ${ECHO}`);
     assert.equal(await fetched(origin), 'hello');

@@ -337,6 +337,19 @@ test("vegeta's JSON targets", async () => {
   );
 });
 
+test('a list of no status, and a command with a zero byte, are refused in one line', async () => {
+  await assert.rejects(load({ url: 'h', expect: [] }), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: /^expect must name at least one status; accepted: /,
+  });
+  for (const command of [['a\0b'], ['A=\0', 'node'], ['node', '\0']]) {
+    await assert.rejects(load({ command }), {
+      code: 'ERR_MILLRACE_COMMAND',
+      message: /^cannot start a command with a zero byte in '.*\\x00.*'$/,
+    });
+  }
+});
+
 test('CSV by RFC 4180', () => {
   const { columns, rows } = parseCsv('id,text\r\n1,"a, ""b""\nc"\r\n2,\r\n', 'f.csv');
   assert.deepEqual(columns, ['id', 'text']);
