@@ -12,11 +12,11 @@ export interface TlsOptions {
   cert?: SecureContextOptions['cert'];
   /** Private key of `cert`: PEM text or a Buffer, or a list of them. */
   key?: SecureContextOptions['key'];
-  /** Path of a file with what `ca` takes. */
+  /** Path of a PEM file, in place of `ca`. */
   caFile?: string;
-  /** Path of a file with what `cert` takes. */
+  /** Path of a PEM file, in place of `cert`. */
   certFile?: string;
-  /** Path of a file with what `key` takes. */
+  /** Path of a PEM file, in place of `key`. */
   keyFile?: string;
 }
 
