@@ -1,6 +1,6 @@
 import type { CapacityProgress } from './result.js';
 
-/** What a run is given to keep within its time, and to tell how far it is. */
+/** The time budget of a run, and the reporting of its progress. */
 export class Budget {
   readonly ms: number;
   readonly #startedMs = performance.now();
@@ -19,7 +19,7 @@ export class Budget {
     return this.ms - this.elapsedMs;
   }
 
-  /** Tells what comes next. */
+  /** Reports the step that begins now. */
   step(step: string): void {
     this.#report({ step, elapsedMs: this.elapsedMs, budgetMs: this.ms });
   }

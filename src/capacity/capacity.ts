@@ -2,12 +2,12 @@ import { LatestValue } from '../load/engine/latest-value.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult } from './result.js';
 
-/** A run: the promise of its result, and what it does while it goes on. Iterating ends with the run. */
+/** A run: a promise of its result that can be iterated for its progress. The iteration ends with the run. */
 export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<CapacityProgress> {}
 
 /**
- * Finds out how much a server can take: with `slo` the highest rate that holds it, else throughput over connections with
- * its maximum and knee. Rejects as `load()` does.
+ * Measures the capacity of a server: with `slo` the highest rate at which the objective holds, otherwise throughput over
+ * connections with its maximum and knee. Rejects as `load()` does.
  *
  * @example
  * const { search } = await capacity({ url: 'http://127.0.0.1:8080/', slo: 'p99<50ms', budget: '30s' });
@@ -23,7 +23,7 @@ async function runCapacity(
   options: CapacityOptions,
   onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
-  // Most who load do not ask for it.
+  // Loaded on demand: most programs never call it.
   const { run } = await import('./run.js');
   return run(options, onProgress);
 }

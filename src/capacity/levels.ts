@@ -9,16 +9,16 @@ import { mean } from '../statistics/moments.js';
 import { studentQuantile } from '../statistics/student.js';
 import type { CapacityLevel } from './result.js';
 
-/** Share of failed requests from which on a level says nothing about throughput. */
+/** Share of failed requests above which a level says nothing about throughput. */
 export const MAX_ERROR_SHARE = 0.05;
 
-/** A percentile is told if at least this many samples lie beyond it. */
+/** Number of samples that must lie beyond a percentile for it to be reported. */
 const MIN_SAMPLES_BEYOND = 10;
 
-/** Assumed where no level was measured twice. */
+/** Scatter assumed if no level was measured twice. */
 const DEFAULT_SCATTER = { scatter: 0.1, degreesOfFreedom: 10 };
 
-/** The levels, each with all its blocks together: those in which the generator was not the limit, if there are any. */
+/** Summarizes the blocks of each level. Blocks in which the generator was the limit count only if a level has no others. */
 export function summarizeLevels(measured: BlocksByLevel): CapacityLevel[] {
   const levels = [...measured]
     .sort(([a], [b]) => a - b)
@@ -40,15 +40,17 @@ export function summarizeLevels(measured: BlocksByLevel): CapacityLevel[] {
   }));
 }
 
-/** Levels that tell of the server. */
+/** Selects the levels that describe the server: not client-bound, and with few errors. */
 export function selectUsable(levels: readonly CapacityLevel[]): CapacityLevel[] {
   return levels.filter((level) => !level.clientBound && level.errorShare <= MAX_ERROR_SHARE);
 }
 
 /**
- * Responses per second of a closed block with a warm-up. A request belongs to the warm-up if it was sent in it, and those in
- * flight at its end, a block's response time of them, are not among the completed. But each response makes the next request
- * due: as many were sent in the measurement as came in it.
+ * Computes the responses per second of a closed block with a warm-up.
+ *
+ * A request belongs to the phase in which it was sent, so requests in flight at the end of the warm-up do not count as
+ * completed. In the closed model each response triggers the next request: the number of requests sent in the measurement
+ * equals the number of responses that arrived in it, so the number sent is used.
  */
 export function computeThroughput({ requests, durationMs }: LoadResult): number {
   const { sent, ok, statusErrors, transportErrors, timeouts } = requests;
@@ -56,14 +58,14 @@ export function computeThroughput({ requests, durationMs }: LoadResult): number 
   return ended === 0 ? 0 : (((sent * 1000) / durationMs) * (ok + statusErrors)) / ended;
 }
 
-/** Share of the requests that failed, were answered with an error, or had no connection. */
+/** Computes the share of requests that failed, had an error status, or had no connection. */
 export function computeErrorShare({ requests }: LoadResult): number {
   const { ok, statusErrors, transportErrors, timeouts, notSent } = requests;
   const failed = statusErrors + transportErrors + timeouts + notSent.connectFailed;
   return ok + failed === 0 ? 0 : failed / (ok + failed);
 }
 
-/** Latency of blocks, with the percentiles that they have the samples for. */
+/** Computes mean, median and 99th percentile over blocks; a percentile is `null` if too few samples lie beyond it. */
 export function summarizeLatency(results: readonly LoadResult[]): CapacityLevel['latencyMs'] {
   const times = estimateLatencies(results.map(({ histograms }) => histograms));
   const quantileIfKnown = (q: number) =>
@@ -86,7 +88,7 @@ interface Scatter {
   degreesOfFreedom: number;
 }
 
-/** All levels scatter alike: three blocks alone would tell little. */
+/** Pools the scatter of all levels, since the three blocks of one level are too few to estimate it. */
 function poolScatter(levels: readonly (readonly number[])[]): Scatter {
   const logs = levels.map((blocks) => blocks.filter((value) => value > 0).map(Math.log));
   const degreesOfFreedom = logs.reduce((sum, values) => sum + Math.max(0, values.length - 1), 0);
@@ -114,6 +116,5 @@ function computeMeanCpu(results: readonly LoadResult[]): number | null {
   const seen = results.flatMap(({ server }) => (server ? [server.cpuMean] : []));
   return seen.length > 0 ? mean(seen) : null;
 }
-/** The blocks at each number of connections, in the order in which they ran. */
-
+/** The blocks of each number of connections, in the order in which they ran. */
 export type BlocksByLevel = Map<number, LoadResult[]>;

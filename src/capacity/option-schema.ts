@@ -14,7 +14,7 @@ const {
   ...load
 } = LOAD_OPTIONS;
 
-/** What each option of `capacity()` may be. */
+/** The accepted values of each option of `capacity()`. */
 export const CAPACITY_OPTIONS: Shapes<CapacityOptions> = {
   ...load,
   slo: shape("a condition such as 'p99<50ms', or a list of them", (value) =>

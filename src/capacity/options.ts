@@ -1,7 +1,7 @@
 import type { LoadOptions } from '../load/options.js';
 import type { Duration } from '../units.js';
 
-/** Options of a load that capacity chooses by itself. */
+/** Options of a load that `capacity()` chooses itself. */
 type Chosen =
   | 'rate'
   | 'stages'
@@ -12,14 +12,14 @@ type Chosen =
   | 'thinkTime'
   | 'abortOnFail';
 
-/** What `capacity()` takes: the load as `load()` takes it, less what it tries out itself. */
+/** Options of `capacity()`: those of `load()` without the ones that it chooses itself. */
 export interface CapacityOptions extends Omit<LoadOptions, Chosen> {
-  /** What must hold at a rate, as `'p99<50ms'`; several must all hold. Without it throughput over connections is measured. */
+  /** The objective, such as `'p99<50ms'`; of several all must hold. Without it throughput over connections is measured. */
   slo?: string | string[];
-  /** Time for everything, the start of the server included. Default 60 s. */
+  /** Time for the whole run, including the start of the server. Default 60 s. */
   budget?: Duration;
-  /** The most connections. Default 1000 with `slo`, else 1024. */
+  /** Maximum number of connections. Default 1000 with `slo`, otherwise 1024. */
   connections?: number | string;
-  /** How arrivals are spaced, with `slo`. Default `'poisson'`: as of clients that do not know of each other. */
+  /** Spacing of arrivals, with `slo`. Default `'poisson'`: independent clients. */
   arrivals?: 'constant' | 'poisson';
 }

@@ -16,13 +16,13 @@ import { CapacityTarget } from './target.js';
 const DEFAULT_BUDGET_MS = 60_000;
 const MIN_BUDGET_MS = 5000;
 
-/** Of a sweep: more than the knee of most services, and within the usual limit of descriptors. */
+/** Maximum connections of a sweep: beyond the knee of most services, and within the usual limit of descriptors. */
 const MAX_SWEEP_CONNECTIONS = 1024;
 
-/** Connections that load flat out, to see where to begin with rates. */
+/** Connections of the block without a rate that determines the first rate. */
 const FLAT_OUT_CONNECTIONS = 64;
 
-/** Reads the options, starts the server if it is to be, and measures. */
+/** Checks the options, starts the server if there is a command, and measures. */
 export async function run(
   options: CapacityOptions,
   onProgress: (progress: CapacityProgress) => void,
@@ -70,7 +70,7 @@ function toResultParts(
     : { sweep: measured.sweep, search: null };
 }
 
-/** What is doubtful in every block alike; what is in single ones the levels and trials tell. */
+/** Selects the warnings that apply to every block; levels and trials report those of single blocks. */
 function selectWarnings({ warnings }: LoadResult): CapacityResult['warnings'] {
   const lasting = [
     'shared-cores',
@@ -85,18 +85,22 @@ function selectWarnings({ warnings }: LoadResult): CapacityResult['warnings'] {
 function readBudget(given: number | string): number {
   const ms = parseDuration(given, 'budget');
   if (ms >= MIN_BUDGET_MS) return ms;
-  throw usageError(`budget: '${given}' given; accepted: ${MIN_BUDGET_MS / 1000}s or more`);
+  throw usageError(
+    `budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${typeof given === 'number' ? `${given}ms` : given})`,
+  );
 }
 
 function readObjective(slo: CapacityOptions['slo']): Condition[] {
   const conditions = [slo ?? []].flat().map((text) => parseCondition(text, 'slo'));
   if (slo !== undefined && conditions.length === 0) {
-    throw usageError("slo: an empty list given; accepted: conditions such as 'p99<50ms'");
+    throw usageError(
+      "slo must contain at least one condition, such as 'p99<50ms' (got an empty list)",
+    );
   }
   const bound = conditions.find(({ metric }) => metric === 'throughput');
   if (bound) {
     throw usageError(
-      `slo: '${bound.text}' given; accepted: times, errors and timeouts: the throughput is what is looked for`,
+      `slo must be about latency, errors or timeouts (got '${bound.text}'): throughput is the result of the search`,
     );
   }
   return conditions;

@@ -9,39 +9,40 @@ import type { RateTrial, Search, SearchEnd } from './result.js';
 import type { CapacityTarget } from './target.js';
 import { chooseNextRate, estimateThreshold } from './threshold.js';
 
-/** Shares of the budget. */
+/** Shares of the budget for each part of the search. */
 const SHARES = { warmup: 0.03, single: 0.05, flatOut: 0.025, longestBlock: 0.15, confirm: 0.15 };
 
 const MIN_BLOCK_MS = 1000;
 const MIN_SINGLE_MS = 1000;
 
-/** A block lasts this many times the latency that must not be exceeded: what grows slowly shows. */
+/** Length of a block as a multiple of the latency bound, so that a slowly growing queue becomes visible. */
 const BOUNDS_PER_BLOCK = 40;
 
-/** A percentile needs this many samples beyond it. */
+/** Number of samples that a percentile needs beyond it. */
 const MIN_SAMPLES_BEYOND = 10;
 
-/** Share of a block before it is measured. */
+/** Warm-up of a block, as a share of its length. */
 const SETTLING_SHARE = 0.2;
 
-/** Share of the requests that may fail, unless the objective says so. */
+/** Share of the requests that may fail unless the objective has a condition on errors. */
 const MAX_ERROR_SHARE = 0.01;
 
-/** The rate is known well enough. */
+/** Ratio of the ends of the interval at which the rate is known well enough. */
 const MAX_INTERVAL_RATIO = 1.05;
 const MIN_TRIALS = 8;
 const MAX_TRIALS = 60;
 
-/** An objective as the blocks are held against it. */
+/** The conditions that the blocks are checked against, and the time for all of them. */
 export interface Objective {
   conditions: Condition[];
   budget: Budget;
 }
 
 /**
- * The highest rate of the open model at which the objective holds. First one request after the other, which tells whether
- * any rate can hold it, and flat out, which tells where to begin; then trials of `nextRate`; then a longer block at the
- * lower end of what was found.
+ * Searches the highest rate of the open model at which the objective holds.
+ *
+ * A block with one request after the other shows whether any rate can hold it, and a block without a rate shows where to
+ * begin. Then follow trials at the rates of `chooseNextRate`, and a longer block at the lower end of the interval.
  */
 export async function searchRate(
   target: CapacityTarget,
@@ -72,26 +73,31 @@ class SearchRun {
     this.#budget = budget;
   }
 
-  /** Warms up, asks one by one, then flat out; the first of these blocks is given back. */
+  /** Runs the warm-up, single requests, and the block without a rate. Returns the result of the warm-up. */
   async prepare(flatOutConnections: number): Promise<LoadResult> {
     const { ms } = this.#budget;
     this.#budget.step('warming up');
     const first = await this.#target.warmUp(Math.min(10, flatOutConnections), SHARES.warmup * ms);
     const singleMs = Math.max(MIN_SINGLE_MS, SHARES.single * ms);
-    this.#single = await this.#runClosed('one request after the other', 1, singleMs);
+    this.#single = await this.#runClosed('one request at a time', 1, singleMs);
     if (this.#single === null) return first;
     const impossible = explainImpossible(this.#single, this.#conditions);
     if (impossible !== null) {
       this.#end('never-holds', impossible);
       return first;
     }
-    const flatOut = await this.#runClosed('flat out', flatOutConnections, SHARES.flatOut * ms);
+    const flatOut = await this.#runClosed(
+      'without a rate',
+      flatOutConnections,
+      SHARES.flatOut * ms,
+    );
     if (flatOut === null) return first;
     const goodput = (result: LoadResult) => (result.requests.ok * 1000) / result.durationMs;
     this.#startRate = Math.max(0.5 * goodput(flatOut), 0.5 * goodput(this.#single));
     return first;
   }
 
+  /** Runs a block of the closed model; `null` if it was cut short. */
   async #runClosed(
     step: string,
     connections: number,
@@ -103,7 +109,7 @@ class SearchRun {
     return result;
   }
 
-  /** Trials, until the rate is known well enough or the time is over. */
+  /** Runs trials until the rate is known well enough or the time is over. */
   async narrowDown(): Promise<void> {
     let rate = this.#startRate;
     while (this.#ended === null) {
@@ -113,7 +119,7 @@ class SearchRun {
       }
       const costMs = durationMs * (1 + SETTLING_SHARE);
       if (this.#budget.leftMs < costMs + SHARES.confirm * this.#budget.ms) {
-        return this.#end('budget', 'the budget was over before the first rate');
+        return this.#end('budget', 'the budget ended before the first rate was tried');
       }
       const trial = await this.#runTrialTwice(rate, durationMs);
       if (trial === null) return;
@@ -126,7 +132,7 @@ class SearchRun {
     }
   }
 
-  /** A longer block at the lower end of the interval. */
+  /** Runs a longer block at the lower end of the interval, if there is time. */
   async confirm(): Promise<void> {
     const threshold = this.#estimateThreshold();
     if (threshold === null || this.#target.isOver) return;
@@ -154,11 +160,16 @@ class SearchRun {
     const [lowest, ...others] = this.#trials.toSorted((a, b) => a.rate - b.rate);
     if (!lowest) return this.#reason;
     const tried =
-      others.length > 0 ? 'no rate that was tried held it, the lowest' : 'the only rate tried';
+      others.length > 0
+        ? 'the objective did not hold at any rate tried; at the lowest,'
+        : 'the objective did not hold at the only rate tried,';
     return `${tried} ${perSecond(lowest.rate)} per second: ${lowest.failures.join(', ')}`;
   }
 
-  /** `null` until a rate has held; without one that failed by the server's fault, or within the rates tried, there is no upper end. */
+  /**
+   * Estimates the rate; `null` until one has held. There is no upper end without a rate that the server failed, or if it lies
+   * beyond the rates tried.
+   */
   #estimateThreshold(): Estimate | null {
     if (!this.#trials.some(({ held }) => held)) return null;
     const { value, low, high } = estimateThreshold(this.#trials);
@@ -168,19 +179,19 @@ class SearchRun {
     if (this.#trials.every(({ held }) => held))
       return { value: highestHeld, low: highestHeld, high: Infinity };
     const highestTried = Math.max(...this.#trials.map(({ rate }) => rate));
-    // Beyond what was tried, and of an overloaded generator, nothing is claimed.
+    // The upper end is unknown beyond the rates tried, and if the generator was the limit.
     if (!this.#isClientBound() && high <= highestTried) return { value, low, high };
     const atLeast = Math.min(low, highestHeld);
     return { value: atLeast, low: atLeast, high: Infinity };
   }
 
-  /** Whether most of what failed did so while the generator was the limit. */
+  /** Whether the generator was the limit in most of the trials that failed. */
   #isClientBound(): boolean {
     const failed = this.#trials.filter(({ held }) => !held);
     return failed.length > 0 && failed.filter(failedByClient).length > failed.length / 2;
   }
 
-  /** A block that failed while the generator was the limit is none of the server's, if it is not so again. */
+  /** Repeats a trial that failed while the generator was the limit, as it says nothing about the server. */
   async #runTrialTwice(rate: number, durationMs: number): Promise<RateTrial | null> {
     const trial = await this.#runTrial(rate, durationMs);
     return trial && failedByClient(trial) ? this.#runTrial(rate, durationMs) : trial;
@@ -195,7 +206,7 @@ class SearchRun {
       return null;
     }
     const trial = toTrial(result, rate, this.#conditions);
-    // What an overload has left behind must not count against the next block.
+    // The queue that an overload left behind must not affect the next block.
     if (!trial.held) await this.#target.drain();
     return trial;
   }
@@ -213,7 +224,7 @@ class SearchRun {
   #explainTooFewSamples(rate: number, durationMs: number): string {
     const seconds = Math.ceil(durationMs / SHARES.longestBlock / 10_000) * 10;
     const [hardest] = this.#conditions.toSorted((a, b) => (b.quantile ?? 0) - (a.quantile ?? 0));
-    return `${hardest?.text} takes ${count((rate * durationMs) / 1000)} requests a block, at ${perSecond(rate)} per second ${time(durationMs)}: give it --budget ${seconds}s, or a lower percentile`;
+    return `${hardest?.text} needs ${count((rate * durationMs) / 1000)} requests per block, which take ${time(durationMs)} at ${perSecond(rate)} per second: use --budget ${seconds}s or a lower percentile`;
   }
 
   #end(ended: SearchEnd, reason = ''): void {
@@ -227,6 +238,7 @@ class SearchRun {
   }
 }
 
+/** Whether a trial failed while the generator was the limit. */
 function failedByClient({ held, clientBound }: RateTrial): boolean {
   return clientBound && !held;
 }
@@ -259,7 +271,7 @@ function findFailures(result: LoadResult, conditions: readonly Condition[]): str
   return failures;
 }
 
-/** Why no rate can hold the objective, from requests one after the other; `null` if one may. */
+/** Explains why no rate can hold the objective, by requests one after the other; `null` if one can. */
 function explainImpossible(single: LoadResult, conditions: readonly Condition[]): string | null {
   if (single.requests.ok === 0) {
     const codes = Object.keys(single.statusCodes);
@@ -272,13 +284,13 @@ function explainImpossible(single: LoadResult, conditions: readonly Condition[])
   for (const { quantile, boundMs, text, failure } of conditions) {
     if (quantile === null || boundMs === null) continue;
     const measured = failure(single);
-    // What is longer than a time below the bound may hold it.
+    // Of a time known only to exceed a value below the bound, it is open whether it exceeds the bound.
     const all = times.censoredTail ? [...times.values, times.censoredTail] : times.values;
     const slow = all.reduce((n, { ms, count }) => (ms > boundMs ? n + count : n), 0);
     const allowed = (1 - quantile) * times.count;
-    // More than three standard deviations over what chance gives.
+    // More than three standard deviations above the number expected by chance.
     if (measured !== null && slow > allowed + 3 * Math.sqrt(quantile * allowed) + 1) {
-      return `not even one request at a time holds ${text}: ${measured}`;
+      return `${text} does not hold even with one request at a time: ${measured}`;
     }
   }
   return null;

@@ -15,36 +15,36 @@ import { fitModel } from './model/model.js';
 import type { CapacityCurve, Sweep, SweepEnd } from './result.js';
 import type { CapacityTarget } from './target.js';
 
-/** Blocks of one level. */
+/** Number of blocks of each level. */
 const ROUNDS = 3;
 
-/** Levels beyond the knee: so many show that throughput stays, or falls. */
+/** Number of levels beyond the knee that show whether throughput stays or falls. */
 const LEVELS_PAST_KNEE = 3;
 
-/** A level is past the knee if it has this many times the connections that Little's law gives for it. */
+/** Connections of a level past the knee, as a multiple of the knee by Little's law. */
 const PAST_KNEE_RATIO = 1.4;
 
-/** The blocks that a budget is cut into: eleven levels of three. */
+/** Number of blocks that a budget is divided into: eleven levels with three blocks each. */
 const BLOCKS_PER_BUDGET = 33;
 
 const MIN_BLOCK_MS = 200;
 const MAX_BLOCK_MS = 5000;
 
-/** A block lasts at least this many response times, so that its ends do not count, and has this many responses. */
+/** Minimum length of a block in response times, so that its ends do not matter, and in responses. */
 const RESPONSE_TIMES_PER_BLOCK = 10;
 const RESPONSES_PER_BLOCK = 30;
 
-/** Share of a block before it is measured. */
+/** Warm-up of a block, as a share of its length. */
 const SETTLING_SHARE = 0.25;
 
-/** Points of the curve; a bend between two of them is then cut by less than a line is thick. */
+/** Points of the curve per doubling of connections; straight lines between them deviate by less than a line's width. */
 const POINTS_PER_DOUBLING = 8;
 
 /**
- * Throughput over connections: 1, 2, 4, ... up to `most`, once, until three levels lie past the knee; then all of them
- * again in random order, so that what drifts falls on all alike, as long as the budget lasts.
+ * Measures throughput over connections: levels of 1, 2, 4, ... up to `maxConnections` once, until three levels lie past the
+ * knee; then all of them again, while the budget lasts, in random order so that drift affects every level equally.
  *
- * @param random in [0, 1); decides on the order
+ * @param random numbers in [0, 1) that determine the order
  */
 export async function sweepConnections(
   target: CapacityTarget,
@@ -78,7 +78,7 @@ class SweepRun {
     return this.#target.warmUp(connections, 2 * this.#blockMs);
   }
 
-  /** Level after level, until there is a reason to stop. */
+  /** Runs level after level until there is a reason to stop. */
   async climb(maxConnections: number): Promise<SweepEnd> {
     for (const connections of listLevels(maxConnections)) {
       // One block may have met a busy machine: only a second one makes sure that the generator can no more.
@@ -92,7 +92,7 @@ class SweepRun {
     return 'connections';
   }
 
-  /** All usable levels again, until each has its blocks or the time is over. */
+  /** Repeats all usable levels until each has its blocks or the time is over. */
   async repeat(): Promise<void> {
     const levels = selectUsable(summarizeLevels(this.#measured)).map(
       ({ connections }) => connections,
@@ -119,7 +119,7 @@ class SweepRun {
     };
   }
 
-  /** `null` if there is no time for it, or it was cut short. The first level is measured whatever it takes. */
+  /** Runs a block; `null` if there is no time for it or it was cut short. The first level is measured in any case. */
   async #runBlock(connections: number): Promise<LoadResult | null> {
     const times = Math.max(RESPONSE_TIMES_PER_BLOCK, RESPONSES_PER_BLOCK / connections);
     const wantedMs = Math.max(this.#blockMs, times * this.#expectResponseMs(connections));
@@ -135,7 +135,7 @@ class SweepRun {
     return result;
   }
 
-  /** Response time to expect: of the same level, or of the one before it if all further connections only wait. */
+  /** Predicts the response time from the same level, or as twice that of the level before it: more connections only wait. */
   #expectResponseMs(connections: number): number {
     const [same] = this.#measured.get(connections) ?? [];
     const before = [...this.#measured.values()].at(-1)?.[0];
@@ -143,7 +143,7 @@ class SweepRun {
   }
 }
 
-/** 1, 2, 4, ... and the most. */
+/** Lists the levels: 1, 2, 4, ... and the maximum. */
 function listLevels(maxConnections: number): number[] {
   const powers = Array.from(
     { length: Math.floor(Math.log2(maxConnections)) + 1 },
@@ -157,7 +157,7 @@ function findEarlyEnd(target: CapacityTarget): SweepEnd | null {
   return target.isInterrupted ? 'interrupted' : null;
 }
 
-/** Levels that lie past N = X_max R0, by what was measured so far. */
+/** Counts the levels that lie past N = X_max R0 by the measurements so far. */
 function countPastKnee(measured: BlocksByLevel): number {
   const levels = [...measured].map(([connections, results]) => ({
     connections,
@@ -182,7 +182,7 @@ function buildCurve(levels: Sweep['levels']): CapacityCurve | null {
   return { curve, singleMs, maxThroughput, knee, peak, scatter, points };
 }
 
-/** The levels, and so many numbers of connections between them and up to `reach` that a line through them is the curve. */
+/** Chooses the points of the curve: the levels, and values between them and up to `reach`. */
 function chooseCurvePoints(measured: readonly number[], reach: number): number[] {
   const lowest = Math.min(...measured);
   const steps = Math.ceil(POINTS_PER_DOUBLING * Math.log2(reach / lowest));
@@ -192,7 +192,7 @@ function chooseCurvePoints(measured: readonly number[], reach: number): number[]
   return [...new Set([...measured, ...between])].sort((a, b) => a - b);
 }
 
-/** Fisher and Yates. */
+/** Shuffles values by the Fisher-Yates algorithm. */
 function shuffle<T>(values: readonly T[], random: () => number): T[] {
   const left = [...values];
   return values.flatMap(() => left.splice(Math.floor(random() * left.length), 1));

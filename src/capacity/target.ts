@@ -6,10 +6,10 @@ import { buildPlan, trialOf } from '../load/plan/plan.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
 
-/** How much load, and for how long. */
+/** A block of load: its connections or rate, and its length. */
 export interface LoadBlock {
   connections?: number;
-  /** Makes the block open. */
+  /** Arrivals per second; with a rate the block uses the open model. */
   rate?: number;
   warmupMs: number;
   durationMs: number;
@@ -17,7 +17,7 @@ export interface LoadBlock {
 
 const DRAIN_REQUESTS = 2;
 
-/** The server that blocks of load go to. A command's is started once, for all of them. */
+/** The server that receives the blocks of load. A command is started once for all blocks. */
 export class CapacityTarget {
   readonly #options: LoadOptions;
   readonly #arrivals: Pick<LoadOptions, 'arrivals' | 'maxPending'>;
@@ -25,10 +25,10 @@ export class CapacityTarget {
   #endpoint: Pick<LoadOptions, 'url' | 'pid'> = {};
   #server: ServerProcess | null = null;
   #hasMeasured = false;
-  /** How the command's server ended, if it has. */
+  /** How the server of the command ended; `null` while it runs. */
   ended: string | null = null;
 
-  /** Whether the caller has had enough. */
+  /** Whether the caller has ended the run. */
   get isInterrupted(): boolean {
     return this.#options.signal?.aborted === true;
   }
@@ -41,7 +41,7 @@ export class CapacityTarget {
     };
   }
 
-  /** Refuses what cannot be run, and starts the command if there is one. */
+  /** Checks the options, and starts the command if there is one. */
   async start(): Promise<void> {
     const { command, signal } = this.#options;
     signal?.throwIfAborted();
@@ -69,26 +69,26 @@ export class CapacityTarget {
     };
   }
 
-  // Beside targets the URL is where those go that begin with `/`.
+  // With targets, the URL is the origin of the targets that begin with `/`.
   #buildUrls({ origin }: ServerProcess): string[] {
     const { url, targets, targetsFile } = this.#options;
     if (targets || targetsFile !== undefined) return [origin];
     return [url ?? '/'].flat().map((url) => (url.startsWith('/') ? `${origin}${url}` : url));
   }
 
-  /** Whether no further block is of use. */
+  /** Whether no further block can run. */
   get isOver(): boolean {
     return this.#abort.signal.aborted;
   }
 
-  /** The first block, without which there is nothing to report. */
+  /** Runs the first block. Throws if it is cut short, as there is nothing to report without it. */
   async warmUp(connections: number, durationMs: number): Promise<LoadResult> {
     const result = await this.run({ connections, warmupMs: 0, durationMs });
     if (result === null) throw this.#abort.signal.reason;
     return result;
   }
 
-  /** One block of load; `null` if the caller, or the server's end, cut it short. */
+  /** Runs one block of load; `null` if the caller or the end of the server cut it short. */
   async run({ connections, rate, warmupMs, durationMs }: LoadBlock): Promise<LoadResult | null> {
     const { threads = 1 } = this.#options;
     const fewer = connections !== undefined && Number(threads) > connections;
@@ -101,7 +101,7 @@ export class CapacityTarget {
     });
   }
 
-  /** Waits until the server answers again after an overload: some requests, one after the other. */
+  /** Waits until the server answers again after an overload: sends a few requests one after the other. */
   async drain(): Promise<void> {
     await this.#load({ threads: 1, connections: 1, requests: DRAIN_REQUESTS });
   }
@@ -118,7 +118,7 @@ export class CapacityTarget {
       this.#hasMeasured = true;
       return result.interrupted ? null : result;
     } catch (error) {
-      // What has been measured so far is worth a report.
+      // Without a measurement there is nothing to report.
       if (!this.#hasMeasured) throw error;
       if (!this.isOver) {
         if (!isUnreachable(error)) throw error;
@@ -129,7 +129,7 @@ export class CapacityTarget {
     }
   }
 
-  /** Ends the server that was started. */
+  /** Stops the server that was started. */
   async stop(): Promise<void> {
     await this.#server?.stop();
   }

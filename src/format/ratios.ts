@@ -1,32 +1,32 @@
 import type { MeasuredRatio, Range } from '../statistics/types.js';
 import { bytes, rate, significant, time } from './units.js';
 
-/** A mean number of requests: `1,234`, `19.4`, `0.03`. */
+/** Formats a mean number of requests: `1,234`, `19.4`, `0.03`. */
 export function amount(requests: number): string {
   if (requests >= 100) return rate(requests);
   return requests.toFixed(requests >= 10 ? 1 : 2);
 }
 
-/** What a throughput may be: `645`, `12,400 to 14,100`. */
+/** Formats a range of throughput: `645`, `12,400 to 14,100`. */
 export function throughputRange({ low, high }: Range): string {
   return high / Math.max(low, 1e-9) < 1.02 ? rate(high) : `${rate(low)} to ${rate(high)}`;
 }
 
-/** A larger end of a prediction is none. */
+/** Upper end of a prediction from which on it counts as unbounded. */
 const MAX_FACTOR = 50;
 
-/** A predicted ratio: `× 2.00`, `× 1.80 to 2.10`. */
+/** Formats a predicted ratio: `× 2.00`, `× 1.80 to 2.10`. */
 export function factor({ low, high }: Range): string {
   if (high > MAX_FACTOR) return `× ${low.toFixed(2)} or more`;
   return high - low < 0.02 ? `× ${low.toFixed(2)}` : `× ${low.toFixed(2)} to ${high.toFixed(2)}`;
 }
 
-/** A measured ratio with its interval: `× 1.98 [1.95, 2.00]`. */
+/** Formats a measured ratio with its interval: `× 1.98 [1.95, 2.00]`. */
 export function measuredRatio({ ratio, low, high }: MeasuredRatio): string {
   return `× ${ratio.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 }
 
-/** The value of a piece of evidence with its unit. */
+/** Formats the value of a piece of evidence with its unit. */
 export function evidenceValue({ value, unit }: { value: number; unit: string }): string {
   if (unit === 'ms') return time(value);
   if (unit === 'B') return bytes(value);

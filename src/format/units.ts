@@ -1,42 +1,42 @@
-// Numbers as text, for the text report and, the very same functions, inside the HTML page (see html/page.ts): this file
-// imports nothing and uses nothing of Node.
+// Formats numbers for text reports and, inlined by html/page.ts, in the browser. This file must therefore import nothing and
+// use no API of Node.js. Each function is named after the quantity that it formats, as templates use it in place.
 
-/** Stands where there is no value. */
+/** Text in place of a missing value. */
 const absent = '–';
 
-/** Three significant digits, what the histograms hold; integers from 100 on with thousands separators. */
+/** Formats three significant digits, the precision of the histograms; from 100 on an integer with thousands separators. */
 export function significant(value: number): string {
   const rounded = Number(value.toPrecision(3));
   if (rounded === 0) return '0';
   return Math.abs(rounded) >= 100 ? count(rounded) : rounded.toPrecision(3);
 }
 
-/** An integer with thousands separators: `1,234,567`. */
+/** Formats an integer with thousands separators: `1,234,567`. */
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-/** `1 thread`, `4 threads`. */
+/** Formats a number with its noun: `1 thread`, `4 threads`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A measured time with a unit that suits it: `412 µs`, `12.3 ms`, `1.50 s`. */
+/** Formats a measured time in a suitable unit: `412 µs`, `12.3 ms`, `1.50 s`. */
 export function time(ms: number | null): string {
   return ms === null ? absent : inSuitableUnit(ms, significant);
 }
 
-/** A time that is a round number, as on an axis: `500 µs`, `1.5 ms`. */
+/** Formats a round time, as on an axis: `500 µs`, `1.5 ms`. */
 export function roundTime(ms: number): string {
   return inSuitableUnit(ms, trimmed);
 }
 
-/** CPU in cores. */
+/** Formats CPU in cores. */
 export function cores(value: number): string {
   return value.toFixed(2);
 }
 
-/** A duration that somebody chose, to the millisecond and without padding: `500 ms`, `10 s`, `1 min 30 s`. */
+/** Formats a chosen duration, to the millisecond and without padding: `500 ms`, `10 s`, `1 min 30 s`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${trimmed(ms)} ms`;
   const whole = Math.round(ms);
@@ -51,13 +51,13 @@ export function duration(ms: number): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** A rate per second, without its unit: `112,345`, `19.5`, `0.25`, `0.000278`. */
+/** Formats a rate per second, without its unit: `112,345`, `19.5`, `0.25`, `0.000278`. */
 export function rate(perSecond: number): string {
   if (perSecond >= 100) return count(perSecond);
   return Number(perSecond.toPrecision(3)).toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 
-/** Bytes in decimal units: `812 B`, `95.3 MB`. */
+/** Formats bytes in decimal units: `812 B`, `95.3 MB`. */
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let scaled = value;
@@ -69,18 +69,18 @@ export function bytes(value: number): string {
   return `${unit === 0 ? count(scaled) : significant(scaled)} ${units[unit]}`;
 }
 
-/** A share of one as a percentage: `41 %`, `1.2 %`, `0.004 %`, `< 0.001 %`. */
+/** Formats a share of one as a percentage: `41 %`, `1.2 %`, `0.004 %`, `< 0.001 %`. */
 export function share(fraction: number): string {
   const percent = fraction * 100;
   if (percent === 0) return '0 %';
   if (percent < 0.001) return '< 0.001 %';
-  // What is not all of it is never called all of it.
+  // A share below 1 is never rounded to 100 %.
   if (percent > 99 && percent < 100) return `${Number(Math.min(percent, 99.9).toFixed(1))} %`;
   if (percent >= 9.95) return `${Math.round(percent)} %`;
   return `${trimmed(Number(percent.toPrecision(percent < 0.01 ? 1 : 2)))} %`;
 }
 
-/** A percentile's name: `p50`, `p99.9`. */
+/** Formats the name of a percentile: `p50`, `p99.9`. */
 export function percentile(value: number): string {
   return `p${trimmed(value)}`;
 }

@@ -13,10 +13,10 @@ import {
 } from './service.js';
 import type { Bench, ExplainedLoad, MeasuredLoad } from './study.js';
 
-/** Time that `explain` gets for a cause. */
+/** Time budget of `explain` for a cause, in milliseconds. */
 const EXPLAIN_MS = { quick: 20_000, full: 45_000 };
 
-/** What a study works with: it notes down whatever is started and loaded. */
+/** Creates the bench of a study. It records the command line of each service and load. */
 export function createBench(
   quick: boolean,
   signal: AbortSignal,
@@ -49,7 +49,10 @@ export function createBench(
         const { clientBound, reasons } = result.generator;
         if (clientBound) {
           const what = `${formatCommandLine(service.setting)} under ${line}`;
-          note(`${what}: ${reasons.join('; ')}, so it is no measure of the server`, warnings);
+          note(
+            `${what}: ${reasons.join('; ')}, so the figures describe the load generator`,
+            warnings,
+          );
         }
         const rate = (completed * 1000) / Math.max(1, toMs - fromMs);
         return {
@@ -62,7 +65,7 @@ export function createBench(
       }
     },
     async explain(setting, load: ExplainedLoad): Promise<LabCause> {
-      onStep('explaining it');
+      onStep('running explain');
       const { env = {} } = setting;
       const budget = quick ? EXPLAIN_MS.quick : EXPLAIN_MS.full;
       const { verdict, remedy } = await runExplain(
@@ -78,23 +81,23 @@ export function createBench(
   };
 }
 
-/** Writes per response below which the server sends by calls that the system does not count, as `sendmsg`. */
+/** Writes per response below which the server must be using calls that the system does not count, such as `sendmsg`. */
 const MIN_COUNTED_WRITES = 0.5;
 
-/** What the server writes: to its sockets, if it prints nothing. */
+/** Measures the write calls of the server. They go to its sockets, provided that it prints nothing. */
 function measureWrites(view: OutsideView | null, rate: number): MeasuredLoad['writes'] {
   const calls = view?.processes[0]?.calls;
   if (!calls || calls.writes < MIN_COUNTED_WRITES * rate) return null;
   return { perResponse: calls.writes / rate, bytesEach: calls.writtenBytes / calls.writes };
 }
 
-/** A command has no environment of its own: `env` gives it one. */
+/** Builds the `env` command that sets environment variables for the command after it. */
 function buildEnvCommand(env: Record<string, string>): string[] {
   const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return pairs.length > 0 ? ['env', ...pairs] : [];
 }
 
-/** The options that a study sets, as flags. */
+/** The command-line flag of each option that a study sets. */
 const FLAG_FORMATS: Partial<Record<keyof LoadOptions, (value: unknown) => string>> = {
   connections: (value) => `-c ${value}`,
   threads: (value) => `-t ${value}`,
@@ -112,7 +115,7 @@ const FLAG_FORMATS: Partial<Record<keyof LoadOptions, (value: unknown) => string
   arrivals: (value) => (value === 'poisson' ? '--poisson' : ''),
 };
 
-/** The command line of a load, without its URL. */
+/** Formats the flags of a load, without its URL. */
 function formatFlags(options: LoadOptions): string {
   return Object.entries(options)
     .flatMap(([name, value]) => FLAG_FORMATS[name as keyof LoadOptions]?.(value) ?? [])

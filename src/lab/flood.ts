@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** What became of a flood. */
+/** The result of a flood. */
 export interface FloodResult {
-  /** Responses that came, in the order of their requests. */
+  /** Number of responses that arrived, in the order of their requests. */
   answered: number;
-  /** Why it ended before all were answered; `null` if they were. */
+  /** Reason why not all requests were answered; `null` if all were. */
   failure: string | null;
   durationMs: number;
 }
@@ -14,8 +14,8 @@ const REQUESTS_PER_WRITE = 500;
 const END_OF_HEAD = '\r\n\r\n';
 
 /**
- * One connection that writes numbered requests (`GET /0`, `GET /1`, ...) without waiting for answers, whose bodies are
- * to hold the number, and checks that they come in order. It ends when all are answered, at a fault, or after `limitMs`.
+ * Writes numbered requests (`GET /0`, `GET /1`, ...) on one connection without waiting for responses, and checks that the
+ * responses, whose bodies contain the number, arrive in order. Ends when all are answered, at a failure, or after `limitMs`.
  */
 export async function flood(
   port: number,
@@ -27,7 +27,7 @@ export async function flood(
   const answers = new ResponseChecker();
   const socket = connect(port, '127.0.0.1');
   const ended = new Promise<string | null>((resolve) => {
-    const timer = setTimeout(() => resolve(`not through in ${limitMs / 1000} s`), limitMs);
+    const timer = setTimeout(() => resolve(`not finished within ${limitMs / 1000} s`), limitMs);
     const end = (failure: string | null) => {
       clearTimeout(timer);
       resolve(failure);
@@ -58,7 +58,7 @@ async function writeRequests(socket: ReturnType<typeof connect>, requests: numbe
   }
 }
 
-/** Responses with `Content-Length` or in one chunk, whose body is the number of the request in a line. */
+/** Checks responses, with `Content-Length` or a single chunk, whose body is the request's number and a line feed. */
 class ResponseChecker {
   count = 0;
   failure: string | null = null;
@@ -73,7 +73,7 @@ class ResponseChecker {
       if (end < 0) break;
       const body = this.#rest.slice(head + END_OF_HEAD.length, end);
       if (body !== String(this.count)) {
-        this.failure = `answer ${this.count} is '${body.slice(0, 40)}'`;
+        this.failure = `response ${this.count} is '${body.slice(0, 40)}'`;
         return;
       }
       this.count += 1;

@@ -2,13 +2,13 @@ import { LatestValue } from '../load/engine/latest-value.js';
 import type { LabOptions } from './options.js';
 import type { LabProgress, LabResult } from './result.js';
 
-/** A run: the promise of its result, and what it does while it goes on. Iterating ends with the run. */
+/** A run: a promise of its result that can be iterated for its progress. The iteration ends with the run. */
 export interface LabRun extends Promise<LabResult>, AsyncIterable<LabProgress> {}
 
 /**
- * Repeats studies of HTTP in Node.js on this machine: their servers, their loads, and what is known of them now.
+ * Repeats studies of HTTP in Node.js on this machine, with the same kind of servers and loads, and explains the results.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE`: there is no such study.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is no such study.
  * @example
  * const { studies } = await lab({ study: 'pipe-vs-buffer', quick: true });
  * console.log(studies[0].claims);
@@ -23,7 +23,7 @@ async function runLab(
   options: LabOptions,
   onProgress: (progress: LabProgress) => void,
 ): Promise<LabResult> {
-  // Most who load repeat no studies.
+  // Loaded on demand: most programs never call it.
   const { run } = await import('./run.js');
   return run(options, onProgress);
 }

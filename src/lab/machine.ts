@@ -1,7 +1,7 @@
 import { cpus, release, totalmem, type } from 'node:os';
 import type { LabMachine } from './result.js';
 
-/** This machine, as far as figures depend on it. */
+/** Describes this machine, as far as figures depend on it. */
 export function describeMachine(): LabMachine {
   const all = cpus();
   return {

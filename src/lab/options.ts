@@ -1,11 +1,11 @@
 import type { StudyName } from './result.js';
 
-/** What `lab()` is asked for. */
+/** Options of `lab()`. */
 export interface LabOptions {
-  /** The study to repeat; several in the order given; `all` of them. */
+  /** The study to repeat; several studies run in this order; `all` runs all of them. */
   study: StudyName | StudyName[] | 'all';
-  /** Less than a minute for each study: shorter runs, fewer of them. Default `false`. */
+  /** Whether each study takes less than a minute, with fewer and shorter runs. Default `false`. */
   quick?: boolean;
-  /** Ends it early: what is complete by then is the result. */
+  /** Ends the run early. The result contains the studies that are complete. */
   signal?: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import type { LimitId } from '../explain/limits/ids.js';
 import type { Remedy, Status } from '../explain/result.js';
 
-/** The studies, in the order in which their questions build on each other. */
+/** The names of the studies, in the order in which their questions build on each other. */
 export const STUDY_NAMES = [
   'connections',
   'pipelining',
@@ -14,13 +14,13 @@ export const STUDY_NAMES = [
 /** The name of a study on the command line. */
 export type StudyName = (typeof STUDY_NAMES)[number];
 
-/** What a number is, and so how it is printed. Times in milliseconds, rates per second, bytes, cores, shares of 1. */
+/** The unit of a number, which determines its format: times in milliseconds, rates per second, shares of 1. */
 export type LabUnit = 'rate' | 'time' | 'bytes' | 'cores' | 'share' | 'count' | 'decimal' | 'ratio';
 
-/** One figure after the other, those of then beside those of now. */
+/** A table with the original figures of a study next to those of this run. */
 export interface LabTable {
   title: string;
-  /** The name of the first column, which says what a row is. */
+  /** Heading of the first column, which names the rows. */
   rowsAre: string;
   columns: LabColumn[];
   rows: LabRow[];
@@ -29,13 +29,13 @@ export interface LabTable {
 export interface LabColumn {
   name: string;
   unit: LabUnit;
-  /** Whether the study reported it, or it was measured by this run. */
+  /** `then`: reported by the original study; `now`: measured by this run. */
   from: 'then' | 'now';
 }
 
 export interface LabRow {
   name: string;
-  /** One for each column; `null`: not reported, or not measured. */
+  /** A value for each column; `null`: not reported, or not measured. */
   cells: (number | null)[];
 }
 
@@ -46,7 +46,7 @@ export interface LabAxis {
   scale: 'linear' | 'log';
 }
 
-/** Lines or points over a quantity. */
+/** A plot of lines or points. */
 export interface LabPlot {
   kind: 'lines';
   title: string;
@@ -54,18 +54,18 @@ export interface LabPlot {
   x: LabAxis;
   y: LabAxis;
   series: LabSeries[];
-  /** Places on the x axis with a name. */
+  /** Labelled positions on the x axis. */
   marks: { x: number; label: string }[];
 }
 
 export interface LabSeries {
   name: string;
-  /** `dots`: measured one by one; `line`: followed over time; `bound`: what the arithmetic says. */
+  /** `dots`: single measurements; `line`: a value over time; `bound`: a calculated bound. */
   style: 'dots' | 'line' | 'bound';
   points: [x: number, y: number][];
 }
 
-/** One bar for each of several variants, in groups. */
+/** A bar chart with a bar for each variant, in groups. */
 export interface LabBars {
   kind: 'bars';
   title: string;
@@ -76,31 +76,31 @@ export interface LabBars {
 
 export type LabFigure = LabPlot | LabBars;
 
-/** What the study comes to, to be checked by anybody. */
+/** A claim of the study, checked against the figures of this run. */
 export interface Claim {
-  /** In words, with the numbers. */
+  /** The claim in words, with its numbers. */
   text: string;
-  /** Whether this run bears it out; `null`: it could not be seen. */
+  /** Whether the claim holds in this run; `null` if this run cannot decide it. */
   held: boolean | null;
 }
 
-/** Why it is so, as `explain` finds it. */
+/** The cause, as found by `explain`. */
 export interface LabCause {
   limit: LimitId | null;
   status: Status;
   sentence: string;
   arithmetic: string[];
-  /** What to change, and the responses per second that it predicts. */
+  /** The remedy, with the predicted responses per second. */
   remedy: Remedy | null;
-  /** What was explained: a command line that anybody can repeat. */
+  /** Command line that repeats the explanation. */
   command: string;
 }
 
-/** One study, repeated. */
+/** The result of one study. */
 export interface StudyResult {
   name: StudyName;
   title: string;
-  /** When it was made, and with what. */
+  /** Year, versions and machine of the original study. */
   original: string;
   question: string;
   startedAt: string;
@@ -108,16 +108,16 @@ export interface StudyResult {
   tables: LabTable[];
   figures: LabFigure[];
   causes: LabCause[];
-  /** What Millrace changes about it, or adds to it. */
+  /** What Millrace changes about the result of the study, or adds to it. */
   changes: string[];
   claims: Claim[];
-  /** The exact set-up: what was started, and how it was loaded. */
+  /** The exact set-up: command lines of the services and loads. */
   setup: string[];
-  /** What could not be measured here, and why; loads whose figures are the generator's own among it. */
+  /** What was not measured, and why; includes loads in which the generator was the limit. */
   missing: string[];
 }
 
-/** What the figures depend on. */
+/** The machine that the figures were measured on. */
 export interface LabMachine {
   cpu: string;
   cores: number;
@@ -133,19 +133,19 @@ export interface LabResult {
   startedAt: string;
   durationMs: number;
   quick: boolean;
-  /** Ended early by the caller: studies that were not complete are left out. */
+  /** Whether the caller ended the run early; incomplete studies are left out. */
   interrupted: boolean;
   machine: LabMachine;
   studies: StudyResult[];
-  /** Studies that could not be repeated, beside others that were. */
+  /** Studies that failed while others succeeded. */
   failed: { study: StudyName; reason: string }[];
 }
 
-/** What is being done. */
+/** The progress of a run. */
 export interface LabProgress {
   study: StudyName;
   step: string;
   elapsedMs: number;
-  /** How long the study, or all of them, takes by its own account. */
+  /** Estimated duration of all requested studies. */
   budgetMs: number;
 }

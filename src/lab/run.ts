@@ -6,7 +6,7 @@ import type { LabProgress, LabResult, StudyResult } from './result.js';
 import { estimateSeconds, selectStudies } from './studies.js';
 import type { Study } from './study.js';
 
-/** Repeats studies one after the other. One that fails does not take the others with it, unless there is no other. */
+/** Repeats studies one after the other. A failing study rejects the run only if no other one succeeded. */
 export async function run(
   { study, quick = false, signal = new AbortController().signal }: LabOptions,
   onProgress: (progress: LabProgress) => void,

@@ -2,23 +2,23 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startCommand } from '../process/command/start-command.js';
 
-/** A service of `examples/studies/`, and how it is started. */
+/** A service of `examples/studies/`, and how to start it. */
 export interface ServiceSetting {
-  /** Its file, without folder and ending. */
+  /** Name of its file, without folder and extension. */
   name: string;
-  /** Its settings, by environment variables. */
+  /** Environment variables that configure it. */
   env?: Record<string, string>;
-  /** Those that somebody would type in their place: what is free here may not be there. */
+  /** Variables to print in place of those of `env` that depend on this run, such as a free port. */
   exampleEnv?: Record<string, string>;
-  /** Runs it on Millrace's own HTTP stack. Default `false`: on Node's. */
+  /** Whether it runs on Millrace's HTTP stack. Default `false`: on Node's own. */
   native?: boolean;
-  /** Receives each line that it prints. */
+  /** Called with each line that the service prints. */
   onLine?: (line: string) => void;
-  /** Further modules to load before it, as `millrace/deadlines/register`. */
+  /** Further modules to load before it, such as `millrace/deadlines/register`. */
   imports?: string[];
 }
 
-/** A service that runs. */
+/** A running service. */
 export interface Service {
   setting: ServiceSetting;
   /** `http://127.0.0.1:PORT` or `https://...`, without a path. */
@@ -30,13 +30,13 @@ export interface Service {
 const FOLDER = new URL('../../examples/studies/', import.meta.url);
 const START_MS = 10_000;
 
-/** What `--import` loads for a public name of this package: the file, so that a service need not have it installed. */
+/** The file of each public module of this package for `--import`, so that services need no installed package. */
 const MODULES: Record<string, string> = {
   'millrace/register': '../http/register.js',
   'millrace/deadlines/register': '../deadlines/register.js',
 };
 
-/** The command that starts a service. */
+/** Builds the command that starts a service. */
 export function buildCommand(setting: ServiceSetting): string[] {
   const imports = listImports(setting).map((name) => [
     '--import',
@@ -45,7 +45,7 @@ export function buildCommand(setting: ServiceSetting): string[] {
   return [process.execPath, ...imports.flat(), fileURLToPath(resolveFile(setting))];
 }
 
-/** The same as somebody would type it here; `before`: a command that it is given to. */
+/** Formats the command line as a user would type it, after `before`, a command that takes it as its argument. */
 export function formatCommandLine(setting: ServiceSetting, before = ''): string {
   const env = Object.entries({ ...setting.env, ...setting.exampleEnv }).map(
     ([name, value]) => `${name}=${value} `,
@@ -55,7 +55,7 @@ export function formatCommandLine(setting: ServiceSetting, before = ''): string 
   return `${env.join('')}${before}node ${imports.join('')}${file}`;
 }
 
-/** Starts a service, and ends it when `use` is done with it. */
+/** Starts a service, and stops it when `use` has finished. */
 export async function withService<T>(
   setting: ServiceSetting,
   signal: AbortSignal,
@@ -76,7 +76,7 @@ export async function withService<T>(
   }
 }
 
-/** Cuts output into lines. */
+/** Splits output into lines. */
 function splitLines(onLine: (line: string) => void): (chunk: Buffer) => void {
   let rest = '';
   return (chunk) => {

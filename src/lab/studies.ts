@@ -8,7 +8,7 @@ import { stacks } from './studies/stacks.js';
 import { timeouts } from './studies/timeouts.js';
 import type { Study } from './study.js';
 
-/** The studies that can be repeated. */
+/** All studies, by name. */
 export const STUDIES: Record<StudyName, Study> = {
   connections,
   pipelining,
@@ -18,18 +18,18 @@ export const STUDIES: Record<StudyName, Study> = {
   'pipe-vs-buffer': pipeVsBuffer,
 };
 
-/** The studies that are asked for. */
+/** Selects studies by name. */
 export function selectStudies(wanted: StudyName | StudyName[] | 'all'): Study[] {
   if (wanted === 'all') return STUDY_NAMES.map((name) => STUDIES[name]);
   return [wanted].flat().map((name) => {
     if (!STUDY_NAMES.includes(name)) {
-      throw usageError(`study: '${name}' given; accepted: all, ${STUDY_NAMES.join(', ')}`);
+      throw usageError(`study must be all, ${STUDY_NAMES.join(', ')} (got '${name}')`);
     }
     return STUDIES[name];
   });
 }
 
-/** About how long a study takes, in seconds. */
+/** Estimates the duration of a study in seconds. */
 export function estimateSeconds({ seconds }: Study, quick: boolean): number {
   return quick ? seconds.quick : seconds.full;
 }

@@ -3,50 +3,50 @@ import type { LoadResult } from '../load/result.js';
 import type { LabCause, StudyName, StudyResult } from './result.js';
 import type { Service, ServiceSetting } from './service.js';
 
-/** What a study gives, beside what is known of it beforehand. */
+/** The findings of a study: its result without the fields that are known beforehand. */
 export type StudyFindings = Omit<
   StudyResult,
   'name' | 'title' | 'original' | 'question' | 'startedAt' | 'durationMs'
 >;
 
-/** A study that can be repeated. */
+/** A study. */
 export interface Study {
   name: StudyName;
   title: string;
-  /** When it was made, with what, on what. */
+  /** Year, versions and machine of the original study. */
   original: string;
   question: string;
-  /** About how long it takes. */
+  /** Approximate duration in seconds. */
   seconds: { quick: number; full: number };
-  /** Repeats it. Rejects with the reason of the bench's signal if that ends it. */
+  /** Repeats the study. Rejects with the reason of the bench's signal if that aborts it. */
   repeat(bench: Bench): Promise<StudyFindings>;
 }
 
-/** A load to be explained: how long it lasts is the affair of `explain`. */
+/** A load to explain. `explain` determines its length. */
 export type ExplainedLoad = Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup'>;
 
-/** A load, and what was seen of the server meanwhile. */
+/** The result of a load, with figures of the server. */
 export interface MeasuredLoad extends LoadResult {
-  /** Completed requests per second, by the requests that ended in the measurement. */
+  /** Completed requests per second, counting the requests that ended within the measurement. */
   rate: number;
-  /** System calls of the server's first thread that write; `null` where the system does not tell. */
+  /** Write calls of the server's main thread; `null` if the system does not report them. */
   writes: { perResponse: number; bytesEach: number } | null;
 }
 
-/** What a study works with. */
+/** The tools of a study: services, loads and explanations. */
 export interface Bench {
   quick: boolean;
   signal: AbortSignal;
-  /** Tells what is being done. */
+  /** Reports the current step. */
   step(what: string): void;
-  /** Starts a service of `examples/studies/`, and ends it when `use` is done. */
+  /** Starts a service of `examples/studies/`, and stops it when `use` has finished. */
   withService<T>(setting: ServiceSetting, use: (service: Service) => Promise<T>): Promise<T>;
-  /** Loads a service; the command line that does the same is kept for the set-up. */
+  /** Loads a service, and records the equivalent command line in the set-up. */
   load(service: Service, options: LoadOptions): Promise<MeasuredLoad>;
-  /** Lets `explain` say what limits a service under a load. */
+  /** Runs `explain` on a service under a load. */
   explain(setting: ServiceSetting, load: ExplainedLoad): Promise<LabCause>;
-  /** The set-up so far, in the order in which it was used, each line once. */
+  /** Command lines used so far, in order, each once. */
   setup: string[];
-  /** Loads that say more of the load generator than of the server. */
+  /** Loads in which the generator was the limit. */
   warnings: string[];
 }

@@ -1,17 +1,17 @@
 import type { StudyName } from './result.js';
 
-/** What is known of a study before it is repeated. */
+/** A study as the list of studies shows it. */
 export interface StudySummary {
   name: StudyName;
   title: string;
   question: string;
-  /** When it was made, with what, on what. */
+  /** Year, versions and machine of the original study. */
   original: string;
-  /** About how long it takes. */
+  /** Approximate duration in seconds. */
   seconds: { quick: number; full: number };
 }
 
-/** The studies that `lab()` can repeat, in their order. */
+/** Lists the studies that `lab()` can repeat, in order. */
 export async function labStudies(): Promise<StudySummary[]> {
   const { selectStudies } = await import('./studies.js');
   return selectStudies('all').map(({ name, title, question, original, seconds }) => ({

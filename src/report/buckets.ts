@@ -1,6 +1,6 @@
 /** A bar of a histogram. */
 export interface Bucket {
-  /** Upper bound in milliseconds, included; the lower bound is the previous bucket's. */
+  /** Upper bound in milliseconds, inclusive; the lower bound is the upper bound of the previous bucket. */
   upToMs: number;
   /** Share of the samples, 0 to 1. */
   share: number;
@@ -15,19 +15,20 @@ const LADDERS: readonly (readonly number[])[] = [
   [1],
 ];
 
-/** The first bucket takes everything below this percentile, so that one fast request does not stretch the axis. */
+/** Percentile below which everything falls into the first bucket, so that one fast request does not stretch the axis. */
 const FIRST_PERCENTILE = 1;
 
-/** The clock's resolution. */
+/** Smallest bound: the resolution of the clock. */
 const MIN_MS = 1e-6;
 
-/** Rows for what lies above the 99th percentile, where the rest lies close together. */
+/** Number of buckets above the 99th percentile if the values below it lie close together. */
 const TAIL_BUCKETS = 4;
 
 /**
- * A histogram of about `most` buckets from points [percentile, ms] of a distribution. The bounds are round numbers: evenly
- * spaced where the values lie close together, else log-spaced. The share between two points is put at the higher one, which
- * is where the percentile's definition has it; nothing is interpolated. Points that end below 100 % leave the rest out.
+ * Builds a histogram of about `maxBuckets` buckets from points [percentile, ms] of a distribution. The bounds are round
+ * numbers, linear where the values lie close together and logarithmic otherwise. The share between two points belongs to the
+ * higher one, by the definition of a percentile; nothing is interpolated. If the points end below 100 %, the rest is left
+ * out.
  */
 export function buildBuckets(
   points: readonly (readonly [number, number])[],
@@ -62,13 +63,13 @@ function chooseBounds(
   return [...bounds, ...tail];
 }
 
-/** Log-spaced bounds by the finest ladder that gives at most `most` of them, or else by the coarsest. */
+/** Builds logarithmic bounds by the finest ladder with at most `maxBounds` bounds, or by the coarsest. */
 function buildLadderBounds(lowest: number, highest: number, maxBounds: number): number[] {
   const candidates = LADDERS.map((ladder) => listRungs(ladder, lowest, highest));
   return candidates.find((bounds) => bounds.length <= maxBounds) ?? candidates.at(-1) ?? [];
 }
 
-/** The rungs from the first that is not below `lowest` to the first that is not below `highest`. */
+/** Lists the rungs of a ladder from the first one not below `lowest` to the first one not below `highest`. */
 function listRungs(ladder: readonly number[], lowest: number, highest: number): number[] {
   const bounds = [];
   for (let decade = Math.floor(Math.log10(lowest)); ; decade += 1) {
@@ -84,12 +85,12 @@ function buildLinearBounds(lowest: number, highest: number, maxBounds: number): 
   const step = roundUp((highest - lowest) / (maxBounds - 1) || highest / 10);
   const first = Math.ceil(lowest / step);
   const last = Math.ceil(highest / step);
-  // The rounding drops the error of the multiplication, as in 3 * 0.1.
+  // Rounding removes floating-point errors, as in 3 * 0.1.
   const bound = (index: number) => Number(((first + index) * step).toPrecision(12));
   return Array.from({ length: last - first + 1 }, (_, index) => bound(index));
 }
 
-/** The next of 1, 2, 5, 10, 20, ... */
+/** Rounds up to the next of 1, 2, 5, 10, 20, ... */
 function roundUp(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value));
   const factor = [1, 2, 5].find((rung) => rung * decade >= value) ?? 10;

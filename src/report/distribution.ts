@@ -1,7 +1,7 @@
 import { time } from '../format/units.js';
 import type { Distribution, LoadResult, Statistic } from '../load/result.js';
 
-/** What reports print of a distribution, in this order. */
+/** Statistics of a distribution that reports print, in order. */
 export const STATISTICS: readonly { name: string; key: Statistic }[] = [
   { name: 'p50', key: 'p50' },
   { name: 'p75', key: 'p75' },
@@ -15,18 +15,18 @@ export const STATISTICS: readonly { name: string; key: Statistic }[] = [
   { name: 'stdev', key: 'stdev' },
 ];
 
-/** Whether two distributions are the same in everything that is printed of them. */
+/** Whether two distributions are equal in everything that reports print. */
 export function isSameDistribution(a: Distribution, b: Distribution): boolean {
   return a.count === b.count && STATISTICS.every(({ key }) => a[key] === b[key]);
 }
 
-/** Figures, and which of them are bounds or chance. */
+/** Values of statistics, and which of them are lower bounds or imprecise. */
 type StatisticValues<Name extends Statistic> = { [name in Name]: number | null } & {
   atLeast?: { [name in Name]?: true };
   imprecise?: { [name in Name]?: true };
 };
 
-/** A figure as text: a bound is told as such, and so is what chance decided. */
+/** Formats a statistic in milliseconds; lower bounds and imprecise values are marked. */
 export function formatStatistic<Name extends Statistic>(
   values: StatisticValues<Name>,
   key: Name,
@@ -37,17 +37,17 @@ export function formatStatistic<Name extends Statistic>(
   return mark + time(values[key]);
 }
 
-/** The share of the times of which nothing is known but that they are longer than the longest that was seen. */
+/** Computes the share of times of which only a lower bound is known: they exceed the longest observed time. */
 export function computeUnknownShare(points: LoadResult['percentiles']['latency']): number {
   return 1 - (points.at(-1)?.[0] ?? 0) / 100;
 }
 
-/** Whether figures of a distribution are bounds. */
+/** Whether statistics of a distribution are lower bounds. */
 export function isBounded({ atLeast }: Distribution): boolean {
   return Object.keys(atLeast).length > 0;
 }
 
-/** What the marks of figures mean, where there are any; those of bounds may be explained elsewhere. */
+/** Explains the marks in use. With `bounds: false` the mark of lower bounds is left out, as a warning explains it. */
 export function explainMarks(
   clocks: readonly Distribution[],
   { bounds } = { bounds: true },
@@ -56,13 +56,13 @@ export function explainMarks(
   const meanings = [
     bounds &&
       clocks.some(isBounded) &&
-      'at least: requests that did not finish were older than all that did; mean and stdev count what is longer than max as max (restricted mean).',
-    isImprecise && '~: fewer than 10 samples lie above, so chance decides.',
+      'at least: unfinished requests were older than all finished ones; mean and stdev count times beyond max as max (restricted mean).',
+    isImprecise && '~: imprecise, as fewer than 10 samples lie above.',
   ];
   return meanings.filter((meaning) => meaning !== false);
 }
 
-/** Whether so many samples are censored that the estimate depends on it: from one in 100. */
+/** Whether enough samples are censored for the estimate to depend on them: at least one in 100. */
 export function isCensoringVisible(distribution: Distribution): boolean {
   return distribution.censored > 0 && distribution.censored * 100 >= distribution.count;
 }

@@ -1,24 +1,24 @@
 import type { Durations } from '../statistics/durations.js';
 
-/** What the times of a stretch are: its bounds in ms, and their share of all. */
+/** A bin of a histogram: its bounds in milliseconds, and its share of all times. */
 export interface Bin {
   fromMs: number;
   toMs: number;
   share: number;
 }
 
-/** The clock's resolution: the least that has a logarithm. */
+/** Smallest time on a logarithmic axis: the resolution of the clock. */
 const MIN_MS = 1e-6;
 
 /**
- * Durations in about `most` bins of equal width on a logarithmic axis; those of which a bound is known only are left out, but for
- * the share. Empty without a time.
+ * Builds about `maxBins` bins of equal width on a logarithmic axis. Durations of which only a lower bound is known count
+ * towards the total, but are in no bin. Empty without a duration.
  */
 export function buildLogBins({ count, values }: Durations, maxBins: number): Bin[] {
   const [shortest, last] = [values[0]?.ms, values.at(-1)?.ms];
   if (shortest === undefined || last === undefined) return [];
   const first = Math.max(MIN_MS, shortest);
-  // Apart by more than the histogram's precision: else bins would be empty that no bucket begins in.
+  // Bins must be wider than the buckets of the histogram; otherwise some would be empty without reason.
   const ratio = Math.max(1.01, (Math.max(first, last) / first) ** (1 / (maxBins - 1)));
   const findBin = (times: number, slack = 0) =>
     Math.floor(Math.log(Math.max(1, times)) / Math.log(ratio) + slack);

@@ -22,12 +22,12 @@ import { renderPlot } from './html/plot.js';
 import { describePlan } from './plan.js';
 import { listWarnings } from './warnings.js';
 
-/** The report of a run as one HTML page that needs nothing from any network. */
+/** Renders the result of a load as a self-contained HTML page. */
 export function renderLoadPage(result: LoadResult): string {
   const failing = renderFailingResponses(result);
   const overTime = buildTimePlots(result);
   const distribution = buildDistributionPlots(result);
-  const hint = html`<p class="hint">Drag to zoom, double-click to see all; with the keyboard, arrow keys move the cursor.</p>`;
+  const hint = html`<p class="hint">Drag to zoom, double-click to reset. On the keyboard, arrow keys move the cursor and Escape resets the zoom.</p>`;
   return renderPage({
     title: 'Load report',
     summary: describePlan(result.plan),

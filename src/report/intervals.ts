@@ -1,6 +1,6 @@
 import type { LoadResult, ServerResult, ServerSample, Window } from '../load/result.js';
 
-/** Several windows of a series as one. */
+/** Several consecutive windows of a series, merged. */
 export interface SeriesInterval {
   /** Start, in milliseconds from the start of the measurement. */
   tMs: number;
@@ -8,18 +8,18 @@ export interface SeriesInterval {
   completed: number;
   /** Per second. */
   errors: number;
-  /** The highest p99 of the windows: percentiles cannot be averaged. */
+  /** Highest p99 of the windows, as percentiles cannot be averaged. */
   highestP99Ms: number | null;
 }
 
-/** The series in at most `most` intervals of equally many windows. */
+/** Merges the series into at most `maxIntervals` intervals with the same number of windows. */
 export function groupWindows(result: LoadResult, maxIntervals: number): SeriesInterval[] {
   return mergeGroups(result, countPerPoint(result.series, maxIntervals));
 }
 
 /**
- * The series in intervals that hold about 20 responses or more, since fewer make a rate of noise; at most a second each,
- * unless that makes more than `most`.
+ * Merges the series into intervals with about 20 responses or more, as the rate of fewer is noisy. Intervals are at most a
+ * second long, unless there would be more than `maxIntervals`.
  */
 export function groupReadableWindows(result: LoadResult, maxIntervals: number): SeriesInterval[] {
   const { series } = result;
@@ -28,12 +28,12 @@ export function groupReadableWindows(result: LoadResult, maxIntervals: number): 
   return mergeGroups(result, Math.max(readable, countPerPoint(series, maxIntervals)));
 }
 
-/** How many windows, or samples, go together so that at most `most` points are left. */
+/** Counts the windows or samples to merge into a point so that at most `maxPoints` points remain. */
 export function countPerPoint(series: readonly unknown[], maxPoints: number): number {
   return Math.max(1, Math.ceil(series.length / maxPoints));
 }
 
-/** The highest percentiles of each stretch of windows. */
+/** Reduces the series to at most `maxPoints` points with the highest percentiles of their windows. */
 export function thinPercentiles(
   { series }: LoadResult,
   maxPoints: number,
@@ -45,7 +45,7 @@ export function thinPercentiles(
   }));
 }
 
-/** The highest of each stretch of samples, so that a peak is not lost. */
+/** Reduces the samples to at most `maxPoints` points with the highest values, which preserves peaks. */
 export function thinSamples({ series }: ServerResult, maxPoints: number): ServerSample[] {
   return splitIntoGroups(series, countPerPoint(series, maxPoints)).map((samples) => ({
     tMs: samples.at(-1)?.tMs ?? 0,
@@ -68,7 +68,7 @@ function splitIntoGroups<Item>(items: readonly Item[], size: number): Item[][] {
   );
 }
 
-/** A last group of less than half a length joins the one before: its rate would be noise. */
+/** Merges a last group of less than half the length into the one before, as its rate would be noisy. */
 function joinShortEnd(groups: Window[][], durationMs: number): void {
   const last = getStart(groups.at(-1));
   const previous = getStart(groups.at(-2));

@@ -2,11 +2,11 @@ import { bytes, count, duration, plural, rate } from '../format/units.js';
 import { isDefaultExpect } from '../load/plan/expect.js';
 import type { PlanSummary } from '../load/result.js';
 
-/** Targets named in full before the rest is only counted. */
+/** Maximum number of targets listed; further ones are counted. */
 const MAX_SHOWN_TARGETS = 3;
 
 /**
- * How the settings were understood, in one sentence:
+ * Describes the settings in one sentence:
  * `closed: 50 connections x pipelining 1, 1 thread, 10 s, GET http://127.0.0.1:8080/`.
  */
 export function describePlan(plan: PlanSummary): string {
@@ -20,7 +20,7 @@ export function describePlan(plan: PlanSummary): string {
   return `${plan.model}: ${parts.join(', ')}`;
 }
 
-/** The schedule of an open run: `1,000 req/s total (constant)`, or its stages. */
+/** Describes the schedule of an open run: `1,000 req/s total (constant)`, or its stages. */
 export function describeSchedule(plan: PlanSummary): string {
   const start = `${rate(plan.rate ?? 0)}`;
   if (plan.stages.length === 0) return `${start} req/s total (${plan.arrivals})`;
@@ -28,7 +28,7 @@ export function describeSchedule(plan: PlanSummary): string {
   return `${start} req/s total, to ${stages.join(', to ')} (${plan.arrivals})`;
 }
 
-/** The time or the number of requests after which the run ends. */
+/** Describes the length of a run in time or requests. */
 export function describeLength(plan: PlanSummary): string {
   const limits = [];
   if (plan.requests !== null) limits.push(plural(plan.requests, 'request'));
@@ -50,7 +50,7 @@ function describeOpenModel(plan: PlanSummary): string[] {
   ];
 }
 
-/** What is unusual of the connections; often nothing. */
+/** Lists unusual settings of the connections; often none. */
 export function describeConnections(plan: PlanSummary): string[] {
   const parts = [];
   if (plan.tls === 'full') parts.push('a new connection and a full TLS handshake per request');
@@ -62,7 +62,7 @@ export function describeConnections(plan: PlanSummary): string[] {
   return parts;
 }
 
-/** The requests: `GET http://127.0.0.1:8080/`, or how many and the first of them. */
+/** Describes the targets: `GET http://127.0.0.1:8080/`, or their number and the first of them. */
 export function describeTargets(plan: PlanSummary): string {
   const shown = plan.targets.slice(0, MAX_SHOWN_TARGETS).map((target) => {
     const body = target.bodyBytes > 0 ? ` (${bytes(target.bodyBytes)} body)` : '';

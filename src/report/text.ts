@@ -8,17 +8,17 @@ import { formatRequests } from './text/requests.js';
 import { formatList, formatParagraph, type Sheet } from './text/sheet.js';
 import { formatTimeline } from './text/timeline.js';
 
-/** How the text report is written. */
+/** Options of the text report. */
 export interface TextOptions {
-  /** Colours by escape sequences. */
+  /** Whether to colour the text by escape sequences. */
   color: boolean;
-  /** Characters per line; what is below 60 counts as 60. */
+  /** Characters per line, at least 60. */
   width: number;
-  /** Lines on how the settings were understood, below the first line. */
+  /** Notes about the settings, printed below the first line. */
   notes: string[];
 }
 
-/** The report of a run as text, without a line break at its end. */
+/** Formats the result of a load as text, without a trailing line break. */
 export function formatLoadText(result: LoadResult, options: TextOptions): string {
   const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const head = [
@@ -39,7 +39,7 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     .join('\n\n');
 }
 
-/** A line of text as a paragraph of the report. */
+/** Wraps a line of text as a paragraph of the report. */
 export function wrapText(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
   const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   return formatParagraph(sheet, text, 2).join('\n');

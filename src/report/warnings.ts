@@ -1,7 +1,7 @@
 import { time } from '../format/units.js';
 import type { LoadResult } from '../load/result.js';
 
-/** What makes the measurement doubtful, without CLIENT-BOUND, which has a place of its own. */
+/** Lists the warnings of a result, except CLIENT-BOUND, which reports show separately. */
 export function listWarnings({ warnings, interrupted, durationMs }: LoadResult): string[] {
   const messages = warnings
     .filter((warning) => warning.id !== 'client-bound')

@@ -1,5 +1,5 @@
-// The program of the processes that serve. It has no arguments: what to do comes over the channel to the process that
-// started it, and with the channel it ends.
+// The program of the test server's child processes. It has no arguments: commands arrive over the IPC channel of the parent
+// process, and the process ends with the channel.
 import cluster from 'node:cluster';
 import type { ServerCommand, ServerReport } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
@@ -18,16 +18,16 @@ process.once('disconnect', async () => {
   process.exit();
 });
 
-// The channel is gone before this process could be asked anything: there is nothing to do.
+// The channel closed before any command arrived.
 process.on('error', () => process.exit());
 
-// Node may drop what is sent to a worker before this file has run.
+// Node may drop messages that are sent to a worker before this file has run.
 process.send?.({ ready: true } satisfies ServerReport);
 
-// Ctrl-C goes to all processes of a terminal: the one that started this server may still be at work with it.
+// A terminal sends Ctrl-C to all its processes; the parent may still need this server.
 process.on('SIGINT', () => {});
 
-// A worker that ended took connections with it: no result with this server is worth anything.
+// A worker that ends loses its connections, which invalidates every result with this server.
 cluster.on('exit', () => {
   if (server !== undefined && process.connected) process.exit(1);
 });

@@ -21,22 +21,22 @@ import {
 } from '../validation/shape.js';
 
 /**
- * How long a request waits for its response: always as long, at random between two bounds (uniformly), or every n-th
- * request so long and the others not at all. The timer is Node's, of whole milliseconds. Each process counts for itself.
+ * The delay of responses: the same for all, uniformly random between two bounds, or for every n-th request only. The timer is
+ * Node's, with a resolution of 1 ms. Each process counts for itself.
  */
 export type Delay = Duration | { from: Duration; to: Duration } | { ms: Duration; every: number };
 
-/** What `startTestServer()` takes; everything has a default. */
+/** Options of `startTestServer()`; each has a default. */
 export interface TestServerOptions {
-  /** Default 0: a free port. */
+  /** Port to listen on. Default 0: a free port. */
   port?: number;
   /** The address to listen on. Default `'127.0.0.1'`. */
   host?: string;
-  /** Listens on this Unix socket instead. */
+  /** Path of a Unix socket to listen on instead. */
   path?: string;
-  /** Processes that answer, on one port. Default: one per core; 0: the calling process. */
+  /** Number of processes that answer, on one port. Default: one per core; 0: the calling process. */
   processes?: number;
-  /** Default 0. */
+  /** Time from a request to its response. Default 0. */
   delay?: Delay;
   /** Status code of the responses. Default 200. */
   status?: number;
@@ -46,20 +46,20 @@ export interface TestServerOptions {
   chunked?: boolean;
   /** Closes the connection after each response. Default `false`. */
   close?: boolean;
-  /** Share of the requests, 0 to 1, answered with status 500: at 0.25 every fourth. Default 0. */
+  /** Share of the requests, 0 to 1, that are answered with status 500: at 0.25 every fourth. Default 0. */
   errorRate?: number;
-  /** `true`: TLS with a certificate made on the spot for `localhost` and the host; or a certificate and its key, PEM. */
+  /** `true`: TLS with a generated certificate for `localhost` and the host; or a certificate and its key, PEM. */
   tls?: boolean | { cert: string; key: string };
 }
 
-/** The options, checked and with every default spelled out; goes as JSON to the processes that serve. */
+/** The checked options with all defaults; sent as JSON to the processes that serve. */
 export interface TestServerPlan {
   listen: { host: string; port: number } | { path: string };
   processes: number;
   /** Every n-th request takes a time between the two bounds. */
   delay: { fromMs: number; toMs: number; every: number };
   status: number;
-  /** `null`: the short text. */
+  /** `null`: the default text. */
   size: number | null;
   chunked: boolean;
   close: boolean;
@@ -93,18 +93,21 @@ const OPTIONS: Shapes<TestServerOptions> = {
   tls: (value, name) => (isObject(value) ? certificate : flag)(value, name),
 };
 
-/** @throws {MillraceError} `ERR_MILLRACE_USAGE` naming the option, what was given and what is accepted. */
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` that names the option, its value and the accepted values.
+ */
 export async function planTestServer(options: TestServerOptions): Promise<TestServerPlan> {
   checkOptions(options, OPTIONS);
   const { host = '127.0.0.1', path, errorRate = 0 } = options;
   if (!(errorRate >= 0 && errorRate <= 1)) {
-    throw usageError(`errorRate: '${errorRate}' given; accepted: a share from 0 to 1`);
+    throw usageError(`errorRate must be a number from 0 to 1 (got ${errorRate})`);
   }
-  if (host === '')
-    throw usageError("host: '' given; accepted: an address, or a name of this machine");
+  if (host === '') throw usageError("host must be an address or a name of this machine (got '')");
   if (path !== undefined) checkPath(path);
   if (path !== undefined && options.tls) {
-    throw usageError('tls with the path of a Unix socket; accepted: one of them');
+    throw usageError('tls cannot be used on a Unix socket: leave out tls or path');
   }
   const processes = options.processes ?? availableParallelism();
   return {
@@ -123,7 +126,7 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
   };
 }
 
-/** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. Node may cut a longer one. */
+/** Maximum length of a socket path in bytes: unix(7) allows 107, macOS 103. Node may truncate a longer one. */
 const MAX_PATH_BYTES = 103;
 
 function checkPath(path: string): void {
@@ -132,25 +135,31 @@ function checkPath(path: string): void {
     if (existsSync(dirname(path))) return;
     throw usageError(`cannot listen on ${path}: no such folder`);
   }
-  throw usageError(`path: ${bytes} bytes given; accepted: a path of 1 to ${MAX_PATH_BYTES} bytes`);
+  throw usageError(`path must have 1 to ${MAX_PATH_BYTES} bytes (got ${bytes})`);
 }
 
-/** A status that can end a request. */
+/** Parses a final status code. */
 export function parseStatus(status: number | string): number {
   return parseCount(status, 'status', { min: 200, max: 599 });
 }
 
-/** Bytes of content that the server is ready to hold. */
+/** Parses a size of content in bytes. */
 export function parseSize(size: number | string): number {
   const max = 256 * 1024 ** 2;
   return parseCount(parseBytes(size, 'size'), 'size', { min: 0, max });
 }
 
-/** Milliseconds that a timer can wait. */
+/** Parses a delay that a timer can wait for, in milliseconds. */
 export function parseDelay(delay: Duration): number {
   const ms = parseDuration(delay, 'delay');
-  if (ms > MAX_TIMER_MS) throw usageError(`delay: '${delay}' given; accepted: up to 24 days`);
+  if (ms > MAX_TIMER_MS)
+    throw usageError(`delay must be at most 24 days (got ${formatGiven(delay)})`);
   return ms;
+}
+
+/** Formats a duration as it was given. */
+function formatGiven(value: Duration): string {
+  return typeof value === 'number' ? `${value}ms` : value;
 }
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -167,7 +176,9 @@ function planDelay(delay: Delay): TestServerPlan['delay'] {
   }
   const [fromMs, toMs] = [parseDelay(delay.from), parseDelay(delay.to)];
   if (fromMs > toMs) {
-    throw usageError(`delay: from '${delay.from}' to '${delay.to}' given; accepted: from <= to`);
+    throw usageError(
+      `delay.from must not exceed delay.to (got ${formatGiven(delay.from)} and ${formatGiven(delay.to)})`,
+    );
   }
   return { fromMs, toMs, every: 1 };
 }
@@ -183,7 +194,7 @@ async function planTls(
     createSecureContext({ cert, key });
   } catch (error) {
     const { message } = error as Error;
-    throw usageError(`tls: these cannot be used as certificate and key, PEM: ${message}`);
+    throw usageError(`tls: cert and key are not a PEM certificate and its key: ${message}`);
   }
   return { cert, key };
 }

@@ -1,6 +1,6 @@
 import { parseDelay, parseSize, parseStatus } from './options.js';
 
-/** What the query of a request changes in its response. */
+/** Changes of a response that the query of its request asks for. */
 export interface QueryChanges {
   delayMs?: number;
   status?: number;
@@ -8,10 +8,10 @@ export interface QueryChanges {
 }
 
 /**
- * Reads `?delay=20&status=503&size=1000`. Digits alone are milliseconds and bytes, as in the API; other parameters are
- * of no concern.
+ * Reads `?delay=20&status=503&size=1000`. Bare digits are milliseconds and bytes, as in the API. Other parameters are
+ * ignored.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE` on a value that is not accepted.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` on an invalid value.
  */
 export function readQuery(url: string): QueryChanges {
   const changes: QueryChanges = {};

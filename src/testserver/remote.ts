@@ -2,17 +2,17 @@ import type { ChildProcess } from 'node:child_process';
 import type { TestServerPlan } from './options.js';
 import type { RunningServer } from './serve.js';
 
-/** What is asked of a process that serves. */
+/** A command to a process that serves. */
 export type ServerCommand = { serve: TestServerPlan } | { count: 'requests' };
 
-/** What it tells: first that it can be asked, then an answer to each question, in order. */
+/** A message from a process that serves: first that it is ready, then the reply to each command, in order. */
 export type ServerReport =
   | { ready: true }
   | { listening: { port: number | null; pids: number[] } }
   | { requests: number }
   | { error: { message: string; code?: string | undefined } };
 
-/** Has a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
+/** Lets a child process that runs `child.js` serve the plan. Rejects with the error of listening there. */
 export async function serveInChild(
   child: ChildProcess,
   plan: TestServerPlan,
@@ -35,7 +35,7 @@ export async function serveInChild(
       throw toError(report);
     },
     async close() {
-      // The loss of the channel is what ends the child, as when this process is killed.
+      // The child ends when it loses the channel, as it does when this process is killed.
       if (child.connected) child.disconnect();
       const killTimer = setTimeout(() => child.kill('SIGKILL'), 3000);
       await exited;
@@ -70,10 +70,10 @@ function openChannel(child: ChildProcess): ReportChannel {
   };
 }
 
-/** A process that could not be started tells so by an error alone. */
+/** Calls `listener` when the process ends. A process that could not be started only emits an error. */
 function onExit(child: ChildProcess, listener: () => void): void {
   child.once('exit', listener).once('error', listener);
-  // There may be more than one.
+  // Further errors must not be uncaught.
   child.on('error', () => {});
 }
 

@@ -3,14 +3,14 @@ import type { TestServerPlan } from './options.js';
 import { readQuery } from './query.js';
 import { prepareReply, type Reply, sendReply } from './reply.js';
 
-/** Answers requests as a plan says, and counts them. */
+/** A request listener that follows a plan, and its count of requests. */
 export interface Responder {
   listener: RequestListener;
-  /** Requests whose head has arrived. */
+  /** Number of requests whose head has arrived. */
   requests(): number;
 }
 
-/** What can be made beforehand is: a request without a query costs a count and a few comparisons. */
+/** Creates a responder. Responses are prepared in advance: a request without a query costs a count and a few comparisons. */
 export function createResponder(plan: TestServerPlan): Responder {
   const { fromMs, toMs, every } = plan.delay;
   const usual = prepareReply(plan);
@@ -41,12 +41,12 @@ export function createResponder(plan: TestServerPlan): Responder {
 }
 
 function answer(response: ServerResponse, reply: Reply, delayMs: number): void {
-  // A response that is still due does not keep a closed server's process alive.
+  // A pending response must not keep the process of a closed server alive.
   if (delayMs > 0) setTimeout(sendReply, delayMs, response, reply).unref();
   else sendReply(response, reply);
 }
 
-/** The n-th request fails when the share has grown by a whole request: no chance is in it. */
+/** Whether the n-th request fails: it does when the accumulated share grows by a whole request. Not random. */
 function isFailure(n: number, share: number): boolean {
   // Ten times 0.1 may be a little less than 1.
   const failures = (requests: number) => Math.floor(requests * share + 1e-9);

@@ -4,30 +4,30 @@ import { planTestServer, type TestServerOptions, type TestServerPlan } from './o
 import { serveInChild } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
 
-/** A test server that listens. */
+/** A running test server. */
 export interface TestServer {
-  /** What to load: `http://127.0.0.1:40123/`, or `unix:/path/to.sock:/` on a Unix socket. */
+  /** URL to load: `http://127.0.0.1:40123/`, or `unix:/path/to.sock:/` on a Unix socket. */
   url: string;
   /** `null` on a Unix socket. */
   port: number | null;
-  /** The process that holds the port; its tree is the server. */
+  /** Process id of the process that owns the port; the server is this process and its descendants. */
   pid: number;
-  /** The processes that answer. */
+  /** Process ids of the processes that answer. */
   pids: number[];
-  /** The certificate, PEM, for a client to trust; `null` without TLS. */
+  /** PEM certificate for clients to trust; `null` without TLS. */
   cert: string | null;
   /** Resolves when the server has ended: by `close()`, or because one of its processes died. */
   exited: Promise<void>;
-  /** Requests received so far, by all processes. */
+  /** Number of requests that all processes have received so far. */
   requests(): Promise<number>;
-  /** Ends connections and processes at once; resolves when nothing is left of them. */
+  /** Ends connections and processes at once; resolves when all have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Starts an HTTP server to try load tests on: plain `node:http` in processes of its own, which end with the calling one.
+ * Starts an HTTP server for trying load tests: plain `node:http` in child processes, which end with the calling process.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE`: an option cannot be used, or the address cannot be listened on.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE`: an option is invalid, or the server cannot listen on the address.
  * @example
  * // A service that takes 50 ms, on one core.
  * const server = await startTestServer({ processes: 1, delay: 50 });
@@ -63,7 +63,7 @@ function buildUrl({ listen, tls }: TestServerPlan, port: number | null): string 
   return `${tls === null ? 'http' : 'https'}://${toReachableHost(listen.host)}:${port}/`;
 }
 
-/** The address that stands for every interface is none to connect to. */
+/** Converts a listening address into one that clients can connect to: a wildcard address becomes loopback. */
 function toReachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

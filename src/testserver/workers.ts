@@ -4,14 +4,14 @@ import { serveInChild } from './remote.js';
 import type { RunningServer } from './serve.js';
 
 /**
- * Serves the plan in several processes on one port, started from this one, which hands out the connections in turn. Node
- * gives the workers of a cluster the same keys for session tickets: each resumes the sessions of all.
+ * Serves the plan in several processes on one port. This process distributes the connections round-robin. Node gives all
+ * workers of a cluster the same session ticket keys, so each resumes the sessions of the others.
  */
 export async function serveInWorkers(plan: TestServerPlan): Promise<RunningServer> {
-  // Connections of one request need no even shares, and are accepted faster by the workers themselves.
+  // With one request per connection an even distribution matters less, and workers that accept themselves are faster.
   if (plan.close) cluster.schedulingPolicy = cluster.SCHED_NONE;
   const workers = Array.from({ length: plan.processes }, () => cluster.fork());
-  // What cannot be sent to one that ends is told as an error, as often as it is tried; that it ends is told by its process.
+  // Sending to a worker that ends emits an error for each attempt; its exit is observed on its process.
   for (const worker of workers) worker.on('error', () => {});
   const starting = workers.map((it) => serveInChild(it.process, { ...plan, processes: 1 }));
   const servers = await Promise.all(starting).catch((error) => {

@@ -1,28 +1,29 @@
 /**
- * The forms that throughput over connections takes. Parameters that are positive come as logarithms, so that bounds and
- * intervals are simple.
+ * The models of throughput over connections. Parameters that must be positive are stored as logarithms, which keeps bounds
+ * and intervals simple.
  */
 export type CurveName = 'bounds' | 'mva' | 'amdahl' | 'usl';
 
-/** What the parameters say; rates per second, times in seconds. */
+/** Quantities derived from the parameters of a curve, as logarithms; rates per second, times in seconds. */
 export interface CurveQuantities {
   logSingle: number;
   logMaxThroughput: number;
   logKnee: number;
 }
 
+/** A model of throughput over connections. */
 export interface Curve {
   name: CurveName;
   low: readonly number[];
   high: readonly number[];
-  /** From the response time of one request and the highest throughput seen. */
+  /** Estimates the parameters from the response time of a single request and the highest measured throughput. */
   initialGuess: (singleSeconds: number, maxThroughput: number) => number[];
-  /** Logarithm of the throughput at these numbers of connections, which rise. */
+  /** Computes the logarithm of the throughput at ascending numbers of connections. */
   logThroughput: (parameters: readonly number[], connections: readonly number[]) => number[];
   quantities: (parameters: readonly number[]) => CurveQuantities;
 }
 
-/** Parameters of the curves with a plateau: logarithms of the throughput there and of the knee, which is at 1 or beyond. */
+/** Parameters of the curves with a plateau: the logarithms of its throughput and of the knee, which is at least 1. */
 const PLATEAU = {
   low: [-30, 0],
   high: [30, 25],
@@ -37,7 +38,7 @@ const PLATEAU = {
   }),
 };
 
-/** Asymptotic bounds (Denning and Buzen 1978): X = min(N / R0, C). What holds if nothing waits before the knee. */
+/** Asymptotic bounds (Denning and Buzen 1978): X = min(N / R0, C). They are exact if no request waits before the knee. */
 const bounds: Curve = {
   name: 'bounds',
   ...PLATEAU,
@@ -46,7 +47,7 @@ const bounds: Curve = {
 };
 
 /**
- * A delay Z and one server with service time S, exactly (mean value analysis, Reiser and Lavenberg 1980):
+ * A delay Z and one server with service time S, solved exactly (mean value analysis, Reiser and Lavenberg 1980):
  * Q_0 = 0, R_n = S (1 + Q_(n-1)), X_n = n / (Z + R_n), Q_n = X_n R_n. Here C = 1 / S, and R0 = Z + S = knee / C.
  */
 const mva: Curve = {
@@ -88,7 +89,7 @@ const usl: Curve = {
   },
 };
 
-/** The same with k = 0: a share s of the work is done one at a time (Amdahl 1967). It rises to l / s and never falls. */
+/** The same law with k = 0: a share s of the work is serial (Amdahl 1967). Throughput rises to l / s and never falls. */
 const amdahl: Curve = {
   name: 'amdahl',
   low: usl.low.slice(0, 2),
@@ -103,10 +104,10 @@ const amdahl: Curve = {
   }),
 };
 
-/** Simplest first: of two that fit alike the earlier one is taken. */
+/** All curves, the simplest first: of two with an equally good fit the earlier one is used. */
 export const CURVES: readonly Curve[] = [mva, bounds, amdahl, usl];
 
-/** Where the law's throughput is highest: N = sqrt((1 - s) / k). */
+/** Computes the logarithm of the connections at which the law's throughput is highest: N = sqrt((1 - s) / k). */
 export function computeLogPeak([, s = 0, k = 0]: readonly number[]): number {
   return Math.log((1 - s) / k) / 2;
 }

@@ -10,28 +10,33 @@ export interface Estimate {
   high: number;
 }
 
-/** A curve put through levels. */
+/** A curve fitted to levels. */
 export interface Fit {
   curve: Curve;
   parameters: number[];
-  /** Akaike's criterion with the correction for few points (Hurvich and Tsai 1989): the lower, the better. */
+  /** Akaike's criterion with the correction for few points (Hurvich and Tsai 1989); lower is better. */
   aicc: number;
   /** Standard deviation of a block around the curve, as a share. */
   scatter: number;
-  /** The interval of a function of the parameters; `more`: variance that is added to theirs. */
-  estimate: (of: (parameters: readonly number[]) => number, more?: number) => Estimate;
+  /** Estimates a function of the parameters; `extraVariance` is added to the variance that comes from them. */
+  estimate: (
+    quantity: (parameters: readonly number[]) => number,
+    extraVariance?: number,
+  ) => Estimate;
 }
 
-/** Blocks that agree better than this do so by chance. */
+/** Smallest scatter assumed: blocks that agree better do so by chance. */
 const MIN_SCATTER = 0.005;
 
-/** Assumed where nothing tells: no level was measured twice, and the curve goes through all of them. */
+/** Scatter assumed if it cannot be estimated: no level was measured twice, and the curve passes through all levels. */
 const DEFAULT_SCATTER = { scatter: 0.03, freedom: 1 };
 
 /**
- * Least squares on log X, which is right for scatter that is a share of the value. The scatter is taken from the deviations
- * of the levels from the curve or of the blocks from their level, whichever is larger: a curve of the wrong form has wide
- * intervals. They come from the linearised curve: Student's t times sqrt(gᵀ (JᵀJ)⁻¹ g s²), g the gradient.
+ * Fits a curve by least squares on log X, which suits scatter that is proportional to the value.
+ *
+ * The scatter is estimated from the deviations of the levels from the curve and of the blocks from their level; the larger
+ * value is used, so that a curve of the wrong form has wide intervals. The intervals come from the linearised curve:
+ * Student's t times sqrt(gᵀ (JᵀJ)⁻¹ g s²), with g the gradient.
  */
 export function fitCurve(curve: Curve, levels: readonly LogLevel[]): Fit {
   const connections = levels.map((level) => level.connections);
@@ -48,27 +53,28 @@ export function fitCurve(curve: Curve, levels: readonly LogLevel[]): Fit {
     high: curve.high,
   });
   const { scatter, freedom } = estimateScatter(levels, squares, parameters.length);
-  const estimate: Fit['estimate'] = (of, more = 0) => {
-    const value = of(parameters);
-    const gradient = computeGradient(of, parameters, curve.high);
+  const estimate: Fit['estimate'] = (quantity, extraVariance = 0) => {
+    const value = quantity(parameters);
+    const gradient = computeGradient(quantity, parameters, curve.high);
     const variance = gradient.reduce(
       (sum, a, i) =>
         sum + gradient.reduce((row, b, j) => row + a * b * (covariance[i]?.[j] ?? 0), 0),
       0,
     );
-    const half = studentQuantile(freedom) * Math.sqrt(Math.max(0, variance) * scatter ** 2 + more);
+    const half =
+      studentQuantile(freedom) * Math.sqrt(Math.max(0, variance) * scatter ** 2 + extraVariance);
     return { value, low: value - half, high: value + half };
   };
   return { curve, parameters, aicc: aicc(squares, levels, parameters.length), scatter, estimate };
 }
 
 function guessParameters(curve: Curve, levels: readonly LogLevel[]): number[] {
-  // Responses are fastest where least is in flight; the highest is a plateau, or on the way to one.
+  // Response times are shortest with the fewest requests in flight. The highest throughput approximates the plateau.
   const single = Math.min(
     ...levels.map((level) => level.connections / Math.exp(level.logThroughput)),
   );
-  const most = Math.max(...levels.map((level) => Math.exp(level.logThroughput)));
-  return curve.initialGuess(single, most);
+  const maxThroughput = Math.max(...levels.map((level) => Math.exp(level.logThroughput)));
+  return curve.initialGuess(single, maxThroughput);
 }
 
 function estimateScatter(
@@ -91,7 +97,7 @@ function estimateScatter(
 }
 
 function computeGradient(
-  of: (parameters: readonly number[]) => number,
+  quantity: (parameters: readonly number[]) => number,
   parameters: readonly number[],
   high: readonly number[],
 ): number[] {
@@ -99,17 +105,17 @@ function computeGradient(
     const size = 1e-5 * Math.max(1e-2, Math.abs(value));
     const step = value + size > (high[i] ?? Number.POSITIVE_INFINITY) ? -size : size;
     const moved = parameters.map((other, j) => (i === j ? value + step : other));
-    return (of(moved) - of(parameters)) / step;
+    return (quantity(moved) - quantity(parameters)) / step;
   });
 }
 
 function aicc(squares: number, levels: readonly LogLevel[], parameters: number): number {
   const n = levels.length;
   const blocks = levels.reduce((sum, level) => sum + level.blocks, 0);
-  // The mean square of a block's deviation, never below what is chance.
+  // The mean square deviation of a block, with a floor for agreement by chance.
   const meanSquare = Math.max(squares / blocks, MIN_SCATTER ** 2 / 10);
   const k = parameters + 1;
-  // With fewer levels only curves of two parameters are compared, for which it is the same.
+  // With fewer levels only curves of two parameters are compared, so the correction would be the same for all.
   const correction = n > k + 1 ? (2 * k * (k + 1)) / (n - k - 1) : 0;
   return n * Math.log(meanSquare) + 2 * k + correction;
 }

@@ -1,4 +1,4 @@
-/** What is minimised: the sum of the squares of `residuals`, within bounds of the parameters. */
+/** A problem: minimise the sum of squares of `residuals` within bounds of the parameters. */
 export interface LeastSquaresProblem {
   residuals: (parameters: readonly number[]) => number[];
   start: readonly number[];
@@ -6,11 +6,12 @@ export interface LeastSquaresProblem {
   high: readonly number[];
 }
 
+/** The minimum that was found. */
 export interface LeastSquaresSolution {
   parameters: number[];
-  /** The sum of squares reached. */
+  /** The sum of squares at the minimum. */
   squares: number;
-  /** (JᵀJ)⁻¹: times the variance of a residual, the covariance of the parameters. Huge for what the data do not tell. */
+  /** (JᵀJ)⁻¹. Times the variance of a residual it is the covariance of the parameters; huge where the data do not determine one. */
   covariance: number[][];
 }
 
@@ -18,15 +19,15 @@ type Matrix = readonly (readonly number[])[];
 
 const MAX_STEPS = 100;
 
-/** Relative change of the sum at which the search ends. */
+/** Relative change of the sum below which the search ends. */
 const TOLERANCE = 1e-10;
 
-/** Keeps (JᵀJ)⁻¹ finite where a parameter has no influence; relative to the largest element. */
+/** Term that keeps (JᵀJ)⁻¹ finite where a parameter has no influence, relative to the largest element. */
 const RIDGE = 1e-10;
 
 /**
- * Levenberg and Marquardt (Marquardt 1963): Gauss-Newton steps, shortened along the axes of the parameters until the sum
- * falls. Steps over a bound end on it.
+ * Solves the problem by the Levenberg-Marquardt algorithm (Marquardt 1963): Gauss-Newton steps, damped until the sum
+ * decreases. A step across a bound ends on the bound.
  */
 export function solveLeastSquares({
   residuals,
@@ -72,7 +73,7 @@ export function solveLeastSquares({
   };
 }
 
-/** A parameter on its bound stays there while the sum would fall beyond it. */
+/** Whether a parameter lies on a bound and the next step would cross the bound: such a parameter stays fixed. */
 function isLeavingBounds(
   value: number,
   direction: number,
@@ -82,7 +83,7 @@ function isLeavingBounds(
   return (value <= low && direction < 0) || (value >= high && direction > 0);
 }
 
-/** A row for each parameter: how the residuals change with it, by differences. */
+/** Computes the derivatives of the residuals by finite differences, a row for each parameter. */
 function computeJacobian(
   residuals: LeastSquaresProblem['residuals'],
   parameters: readonly number[],
@@ -97,6 +98,7 @@ function computeJacobian(
   });
 }
 
+/** Computes (JᵀJ)⁻¹. */
 function invertNormalMatrix(jacobian: Matrix): number[][] {
   const normal = jacobian.map((a) => jacobian.map((b) => dot(a, b)));
   const largest = Math.max(...normal.flat(), Number.MIN_VALUE);
@@ -107,7 +109,7 @@ function invertNormalMatrix(jacobian: Matrix): number[][] {
   return kept.map((_, i) => solve(kept, unit(i)));
 }
 
-/** Gauss' elimination with pivots, for a few unknowns. */
+/** Solves a small linear system by Gaussian elimination with pivoting. */
 function solve(matrix: Matrix, right: readonly number[]): number[] {
   const rows = matrix.map((row, i) => [...row, right[i] ?? 0]);
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0;

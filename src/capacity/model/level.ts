@@ -7,7 +7,7 @@ export interface Level {
   throughput: readonly number[];
 }
 
-/** A level as a fit takes it: throughput is positive and its scatter a share of it, so all is in logarithms. */
+/** A level prepared for a fit: in logarithms, as throughput is positive and its scatter proportional to it. */
 export interface LogLevel {
   connections: number;
   blocks: number;
@@ -17,12 +17,12 @@ export interface LogLevel {
   squares: number;
 }
 
-/** By number of connections, blocks of equal levels together; blocks without a response tell no ratio and are left out. */
+/** Merges levels with equal connections and sorts them. Blocks without a response have no logarithm and are left out. */
 export function toLogLevels(levels: readonly Level[]): LogLevel[] {
   const logs = new Map<number, number[]>();
   for (const { connections, throughput } of levels) {
-    const seen = throughput.filter((value) => value > 0).map(Math.log);
-    if (seen.length > 0) logs.set(connections, [...(logs.get(connections) ?? []), ...seen]);
+    const known = throughput.filter((value) => value > 0).map(Math.log);
+    if (known.length > 0) logs.set(connections, [...(logs.get(connections) ?? []), ...known]);
   }
   return [...logs]
     .sort(([a], [b]) => a - b)

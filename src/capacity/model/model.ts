@@ -2,47 +2,47 @@ import { CURVES, type CurveName, type CurveQuantities, computeLogPeak } from './
 import { type Estimate, type Fit, fitCurve } from './fit.js';
 import { type Level, type LogLevel, toLogLevels } from './level.js';
 
-/** What throughput over connections follows, and what it says. Intervals are of 95 %. */
+/** A model of throughput over connections, fitted to levels. Intervals are 95 % intervals. */
 export interface CapacityModel {
   /**
-   * `'mva'`: a delay and one server; `'bounds'`: the same without any waiting before the knee; `'amdahl'`: a share of the
-   * work one at a time; `'usl'`: and throughput falls beyond a peak.
+   * `'mva'`: a delay and one server; `'bounds'`: the same without waiting before the knee; `'amdahl'`: a serial share of
+   * the work; `'usl'`: the same, with throughput that falls beyond a peak.
    */
   curve: CurveName;
   /** Mean response time with a single request in flight, milliseconds. */
   singleMs: Estimate;
-  /** Responses per second on the plateau or at the peak; `null` if the levels do not reach far enough to tell. */
+  /** Responses per second on the plateau or at the peak; `null` if the levels do not reach far enough. */
   maxThroughput: Estimate | null;
-  /** Where the plateau begins: N = X_max R0. More connections than that only wait. `null` as `maxThroughput`. */
+  /** Connections at which the plateau begins: N = X_max R0. More than that only adds latency. `null` like `maxThroughput`. */
   knee: Estimate | null;
   /** Connections beyond which throughput falls; `null` unless measured. */
   peak: Estimate | null;
   /** Standard deviation of a block around the curve, as a share. */
   scatter: number;
-  /** Largest number of connections for which anything is said: twice the largest measured. */
+  /** Largest number of connections that can be predicted: twice the largest measured. */
   reach: number;
-  /** What a block at this number of connections gives, responses per second; `null` beyond `reach`. */
+  /** Predicts the responses per second of a block at this number of connections; `null` beyond `reach`. */
   predict: (connections: number) => Estimate | null;
 }
 
-/** The law of three parameters needs this many levels (as usl4j and R's usl demand), its fall to be measured. */
+/** Number of levels that the law with three parameters needs, as in usl4j and R's usl. */
 const MIN_LEVELS_FOR_PEAK = 6;
 
 /**
- * Curves whose criterion is this near to the best one's have support too (Burnham and Anderson 2002), and the intervals
- * reach over theirs: a straight line whose last level is a little low is no plateau yet.
+ * Difference of the criterion up to which a curve is supported as well as the best one (Burnham and Anderson 2002). The
+ * intervals cover those of all supported curves: a straight line whose last level is a little low is not a plateau yet.
  */
 const SUPPORT_MARGIN = 4;
 
-/** A plateau is known if its interval spans no more than this ratio. */
+/** Ratio of the ends of the interval up to which a plateau counts as known. */
 const MAX_INTERVAL_RATIO = 3;
 
 /**
- * The curve through the levels, by Akaike's criterion; `null` with fewer than two levels. `noise`: change of throughput
- * that is told from noise, as a share.
+ * Selects the curve through the levels by Akaike's criterion; `null` with fewer than two levels. `noise` is the smallest
+ * change of throughput that counts as a change, as a share.
  *
- * That throughput falls beyond a peak is only claimed if it was measured at the largest level, and its term's interval
- * lies above 0: least squares of the Universal Scalability Law find a peak in any plateau.
+ * A peak is reported only if throughput fell at the largest level and the interval of the law's third parameter lies above
+ * 0: fitting the Universal Scalability Law by least squares finds a peak in any plateau.
  */
 export function fitModel(levels: readonly Level[], noise = 0.03): CapacityModel | null {
   const points = toLogLevels(levels);
@@ -88,18 +88,19 @@ export function fitModel(levels: readonly Level[], noise = 0.03): CapacityModel 
   };
 }
 
-/** Lower by more than rounding: of equals the first stays. */
+/** Whether the criterion is lower by more than rounding errors; of equal fits the first one is kept. */
 function isBetter(next: Fit, best: Fit): boolean {
   return next.aicc < best.aicc - 1e-6;
 }
 
+/** Whether throughput at the largest level is lower than the highest by more than the noise. */
 function hasDecline(points: readonly LogLevel[], noise: number): boolean {
   const highest = Math.max(...points.map(({ logThroughput }) => logThroughput));
   const last = points.at(-1)?.logThroughput ?? highest;
   return points.length >= MIN_LEVELS_FOR_PEAK && last < highest - noise;
 }
 
-/** From the logarithm, in another unit. */
+/** Converts an estimate of a logarithm into the value, times `unit`. */
 function exponentiate({ value, low, high }: Estimate, unit = 1): Estimate {
   return { value: unit * Math.exp(value), low: unit * Math.exp(low), high: unit * Math.exp(high) };
 }

@@ -9,21 +9,21 @@ import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { startTestServer } from '../../testserver/start.js';
 import { pinCommand, pinProcesses } from './pinning.js';
 
-/** A server that counts what it is asked. */
+/** A server that counts its requests. */
 export interface CountingServer {
   url: string;
-  /** All its processes. */
+  /** Process ids of all its processes. */
   pids: number[];
-  /** Requests so far. */
+  /** Number of requests so far. */
   requests(): Promise<number>;
-  /** Connections so far, if it counts them. */
+  /** Number of connections so far, if the server counts them. */
   connections?(): Promise<number>;
   close(): Promise<void>;
 }
 
 const START_MS = 10_000;
 
-/** Millrace's own test server: plain `node:http`. */
+/** Starts Millrace's test server, which is plain `node:http`. */
 export async function startOwnServer(
   processes: number,
   cores: string | null,
@@ -39,7 +39,7 @@ export async function startOwnServer(
   };
 }
 
-/** nginx with so many workers. */
+/** Starts nginx with the given number of workers. */
 export async function startNginx(
   program: string,
   workers: number,
@@ -60,8 +60,7 @@ export async function startNginx(
       const status = await fetchText(statusPort, agent);
       asked += 1;
       const found = /(\d+) (\d+) (\d+)/.exec(status);
-      if (!found)
-        throw new Error(`the status page of nginx is not understood: ${status.slice(0, 60)}`);
+      if (!found) throw new Error(`cannot parse the status page of nginx: ${status.slice(0, 60)}`);
       const [, accepted, , requests] = found;
       return { connections: Number(accepted), requests: Number(requests) - asked };
     };
@@ -82,7 +81,7 @@ export async function startNginx(
   }
 }
 
-/** Answers like the test server, without logs, and never ends a connection by itself. */
+/** Builds a configuration with the test server's response, without logs and limits of keep-alive. */
 function buildNginxConfig(
   folder: string,
   workers: number,

@@ -4,18 +4,18 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Peer } from './peers.js';
 
-/** A tool that is here. */
+/** An installed tool. */
 export interface FoundPeer {
   peer: Peer;
-  /** The words that start it. */
+  /** The command that starts it. */
   program: string[];
-  /** `null`: it does not tell. */
+  /** `null` if the tool does not report its version. */
   version: string | null;
 }
 
 const VERSION_MS = 5000;
 
-/** Looks for tools, and asks those that are here for their versions; `home` is for what they write into a home folder. */
+/** Finds installed tools and reads their versions. `home` is the home folder for files that tools write. */
 export async function findPeers(
   peers: Peer[],
   home: string,
@@ -33,7 +33,7 @@ export async function findPeers(
   };
 }
 
-/** As npx looks, but nothing is fetched: what the project here and the folders above it have installed, then `PATH`. */
+/** Lists the folders that npx searches: `node_modules/.bin` here and in all parent folders, then `PATH`. */
 export function listSearchPath(from = process.cwd()): string[] {
   const projects: string[] = [];
   for (let folder = from; ; folder = dirname(folder)) {
@@ -43,12 +43,12 @@ export function listSearchPath(from = process.cwd()): string[] {
   return [...projects, ...(process.env.PATH ?? '').split(delimiter).filter(Boolean)];
 }
 
-/** The first program of this name in these folders. */
+/** Finds the first program of this name in the folders. */
 export function findProgram(name: string, folders = listSearchPath()): string | null {
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** Millrace is run as a command as well, so that all tools are measured the same way. */
+/** Resolves the command that starts a tool. Millrace runs as a command, too, so that all tools are measured alike. */
 function resolveProgram({ name, program }: Peer, folders: string[]): string[] | null {
   if (name === 'millrace') {
     return [process.execPath, fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url))];
@@ -66,7 +66,7 @@ function readVersion(
   return new Promise((resolve) => {
     const env = { ...process.env, HOME: home };
     const options = { timeout: VERSION_MS, killSignal: 'SIGKILL', env } as const;
-    // Some tools call it an error to be asked.
+    // Some tools exit with an error after printing their version.
     execFile(program, [...args, ...version.args], options, (_, stdout, stderr) => {
       resolve(version.pattern.exec(`${stdout}${stderr}`)?.[1] ?? null);
     });

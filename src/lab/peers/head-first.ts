@@ -4,10 +4,13 @@ import type { AddressInfo } from 'node:net';
 import type { CountingServer } from './counting-server.js';
 
 const BODY = 'hello';
-/** Long enough for the head to arrive by itself. */
+/** Delay of the body, long enough for the head to arrive in a packet of its own. */
 const BODY_DELAY_MS = 10;
 
-/** An ordinary server that sends the head of each answer before it knows the body: two packets, the first of which always has the same length. */
+/**
+ * Starts a server that sends the head of each response before its body: two packets, of which the first always has the same
+ * length.
+ */
 export async function startHeadFirstServer(): Promise<CountingServer> {
   let [requests, connections] = [0, 0];
   const server = createServer((_, response) => {

@@ -9,24 +9,24 @@ import type { PeerLoad, PeerReport } from './peers.js';
 import { pinCommand } from './pinning.js';
 import { findSteadyPart, type SteadyPart } from './steady.js';
 
-/** What a tool said of a load, and what the server and the system saw of it. */
+/** A load as reported by the tool and as counted by the server and the system. */
 export interface PeerMeasurement {
   reported: PeerReport;
-  /** Requests that the server counted, from the tool's start to its end. */
+  /** Requests that the server counted while the tool ran. */
   counted: number;
-  /** `null`: the load was too short. */
+  /** `null` if the load was too short. */
   steady: SteadyPart | null;
 }
 
-/** Why a run is no measurement. */
+/** A run without a valid measurement. */
 export interface PeerFailure {
   failure: string;
 }
 
-/** What a tool may need beside its load, to start and to say what it found. */
+/** Time that a tool may take in addition to its load, to start and to report. */
 const SPARE_MS = 5000;
 
-/** Lets a tool load a server. What goes wrong with the tool is told, not thrown. */
+/** Lets a tool load a server. Returns failures of the tool instead of throwing them. */
 export async function measurePeer(
   { peer, program }: FoundPeer,
   server: CountingServer,
@@ -43,13 +43,13 @@ export async function measurePeer(
   if (!('output' in run)) return run;
   if (run.failure !== null) return { failure: run.failure };
   const reported = readReport(peer.read, run.output);
-  if (reported === null) return { failure: 'it printed no report that is known here' };
+  if (reported === null) return { failure: 'it printed no report in a known format' };
   const contradiction = findContradiction(run, load.close);
   if (contradiction !== null) return { failure: contradiction };
   return { reported, counted: run.requests, steady: findSteadyPart(run.readings) };
 }
 
-/** A tool that cannot be started is one that is not measured. */
+/** Converts the error of a tool that could not be started; rethrows any other. */
 function toPeerFailure(signal: AbortSignal): (error: Error) => PeerFailure {
   return (error) => {
     signal.throwIfAborted();
@@ -67,14 +67,14 @@ function readReport(read: (output: string) => PeerReport, output: string): PeerR
   }
 }
 
-/** Whether the connections were what was asked for. */
+/** Checks that the tool kept or closed its connections as requested; returns the contradiction, if any. */
 function findContradiction({ requests, connections }: PeerRun, close: boolean): string | null {
-  if (requests === 0) return 'the server got no request';
+  if (requests === 0) return 'the server received no request';
   if (connections === null) return null;
   const share = connections.count / requests;
   const observed = `${count(requests)} requests on ${count(connections.count)} connections`;
   if (close && share < 0.5) return `it keeps its connections: ${observed}`;
-  // Of all servers of a machine some others may accept many.
+  // A count of the whole machine may include connections of other servers.
   if (!close && share > 0.5 && !connections.ofAll)
     return `it does not keep its connections: ${observed}`;
   return null;

@@ -8,28 +8,28 @@ import { createCpuMeter } from '../../process/sampling/thread-cpu.js';
 import type { CountingServer } from './counting-server.js';
 import type { Reading } from './steady.js';
 
-/** A run of a command that loads a server. */
+/** The run of a command that loads a server. */
 export interface PeerRun {
-  /** What it printed. */
+  /** Output of the command. */
   output: string;
-  /** Why that is no result: it failed, or was ended; `null` if it went well. */
+  /** Reason why the output is not a result: the command failed or was stopped; `null` if it succeeded. */
   failure: string | null;
   /** Requests that the server counted. */
   requests: number;
-  /** Connections that were accepted: by this server, or where it does not count them by all of this machine. */
+  /** Accepted connections: of this server or, if it does not count them, of the whole machine. */
   connections: { count: number; ofAll: boolean } | null;
   readings: Reading[];
 }
 
 const READING_INTERVAL_MS = 50;
-/** The last requests of a tool that ends may still be on their way. */
+/** Interval at which the count is read after the tool's end: its last requests may still be in flight. */
 const QUIET_MS = 20;
-/** Who still asks after so many looks is somebody else. */
+/** Maximum readings after the tool's end; requests after that come from elsewhere. */
 const MAX_READS = 50;
 const SUCCESS = 'ended with exit code 0';
 
 /**
- * Runs a command to its end, or for `limitMs`, and reads meanwhile what the server counts and both sides use.
+ * Runs a command to its end, for at most `limitMs`. Meanwhile reads the server's count and the CPU time of both sides.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
  */
@@ -55,7 +55,7 @@ export async function runPeer(
     const failed = how === SUCCESS ? null : last === '' ? how : `${how}: ${last}`;
     return {
       output: Buffer.concat(chunks).toString(),
-      failure: guard.isLate() ? `not through in ${limitMs / 1000} s, and ended` : failed,
+      failure: guard.isLate() ? `stopped, as it did not finish within ${limitMs / 1000} s` : failed,
       requests: (await readSettledRequests(server)) - requests,
       connections: connections && {
         ...connections,
@@ -71,7 +71,7 @@ export async function runPeer(
   }
 }
 
-/** Ends it after its time, or when nobody wants it any more. */
+/** Stops the command after its time limit or when the signal aborts. */
 function guardRun(stop: () => Promise<void>, limitMs: number, signal: AbortSignal) {
   let isLate = false;
   const timer = setTimeout(() => {
@@ -89,7 +89,7 @@ function guardRun(stop: () => Promise<void>, limitMs: number, signal: AbortSigna
   };
 }
 
-/** Reads until the command has ended. */
+/** Takes readings until the command has ended. */
 async function collectReadings(
   { pid, ended }: SpawnedCommand,
   server: CountingServer,
@@ -109,7 +109,7 @@ async function collectReadings(
   return readings;
 }
 
-/** CPU time that processes have used since the first call, in milliseconds. */
+/** Creates a clock of the CPU time that processes have used since its first call, in milliseconds. */
 function createCpuClock(): (pids: number[]) => number {
   const meter = createCpuMeter();
   let allNs = 0;
@@ -119,7 +119,7 @@ function createCpuClock(): (pids: number[]) => number {
   };
 }
 
-/** What the server has counted when nothing more comes. */
+/** Reads the server's count once it no longer changes. */
 async function readSettledRequests(server: CountingServer): Promise<number> {
   let before = await server.requests();
   for (let look = 0; look < MAX_READS; look += 1) {

@@ -1,37 +1,37 @@
 import { countUnsuccessful, parseJson, readCount, readNumber, sumCounts } from './peer-output.js';
 
-/** A load for any tool: flat out, for some seconds, with one thread. */
+/** A load for any tool: as fast as possible, for a number of seconds, with one thread. */
 export interface PeerLoad {
   url: string;
   connections: number;
   seconds: number;
-  /** A connection for each request. */
+  /** Whether each request has a connection of its own. */
   close: boolean;
-  /** Where its files are, if it needs some. */
+  /** Folder of the tool's files, if it needs any. */
   folder: string;
 }
 
-/** What a tool says of its run. */
+/** What a tool reports about its run. */
 export interface PeerReport {
   /** Requests per second. */
   rate: number;
-  /** Requests that it has completed, whatever came of them. */
+  /** Completed requests, including failed ones. */
   requests: number;
   errors: number;
 }
 
-/** A load tester: how it is told what to do, and read. */
+/** A load tester: its command line and the parser of its output. */
 export interface Peer {
   name: string;
-  /** What it is called on the command line. */
+  /** Name of the program. */
   program: string;
-  /** What makes it print its version; `null`: nothing does. */
+  /** Arguments that print the version, and its pattern; `null` if there are none. */
   version: { args: string[]; pattern: RegExp } | null;
-  /** Its command line; `program` are the words that start it. */
+  /** Builds the command line; `program` is the command that starts the tool. */
   command(program: string[], load: PeerLoad): string[];
-  /** Files that it reads, by their names. */
+  /** Files that the tool reads, by name. */
   files?(load: PeerLoad): Record<string, string>;
-  /** Reads what it printed. Throws if that is no report. */
+  /** Parses the output. Throws if it is not a report. */
   read(output: string): PeerReport;
 }
 
@@ -64,7 +64,7 @@ const ab: Peer = {
   name: 'ab',
   program: 'ab',
   version: { args: ['-V'], pattern: /Version (\d+\.\d+)/ },
-  // -t sets -n to 50 000, so -n has to follow; memory for that many is reserved, not used.
+  // -t sets -n to 50,000, so -n has to follow; memory for that many requests is reserved, not used.
   command: (program, { url, connections, seconds, close }) => [
     ...program,
     ...['-q', '-d', '-S', '-r', '-t', `${seconds}`, '-n', '2000000', '-c', `${connections}`],
@@ -176,7 +176,7 @@ const oha: Peer = {
       errorDistribution: Record<string, number>;
     } = parseJson(output);
     const statuses = Object.entries(report.statusCodeDistribution);
-    // What it has sent and not waited for is no answer, and no error.
+    // Requests in flight at the end are neither responses nor errors.
     const failed = sumCounts(
       Object.entries(report.errorDistribution).filter(
         ([what]) => what !== 'aborted due to deadline',
@@ -211,7 +211,7 @@ const millrace: Peer = {
   },
 };
 
-/** Every tool that the study knows, in the order of its table. */
+/** All tools, in the order of the study's table. */
 export const PEERS: Peer[] = [
   createLoadtest('loadtest'),
   createLoadtest('loadtest --tcp', '--tcp'),

@@ -4,24 +4,25 @@ import { promisify } from 'node:util';
 import { coresAllowed } from '../../process/procfs/affinity.js';
 import { findProgram } from './find-peer.js';
 
-/** The cores of a comparison, as lists that `taskset` takes; `null`: wherever the system puts it. */
+/** The cores of each side of a comparison, as lists for `taskset`; `null` if a side is not pinned. */
 export interface CoreAssignment {
   tool: string | null;
-  /** For a server of one process. */
+  /** Cores of a server with one process. */
   server: string | null;
-  /** For a server of several; `null`: there are no cores for them. */
+  /** Cores of a server with several processes; `null` if there are not enough cores. */
   several: { processes: number; cores: string | null } | null;
 }
 
 const MAX_PROCESSES = 3;
 
-/** A core for the tool, and others for the server. Without `taskset`, or cores enough, nothing is pinned. */
+/** Chooses a core for the tool and others for the server. Nothing is pinned without `taskset` or enough cores. */
 export function chooseCores(): CoreAssignment {
   const all = Array.from({ length: availableParallelism() }, (_, core) => core);
   const cores = coresAllowed(process.pid) ?? all;
   return assignCores(cores, findProgram('taskset') !== null);
 }
 
+/** Assigns the last core to the tool, and the first cores to the server. */
 export function assignCores(cores: number[], canPin: boolean): CoreAssignment {
   const [first] = cores;
   const tool = cores.at(-1);
@@ -37,12 +38,12 @@ export function assignCores(cores: number[], canPin: boolean): CoreAssignment {
   };
 }
 
-/** The command that runs a command on these cores alone. */
+/** Wraps a command so that it runs on these cores only. */
 export function pinCommand(cores: string | null, command: string[]): string[] {
   return cores === null ? command : ['taskset', '-c', cores, ...command];
 }
 
-/** Moves all threads of running processes to these cores. */
+/** Pins all threads of running processes to these cores. */
 export async function pinProcesses(cores: string | null, pids: number[]): Promise<void> {
   if (cores === null) return;
   for (const pid of pids) {

@@ -1,32 +1,32 @@
-/** What was counted at a moment, since the beginning. */
+/** The counts at a moment, since the start. */
 export interface Reading {
   atMs: number;
-  /** Requests, as the server counts. */
+  /** Requests counted by the server. */
   requests: number;
-  /** CPU time of the tool and of the server; `null` where the system does not tell. */
+  /** CPU time of the tool and of the server; `null` if the system does not report it. */
   cpu: { toolMs: number; serverMs: number } | null;
 }
 
-/** A load between its start and its end. */
+/** The steady part of a load, without its start and end. */
 export interface SteadyPart {
-  /** Requests per second, as the server counts. */
+  /** Requests per second counted by the server. */
   rate: number;
   cpu: { toolCores: number; serverCores: number } | null;
 }
 
-/** After the first request: the code of some tools is being compiled then. */
+/** Time after the first request that is left out: the code of some tools is still being compiled. */
 const SETTLE_MS = 300;
-/** Less says nothing. */
+/** Minimum length of the steady part. */
 const MIN_STEADY_MS = 200;
 
-/** The part of a run in which the load is on, without what a tool does before and after it; `null`: there is none. */
+/** Finds the part of a run under full load, without the tool's start and end; `null` if it is too short. */
 export function findSteadyPart(readings: Reading[]): SteadyPart | null {
   const grown = readings.filter(
     ({ requests }, index) => requests > (readings[index - 1]?.requests ?? requests),
   );
   const firstMs = grown[0]?.atMs ?? 0;
   const begin = grown.find(({ atMs }) => atMs >= firstMs + SETTLE_MS);
-  // In what comes before the last one the load may have ended.
+  // The load may have ended before the last reading.
   const end = grown.at(-2);
   if (!begin || !end || end.atMs - begin.atMs < MIN_STEADY_MS) return null;
   const spanMs = end.atMs - begin.atMs;

@@ -3,19 +3,19 @@ import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 
-/** More than any of the servers can answer: each connection is always in use, and the schedule runs ahead. */
+/** A rate beyond any of the servers: every connection is always in use, and the schedule runs ahead. */
 const TARGET_RATE = 50_000;
-/** Of the mean of a level, from N / R: what queues at the loop by chance. */
+/** Tolerated deviation of a level from N / R, for random queueing at the event loop. */
 const TOLERANCE_BELOW_KNEE = 0.1;
-/** Of 1: that more connections give no more. */
+/** Tolerated growth of throughput beyond the knee. */
 const TOLERANCE_BEYOND_KNEE = 0.1;
-/** Connections of the last level, in those of the first one beyond the knee, so that they can be compared. */
+/** Minimum ratio between the connections of the last level and of the first one beyond the knee. */
 const MIN_ADDED_RATIO = 1.5;
-/** Of a prediction: what the most that was seen may lie beside it. */
+/** Tolerated distance of the highest measured throughput from the predicted range. */
 const PREDICTION_TOLERANCE = 0.2;
 const DELAY_MS = 50;
 
-/** What the study reported, and with what: responses per second, and latency from the schedule in seconds. */
+/** The figures of the original study: responses per second, and latency from the schedule. */
 const ORIGINAL_FIGURES = [
   { delayMs: 0, connections: 20, rate: 14_145, latencyMs: 8900 },
   { delayMs: DELAY_MS, connections: 1, rate: 18.47, latencyMs: 12_500 },
@@ -24,7 +24,7 @@ const ORIGINAL_FIGURES = [
   { delayMs: DELAY_MS, connections: 3000, rate: 12_558, latencyMs: 8600 },
 ];
 
-/** What a number of connections gave. */
+/** Throughput and latency at a number of connections. */
 interface ConnectionLevel {
   connections: number;
   throughput: number;
@@ -55,9 +55,9 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     figures: [buildFigure(levels, singleMs, maxThroughput, knee)],
     causes: [cause],
     changes: [
-      `It tells the knee: ${count(knee)} connections (${rate(maxThroughput)} req/s x ${time(singleMs)}). The study took 3,000 for it; by its own figures it was 12,558/s x 51.4 ms = 646. Those beyond only wait: 3,000 of them ${time((3000 * 1000) / maxThroughput)} each, here.`,
-      'millrace explain says so from 20 connections, with an experiment that anybody can repeat; millrace capacity measures the whole curve.',
-      'Latency is counted from the schedule only where there is one (-R). Of a load that waits for answers it is how long they took.',
+      `It reports the knee: ${count(knee)} connections (${rate(maxThroughput)} req/s x ${time(singleMs)}). The study assumed 3,000; by its own figures the knee was 12,558/s x 51.4 ms = 646. More than that only adds latency: with 3,000 connections each request takes ${time((3000 * 1000) / maxThroughput)} here.`,
+      'millrace explain finds this from 20 connections, by an experiment that can be repeated; millrace capacity measures the whole curve.',
+      'Latency counts from the schedule only if there is one (-R). In a closed load it is the time from request to response.',
     ],
     claims: [...checkClaims(levels, singleMs, knee), checkPrediction(cause, maxThroughput)],
     setup: bench.setup,
@@ -65,7 +65,7 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
   };
 }
 
-/** The runs of the study: at a rate far beyond what the server can give. */
+/** Repeats the runs of the study, at a rate far beyond the capacity of the server. */
 async function measureTable(bench: Bench): Promise<LabTable> {
   const rows = [];
   for (const { delayMs, connections, ...then } of ORIGINAL_FIGURES) {
@@ -86,8 +86,8 @@ async function measureTable(bench: Bench): Promise<LabTable> {
     });
   }
   return {
-    title: 'At a rate that no server can give',
-    rowsAre: 'answers, connections',
+    title: 'At a rate beyond the capacity of every server',
+    rowsAre: 'responses, connections',
     columns: [
       { name: 'req/s', unit: 'rate', from: 'then' },
       { name: 'req/s', unit: 'rate', from: 'now' },
@@ -98,7 +98,7 @@ async function measureTable(bench: Bench): Promise<LabTable> {
   };
 }
 
-/** Throughput over connections, each of which always has one request in flight. */
+/** Measures throughput over connections, each of which always has one request in flight. */
 async function measureLevels(bench: Bench): Promise<ConnectionLevel[]> {
   const wanted = bench.quick
     ? [1, 20, 100, 400, 1500, 3000]
@@ -106,7 +106,7 @@ async function measureLevels(bench: Bench): Promise<ConnectionLevel[]> {
   const settle = bench.quick ? 400 : 1500;
   const duration = bench.quick ? 1200 : 4000;
   return bench.withService(buildSetting(DELAY_MS), async (service) => {
-    // Its code is compiled by the first thousands of requests.
+    // The first thousands of requests run before the code is compiled.
     bench.step('warming up');
     await bench.load(service, { connections: 100, duration: settle * 2 });
     const levels: ConnectionLevel[] = [];
@@ -114,7 +114,7 @@ async function measureLevels(bench: Bench): Promise<ConnectionLevel[]> {
       bench.step(`${count(connections)} connections`);
       const load = { connections, warmup: settle, duration };
       const { throughput, meanInFlight } = await bench.load(service, load);
-      // By Little's law: also of the requests that were in flight at the end.
+      // By Little's law, which includes the requests in flight at the end.
       const latencyMs = (meanInFlight * 1000) / throughput.mean;
       levels.push({ connections, throughput: throughput.mean, latencyMs });
     }
@@ -132,7 +132,7 @@ function buildFigure(
   return {
     kind: 'lines',
     title: 'Throughput over connections',
-    caption: `Each answer takes ${DELAY_MS} ms. Dashed: N / ${time(singleMs)}, and ${rate(maxThroughput)} req/s, the most that was seen. They meet at the knee.`,
+    caption: `Each response takes ${DELAY_MS} ms. Dashed: N / ${time(singleMs)}, and ${rate(maxThroughput)} req/s, the highest measured. The lines meet at the knee.`,
     x: { name: 'connections', unit: 'count', scale: 'log' },
     y: { name: 'responses per second', unit: 'rate', scale: 'log' },
     series: [
@@ -142,7 +142,7 @@ function buildFigure(
         points: levels.map(({ connections, throughput }) => [connections, throughput]),
       },
       {
-        name: 'each connection by itself',
+        name: 'N / response time',
         style: 'bound',
         points: [
           [1, 1000 / singleMs],
@@ -150,7 +150,7 @@ function buildFigure(
         ],
       },
       {
-        name: 'the most',
+        name: 'highest measured',
         style: 'bound',
         points: [
           [knee, maxThroughput],
@@ -170,16 +170,16 @@ function checkClaims(levels: ConnectionLevel[], singleMs: number, knee: number):
   const worst = Math.max(...errors);
   return [
     {
-      text: `up to half of the knee throughput is N / R: within ${(worst * 100).toFixed(1)} % (${below.length} levels, at most ${TOLERANCE_BELOW_KNEE * 100} %)`,
+      text: `up to half of the knee, throughput is N / R: within ${(worst * 100).toFixed(1)} % (${below.length} levels, at most ${TOLERANCE_BELOW_KNEE * 100} %)`,
       held: below.length > 1 ? worst <= TOLERANCE_BELOW_KNEE : null,
     },
     checkBeyondKnee(levels.filter(({ connections }) => connections >= 1.5 * knee)),
   ];
 }
 
-/** What they do not get they wait for: by Little's law the one follows from the other. */
+/** Checks that beyond the knee throughput stays and latency grows, which follow from each other by Little's law. */
 function checkBeyondKnee(levels: ConnectionLevel[]): Claim {
-  const text = 'beyond the knee more connections get no more, they wait';
+  const text = 'beyond the knee, more connections only add latency';
   const [first, last] = [levels.at(0), levels.at(-1)];
   if (!first || !last || last.connections < MIN_ADDED_RATIO * first.connections) {
     return { text, held: null };
@@ -187,17 +187,17 @@ function checkBeyondKnee(levels: ConnectionLevel[]): Claim {
   const more = last.throughput / first.throughput;
   const longer = last.latencyMs / first.latencyMs;
   return {
-    text: `${text}: ${count(last.connections)} of them get ${more.toFixed(2)} x what ${count(first.connections)} get (at most ${1 + TOLERANCE_BEYOND_KNEE} x), and wait ${longer.toFixed(1)} x as long`,
+    text: `${text}: ${count(last.connections)} have ${more.toFixed(2)}x the throughput of ${count(first.connections)} (at most ${1 + TOLERANCE_BEYOND_KNEE}x), and ${longer.toFixed(1)}x the latency`,
     held: more <= 1 + TOLERANCE_BEYOND_KNEE,
   };
 }
 
-/** What `explain` predicted from 20 connections, against what was measured of many. */
+/** Checks the prediction that `explain` made from 20 connections against the measurement. */
 function checkPrediction({ remedy }: LabCause, maxThroughput: number): Claim {
   const range = remedy?.predictedThroughput;
-  if (!range) return { text: 'explain predicts what more connections give', held: null };
+  if (!range) return { text: 'explain predicts the throughput of more connections', held: null };
   return {
-    text: `from 20 connections explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with more of them; the most that was measured is ${rate(maxThroughput)} (at most ${PREDICTION_TOLERANCE * 100} % beside it)`,
+    text: `from 20 connections explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with more of them; the highest measured throughput is ${rate(maxThroughput)} (at most ${PREDICTION_TOLERANCE * 100} % outside)`,
     held:
       maxThroughput >= range.low * (1 - PREDICTION_TOLERANCE) &&
       maxThroughput <= range.high * (1 + PREDICTION_TOLERANCE),
@@ -209,5 +209,5 @@ function buildSetting(delayMs: number): ServiceSetting {
 }
 
 function formatDelay(delayMs: number): string {
-  return delayMs === 0 ? 'at once' : `after ${delayMs} ms`;
+  return delayMs === 0 ? 'immediate' : `after ${delayMs} ms`;
 }

@@ -11,19 +11,20 @@ import {
   type ToolRun,
 } from './engines-run.js';
 
-/** What a tool made of heads that come before their bodies. */
+/** A tool's run against the server that sends heads before bodies. */
 export type HeadFirstRun = { tool: string } & (PeerMeasurement | PeerFailure);
 
-/** Of 1: how far the count of a tool may be from that of the server. */
+/** Tolerated difference between the counts of a tool and the server. */
 const COUNT_TOLERANCE = 0.02;
-/** How much busier the core of a tool is than that of the server, if it is the limit. */
+/** Ratio of CPU between tool and server from which on the tool is the limit. */
 const BUSIER_RATIO = 1.2;
-/** Of the load in which heads come before their bodies. */
+/** Connections of the load in which heads are sent before bodies. */
 export const HEAD_FIRST_CONNECTIONS = 5;
-/** Those that need the least CPU for a request. */
+/** The tools that need the least CPU per request. */
 const RIVALS = ['wrk', 'ab'];
 const IN_JAVASCRIPT = ['loadtest', 'loadtest --tcp', 'autocannon'];
 
+/** Checks the claims of the study against the runs. */
 export function checkClaims(
   scenarios: Scenario[],
   runs: ToolRun[],
@@ -45,14 +46,14 @@ export function checkClaims(
   ];
 }
 
-/** Millrace against the peers that do the most with their CPU, the first of which is measured against. */
+/** Compares millrace with the rivals by requests per CPU second. The first rival decides the claim. */
 function checkPerCore(name: string, cells: ToolResult[]): Claim {
   const own = cells.find(({ tool }) => tool === 'millrace');
   const rivals = RIVALS.flatMap((rival) => cells.find(({ tool }) => tool === rival) ?? []);
   const compared = own ? rivals.flatMap((rival) => compare(own, rival) ?? []) : [];
   const list = compared.map(({ text }) => text).join(', ');
   return {
-    text: `${name}: for each second of its CPU millrace makes at least as many requests as ${rivals[0]?.tool ?? RIVALS[0]}${list === '' ? '' : `: against ${list}`}`,
+    text: `${name}: millrace makes at least as many requests per CPU second as ${rivals[0]?.tool ?? RIVALS[0]}${list === '' ? '' : `: ${list}`}`,
     held: compared[0]?.held ?? null,
   };
 }
@@ -69,7 +70,7 @@ function compare(
   const { ratio, low, high } = estimateRatio(pairs);
   const range = pairs.length < 2 ? 'one run each' : `${low.toFixed(2)} to ${high.toFixed(2)}`;
   return {
-    text: `${rival.tool} ${ratio.toFixed(2)} x (${range})`,
+    text: `${ratio.toFixed(2)}x ${rival.tool} (${range})`,
     held: low >= 1 ? true : high < 1 ? false : null,
   };
 }
@@ -86,12 +87,12 @@ function checkCounts(whose: string, runs: ToolRun[]): Claim {
   );
   const exceptions = [...listed].map(([what, counts]) => `${what}: ${counts}`);
   return {
-    text: `${whose} counts the requests that the server counts, within ${COUNT_TOLERANCE * 100} % and one for each connection${exceptions.length > 0 ? `, but ${exceptions.join('; ')}` : ''}`,
+    text: `${whose} agrees with the server's count, within ${COUNT_TOLERANCE * 100} % and one request per connection${exceptions.length > 0 ? `, except ${exceptions.join('; ')}` : ''}`,
     held: runs.length === 0 ? null : wrong.length === 0,
   };
 }
 
-/** A request may be on its way on each connection when a tool ends. */
+/** Whether two counts agree; each connection may have a request in flight when a tool ends. */
 function isConsistent(reported: number, counted: number, connections: number): boolean {
   return Math.abs(reported - counted) <= COUNT_TOLERANCE * counted + connections;
 }
@@ -105,14 +106,14 @@ function checkKeepAlive(scenarios: Scenario[], runs: ToolRun[], tools: string[])
     if (!without?.countedRate || !withIt?.countedRate) return [];
     return { tool, ratio: withIt.countedRate / without.countedRate };
   });
-  const list = ratios.map(({ tool, ratio }) => `${tool} ${ratio.toFixed(1)} x`).join(', ');
+  const list = ratios.map(({ tool, ratio }) => `${tool} ${ratio.toFixed(1)}x`).join(', ');
   return {
-    text: `a connection for each request costs: keep-alive gives more${list === '' ? '' : `: ${list}`}`,
+    text: `keep-alive is faster than a connection for each request${list === '' ? '' : `: ${list}`}`,
     held: ratios.length === 0 ? null : ratios.every(({ ratio }) => ratio > 1),
   };
 }
 
-/** Why tools in JavaScript that are fast against Node are slow against nginx. */
+/** Checks that tools in JavaScript are their own limit against nginx. */
 function checkToolLimit(cells: ToolResult[]): Claim {
   const busy = cells.flatMap(({ tool, toolCores, serverCores }) =>
     IN_JAVASCRIPT.includes(tool) && toolCores !== null && serverCores !== null
@@ -123,7 +124,7 @@ function checkToolLimit(cells: ToolResult[]): Claim {
     .map((one) => `${one.tool} ${cores(one.toolCores)} cores to ${cores(one.serverCores)}`)
     .join(', ');
   return {
-    text: `against nginx the tools in JavaScript measure themselves, their core is the busier one${list === '' ? '' : `: ${list}`}`,
+    text: `against nginx the tools in JavaScript are the limit: their core is busier than the server's${list === '' ? '' : `: ${list}`}`,
     held:
       busy.length === 0
         ? null
@@ -137,10 +138,10 @@ function checkHeadFirst(all: HeadFirstRun[]): Claim {
   );
   const measured = own && !('failure' in own) ? own : null;
   const others = trick
-    ? `; loadtest --tcp, which goes by the length of packets: ${describeRun(trick)}`
+    ? `; loadtest --tcp, which recognises responses by the length of packets: ${describeRun(trick)}`
     : '';
   return {
-    text: `millrace reads answers whose head comes before their body${own ? `: ${describeRun(own)}` : ''}${others}`,
+    text: `millrace reads responses whose head is sent before their body${own ? `: ${describeRun(own)}` : ''}${others}`,
     held: own
       ? measured !== null &&
         measured.reported.errors === 0 &&

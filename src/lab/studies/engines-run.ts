@@ -1,45 +1,46 @@
 import type { PeerMeasurement } from '../peers/peer-measure.js';
 
-/** Of each load. */
+/** Connections of each load. */
 export const CONNECTIONS = 50;
 
-/** A server, and how it is loaded. */
+/** A server and how it is loaded. */
 export interface Scenario {
   server: 'own' | 'nginx';
   processes: number;
-  /** A connection for each request. */
+  /** Whether each request has a connection of its own. */
   close: boolean;
 }
 
-/** A tool against a server. */
+/** The run of a tool against a server. */
 export interface ToolRun extends PeerMeasurement {
   tool: string;
   scenario: Scenario;
 }
 
-/** What a tool gave in a scenario, on average over its runs. */
+/** The means of a tool over its runs in a scenario. */
 export interface ToolResult {
   tool: string;
   reportedRate: number;
   countedRate: number | null;
   errors: number;
-  /** CPU in cores; `null` where the system does not tell. */
+  /** CPU in cores; `null` if the system does not report it. */
   toolCores: number | null;
   serverCores: number | null;
-  /** CPU time of the tool for a request, in milliseconds. */
+  /** CPU time of the tool per request, in milliseconds. */
   cpuMs: number | null;
-  /** Requests for each second of its CPU time. */
+  /** Requests per second of the tool's CPU time. */
   perCore: number | null;
-  /** The same of each run. */
+  /** `perCore` of each run. */
   perCoreRuns: number[];
 }
 
+/** Names a scenario in words. */
 export function formatScenario({ server, processes, close }: Scenario): string {
-  const whose = server === 'own' ? 'own test server' : 'nginx';
+  const whose = server === 'own' ? 'test server' : 'nginx';
   return `${close ? 'no keep-alive' : 'keep-alive'}, ${whose} on ${processes === 1 ? '1 core' : `${processes} cores`}`;
 }
 
-/** `null`: it was not measured. */
+/** Averages the runs of a tool in a scenario; `null` if it was not measured. */
 export function summarizeRuns(
   runs: ToolRun[],
   tool: string,

@@ -7,7 +7,7 @@ import {
   type ToolRun,
 } from './engines-run.js';
 
-/** The tools in the order of the study, and those that are new. */
+/** The tools in the order of the study, followed by those that it did not include. */
 const ROWS = [
   'loadtest',
   'bare sockets',
@@ -22,7 +22,7 @@ const ROWS = [
   'millrace',
 ];
 
-/** Requests per second as the study gives them, by server; several cores were three. */
+/** Requests per second of the original study, by server. Its server on several cores had three. */
 const ORIGINAL_FIGURES: Record<string, Record<string, number>> = {
   'own 1 close': {
     loadtest: 6000,
@@ -58,6 +58,7 @@ const ORIGINAL_FIGURES: Record<string, Record<string, number>> = {
   },
 };
 
+/** Builds the table of a scenario. */
 export function buildTable(scenario: Scenario, runs: ToolRun[]): LabTable {
   const { server, processes, close } = scenario;
   const size = processes === 1 ? '1' : 'n';
@@ -72,8 +73,8 @@ export function buildTable(scenario: Scenario, runs: ToolRun[]): LabTable {
     rowsAre: 'load tester',
     columns: [
       { name: 'req/s', unit: 'rate', from: 'then' },
-      { name: 'req/s, as it says', unit: 'rate', from: 'now' },
-      { name: 'req/s, as counted', unit: 'rate', from: 'now' },
+      { name: 'req/s, reported', unit: 'rate', from: 'now' },
+      { name: 'req/s, counted', unit: 'rate', from: 'now' },
       { name: 'errors', unit: 'count', from: 'now' },
       { name: 'cores: server', unit: 'cores', from: 'now' },
       { name: 'cores: tool', unit: 'cores', from: 'now' },
@@ -90,6 +91,7 @@ function listCells(cell: ToolResult | null): (number | null)[] {
   return [reportedRate, countedRate, errors, serverCores, toolCores, cpuMs, perCore];
 }
 
+/** Builds the bar charts of all scenarios. */
 export function buildFigures(scenarios: Scenario[], runs: ToolRun[]): LabFigure[] {
   const groups = (of: (cell: ToolResult) => number | null) =>
     scenarios.map((scenario) => ({
@@ -103,14 +105,14 @@ export function buildFigures(scenarios: Scenario[], runs: ToolRun[]): LabFigure[
     {
       kind: 'bars',
       title: 'Throughput',
-      caption: 'Requests per second, as the server counts them.',
+      caption: 'Requests per second, counted by the server.',
       unit: 'rate',
       groups: groups(({ countedRate }) => countedRate),
     },
     {
       kind: 'bars',
-      title: 'Requests for each second of the CPU of the tool',
-      caption: 'What a core would give if nothing but the tool were the limit.',
+      title: 'Requests per CPU second of the tool',
+      caption: 'Throughput of one core if the tool alone were the limit.',
       unit: 'rate',
       groups: groups(({ perCore }) => perCore),
     },

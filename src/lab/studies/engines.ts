@@ -12,12 +12,12 @@ import { CONNECTIONS, formatScenario, type Scenario, type ToolRun } from './engi
 import { describeSetup } from './engines-setup.js';
 import { buildFigures, buildTable } from './engines-tables.js';
 
-/** With `--quick` those that the study had. */
+/** The tools of a quick run: those of the original study. */
 const QUICK = ['loadtest', 'loadtest --tcp', 'autocannon', 'ab', 'wrk', 'millrace'];
-/** What is compared closely is measured more often. */
+/** The tools that are compared closely, and therefore measured repeatedly. */
 const CONTENDERS = ['ab', 'wrk', 'millrace'];
 const ROUNDS = { quick: 2, full: 3 };
-/** With more of them there is no time for all rounds. */
+/** Number of scenarios up to which there is time for all rounds. */
 const FEW_SCENARIOS = 4;
 
 export const engines: Study = {
@@ -30,17 +30,17 @@ export const engines: Study = {
   repeat,
 };
 
-/** What a run needs to know. */
+/** The state of a run of the study. */
 interface EnginesRun {
   bench: Bench;
   cores: CoreAssignment;
   found: FoundPeer[];
   nginx: string | null;
-  /** For the files of tools. */
+  /** Folder for the files of the tools. */
   folder: string;
   seconds: number;
   runs: ToolRun[];
-  /** Why there is no run, by tool and scenario. */
+  /** Reasons for missing runs, by tool and scenario. */
   failures: Map<string, string>;
 }
 
@@ -83,13 +83,13 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
 }
 
 const CHANGES = [
-  'The engine is no JavaScript: a request is one read, one write, one look at the clock and two counts, and nothing is allocated for it. Threads share nothing.',
-  'A response is read by what it says of its length, always. The length of a packet says nothing: a head that comes before its body has the length of the head before, and who takes it for a response is one behind from then on.',
-  'The cores of both sides stand in the table, and the fuller one is the limit. Against nginx that is the core of each tool in JavaScript: its rate is what its own CPU time per request allows. Millrace says so of itself in each of its reports.',
-  'The table is one command; so is the server on all cores: millrace testserver. TLS goes the same way as plain sockets: --tls keep-alive, resume or full.',
+  'The engine is native code: a request takes one read, one write, one reading of the clock and two counters, and allocates nothing. Threads share nothing.',
+  'A response always ends where its own framing says so. The length of a packet says nothing: a head that arrives before its body has the same length as the head before it, and a tool that takes it for a whole response counts wrongly from then on.',
+  'The table shows the CPU of both sides; the busier one is the limit. Against nginx that is each tool in JavaScript: its rate is determined by its own CPU time per request. Millrace reports this about itself in every report.',
+  'One command makes the table, and one starts a server on all cores: millrace testserver. TLS is measured the same way: --tls keep-alive, resume or full.',
 ];
 
-/** Those of then, and nginx without keep-alive. */
+/** Lists the scenarios of the original study, and nginx without keep-alive. */
 function listScenarios(
   quick: boolean,
   { several }: CoreAssignment,
@@ -108,13 +108,13 @@ function listScenarios(
   return all.filter((one) => one !== false);
 }
 
-/** How often those that are compared closely run again. */
+/** Counts the additional rounds of the tools that are compared closely. */
 function countRounds(scenario: Scenario, scenarios: Scenario[], quick: boolean): number {
   if (quick) return scenario === scenarios.at(-1) ? ROUNDS.quick : 0;
   return scenarios.length <= FEW_SCENARIOS ? ROUNDS.full : 1;
 }
 
-/** All tools against one server, and some of them in further rounds, each in reverse: what drifts falls on all alike. */
+/** Runs all tools against one server, and some in further rounds of alternating order, so that drift affects all equally. */
 async function measureAll(
   measuring: EnginesRun,
   scenario: Scenario,
@@ -137,7 +137,7 @@ async function measureAll(
   }
   try {
     const own = found.find(({ peer }) => peer.name === 'millrace');
-    // The first tool is not to meet a server whose code is still being compiled.
+    // Warms up the server, so that its code is compiled before the first tool runs.
     if (own && scenario.server === 'own') await measure(own, 1);
     for (const one of order) {
       const tool = one.peer.name;
@@ -153,7 +153,7 @@ async function measureAll(
   }
 }
 
-/** `null`: an nginx that does not start, which is a fault. */
+/** Starts the server of a scenario; `null`, with a recorded failure, if nginx does not start. */
 async function startServer(
   { bench: { signal }, cores, nginx, failures }: EnginesRun,
   { server, processes }: Scenario,
@@ -169,13 +169,13 @@ async function startServer(
   }
 }
 
-/** What the trick with the length of packets comes to, and what millrace makes of the same answers. */
+/** Measures responses whose head precedes the body: with a tool that goes by the length of packets, and with millrace. */
 async function measureHeadFirst({ bench, found, folder }: EnginesRun): Promise<HeadFirstRun[]> {
   const all: HeadFirstRun[] = [];
   for (const tool of ['loadtest --tcp', 'millrace']) {
     const one = found.find(({ peer }) => peer.name === tool);
     if (!one) continue;
-    bench.step(`${tool}, heads that come before their bodies`);
+    bench.step(`${tool}, heads sent before bodies`);
     const server = await startHeadFirstServer();
     try {
       const load = { connections: HEAD_FIRST_CONNECTIONS, seconds: 1, close: false, folder };
@@ -194,8 +194,8 @@ function describeMissing(quick: boolean, { several }: CoreAssignment): string[] 
     ...(quick
       ? [`without --quick: ${left.join(', ')}, nginx without keep-alive, servers on several cores`]
       : several === null
-        ? ['servers on several cores: there are none left beside the core of the tool']
+        ? ['servers on several cores: this machine has too few cores']
         : []),
-    'bare sockets: no tool, but a step of the study, in which nothing was parsed',
+    'bare sockets: a step of the original study, without parsing, not a tool',
   ];
 }

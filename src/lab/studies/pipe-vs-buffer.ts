@@ -16,7 +16,7 @@ const MODE_NAMES: Record<EchoMode, string> = {
   readable: 'read in steps, then end',
 };
 
-/** Responses per second and milliseconds, as the study gives them. */
+/** The figures of the original study: responses per second, and latency. */
 const ORIGINAL_FIGURES: Record<EchoMode, { rate: number; latencyMs: number }> = {
   pipe: { rate: 2000, latencyMs: 44 },
   buffer: { rate: 20_000, latencyMs: 4 },
@@ -24,32 +24,32 @@ const ORIGINAL_FIGURES: Record<EchoMode, { rate: number; latencyMs: number }> = 
   readable: { rate: 20_000, latencyMs: 4 },
 };
 
-/** The servers: Node as it was, Node as it is, Millrace. */
+/** The servers: Node as in the original study, current Node, and Millrace. */
 const SERVERS = [
-  { id: 'delayed', name: 'node:http with Nagle, as then', noDelay: '0', native: false },
+  { id: 'delayed', name: 'node:http with Nagle, as originally', noDelay: '0', native: false },
   { id: 'node', name: 'node:http', noDelay: '1', native: false },
   { id: 'native', name: 'Millrace', noDelay: '1', native: true },
 ] as const;
 type EchoServer = (typeof SERVERS)[number];
 
-/** What one way to answer gave on one server: medians of its blocks. */
+/** Medians over the blocks of one way to respond on one server. */
 interface EchoResult {
   server: EchoServer['id'];
   mode: EchoMode;
-  /** Of each block, in their order. */
+  /** Rate of each block, in order. */
   rates: number[];
   rate: number;
   latencyMs: number;
-  /** Between the first and the last byte of a response; `null` if it comes at once. */
+  /** Time between the first and the last byte of a response; `null` if it arrives in one piece. */
   gapMs: number | null;
   writes: number | null;
   bytesEach: number | null;
-  /** Share of the responses that do not come in one piece. */
+  /** Share of the responses that do not arrive in one piece. */
   inParts: number;
 }
 
 const LOAD = { connections: 100, method: 'POST', body: '0123456789' };
-/** Of 1: that the way to answer makes no difference. */
+/** Tolerated difference between two ways to respond. */
 const TOLERANCE = 0.05;
 
 export const pipeVsBuffer: Study = {
@@ -72,25 +72,25 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     figures: buildFigures(echoed),
     causes: [cause],
     changes: [
-      'No write blocks: the second part of the response waits in the kernel (Nagle) for the acknowledgement of the first, which the other side delays by 40 ms. An acknowledgement that comes early takes the time away, and nothing else does.',
-      'Node sets noDelay since version 18: no 40 ms any more. What is left of the difference is two system calls and two segments for each response instead of one, and what req.pipe costs by itself.',
-      'On the native stack all that is written within a turn of the loop leaves in one system call, whatever it was written with.',
+      "No write blocks: Nagle's algorithm keeps the second part of the response in the kernel until the first is acknowledged, which the other side delays by 40 ms. Only an earlier acknowledgement removes the delay.",
+      'Node has set noDelay since version 18, which removes the 40 ms. The remaining difference is two system calls and two segments per response instead of one, and the cost of req.pipe itself.',
+      'On the native stack everything that is written within one turn of the event loop is sent by one system call.',
     ],
     claims: checkClaims(of),
     setup: bench.setup,
     missing: echoed.every(({ writes }) => writes === null)
       ? ['system calls: there is no /proc here']
-      : ['system calls of Millrace: the system counts no sendmsg, which its stack sends with'],
+      : ['system calls of Millrace: its stack uses sendmsg, which the system does not count'],
   };
 }
 
-/** All ways to answer on one server, forwards and backwards, so that what drifts falls on all alike. */
+/** Measures all ways to respond on one server, forwards and backwards, so that drift affects all equally. */
 async function measureModes(bench: Bench, server: EchoServer): Promise<EchoResult[]> {
   const blocks = new Map<EchoMode, EchoBlock[]>();
   const order = bench.quick
     ? [...ECHO_MODES]
     : [...ECHO_MODES, ...ECHO_MODES.toReversed(), ...ECHO_MODES, ...ECHO_MODES.toReversed()];
-  // What is compared closely is measured more often.
+  // Pairs that are compared closely are measured more often.
   if (bench.quick && server.native)
     order.push('buffer', 'pipe', 'pipe', 'buffer', 'buffer', 'pipe');
   for (const mode of order) {
@@ -147,7 +147,7 @@ function buildTable({ id, name }: EchoServer, echoed: EchoResult[]): LabTable {
   const reported = id === 'delayed';
   return {
     title: name,
-    rowsAre: 'way to answer',
+    rowsAre: 'way to respond',
     columns: [
       ...(reported
         ? ([
@@ -197,8 +197,8 @@ function buildFigures(echoed: EchoResult[]): LabFigure[] {
     },
     {
       kind: 'bars',
-      title: 'System calls that write, per response',
-      caption: 'Of the first thread, which runs the loop.',
+      title: 'Write calls per response',
+      caption: 'By the main thread, which runs the event loop.',
       unit: 'decimal',
       groups: bars(({ writes }) => writes),
     },
@@ -219,16 +219,16 @@ function checkClaims(
   const twice = of('node', 'pipe')?.writes ?? null;
   return [
     {
-      text: `with Nagle pipe waits for a timer of TCP: ${time(then?.latencyMs ?? null)} against ${time(bufferThen?.latencyMs ?? null)} of those that read in steps`,
+      text: `with Nagle, pipe waits for a TCP timer: ${time(then?.latencyMs ?? null)} against ${time(bufferThen?.latencyMs ?? null)} when reading in steps`,
       held: then && bufferThen ? then.latencyMs > 35 && bufferThen.latencyMs < 20 : null,
     },
     {
-      text: `without it pipe writes twice for each response: ${twice === null ? '?' : twice.toFixed(2)} system calls${inNode ? ` (and gives ${formatRatio(inNode)} of buffer on node:http)` : ''}`,
+      text: `without Nagle, pipe writes twice per response: ${twice === null ? '?' : twice.toFixed(2)} system calls${inNode ? ` (and has ${formatRatio(inNode)} the throughput of buffer on node:http)` : ''}`,
       held: held(twice, (value) => value > 1.8),
     },
     {
       text: `on Millrace pipe is within ${TOLERANCE * 100} % of buffer, or faster${native ? `: ${formatRatio(native)}` : ''}`,
-      // Only what the interval tells.
+      // Decided only if the interval does not contain the bound.
       held:
         native === null
           ? null
@@ -239,13 +239,13 @@ function checkClaims(
               : null,
     },
     {
-      text: `on Millrace a piped response comes in one piece: ${inParts === null ? '?' : share(inParts)} come in parts`,
+      text: `on Millrace a piped response arrives in one piece: ${inParts === null ? '?' : share(inParts)} arrive in parts`,
       held: held(inParts, (value) => value < 0.02),
     },
   ];
 }
 
-/** Throughput of one way / of another, by pairs of blocks; `null` with too few of them. */
+/** Compares the throughput of two ways by pairs of blocks; `null` with fewer than two pairs. */
 function compareBlocks(before?: EchoResult, after?: EchoResult): MeasuredRatio | null {
   const pairs = (after?.rates ?? []).flatMap((rate, index): [number, number][] => {
     const other = before?.rates[index];
@@ -255,5 +255,5 @@ function compareBlocks(before?: EchoResult, after?: EchoResult): MeasuredRatio |
 }
 
 function formatRatio({ ratio, low, high }: MeasuredRatio): string {
-  return `${ratio.toFixed(2)} x (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return `${ratio.toFixed(2)}x (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }

@@ -4,27 +4,30 @@ import { type FloodResult, flood } from '../flood.js';
 import type { Claim, LabFigure, LabPlot, LabTable } from '../result.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 
-/** What one connection that does not wait did to a server. */
+/** A flood of a server by one connection, with its effects. */
 interface FloodRun extends FloodResult {
   name: string;
   native: boolean;
-  /** The most requests in progress at a time. */
+  /** Maximum number of requests in progress at a time. */
   inProgress: number;
-  /** Memory before, and the most in it, bytes; `null` where the system does not tell. */
-  memory: { before: number; most: number } | null;
+  /** Memory before the flood and its maximum during it, in bytes; `null` if the system does not report it. */
+  memory: { before: number; max: number } | null;
   progressOverTime: [seconds: number, requests: number][];
   memoryOverTime: [seconds: number, bytes: number][];
 }
 
-/** What the memory of a server may grow by under a bound, bytes: V8's young generation grows by nearly as much (two halves of 16 MiB) under any work that lasts. */
+/**
+ * Memory by which a server with a bound may grow, in bytes. V8's young generation, two halves of 16 MiB, grows by nearly as
+ * much under any sustained load.
+ */
 const MAX_GROWTH_BYTES = 32 * 2 ** 20;
-/** What the service prints when nothing has been in progress for a while. */
+/** Line that the service prints when no request has been in progress for a while. */
 const IDLE_LINE = 'in progress 0, at most 0';
-/** How long the service is waited for to say what was in progress last: it says so five times a second. */
+/** Maximum wait for the last report of the service, which reports five times a second. */
 const LAST_REPORT_MS = 5000;
 const WARMUP = { connections: 50, warmup: 0 };
 
-/** What the study and later repetitions of it reported, with the high-water mark as it was. */
+/** Figures of the original study and of later repetitions, with its high-water mark. */
 const ORIGINAL_FIGURES = [
   { delay: '50', inProgress: 46_000, memory: 360e6 },
   { delay: '0-1000', inProgress: 27_672, memory: null },
@@ -34,7 +37,7 @@ export const pipelining: Study = {
   name: 'pipelining',
   title: 'Pipelining without a bound',
   original:
-    '2016, Node 4.2, a client that writes 500,000 requests on one connection without waiting; the figures of 50 ms lately, Node 20',
+    '2016, Node 4.2, a client that writes 500,000 requests on one connection without waiting; the figures for 50 ms are from Node 20',
   question:
     'What does one client do to a server that handles every pipelined request as soon as it is read?',
   seconds: { quick: 50, full: 420 },
@@ -58,16 +61,16 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     figures: floods[0] ? buildFigures(floods) : [],
     causes: [cause],
     changes: [
-      'server.maxPipelinedRequests (256) bounds the requests of a connection that are handled at once; nothing more is read until half of them are answered.',
-      'server.responseTimeout answers 408 in its turn and closes, so that a request that is never answered does not hold those behind it for ever; server.maxRequestsInFlight answers 503.',
-      'All three are limits of the native stack: node --import millrace/register app.js. HTTP/2 is the way without head-of-line blocking.',
+      'server.maxPipelinedRequests (256) limits the requests of a connection that are handled at once; nothing more is read until half of them are answered.',
+      'server.responseTimeout answers 408 in order and closes the connection, so that a request without a response does not block those behind it for ever; server.maxRequestsInFlight answers 503.',
+      'All three are limits of the native stack: node --import millrace/register app.js. HTTP/2 avoids head-of-line blocking.',
     ],
     claims: checkClaims(floods),
     setup: [
       ...bench.setup,
       ...delays.map(
         (delay) =>
-          `then, with DELAY_MS=${delay}, one connection: ${count(countRequests(bench, delay))} x GET /NUMBER in writes of 500, reading all the time`,
+          `after the warm-up, with DELAY_MS=${delay}: one connection, ${count(countRequests(bench, delay))} x GET /NUMBER in writes of 500, reading all the time`,
       ),
     ],
     missing: [
@@ -84,30 +87,30 @@ function countRequests({ quick }: Bench, delay: string): number {
   return quick ? 40_000 : ORIGINAL_REQUESTS;
 }
 
-/** With fewer requests fewer can be in progress. */
+/** Notes that fewer requests than originally were sent, so that fewer can be in progress. */
 function describeFewerRequests(requests: number, delay: string): string[] {
   if (requests === ORIGINAL_REQUESTS) return [];
   return [
-    `as many requests as then after ${delay.replace('-', ' to ')} ms: ${count(requests)} here, ${count(ORIGINAL_REQUESTS)} then`,
+    `the original number of requests with ${delay.replace('-', ' to ')} ms: ${count(requests)} here, ${count(ORIGINAL_REQUESTS)} then`,
   ];
 }
 
 async function runFlood(bench: Bench, delay: string, native: boolean): Promise<FloodRun> {
   const requests = countRequests(bench, delay);
   const name = `${native ? 'Millrace' : 'node:http'}, ${delay.replace('-', ' to ')} ms`;
-  const lines: { atMs: number; most: number }[] = [];
+  const lines: { atMs: number; max: number }[] = [];
   let onIdle = () => {};
   let onReport = () => {};
   const onLine = (line: string) => {
     if (line === IDLE_LINE) onIdle();
-    const [, most] = /at most (\d+)/.exec(line) ?? [];
-    if (most === undefined) return;
-    lines.push({ atMs: performance.now(), most: Number(most) });
+    const [, max] = /at most (\d+)/.exec(line) ?? [];
+    if (max === undefined) return;
+    lines.push({ atMs: performance.now(), max: Number(max) });
     onReport();
   };
   const env = { DELAY_MS: delay };
   return bench.withService({ name: 'in-progress', env, native, onLine }, async (service) => {
-    // The heap gets the size that work gives it.
+    // The warm-up lets the heap grow to its size under load.
     bench.step(`${name}: warming up`);
     await bench.load(service, { ...WARMUP, duration: bench.quick ? 1000 : 3000 });
     await new Promise<void>((resolve) => {
@@ -122,7 +125,7 @@ async function runFlood(bench: Bench, delay: string, native: boolean): Promise<F
       signal: bench.signal,
     });
     const samples = sampler.stop(begun)?.series ?? [];
-    // A server that reads all at once and then answers all in one turn of its loop has said nothing yet.
+    // A server that reads and answers everything in one turn of its event loop has not reported yet.
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, LAST_REPORT_MS);
       onReport = () => {
@@ -136,14 +139,14 @@ async function runFlood(bench: Bench, delay: string, native: boolean): Promise<F
       ...flooded,
       name,
       native,
-      inProgress: Math.max(0, ...lines.map(({ most }) => most)),
+      inProgress: Math.max(0, ...lines.map(({ max }) => max)),
       memory: first
         ? {
             before: first.rssMb * 1e6,
-            most: Math.max(...samples.map(({ rssMb }) => rssMb)) * 1e6,
+            max: Math.max(...samples.map(({ rssMb }) => rssMb)) * 1e6,
           }
         : null,
-      progressOverTime: lines.map(({ atMs, most }) => [seconds(atMs), most]),
+      progressOverTime: lines.map(({ atMs, max }) => [seconds(atMs), max]),
       memoryOverTime: samples.map(({ tMs, rssMb }) => [seconds(tMs), rssMb * 1e6]),
     };
   });
@@ -151,16 +154,16 @@ async function runFlood(bench: Bench, delay: string, native: boolean): Promise<F
 
 function buildTable(floods: FloodRun[]): LabTable {
   return {
-    title: 'One connection that does not wait',
-    rowsAre: 'server, answers after',
+    title: 'One connection that does not wait for responses',
+    rowsAre: 'server, delay',
     columns: [
-      { name: 'in progress, most', unit: 'count', from: 'then' },
-      { name: 'in progress, most', unit: 'count', from: 'now' },
-      { name: 'memory, most', unit: 'bytes', from: 'then' },
-      { name: 'memory, most', unit: 'bytes', from: 'now' },
+      { name: 'in progress, maximum', unit: 'count', from: 'then' },
+      { name: 'in progress, maximum', unit: 'count', from: 'now' },
+      { name: 'memory, maximum', unit: 'bytes', from: 'then' },
+      { name: 'memory, maximum', unit: 'bytes', from: 'now' },
       { name: 'memory, growth', unit: 'bytes', from: 'now' },
       { name: 'answered in order', unit: 'count', from: 'now' },
-      { name: 'in all', unit: 'time', from: 'now' },
+      { name: 'total time', unit: 'time', from: 'now' },
     ],
     rows: floods.map(({ name, native, inProgress, memory, answered, durationMs }) => {
       const then = native
@@ -172,8 +175,8 @@ function buildTable(floods: FloodRun[]): LabTable {
           then?.inProgress ?? null,
           inProgress,
           then?.memory ?? null,
-          memory?.most ?? null,
-          memory ? memory.most - memory.before : null,
+          memory?.max ?? null,
+          memory ? memory.max - memory.before : null,
           answered,
           durationMs,
         ],
@@ -202,7 +205,7 @@ function buildFigures(floods: FloodRun[]): LabFigure[] {
   return [
     overTime(
       'Requests in progress',
-      'The most in each fifth of a second, as the server counts them.',
+      'Maximum in each fifth of a second, counted by the server.',
       { name: 'requests in progress', unit: 'count', scale: 'linear' },
       ({ progressOverTime }) => progressOverTime,
     ),
@@ -218,11 +221,11 @@ function buildFigures(floods: FloodRun[]): LabFigure[] {
 function checkClaims(floods: FloodRun[]): Claim[] {
   return floods.flatMap(({ name, native, answered, failure, memory, inProgress, durationMs }) => {
     const order: Claim = {
-      text: `${name}: all are answered in order: ${count(answered)} in ${duration(Math.round(durationMs / 100) * 100)}${failure ? `, then ${failure}` : ''}`,
+      text: `${name}: all requests are answered in order: ${count(answered)} in ${duration(Math.round(durationMs / 100) * 100)}${failure ? `, then ${failure}` : ''}`,
       held: failure === null,
     };
     if (!native) return [order];
-    const growth = memory ? memory.most - memory.before : null;
+    const growth = memory ? memory.max - memory.before : null;
     return [
       order,
       {

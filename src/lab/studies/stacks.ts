@@ -5,7 +5,7 @@ import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 
-/** How a request comes: on a connection that stays, on one of its own, and so with TLS. */
+/** How requests use connections: a persistent one or one for each request, without and with TLS. */
 const CONNECTION_MODES = [
   { id: 'keep-alive', load: {}, tls: false },
   { id: 'close', load: { connection: 'close' }, tls: false },
@@ -22,7 +22,7 @@ const STACKS = [
 ] as const;
 type Stack = (typeof STACKS)[number];
 
-/** Requests per second and the 95th percentile in ms, for one process and for four; `null`: not reported. */
+/** Figures of the original study for one process and for four: requests per second, and p95; `null`: not reported. */
 const ORIGINAL_FIGURES: Record<string, ([rate: number, p95Ms: number | null] | null)[]> = {
   '1 built-in': [
     [12_461, 17],
@@ -61,7 +61,7 @@ const ORIGINAL_FIGURES: Record<string, ([rate: number, p95Ms: number | null] | n
   ],
 };
 
-/** What one stack gave in one mode. */
+/** The result of one stack in one mode. */
 interface StackResult {
   stack: Stack['id'];
   mode: ConnectionMode['id'];
@@ -71,7 +71,7 @@ interface StackResult {
 }
 
 const CONNECTIONS = 100;
-/** Of 1: what two single runs may differ by without a reason. */
+/** Difference that two single runs may have by chance. */
 const TOLERANCE = 0.05;
 
 export const stacks: Study = {
@@ -89,7 +89,7 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
   const several = bench.quick || cores < 2 ? [] : [Math.min(4, cores)];
   const cells: StackResult[] = [];
   for (const processes of [1, ...several]) {
-    // One after the other in each mode: what drifts falls on all stacks.
+    // The stacks run one after the other in each mode, so that drift affects all of them.
     for (const mode of CONNECTION_MODES) {
       for (const stack of selectStacks(processes)) {
         bench.step(`${stack.id}, ${mode.id}, ${processes} of ${cores} cores`);
@@ -106,21 +106,23 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     causes: [cause],
     changes: [
       'node --import millrace/register app.js: the same API and the same objects, on a stack that parses, frames and encrypts in native code. No line of the application changes.',
-      'MILLRACE_CACHE_DURATION=1 keeps what may be kept for a second: hits never enter JavaScript.',
-      'millrace explain says whether HTTP is what an application spends its time with: of one that computes for a millisecond a faster stack takes nothing away.',
+      'MILLRACE_CACHE_DURATION=1 caches responses for a second where that is allowed; hits never enter JavaScript.',
+      'millrace explain shows whether an application spends its time on HTTP: one that computes for a millisecond gains little from a faster stack.',
     ],
     claims: checkClaims(cells),
     setup: bench.setup,
     missing: [
       ...(cores < 4
-        ? [`four processes: there are ${cores} cores, and the load needs one of them`]
+        ? [
+            `four processes: this machine has ${cores} cores, and the load generator needs one of them`,
+          ]
         : []),
       ...(bench.quick ? ['several processes: without --quick'] : []),
     ],
   };
 }
 
-/** Of several processes the study reported no cache. */
+/** Selects the stacks to measure: with several processes the original study had no cache. */
 function selectStacks(processes: number): readonly Stack[] {
   return processes === 1 ? STACKS : STACKS.filter(({ cached }) => !cached);
 }
@@ -200,7 +202,7 @@ function buildFigures(cells: StackResult[], processes: number): LabFigure[] {
     {
       kind: 'bars',
       title: 'Latency',
-      caption: 'The 95th percentile of the last byte, flat out: with the throughput above.',
+      caption: '95th percentile until the last byte, at the throughput above.',
       unit: 'time',
       groups: groups(({ p95Ms }) => p95Ms),
     },
@@ -215,7 +217,7 @@ function checkClaims(cells: StackResult[]): Claim[] {
     ];
     const cached = findResult(cells, 'native, 1 s output cache', id, 1);
     if (!node || !native) return { text: `${id}: native is faster`, held: null };
-    const gain = (cell: StackResult) => `${(cell.rate / node.rate).toFixed(2)} x`;
+    const gain = (cell: StackResult) => `${(cell.rate / node.rate).toFixed(2)}x`;
     return {
       text: `${id}: native is faster than built-in, by more than ${TOLERANCE * 100} %: ${gain(native)} (${rate(native.rate)} against ${rate(node.rate)} req/s, p95 ${time(native.p95Ms)} against ${time(node.p95Ms)})${cached ? `, from the cache ${gain(cached)}` : ''}`,
       held: isFaster(native.rate / node.rate),
@@ -223,7 +225,7 @@ function checkClaims(cells: StackResult[]): Claim[] {
   });
 }
 
-/** `null`: too close to be told apart. */
+/** Whether a ratio of throughput is above 1; `null` if it is too close to 1 to decide. */
 function isFaster(ratio: number): boolean | null {
   if (Math.abs(ratio - 1) <= TOLERANCE) return null;
   return ratio > 1;

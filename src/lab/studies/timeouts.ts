@@ -3,7 +3,7 @@ import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, MeasuredLoad, Study, StudyFindings } from '../study.js';
 
-/** The times of the study, or all of them shorter for a quick run. */
+/** The times of the study; shorter ones for a quick run. */
 interface TimeScale {
   delayMs: number;
   slowMs: number;
@@ -11,7 +11,7 @@ interface TimeScale {
   /** Concurrent requests, and requests per second of the open load. */
   concurrent: number;
   rate: number;
-  /** Until as many requests wait as ever will, and how long is measured. */
+  /** Warm-up until the number of waiting requests is stable, and length of the measurement. */
   settleMs: number;
   measureMs: number;
 }
@@ -34,12 +34,12 @@ const QUICK: TimeScale = {
   settleMs: 1200,
   measureMs: 3000,
 };
-/** Of the back, in the command lines that repeat it; here it takes a free one. */
+/** Port of the back service in printed command lines; the run itself uses a free port. */
 const BACK_PORT = 3001;
-/** Each tenth answer is slow. */
+/** Every tenth response is slow. */
 const SLOW_EVERY = 10;
 
-/** What the study reported: three minutes each. Latencies in ms, heap in bytes. */
+/** The cases of the original study with their figures: latencies in ms, heap in bytes. Each ran for three minutes. */
 const ORIGINAL_CASES = [
   {
     open: false,
@@ -94,31 +94,36 @@ const ORIGINAL_CASES = [
 ] as const;
 type OriginalCase = (typeof ORIGINAL_CASES)[number];
 
-/** What a case gave. */
+/** The result of a case. */
 interface CaseResult {
   of: OriginalCase;
-  /** Responses of any kind per second, and the share of good ones among all requests that ended. */
+  /** Responses with any status per second. */
   rate: number;
+  /** Share of successful responses among all requests that ended. */
   available: number;
   meanMs: number;
   p95Ms: number | null;
-  /** Requests in flight, mean. */
+  /** Mean number of requests in flight. */
   inFlight: number;
-  /** Resident memory of the front, mean; `null` where the system does not tell. */
+  /** Mean resident memory of the front service in bytes; `null` if the system does not report it. */
   memory: number | null;
-  /** What the formula says of the rate or, of an open load, of the requests in flight. */
+  /** Rate by the formula or, with an open load, requests in flight. */
   expected: number;
 }
 
-/** Of the formula. */
+/** Tolerated deviation from the formula. */
 const TOLERANCE = 0.15;
-/** Of what explain predicts with a limit of three times the usual answer: so much a longer one gives at least. */
+/**
+ * Minimum throughput with the limit of the study, as a share of what `explain` predicts with a shorter limit of three times
+ * the usual response time.
+ */
 const MIN_SHARE_OF_PREDICTED = 0.4;
 
 export const timeouts: Study = {
   name: 'timeouts',
   title: 'The case for timeouts',
-  original: '2017, Node 7.1, a front that asks a back with a client library, three minutes each',
+  original:
+    '2017, Node 7.1, a front service that calls a back service with a client library, three minutes each',
   question: 'What does a service lose that waits for another one without a time limit?',
   seconds: { quick: 50, full: 270 },
   repeat,
@@ -131,7 +136,7 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
   for (const one of ORIGINAL_CASES) {
     const found = await measure(bench, scale, one, maxRate);
     measured.push(found);
-    // Without slow answers the front gives all it can, or as much as its requests in flight permit.
+    // Without slow responses the front runs at its maximum, or at what its requests in flight permit.
     if (!one.slow) maxRate = found.rate;
   }
   const cause = await bench.withService(buildBackSetting(scale, true), (back) =>
@@ -144,8 +149,8 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     figures: buildFigures(measured),
     causes: [cause],
     changes: [
-      `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} answers take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(computeMeanMs(scale, false))} without a limit and ${time(computeMeanMs(scale, true))} with one.`,
-      'At equal concurrency the one with the limit serves more, and memory cannot be compared. At an equal rate the requests in flight are rate x E[R], and memory follows them.',
+      `X = min(N / E[R], C): ${SLOW_EVERY - 1} of ${SLOW_EVERY} responses take ${duration(scale.delayMs)}, one takes ${duration(scale.slowMs)}, or the time limit of ${duration(scale.timeoutMs)}; so E[R] is ${time(computeMeanMs(scale, false))} without a limit and ${time(computeMeanMs(scale, true))} with one.`,
+      'At equal concurrency the service with the limit serves more requests, so memory cannot be compared. At an equal rate the requests in flight are rate x E[R], and memory follows them.',
       'node --import millrace/deadlines/register app.js gives every call of a service its limits: connect, TLS, headers, idle, and a total of 3 s where nothing else is set.',
     ],
     claims: checkClaims(measured, cause, bench.quick),
@@ -153,16 +158,16 @@ async function repeat(bench: Bench): Promise<StudyFindings> {
     missing: [
       ...(bench.quick
         ? [
-            `the times of the study: all is shorter here (${duration(scale.delayMs)}, ${duration(scale.slowMs)}, ${duration(scale.timeoutMs)})`,
+            `the original times: all are shorter here (${duration(scale.delayMs)}, ${duration(scale.slowMs)}, ${duration(scale.timeoutMs)})`,
           ]
         : []),
-      '500 concurrent without slow answers, 1,157/s then: 1,000 are',
-      'the heap by itself: memory is what the system sees of the process',
+      'the case of 500 concurrent requests without slow responses, 1,157/s then',
+      'the heap alone: memory is the resident memory of the process',
     ],
   };
 }
 
-/** The mean time of an answer, if each tenth is slow: ms. */
+/** Computes the mean response time if every tenth response is slow, in milliseconds. */
 function computeMeanMs({ delayMs, slowMs, timeoutMs }: TimeScale, limited: boolean): number {
   const slow = limited ? Math.min(slowMs, timeoutMs) : slowMs;
   return delayMs + (slow - delayMs) / SLOW_EVERY;
@@ -183,7 +188,7 @@ function measure(
     return bench.withService(front, async (service) => {
       const loaded = await bench.load(service, {
         ...load,
-        // What is not answered in time is the front's affair.
+        // Time limits are the front's responsibility.
         timeout: 2 * scale.slowMs,
         warmup: scale.settleMs,
         duration: scale.measureMs,
@@ -244,19 +249,19 @@ function buildFrontSetting(
 
 function formatCase({ open, slow, limited }: OriginalCase, scale: TimeScale): string {
   const load = open ? `${count(scale.rate)}/s` : `${count(scale.concurrent)} concurrent`;
-  if (!slow) return `${load}, no slow answers`;
+  if (!slow) return `${load}, no slow responses`;
   return `${load}, ${limited ? `limit of ${duration(scale.timeoutMs)}` : 'no limit'}`;
 }
 
 function buildTable(measured: CaseResult[], scale: TimeScale): LabTable {
   return {
-    title: `A tenth of the answers takes ${duration(scale.slowMs)}, the others ${duration(scale.delayMs)}${scale === QUICK ? ' (then 10 s and 100 ms, limit 3 s, 1,000 concurrent)' : ''}`,
+    title: `A tenth of the responses takes ${duration(scale.slowMs)}, the others ${duration(scale.delayMs)}${scale === QUICK ? ' (then 10 s and 100 ms, limit 3 s, 1,000 concurrent)' : ''}`,
     rowsAre: 'load, limit',
     columns: [
       { name: 'req/s', unit: 'rate', from: 'then' },
       { name: 'req/s', unit: 'rate', from: 'now' },
-      { name: 'good', unit: 'share', from: 'then' },
-      { name: 'good', unit: 'share', from: 'now' },
+      { name: 'ok', unit: 'share', from: 'then' },
+      { name: 'ok', unit: 'share', from: 'now' },
       { name: 'mean', unit: 'time', from: 'then' },
       { name: 'mean', unit: 'time', from: 'now' },
       { name: 'p95', unit: 'time', from: 'then' },
@@ -284,7 +289,7 @@ function buildTable(measured: CaseResult[], scale: TimeScale): LabTable {
   };
 }
 
-/** Throughput, availability, latency and memory at an equal rate, with and without the limit. */
+/** Builds bar charts of throughput, availability, latency and memory, with and without the limit. */
 function buildFigures(measured: CaseResult[]): LabFigure[] {
   const open = measured.filter(({ of: { open } }) => open);
   const closed = measured.filter(({ of: { open, slow } }) => !open && slow);
@@ -312,27 +317,32 @@ function buildFigures(measured: CaseResult[]): LabFigure[] {
   return [
     bars(
       'Throughput at equal concurrency',
-      'Answers per second, good ones and errors.',
+      'Responses per second, with any status.',
       'rate',
       (one) => one.rate,
       closed,
     ),
-    bars('Availability at an equal rate', 'Good answers of all.', 'share', (one) => one.available),
-    bars('Latency at an equal rate', 'The mean.', 'time', (one) => one.meanMs),
-    bars('Memory at an equal rate', 'Resident, the mean.', 'bytes', (one) => one.memory),
+    bars(
+      'Availability at an equal rate',
+      'Share of successful responses.',
+      'share',
+      (one) => one.available,
+    ),
+    bars('Latency at an equal rate', 'Mean.', 'time', (one) => one.meanMs),
+    bars('Memory at an equal rate', 'Mean resident memory.', 'bytes', (one) => one.memory),
   ];
 }
 
 function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): Claim[] {
   const formula = measured
     .filter(({ of: { slow } }) => slow)
-    .map(({ of: one, rate: given, inFlight, expected }): Claim => {
-      const seen = one.open ? inFlight : given;
+    .map(({ of: one, rate: measuredRate, inFlight, expected }): Claim => {
+      const observed = one.open ? inFlight : measuredRate;
       const what = one.open ? 'in flight' : 'req/s';
       const limit = one.limited ? 'with the limit' : 'without a limit';
       return {
-        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(seen)} (within ${TOLERANCE * 100} %)`,
-        held: Math.abs(seen / expected - 1) <= TOLERANCE,
+        text: `${one.open ? 'at a rate' : 'at equal concurrency'}, ${limit}: the formula gives ${rate(expected)} ${what}, measured ${rate(observed)} (within ${TOLERANCE * 100} %)`,
+        held: Math.abs(observed / expected - 1) <= TOLERANCE,
       };
     });
   const open = (limited: boolean) =>
@@ -343,25 +353,25 @@ function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): C
   return [
     ...formula,
     {
-      text: `with the limit a tenth fails, and nothing else: ${share(available)} available (within 2 % of ${share(1 - 1 / SLOW_EVERY)})`,
+      text: `with the limit exactly a tenth fails: ${share(available)} available (within 2 % of ${share(1 - 1 / SLOW_EVERY)})`,
       held: Math.abs(available - (1 - 1 / SLOW_EVERY)) < 0.02,
     },
     {
-      text: `at an equal rate the limit saves memory: ${less === null ? '?' : share(Math.max(0, less))} of the process`,
-      // A few requests more or less are lost in what the process has anyway.
+      text: `at an equal rate the limit saves memory: ${less === null ? '?' : share(Math.max(0, less))} of the process's memory`,
+      // In a quick run the requests' memory is small compared with that of the process.
       held: less === null || quick ? null : less > 0,
     },
     checkPrediction(cause, measured),
   ];
 }
 
-/** What `explain` says that a limit would give, against what it gave. */
+/** Checks the prediction that `explain` makes for a limit against the measurement. */
 function checkPrediction({ remedy }: LabCause, measured: CaseResult[]): Claim {
   const range = remedy?.predictedThroughput;
-  const given = measured.find(({ of: one }) => !one.open && one.limited);
-  if (!range || !given) return { text: 'explain predicts what a limit gives', held: null };
+  const limited = measured.find(({ of: one }) => !one.open && one.limited);
+  if (!range || !limited) return { text: 'explain predicts the effect of a limit', held: null };
   return {
-    text: `explain, which saw the front without a limit, predicted ${rate(range.low)} to ${rate(range.high)} req/s with one of its own choice, which is shorter; ${rate(given.rate)} with that of the study (at least ${MIN_SHARE_OF_PREDICTED} of the least predicted)`,
-    held: given.rate > MIN_SHARE_OF_PREDICTED * range.low,
+    text: `from the front without a limit explain predicted ${rate(range.low)} to ${rate(range.high)} req/s with a shorter limit of its own; measured ${rate(limited.rate)} with the limit of the study (at least ${MIN_SHARE_OF_PREDICTED} of the lower end)`,
+    held: limited.rate > MIN_SHARE_OF_PREDICTED * range.low,
   };
 }

@@ -1,23 +1,23 @@
 import type { Estimate } from '../../capacity/model/fit.js';
 import { rate } from '../../format/units.js';
 
-/** What a capacity run found out, in words. */
+/** The result of a capacity run in words. */
 export interface CapacityAnswer {
   sentence: string;
-  /** What it rests on, a line each. */
+  /** The reasoning, a line each. */
   grounds: string[];
-  /** What ended the run, where that leaves something open. */
+  /** Why the run ended, if that leaves the answer incomplete. */
   warnings: string[];
 }
 
-/** The 95 % interval of an estimate; without an upper end only the lower one is known. */
+/** Formats the 95 % interval of an estimate, which may have no upper end. */
 export function formatInterval({ low, high }: Estimate, format = rate): string {
   return hasUpperEnd(high)
     ? `95 %: ${format(low)} to ${format(high)}`
     : `95 %: at least ${format(low)}`;
 }
 
-/** Whether an interval has this upper end: without one it is Infinity, and `null` when read from JSON. */
+/** Whether the upper end of an interval is known: otherwise it is Infinity, or `null` when read from JSON. */
 export function hasUpperEnd(high: number): boolean {
   return Number.isFinite(high);
 }

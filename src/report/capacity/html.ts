@@ -14,7 +14,7 @@ import { answerSearch } from './search-answer.js';
 import { describeSettings } from './settings.js';
 import { answerSweep } from './sweep-answer.js';
 
-/** The result of a capacity run as one HTML page that needs nothing from any network, and no script. */
+/** Renders the result of a capacity run as a self-contained HTML page without scripts. */
 export function renderCapacityPage(result: CapacityResult): string {
   return renderPage({
     title: 'Capacity',
@@ -24,9 +24,9 @@ export function renderCapacityPage(result: CapacityResult): string {
     main: [
       ...renderSweep(result),
       ...renderSearch(result),
-      renderSection('What was run', renderRunTable(result)),
+      renderSection('Settings', renderRunTable(result)),
       renderSection(
-        'What the words mean',
+        'Definitions',
         renderDefinitions(result.search ? OBJECTIVE_DEFINITIONS : SWEEP_DEFINITIONS),
       ),
     ],
@@ -42,7 +42,7 @@ function renderSweep({ sweep, warnings }: CapacityResult): (Markup | null)[] {
     renderAnswer(answer, known ? 'found' : sweep.best ? 'at-least' : 'not-found'),
     renderSweepTiles(sweep),
     renderWarnings([...answer.warnings, ...warnings.map(({ message }) => message)]),
-    renderPart('Over connections', renderSweepCharts(sweep)),
+    renderPart('By number of connections', renderSweepCharts(sweep)),
     renderPart('Measured', [renderLevelTable(sweep)]),
   ];
 }
@@ -56,12 +56,12 @@ function renderSearch({ search, warnings }: CapacityResult): (Markup | null)[] {
     renderAnswer(answer, known ? 'found' : rate ? 'at-least' : 'not-found'),
     renderSearchTiles(search),
     renderWarnings([...answer.warnings, ...warnings.map(({ message }) => message)]),
-    renderPart('Over the rate', renderSearchCharts(search)),
-    renderPart('Rates that were tried', [renderTrialTable(search)]),
+    renderPart('By rate', renderSearchCharts(search)),
+    renderPart('Rates tried', [renderTrialTable(search)]),
   ];
 }
 
-/** A section, unless there is nothing for it. */
+/** Renders a section; `null` without content. */
 function renderPart(heading: string, content: (Markup | null)[]): Markup | null {
   return content.some((one) => one !== null) ? renderSection(heading, content) : null;
 }

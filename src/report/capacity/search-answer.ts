@@ -3,7 +3,7 @@ import { duration, rate, time } from '../../format/units.js';
 import { type CapacityAnswer, formatInterval, hasUpperEnd } from './answer.js';
 import { formatMeasured } from './measured.js';
 
-/** The highest rate that holds the objective, and the longer block that confirms it. */
+/** Describes the highest rate that holds the objective, and the longer block that confirms it. */
 export function answerSearch(search: Search): CapacityAnswer {
   return {
     sentence: formatSentence(search),
@@ -16,7 +16,7 @@ function formatSentence({ objective, rate: found, reason }: Search): string {
   const what = objective.join(' and ');
   if (!found) return `${what}: no rate found: ${reason}.`;
   const { value, low, high } = found;
-  if (!hasUpperEnd(high)) return `${what} holds up to ${rate(low)} req/s at least.`;
+  if (!hasUpperEnd(high)) return `${what} holds up to at least ${rate(low)} req/s.`;
   return `${what} holds up to ${rate(value)} req/s (${formatInterval(found)}).`;
 }
 
@@ -38,14 +38,14 @@ function explainEnd({ ended, rate: found, reason }: Search): string[] {
   switch (ended) {
     case 'client-bound':
       return [
-        'CLIENT-BOUND: beyond that the load generator was the limit. More threads (-t), or another machine for it.',
+        'CLIENT-BOUND: at higher rates the load generator was the limit. Use more threads (-t) or run it on another machine.',
       ];
     case 'server-ended':
-      return [reason === '' ? 'The server ended, or could no longer be reached.' : `${reason}.`];
+      return [reason === '' ? 'The server ended or could no longer be reached.' : `${reason}.`];
     case 'interrupted':
-      return ['Interrupted: what was measured until then.'];
+      return ['Interrupted: the result covers the measurements until then.'];
     case 'budget':
-      return found ? ['The time was over; a longer --budget makes the interval narrower.'] : [];
+      return found ? ['The time budget was used up; a longer --budget narrows the interval.'] : [];
     default:
       return [];
   }

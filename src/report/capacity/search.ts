@@ -8,7 +8,7 @@ import { answerSearch } from './search-answer.js';
 const BAR_WIDTH = 16;
 const COLUMN_WIDTH = 10;
 
-/** One sentence, the longer block that confirms it, and the trials by rate. */
+/** Formats the answer, the block that confirms it, and the trials by rate. */
 export function formatSearch(search: Search, sheet: Sheet): string[][] {
   const { sentence, grounds, warnings } = answerSearch(search);
   const ink = search.rate ? 'strong' : 'bad';
@@ -26,7 +26,7 @@ function formatTable({ trials, objective }: Search, sheet: Sheet): string[] {
   if (trials.length === 0) return [];
   const sorted = trials.toSorted((a, b) => a.rate - b.rate);
   const first = (trial: RateTrial) => trial.measured[0] ?? 0;
-  // What overloaded blocks show would leave nothing to be seen of the others.
+  // The values of overloaded blocks are cut off, as they would make all others invisible.
   const highest = 2 * Math.max(0, ...sorted.filter(({ held }) => held).map(first));
   const names = objective.map((text) => extractMetric(text).padStart(COLUMN_WIDTH)).join('');
   const rows = sorted.map((trial) => {

@@ -2,7 +2,7 @@ import type { CapacityResult } from '../../capacity/result.js';
 import { duration, plural } from '../../format/units.js';
 import { describeConnections, describeTargets } from '../plan.js';
 
-/** How the settings were understood, in one sentence. */
+/** Describes the settings in one sentence. */
 export function describeSettings(result: CapacityResult): string {
   const { plan, search, interrupted } = result;
   const parts = [
@@ -15,7 +15,7 @@ export function describeSettings(result: CapacityResult): string {
   return parts.join(', ');
 }
 
-/** How long it took, to the second. */
+/** Formats the elapsed time, to the second. */
 export function formatElapsed({ durationMs }: CapacityResult): string {
   return duration(1000 * Math.max(1, Math.round(durationMs / 1000)));
 }

@@ -8,10 +8,10 @@ import { answerSweep } from './sweep-answer.js';
 
 const MAX_BAR_WIDTH = 20;
 
-/** Of the numbers in a row. */
+/** Width of the numbers in a row. */
 const NUMBERS_WIDTH = 57;
 
-/** One sentence, its arithmetic, and the levels. */
+/** Formats the answer, its reasoning, and the levels. */
 export function formatSweep(sweep: Sweep, sheet: Sheet): string[][] {
   const { sentence, grounds, warnings } = answerSweep(sweep);
   if (sweep.levels.length === 0) return [[sentence]];

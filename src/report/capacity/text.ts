@@ -6,7 +6,7 @@ import { formatSearch } from './search.js';
 import { describeSettings } from './settings.js';
 import { formatSweep } from './sweep.js';
 
-/** The report of a capacity run as text, without a line break at its end. */
+/** Formats the result of a capacity run as text, without a trailing line break. */
 export function formatCapacityText(result: CapacityResult, options: TextOptions): string {
   const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const { sweep, search, warnings } = result;

@@ -10,7 +10,7 @@ import { nearest } from '../../validation/nearest.js';
 import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 
-/** The names of the groups, for readers. */
+/** Headings of the groups. */
 const HEADINGS: Record<LimitGroup, string> = {
   load: 'The load',
   CPU: "The server's CPU",
@@ -23,13 +23,13 @@ const sheet: Sheet = { width: 80, paint: createPainter(false) };
 const ID_WIDTH = Math.max(...LIMIT_IDS.map((id) => id.length));
 const FIELD_INDENT = 14;
 
-/** The groups under their names for readers, with their entries in the order of the ids. */
+/** Groups the entries of the catalogue under their headings, in the order of the ids. */
 export function groupCatalogue(): [heading: string, entries: CatalogueEntry[]][] {
   const all = LIMIT_IDS.map((id: LimitId) => CATALOGUE[id]);
   return LIMIT_GROUPS.map((group) => [HEADINGS[group], all.filter((it) => it.group === group)]);
 }
 
-/** What there is to say about a limit beside its title and what it is, each with its name. */
+/** Lists the named fields of a limit, except its title and description. */
 export function listFields(entry: CatalogueEntry): [name: string, text: string][] {
   const { shows, experiment, formula, remedy, detected, note } = entry;
   return [
@@ -42,16 +42,16 @@ export function listFields(entry: CatalogueEntry): [name: string, text: string][
   ];
 }
 
-/** All limits that explain knows, a line each, by group; at most 80 columns. */
+/** Formats all limits by group, a line each, at most 80 columns wide. */
 export function formatCatalogue(): string {
   const groups = groupCatalogue().map(([heading, entries]) => {
     const lines = entries.map(({ id, title }) => `  ${id.padEnd(ID_WIDTH)}  ${title}`);
     return [heading, ...lines].join('\n');
   });
-  return [...groups, 'All about one: millrace explain --why LIMIT'].join('\n\n');
+  return [...groups, 'Details of a limit: millrace explain --why LIMIT'].join('\n\n');
 }
 
-/** All about one limit; at most 80 columns. Throws a usage error for an unknown id. */
+/** Formats all fields of a limit, at most 80 columns wide. Throws a usage error for an unknown id. */
 export function formatEntry(given: string): string {
   const id = LIMIT_IDS.find((one) => one === given);
   if (!id) {
@@ -70,7 +70,7 @@ export function formatEntry(given: string): string {
   ].join('\n');
 }
 
-/** A text with its name before the first line. */
+/** Formats a text with its name before the first line. */
 function indentField(name: string, text: string, indent: number): string[] {
   const [first = '', ...others] = formatParagraph(sheet, text, indent);
   return [`  ${name}`.padEnd(indent) + first, ...others];

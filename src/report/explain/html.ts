@@ -14,7 +14,7 @@ import { renderPopulation } from './page/population.js';
 import { renderEvidence, renderHotFunctions, renderRuledOut } from './page/tables.js';
 import { renderList, renderRemedy, renderVerdict } from './page/verdict.js';
 
-/** An explanation as one HTML page that needs nothing from any network, and no script. */
+/** Renders an explanation as a self-contained HTML page without scripts. */
 export function renderExplanationPage(explanation: Explanation): string {
   const { load, tool, startedAt, durationMs, cannotSee } = explanation;
   const took = duration(Math.round(durationMs / 1000) * 1000);
@@ -29,26 +29,26 @@ export function renderExplanationPage(explanation: Explanation): string {
       renderWarnings(listDoubts(explanation)),
       renderRemedy(explanation),
       renderPart('Where the requests are', renderPopulation(explanation)),
-      renderPart('What was tried', renderForest(explanation), renderResolution(explanation)),
-      renderPart('How much it bears', renderCapacity(explanation)),
-      renderPart('How long requests take', renderLatency(explanation)),
-      renderPart("The loop's time, by function", renderHotFunctions(explanation)),
-      renderPart('What speaks for it and against others', renderGrounds(explanation)),
-      renderPart('What could not be seen', renderList('unseen', cannotSee)),
-      renderSection('What the words mean', renderDefinitions(EXPLANATION_DEFINITIONS)),
+      renderPart('Experiments', renderForest(explanation), renderResolution(explanation)),
+      renderPart('Capacity', renderCapacity(explanation)),
+      renderPart('Response times', renderLatency(explanation)),
+      renderPart('Event loop time by function', renderHotFunctions(explanation)),
+      renderPart('Evidence and limits ruled out', renderGrounds(explanation)),
+      renderPart('Not observed', renderList('unseen', cannotSee)),
+      renderSection('Definitions', renderDefinitions(EXPLANATION_DEFINITIONS)),
     ],
     result: explanation,
   });
 }
 
-/** A section, unless there is nothing for it. */
+/** Renders a section; `null` without content. */
 function renderPart(heading: string, content: Markup | null, ...more: Markup[]): Markup | null {
   return content && renderSection(heading, content, ...more);
 }
 
 function listDoubts({ interrupted, load }: Explanation): string[] {
   const messages = listWarnings(load);
-  return interrupted ? ['Ended early: what was not tried is missing.', ...messages] : messages;
+  return interrupted ? ['Ended early: further experiments are missing.', ...messages] : messages;
 }
 
 function renderResolution({ noise, probeCost }: Explanation): Markup {
@@ -56,7 +56,7 @@ function renderResolution({ noise, probeCost }: Explanation): Markup {
   const cost = probeCost
     ? ` The probe inside the server costs ${lost(probeCost.ratio)} of throughput [${lost(probeCost.high)}, ${lost(probeCost.low)}].`
     : '';
-  return html`<p class="resolution">What differs by less than ${share(noise)} is noise.${cost}</p>`;
+  return html`<p class="resolution">Differences below ${share(noise)} are noise.${cost}</p>`;
 }
 
 function renderGrounds(explanation: Explanation): Markup | null {

@@ -1,18 +1,20 @@
 import type { Status } from '../../explain/result.js';
 
-/** How sure a verdict is, as a word and as a sentence. */
+/** The word and meaning of each status of a verdict. */
 export const STATUS: Record<Status, { word: string; meaning: string }> = {
   confirmed: {
     word: 'CONFIRMED',
-    meaning: 'an experiment came out as this limit predicted, and against every rival',
+    meaning:
+      'an experiment had the result that this limit predicts, and contradicts every other limit',
   },
   likely: {
     word: 'LIKELY',
-    meaning: 'the signs are there and nothing speaks against it, but no experiment settled it',
+    meaning:
+      'the evidence points to this limit and nothing contradicts it, but no experiment confirmed it',
   },
   'cannot-tell': {
     word: 'CANNOT TELL',
-    meaning: 'what was seen does not decide it',
+    meaning: 'the observations do not determine the limit',
   },
   'no-limit': {
     word: 'NO LIMIT',

@@ -10,7 +10,7 @@ import { formatList, formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { STATUS } from './status.js';
 
-/** An explanation as text, without a line break at its end. */
+/** Formats an explanation as text, without a trailing line break. */
 export function formatExplanationText(explanation: Explanation, options: TextOptions): string {
   const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const blocks = [
@@ -33,18 +33,18 @@ export function formatExplanationText(explanation: Explanation, options: TextOpt
     .join('\n\n');
 }
 
-/** What ended it before its time, first of all. */
+/** Formats the reason of an early end. */
 function formatEarlyEnd({ serverEnded, interrupted }: Explanation, sheet: Sheet): string[] {
   if (serverEnded !== null) {
     return formatParagraph(
       sheet,
-      `! The server ${serverEnded}: what follows was seen before.`,
+      `! The server ${serverEnded}; the following was measured before.`,
       2,
       'bad',
     );
   }
   return interrupted
-    ? [sheet.paint('warning', 'Interrupted: what follows was found by then.')]
+    ? [sheet.paint('warning', 'Interrupted: the following covers the measurements until then.')]
     : [];
 }
 
@@ -86,14 +86,14 @@ function formatExperiments({ experiments, verdict }: Explanation, sheet: Sheet):
   if (experiments.length === 0) return [];
   const lines = experiments.flatMap(({ name, metric, change, predicted, measured, excludes }) => {
     const own = verdict.limit ? predicted[verdict.limit] : undefined;
-    const said = own ? `, predicted ${factor(own)}` : '';
+    const prediction = own ? `, predicted ${factor(own)}` : '';
     const against = excludes.filter((limit) => limit !== verdict.limit);
     const what = metric === 'throughput' ? 'req/s' : metric;
     return [
       ...formatIndented(sheet, `${name} (${change})`),
       ...formatIndented(
         sheet,
-        `${what} ${measuredRatio(measured)}${said}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
+        `${what} ${measuredRatio(measured)}${prediction}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
         6,
       ),
     ];
@@ -115,8 +115,8 @@ function formatHotFunctions({ hot }: Explanation, sheet: Sheet): string[] {
 
 function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   if (!remedy) return [];
-  const { change, predictedThroughput: then, nextLimit } = remedy;
-  const gain = then ? ` → ${throughputRange(then)} req/s` : '';
+  const { change, predictedThroughput: predicted, nextLimit } = remedy;
+  const gain = predicted ? ` → ${throughputRange(predicted)} req/s` : '';
   const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
   return [
     sheet.paint('dim', 'to get more'),
@@ -124,7 +124,7 @@ function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] 
   ];
 }
 
-/** What a reader would suspect first. */
+/** Limits that readers suspect first. */
 const USUAL: LimitId[] = [
   'event-loop-cpu',
   'event-loop-blocked',
@@ -139,7 +139,7 @@ const USUAL: LimitId[] = [
 ];
 const MAX_RULED_OUT = 9;
 
-/** Those that an experiment spoke against come first, as they are listed first; then the usual suspects. */
+/** Formats the limits ruled out: first those that an experiment contradicts, then the usual ones. */
 function formatRuledOut({ ruledOut, experiments }: Explanation, sheet: Sheet): string[] {
   if (ruledOut.length === 0) return [];
   const rank = ({ limit }: Explanation['ruledOut'][number]) => {
@@ -169,7 +169,7 @@ function formatCannotSee(
     ...cannotSee.flatMap((line) => formatIndented(sheet, line)),
     ...formatParagraph(
       sheet,
-      `measured ${rate(load.throughput.mean)} req/s, p50 ${formatStatistic(load.latencyMs, 'p50')}, p99 ${formatStatistic(load.latencyMs, 'p99')}; what differs by less than ${share(noise)} is noise${cost}`,
+      `measured ${rate(load.throughput.mean)} req/s, p50 ${formatStatistic(load.latencyMs, 'p50')}, p99 ${formatStatistic(load.latencyMs, 'p99')}; differences below ${share(noise)} are noise${cost}`,
       2,
       'dim',
     ),

@@ -2,14 +2,14 @@ import { toPixels } from './chart.js';
 import { html, type Markup } from './markup.js';
 import type { Scale } from './scale.js';
 
-/** A dashed line at a height, if it is within the scale. */
+/** Draws a dashed horizontal line, if its value is within the scale. */
 export function drawFlatBound(y: Scale, value: number): Markup | null {
   if (!(value >= y.low && value <= y.high)) return null;
   const at = toPixels(y, value);
   return html`<line class="bound" x1="0" x2="100%" y1="${at}" y2="${at}"/>`;
 }
 
-/** The dashed line y = x * factor as far as it is within the scales: straight, if both are logarithmic. */
+/** Draws the dashed line y = x * factor within the scales, which must both be logarithmic for it to be straight. */
 export function drawRisingBound(x: Scale, y: Scale, factor: number): Markup | null {
   const from = Math.max(x.low, y.low / factor);
   const to = Math.min(x.high, y.high / factor);

@@ -2,47 +2,51 @@ import { html, type Markup } from './markup.js';
 import type { Scale } from './scale.js';
 
 /**
- * A chart that needs no script: its width follows the page, as everything across is in percent, and everything up is in
- * pixels.
+ * A chart that needs no script. Horizontal positions are in percent, so that its width follows the page; vertical positions
+ * are in pixels.
  */
 export interface Chart {
   title: string;
-  /** What is drawn. */
+  /** Explanation of what the chart shows. */
   caption: string;
-  /** What its marks stand for, where there are several kinds. */
+  /** Meaning of the signs, if there are several kinds. */
   legend?: Markup;
-  /** The chart in a sentence, for those who do not see it. */
+  /** Text alternative: the chart in a sentence. */
   summary: string;
   x: Axis;
   y: Axis;
-  /** What is drawn into it: SVG whose places come from `x.scale.at` (percent) and `up` (pixels). */
+  /** SVG content, positioned by `x.scale.at` (percent) and `toPixels` (pixels). */
   content: Markup[];
-  /** Vertical lines with a label. */
+  /** Labelled vertical lines. */
   marks: ChartMark[];
 }
 
+/** An axis of a chart. */
 export interface Axis {
   scale: Scale;
   ticks: number[];
   label(value: number): string;
 }
 
+/** A labelled vertical line. */
 export interface ChartMark {
   x: number;
   label: string;
   color: 'first' | 'muted';
 }
 
+/** Height of a chart in pixels. */
 export const CHART_HEIGHT = 264;
-/** Labels of marks stand above the area, the second one in a row of its own. */
+/** Top and bottom of the plotting area in pixels. Labels of marks are above it, in two rows. */
 export const AREA_TOP = 40;
 export const AREA_BOTTOM = 236;
 
-/** The place of a value from the top, in pixels. */
+/** Converts a value into a distance from the top, in pixels. */
 export function toPixels(scale: Scale, value: number): number {
   return Number((AREA_BOTTOM - (scale.at(value) / 100) * (AREA_BOTTOM - AREA_TOP)).toFixed(1));
 }
 
+/** Renders a chart as a figure. */
 export function renderChart(chart: Chart): Markup {
   const { title, caption, legend = null, summary, x, y, content, marks } = chart;
   const levels = y.ticks.map((tick) => ({ label: y.label(tick), at: toPixels(y.scale, tick) }));
@@ -76,7 +80,7 @@ function drawMark(scale: Scale, { x, label, color }: ChartMark, index: number): 
 `;
 }
 
-/** A label nearer to an end than so many percent stands beside its place, within the area. */
+/** Chooses the anchor of a label: a label closer to an end than `near` percent must not leave the area. */
 function chooseAnchor(at: number, near: number): 'start' | 'middle' | 'end' {
   if (at < near) return 'start';
   return at > 100 - near ? 'end' : 'middle';

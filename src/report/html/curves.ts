@@ -1,17 +1,17 @@
 import { CHART_HEIGHT } from './chart.js';
 import { html, type Markup } from './markup.js';
 
-/** A place in a chart: percent from the left, pixels from the top. */
+/** A position in a chart: percent from the left, pixels from the top. */
 export type ChartPoint = readonly [x: number, y: number];
 
-/** A line from place to place, by a class of the style sheet. */
+/** Draws a line through points; `kind` is a class of the style sheet. */
 export function drawPolyline(kind: string, points: readonly ChartPoint[]): Markup | null {
   return points.length < 2
     ? null
     : drawPlane(html`<polyline class="${kind}" points="${formatPoints(points)}"/>`);
 }
 
-/** The area between an upper and a lower line. */
+/** Draws the area between an upper and a lower line. */
 export function drawArea(
   kind: string,
   upper: readonly ChartPoint[],
@@ -22,7 +22,7 @@ export function drawArea(
   return drawPlane(html`<polygon class="${kind}" points="${formatPoints(around)}"/>`);
 }
 
-/** Coordinates of lines are plain numbers: a system of their own, as wide as the chart and 100 units across. */
+/** Draws content in a coordinate system of 100 units across the chart, since points of lines cannot be in percent. */
 function drawPlane(content: Markup): Markup {
   return html`<svg class="plane" height="${CHART_HEIGHT}" viewBox="0 0 100 ${CHART_HEIGHT}" preserveAspectRatio="none">${content}</svg>
 `;

@@ -1,9 +1,9 @@
 import { html, type Markup } from './markup.js';
 
-/** What a printed word or number means, in a line. */
+/** The meaning of a printed word or number, in a line. */
 export type Definition = readonly [term: string, meaning: string];
 
-/** What each number of a load report means. */
+/** The meaning of each number of a load report. */
 export const LOAD_DEFINITIONS: readonly Definition[] = [
   [
     'throughput',
@@ -16,40 +16,40 @@ export const LOAD_DEFINITIONS: readonly Definition[] = [
   ['service time', 'from the first byte of the request sent until the last byte of its response'],
   [
     'p99',
-    'an estimate of what 99 % of the requests take at most (Kaplan-Meier, from all that ended and the ages of those that did not); three significant digits',
+    'the time within which 99 % of the requests complete, estimated from all finished requests and the ages of unfinished ones (Kaplan-Meier); three significant digits',
   ],
   [
     'censored',
-    'requests that timed out, failed, were in flight at the end, or (latency only) still waited for a connection then: of these only the age is known, and the figures are estimated from both',
+    'requests that timed out, failed, were in flight at the end or, for latency, still waited for a connection: only their age is known, and the statistics are estimated from finished and unfinished requests',
   ],
   [
     'at least, ≥',
-    'requests that did not finish were older than all that did: what lies above is not known; mean and stdev count what is longer than max as max (restricted mean)',
+    'a lower bound: unfinished requests were older than all finished ones; mean and stdev count times beyond max as max (restricted mean)',
   ],
-  ['~', 'fewer than ten samples lie above: chance decides'],
+  ['~', 'imprecise: fewer than ten samples lie above'],
   ['ok', 'responses with a status from 100 to 399'],
   [
     'transport errors',
-    'requests that were sent and never answered in full: reset, closed early, not understood',
+    'requests without a complete, valid response: reset, closed early, malformed',
   ],
-  ['timeouts', 'requests without a whole response within the time limit'],
+  ['timeouts', 'requests without a complete response within the time limit'],
   [
     'not sent',
-    'requests that were due and never left: not part of sent; those that still waited at the end are in the latency, as censored',
+    'requests that were due but never sent; not included in sent. Those still waiting at the end are part of the latency, as censored',
   ],
-  [
-    'connect, TLS',
-    'from the start of the connect to the connection, and of the handshake to its end, for each connection',
-  ],
+  ['connect, TLS', 'duration of the TCP connect and of the TLS handshake, for each connection'],
   ['busy', 'share of the measurement in which the busiest thread of the generator was not waiting'],
-  ['starved', 'share in which a thread of the generator was ready to run and was not given a core'],
+  [
+    'starved',
+    'share of the measurement in which a thread of the generator was ready to run without getting a core',
+  ],
   [
     'lateness',
-    'from the moment a request was due until the generator tried to send it: its own fault, contained in latency',
+    "from the moment a request was due until the generator tried to send it: the generator's own delay, included in latency",
   ],
   [
     "Little's law residual",
-    '|N − X·R| / N with N requests in flight, X throughput and R mean time: how far the numbers disagree with each other',
+    '|N − X·R| / N with N requests in flight, X throughput and R mean time: the relative inconsistency of the numbers',
   ],
   [
     'server CPU',
@@ -58,6 +58,7 @@ export const LOAD_DEFINITIONS: readonly Definition[] = [
   ['server memory', 'resident set size of the same processes'],
 ];
 
+/** Renders definitions as a list. */
 export function renderDefinitions(definitions: readonly Definition[]): Markup {
   return html`<dl class="definitions">
 ${definitions.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;

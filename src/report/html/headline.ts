@@ -4,7 +4,7 @@ import { formatStatistic } from '../distribution.js';
 import type { Markup } from './markup.js';
 import { renderTile, renderTiles, splitUnit } from './tiles.js';
 
-/** The numbers to be seen first. */
+/** Renders the most important numbers. */
 export function renderHeadline(result: LoadResult): Markup {
   const { throughput, latencyMs, requests, server } = result;
   const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;

@@ -1,20 +1,20 @@
 import { html, type Markup } from './markup.js';
 
-/** A sign of a chart, drawn around (12, 6), and what it stands for. */
+/** A sign of a chart, drawn around (12, 6), and its meaning. */
 export type LegendEntry = readonly [drawn: Markup, meaning: string];
 
-/** What the signs of a chart stand for, in a row; those that are `false` are not in the chart. */
+/** Renders the legend of a chart; entries that are `false` are left out. */
 export function renderLegend(entries: (LegendEntry | false)[]): Markup {
   const shown = entries.filter((sign) => sign !== false);
   return html`<ul class="legend">${shown.map(([drawn, meaning]) => html`<li><svg class="sign" width="24" height="12" aria-hidden="true">${drawn}</svg>${meaning}</li>`)}</ul>`;
 }
 
-/** The sign of a line. */
+/** Draws the sign of a line. */
 export function drawLineSign(kind: string): Markup {
   return html`<line class="${kind}" x1="0" x2="24" y1="6" y2="6"/>`;
 }
 
-/** The sign of an area. */
+/** Draws the sign of an area. */
 export function drawAreaSign(kind: string): Markup {
   return html`<rect class="${kind}" width="24" height="12"/>`;
 }

@@ -6,19 +6,19 @@ import { type Plot, type Series, toNines } from './plot.js';
 
 type Points = readonly (readonly [percentile: number, ms: number])[];
 
-/** Where the greatest value is so many times the median, the y axis is logarithmic: a linear one would show a flat line. */
+/** Ratio of maximum to median from which on the y axis is logarithmic, as a linear one would show a flat line. */
 const LOG_SCALE_RATIO = 20;
 
-/** The most points of a plot over time: more than a screen has pixels for would only be slow. */
+/** Maximum number of points of a plot over time; a screen cannot show more. */
 const MAX_POINTS = 1200;
 
 const BOTH_CLOCKS =
-  'Latency counts from the moment a request was due, service time from its first byte. Where they part, requests waited to be sent.';
+  'Latency counts from the moment a request was due, service time from its first byte. Where they differ, requests waited to be sent.';
 
 const LINE = { stepped: false, dashed: false, filled: false };
 const STEP = { ...LINE, stepped: true };
 
-/** What happened over time: on one time axis. */
+/** Builds the plots over time, which share one time axis. */
 export function buildTimePlots(result: LoadResult): Plot[] {
   if (result.series.length === 0) return [];
   const plots = [buildThroughputPlot(result)];
@@ -29,7 +29,7 @@ export function buildTimePlots(result: LoadResult): Plot[] {
   return plots;
 }
 
-/** Both clocks on the percentile axis. */
+/** Builds the plot of latency and service time over percentiles. */
 export function buildDistributionPlots({
   percentiles,
   latencyMs,
@@ -46,7 +46,7 @@ export function buildDistributionPlots({
   ];
   const unknown =
     computeUnknownShare(latency) > 0
-      ? ' Where a line ends below 100 %, requests that did not finish were older than all that did.'
+      ? ' A line that ends below 100 % means that unfinished requests were older than all finished ones.'
       : '';
   const same = isSameDistribution(latencyMs, serviceTimeMs);
   if (!same) {
@@ -57,8 +57,8 @@ export function buildDistributionPlots({
     {
       id: 'distribution',
       title: 'Latency by percentile',
-      caption: `${same ? 'Service time is the same: no request waited to be sent.' : BOTH_CLOCKS}${unknown}`,
-      summary: `Latency: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, greatest ${formatStatistic(latencyMs, 'max')}.`,
+      caption: `${same ? 'Service time is the same, as no request waited to be sent.' : BOTH_CLOCKS}${unknown}`,
+      summary: `Latency: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
       axis: 'percentile',
       unit: 'time',
       log: needsLogScale(series),
@@ -106,7 +106,8 @@ function buildLatencyPlot(result: LoadResult): Plot {
   return {
     id: 'latency',
     title: formatTitle('Latency', 'highest', computePointMs(result.series)),
-    caption: 'Percentiles of each 100 ms window, by the end of the request. A gap: nothing ended.',
+    caption:
+      'Percentiles of the requests that ended in each 100 ms window. In a gap no request ended.',
     summary: `Latency over time: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')} over the run.`,
     axis: 'time',
     unit: 'time',
@@ -149,20 +150,20 @@ function buildServerPlots({ durationMs }: LoadResult, server: ServerResult): Plo
   ];
 }
 
-/** The length of a window, and the time from one sample of the server to the next. */
+/** Length of a window, and interval between samples of the server. */
 const WINDOW_MS = 100;
 
-/** The time that a point stands for where there may be `mostPoints` of them. */
+/** Computes the time that a point represents with at most `MAX_POINTS` points. */
 function computePointMs(series: readonly unknown[]): number {
   return countPerPoint(series, MAX_POINTS) * WINDOW_MS;
 }
 
-/** A title that says what a point is where it stands for several windows: `Latency, highest of each 3 s`. */
+/** Formats a title; if a point represents several windows, it says how: `Latency, highest of each 3 s`. */
 function formatTitle(title: string, what: string, ms: number): string {
   return ms > WINDOW_MS ? `${title}, ${what} of each ${duration(ms)}` : title;
 }
 
-/** The last window lasts until the end of the run. */
+/** Repeats the last value, as the last window lasts until the end of the run. */
 function repeatLast(values: (number | null)[]): (number | null)[] {
   return [...values, values.at(-1) ?? null];
 }

@@ -8,7 +8,7 @@ import { type Child, html, type Markup } from './markup.js';
 import { listConnectionSettings, listTargetSettings, renderSettings } from './settings.js';
 import { renderTable, renderTextTable } from './tables.js';
 
-/** Latency and service time, and connecting where it was measured. */
+/** Renders latency and service time, and connect and TLS times if there are any. */
 export function renderDistributionTable(result: LoadResult): Markup | null {
   const clocks: [string, Distribution][] = isSameDistribution(
     result.latencyMs,
@@ -44,7 +44,7 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
   );
 }
 
-/** The account of the requests: the rows from `ok` on add up to `sent`. */
+/** Renders the requests by outcome: the rows from `ok` on add up to `sent`. */
 export function renderRequestTable({ plan, requests }: LoadResult): Markup | null {
   const { notSent } = requests;
   const rows: [string, number][] = [
@@ -56,7 +56,7 @@ export function renderRequestTable({ plan, requests }: LoadResult): Markup | nul
     ['+ in flight at the end', requests.inFlightAtEnd],
   ];
   const missed: [string, number][] = [
-    ['not sent: over the bound', notSent.overflow],
+    ['not sent: over the limit of pending requests', notSent.overflow],
     ['not sent: waiting at the end', notSent.queuedAtEnd],
     ['not sent: no connection', notSent.connectFailed],
   ];
@@ -65,10 +65,12 @@ export function renderRequestTable({ plan, requests }: LoadResult): Markup | nul
   return renderTable('Requests', [], shown.map(toCountRow));
 }
 
+/** Renders the number of responses by status. */
 export function renderStatusTable({ statusCodes }: LoadResult): Markup | null {
   return renderTable('Responses by status', [], Object.entries(statusCodes).map(toCountRow));
 }
 
+/** Renders the number of errors by kind. */
 export function renderErrorTable({ errors }: LoadResult): Markup | null {
   const rows = errors.map(({ kind, count: number, example }) => [
     kind,
@@ -78,7 +80,7 @@ export function renderErrorTable({ errors }: LoadResult): Markup | null {
   return renderTextTable('Errors by kind', ['kind', 'count', 'for example'], rows);
 }
 
-/** Each failing response as it came. */
+/** Renders each failing response as it was received. */
 export function renderFailingResponses({ failingResponses: all = [] }: LoadResult): Markup[] {
   return all.map(
     (response) => html`<figure>
@@ -88,11 +90,12 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
   );
 }
 
+/** Renders the numbers of connections and bytes. */
 export function renderConnectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
   const rows: Child[][] = [
     ['opened', count(connections.opened)],
     ['failed to open', count(connections.failed)],
-    ['requests on a used one', count(connections.reused)],
+    ['requests that reused one', count(connections.reused)],
     ['full TLS handshakes', count(connections.tlsFull)],
     ['resumed TLS handshakes', count(connections.tlsResumed)],
     ['sent', bytes(moved.sent)],
@@ -101,6 +104,7 @@ export function renderConnectionTable({ connections, bytes: moved }: LoadResult)
   return renderTable('Connections', [], rows);
 }
 
+/** Renders the state of the load generator. */
 export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): Markup | null {
   const { busy, starved, latenessMs, littleResidual } = generator;
   const lateness: Child[][] =
@@ -113,21 +117,22 @@ export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): M
         ];
   const rows: Child[][] = [
     ['busy, the busiest thread', share(busy)],
-    ['starved of CPU', starved === null ? 'not known' : share(starved)],
+    ['starved of CPU', starved === null ? 'unknown' : share(starved)],
     ...lateness,
-    ["Little's law residual", littleResidual === null ? 'no meaning' : share(littleResidual)],
+    ["Little's law residual", littleResidual === null ? 'not applicable' : share(littleResidual)],
     ['requests in flight, mean', meanInFlight.toFixed(1)],
   ];
   return renderTable('Generator', [], rows);
 }
 
+/** Renders the CPU of the server by group of threads; `null` without a known server. */
 export function renderServerTable({ server }: LoadResult): Markup | null {
   if (!server) return null;
   const rows = server.threads.map(({ group, threads, cpu }) => [group, count(threads), cores(cpu)]);
   return renderTable('Server CPU by group of threads', ['group', 'threads', 'cores'], rows);
 }
 
-/** The effective settings. */
+/** Renders the settings in effect. */
 export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
   return renderSettings([
     ['model', plan.model],
@@ -136,10 +141,10 @@ export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Mark
     ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],
-    ['redirections followed', plan.follow === 0 ? null : `${plan.follow} at most`],
+    ['redirections followed', plan.follow === 0 ? null : `at most ${plan.follow}`],
     ['think time', plan.model === 'open' ? null : duration(plan.thinkTimeMs)],
     ['threads', plan.threads],
-    ['pending at most', plan.maxPending === null ? null : count(plan.maxPending)],
+    ['pending, maximum', plan.maxPending === null ? null : count(plan.maxPending)],
     ['length', describeLength(plan)],
     ['measured', `${time(durationMs)} after ${time(setupMs)} of set-up`],
     ...listConnectionSettings(plan),

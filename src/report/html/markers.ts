@@ -1,13 +1,13 @@
 import { html, type Markup } from './markup.js';
 
-/** How a marker looks beside its shape, by a class of the style sheet, and what it says when pointed at. */
+/** The style of a marker: a class of the style sheet, its tooltip, and its size. */
 export interface MarkerStyle {
   kind?: string | null;
   title?: string | null;
   large?: boolean;
 }
 
-/** A round point. `x` is in percent, `42%`, or in pixels, as in a legend. */
+/** Draws a round point. `x` is in percent (`42%`) or, in a legend, in pixels. */
 export function drawDot(
   x: string,
   y: number,
@@ -16,7 +16,7 @@ export function drawDot(
   return html`<circle class="${joinClasses('point', kind)}" cx="${x}" cy="${y}" r="${large ? 6 : 4}">${renderTitle(title)}</circle>`;
 }
 
-/** A square point, to be told from a round one without its colour. */
+/** Draws a square point, which differs from a round one without colours, too. */
 export function drawSquare(
   x: string,
   y: number,
@@ -26,7 +26,7 @@ export function drawSquare(
   return html`<rect class="${joinClasses('point', kind)}" x="${x}" y="${y}" width="${2 * half}" height="${2 * half}" transform="translate(-${half} -${half})">${renderTitle(title)}</rect>`;
 }
 
-/** A vertical bar from one height to another, at a place in percent. */
+/** Draws a vertical bar between two heights in pixels, at a position in percent. */
 export function drawSpread(at: number, from: number, to: number): Markup {
   return html`<line class="spread" x1="${at}%" x2="${at}%" y1="${from}" y2="${to}"/>`;
 }

@@ -1,4 +1,4 @@
-/** A piece of HTML that is safe to put into a page. Only `html` and `trusted` make one. */
+/** HTML that is safe to put into a page. Only `html` and `markTrusted` create it. */
 export class Markup {
   readonly text: string;
 
@@ -7,21 +7,21 @@ export class Markup {
   }
 }
 
-/** What may stand in a template: text is escaped, markup is not; `null` is nothing. */
+/** A value in a template: text is escaped, markup is not; `null` is empty. */
 export type Child = Markup | string | number | null | readonly Child[];
 
-/** A template for HTML: whatever is put into it is escaped, in content and in quoted attributes alike. */
+/** Renders a template; values are escaped for content and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...children: Child[]): Markup {
   const parts = strings.map((part, index) => part + render(children[index] ?? null));
   return new Markup(parts.join(''));
 }
 
-/** Text that is HTML already and does not come from outside. */
+/** Marks text as HTML. It must not contain external input. */
 export function markTrusted(text: string): Markup {
   return new Markup(text);
 }
 
-/** Data for scripts. No `<` is left in it, so that nothing in the data can end the element. */
+/** Renders data for scripts. `<` is escaped, so that the data cannot end the element. */
 export function renderJsonScript(id: string, data: unknown): Markup {
   const json = JSON.stringify(data).replaceAll('<', '\\u003c');
   return html`<script type="application/json" id="${id}">${markTrusted(json)}</script>`;

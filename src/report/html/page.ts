@@ -3,23 +3,23 @@ import { readFileSync } from 'node:fs';
 import { type Child, html, type Markup, markTrusted, renderJsonScript } from './markup.js';
 import type { Plot } from './plot.js';
 
-/** A self-contained page: it loads nothing, and needs no script for anything but its plots. */
+/** A self-contained page. It loads nothing, and only its plots need a script. */
 export interface Page {
   title: string;
-  /** Below the title. */
+  /** Text below the title. */
   summary: string;
-  /** What made the page, and when. */
+  /** Tool and time that made the page. */
   origin: string;
   main: Child;
-  /** The plots whose figures stand in `main`. */
+  /** The plots of the figures in `main`. */
   plots?: Plot[];
-  /** Style sheets of assets/ after page.css. */
+  /** Style sheets of assets/, in addition to page.css. */
   styles?: string[];
-  /** The result that the page shows, for programs: the JSON of the element `result`. */
+  /** The result that the page shows, included as JSON in the element `result`. */
   result: unknown;
 }
 
-/** The page as a document. */
+/** Renders a page as an HTML document. */
 export function renderPage({
   title,
   summary,
@@ -54,7 +54,7 @@ export function renderPage({
 <main>
 ${main}
 </main>
-<footer>The whole result is in this page as JSON, in the element <code>#result</code>.</footer>
+<footer>This page contains the complete result as JSON, in the element <code>#result</code>.</footer>
 ${renderJsonScript('result', result)}
 ${script === null ? null : html`${renderJsonScript('plots', plots)}\n<script>${markTrusted(script)}</script>`}
 </body>
@@ -62,18 +62,18 @@ ${script === null ? null : html`${renderJsonScript('plots', plots)}\n<script>${m
 `.text;
 }
 
-/** What made a result, and when: `millrace 1.2.3 · 2026-03-02 09:30:00 UTC`. */
+/** Formats tool and time of a result: `millrace 1.2.3 · 2026-03-02 09:30:00 UTC`. */
 export function formatOrigin(tool: { name: string; version: string }, startedAt: string): string {
   return `${tool.name} ${tool.version} · ${startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}`;
 }
 
-/** What makes a result doubtful; nothing without a message. */
+/** Renders warnings; `null` if there are none. */
 export function renderWarnings(messages: string[]): Markup | null {
   if (messages.length === 0) return null;
   return html`<ul class="warnings">${messages.map((message) => html`<li>${message}</li>`)}</ul>`;
 }
 
-/** A part of a page under a heading. */
+/** Renders a section with a heading. */
 export function renderSection(heading: string, ...content: Child[]): Markup {
   return html`<section>
 <h2>${heading}</h2>
@@ -81,7 +81,7 @@ ${content}
 </section>`;
 }
 
-/** The chart library with its licence, the functions that print numbers, and what draws the plots. */
+/** Builds the script: the chart library with its licence, the functions that format numbers, and plots.js. */
 function buildScript(): string {
   const licence = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
   const units = readFileSync(new URL('../../format/units.js', import.meta.url), 'utf8');
@@ -91,7 +91,7 @@ function buildScript(): string {
     units.replace(/^export /gm, ''),
     readAsset('plots.js'),
   ];
-  // An element ends at the first end tag, even within a string or a comment of the script.
+  // A script element ends at the first end tag, even within a string or a comment.
   return scripts.join('\n').replaceAll('</script', '<\\/script');
 }
 

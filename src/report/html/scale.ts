@@ -1,35 +1,35 @@
-/** A scale from values to percent of a length. Values beyond its ends are put at them. */
+/** A scale from values to percent of a length. Values beyond its ends are clamped. */
 export interface Scale {
   low: number;
   high: number;
   at(value: number): number;
 }
 
-/** A logarithmic scale; both ends are positive. */
+/** Creates a logarithmic scale; both ends must be positive. */
 export function createLogScale(low: number, high: number): Scale {
   const length = Math.log(high / low);
   return createScale(low, high, (value) => (value > 0 ? Math.log(value / low) / length : 0));
 }
 
-/** A logarithmic scale around values, with room beside the outermost, as a ratio; what is not positive is left out. */
+/** Creates a logarithmic scale around the positive values, extended at both ends by the ratio `room`. */
 export function createLogScaleAround(values: number[], room: number): Scale {
   const known = values.filter((value) => value > 0 && Number.isFinite(value));
   const [lowest, highest] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [1, 1];
   return createLogScale(lowest / room, highest * room);
 }
 
-/** A linear scale from 0. */
+/** Creates a linear scale from 0. */
 export function createLinearScale(high: number): Scale {
   return createScale(0, high, (value) => value / high);
 }
 
 function createScale(low: number, high: number, share: (value: number) => number): Scale {
-  // To a hundredth of a percent: a tenth of a pixel on a wide screen.
+  // Rounded to a hundredth of a percent, a fraction of a pixel.
   const at = (value: number) => Number((100 * Math.min(1, Math.max(0, share(value)))).toFixed(2));
   return { low, high, at };
 }
 
-/** 1, 10, 100, ... within a scale, with 2 and 5 and more between them where there are few. */
+/** Lists 1, 10, 100, ... within a scale, with values between them if there are few. */
 export function listDecades({ low, high }: Scale): number[] {
   const rungs = high / low > 300 ? [1] : high / low > 10 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
   const ticks = [];
@@ -39,7 +39,7 @@ export function listDecades({ low, high }: Scale): number[] {
   return ticks.filter((tick) => tick >= low && tick <= high);
 }
 
-/** 1/4, 1/2, 1, 2, 4, ... within a scale: a doubling where there are few, else more. */
+/** Lists powers of two within a scale: all of them if there are few, otherwise every second, third, ... */
 export function listPowersOfTwo({ low, high }: Scale): number[] {
   const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
   const step = Math.ceil(Math.max(1, last - first) / 6);
@@ -47,13 +47,13 @@ export function listPowersOfTwo({ low, high }: Scale): number[] {
   return all.filter((power) => power % step === 0).map((power) => 2 ** power);
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten up to the end of a linear scale, about four of them. */
+/** Lists about four multiples of 1, 2 or 5 times a power of ten up to the end of a linear scale. */
 export function listMultiples({ high }: Scale): number[] {
   const wanted = high / 4;
   const decade = 10 ** Math.floor(Math.log10(wanted));
   const step = ([1, 2, 5].find((rung) => rung * decade >= wanted) ?? 10) * decade;
   return Array.from({ length: Math.floor(high / step) + 1 }, (_, index) =>
-    // Without the error of the multiplication, as in 3 * 0.1.
+    // Rounding removes floating-point errors, as in 3 * 0.1.
     Number((index * step).toPrecision(12)),
   );
 }

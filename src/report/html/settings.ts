@@ -3,16 +3,16 @@ import type { PlanSummary } from '../../load/result.js';
 import type { Child, Markup } from './markup.js';
 import { renderTextTable } from './tables.js';
 
-/** A setting in effect; `null` where it has no meaning. */
+/** A setting in effect; `null` if it does not apply. */
 export type SettingRow = readonly [name: string, value: Child];
 
-/** The settings that have a meaning. */
+/** Renders the settings that apply. */
 export function renderSettings(settings: SettingRow[]): Markup | null {
   const rows = settings.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
   return renderTextTable('Settings in effect', [], rows);
 }
 
-/** What was loaded. */
+/** Lists the settings of the targets. */
 export function listTargetSettings({
   targets,
   order,
@@ -31,7 +31,7 @@ export function listTargetSettings({
   ];
 }
 
-/** How connections were used. */
+/** Lists the settings of connections. */
 export function listConnectionSettings(plan: PlanSummary): SettingRow[] {
   return [
     ['connection', plan.connection],

@@ -1,11 +1,11 @@
 import { type Child, html, type Markup } from './markup.js';
 
-/** A table of numbers whose first column names the rows. Without `columns` it has no head. */
+/** Renders a table of numbers whose first column names the rows. Without `columns` it has no head. */
 export function renderTable(caption: string, columns: string[], rows: Child[][]): Markup | null {
   return rows.length > 0 ? renderElement('data', caption, columns, rows) : null;
 }
 
-/** The same with text in the last column. */
+/** Renders a table with text in the last column. */
 export function renderTextTable(
   caption: string,
   columns: string[],

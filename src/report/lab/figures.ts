@@ -12,14 +12,14 @@ import {
   listPowersOfTwo,
   type Scale,
 } from '../html/scale.js';
-import { formatValue } from './numbers.js';
+import { formatValue } from './format-value.js';
 
-/** Room beside the outermost values of a logarithmic scale, as a ratio. */
+/** Margin of a logarithmic scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.4;
-/** Colours of series that are not bounds, in their order. */
+/** Colours of the series that are not bounds, in order. */
 const COLORS = ['first', 'second', 'third', 'fourth'] as const;
 
-/** A figure of a study, drawn without a script. */
+/** Renders a figure of a study, without a script. */
 export function renderFigure(figure: LabFigure): Markup {
   return figure.kind === 'lines' ? renderPlot(figure) : renderBars(figure);
 }
@@ -87,7 +87,7 @@ function createAxis({ scale, unit }: LabAxis, values: number[]): Axis {
   return { scale: around, ticks, label };
 }
 
-/** The most bars in a group that are drawn: one colour each. */
+/** Renders a bar chart with a colour for each variant. */
 function renderBars({ title, caption, unit, groups }: LabBars): Markup {
   const names = [...new Set(groups.flatMap(({ bars }) => bars.map(({ name }) => name)))];
   const highest = Math.max(

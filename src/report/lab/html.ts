@@ -5,9 +5,9 @@ import { html, type Markup } from '../html/markup.js';
 import { formatOrigin, renderPage } from '../html/page.js';
 import { renderTable } from '../html/tables.js';
 import { renderFigure } from './figures.js';
-import { formatValue } from './numbers.js';
+import { formatValue } from './format-value.js';
 
-/** Repeated studies as one HTML page that needs nothing from any network, and no script. */
+/** Renders repeated studies as a self-contained HTML page without scripts. */
 export function renderLabPage(result: LabResult): string {
   const { cpu, cores, memoryGb, system, node } = result.machine;
   const length = result.quick ? 'short runs' : 'full runs';
@@ -16,7 +16,7 @@ export function renderLabPage(result: LabResult): string {
   const single = result.studies.length === 1 ? first : undefined;
   return renderPage({
     title: single ? single.title : 'Studies of HTTP in Node.js, repeated',
-    summary: `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}; ${length}${result.interrupted ? '; interrupted: studies that were not complete are left out' : ''}`,
+    summary: `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}; ${length}${result.interrupted ? '; interrupted: incomplete studies are left out' : ''}`,
     origin: formatOrigin(result.tool, result.startedAt),
     styles: ['verdict.css', 'chart.css', 'lab.css'],
     main: [
@@ -35,11 +35,11 @@ function renderContents({ studies }: LabResult): Markup {
 function renderStudy(one: StudyResult, _: number, all: StudyResult[]): Markup {
   const { name, title, question, original, tables, figures, causes, changes, claims } = one;
   const seconds = duration(Math.round(one.durationMs / 1000) * 1000);
-  // Of a single one the page has the title.
+  // The title of a single study is the title of the page.
   return html`<article id="${name}">
 ${all.length > 1 ? html`<h2>${title}</h2>` : null}
 <p class="question">${question}</p>
-<p class="then">Then: ${original}. Now: in ${seconds}.</p>
+<p class="then">Then: ${original}. Now: repeated in ${seconds}.</p>
 ${renderClaims(claims)}
 ${tables.map(renderTableOfStudy)}
 ${figures.map(renderFigure)}
@@ -50,12 +50,12 @@ ${renderSetup('Set-up', one.setup)}
 </article>`;
 }
 
-/** What holds here, first of all: the colour and the word say whether. */
+/** Renders the claims, and whether each holds. */
 function renderClaims(claims: Claim[]): Markup | null {
   if (claims.length === 0) return null;
   const items = claims.map(({ text, held }) => {
     const kind = held === null ? 'unknown' : held ? 'yes' : 'no';
-    const word = held === null ? 'not seen' : held ? 'holds' : 'does not hold';
+    const word = held === null ? 'not decided' : held ? 'holds' : 'does not hold';
     return html`<li class="${kind}"><span>${word}</span> ${text}</li>
 `;
   });

@@ -3,7 +3,7 @@ import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 
-/** The studies that can be repeated: what `millrace lab` prints. */
+/** Formats the list of studies that `millrace lab` prints. */
 export function formatLabList(
   studies: StudySummary[],
   options: Omit<TextOptions, 'notes'>,
@@ -17,9 +17,9 @@ export function formatLabList(
     ].join('\n'),
   );
   return [
-    'Studies of HTTP in Node.js, to be repeated on this machine: millrace lab NAME',
+    'Studies of HTTP in Node.js. Repeat one on this machine: millrace lab NAME',
     ...entries,
-    `${sheet.paint('strong', 'all')}  all of them; with --html FILE one page`,
+    `${sheet.paint('strong', 'all')}  all studies; with --html FILE as one page`,
   ].join('\n\n');
 }
 

@@ -4,9 +4,9 @@ import { STATUS } from '../explain/status.js';
 import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import { formatValue } from './numbers.js';
+import { formatValue } from './format-value.js';
 
-/** Repeated studies as text, without a line break at its end. */
+/** Formats repeated studies as text, without a trailing line break. */
 export function formatLabText(result: LabResult, options: Omit<TextOptions, 'notes'>): string {
   const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
   const { cpu, cores, memoryGb, node, system } = result.machine;
@@ -22,7 +22,7 @@ export function formatLabText(result: LabResult, options: Omit<TextOptions, 'not
       sheet.paint('warning', `Not repeated: ${study}: ${reason}`),
     ),
     result.interrupted
-      ? [sheet.paint('warning', 'Interrupted: studies that were not complete are left out.')]
+      ? [sheet.paint('warning', 'Interrupted: incomplete studies are left out.')]
       : [],
   ];
   return blocks
@@ -40,7 +40,7 @@ function formatStudy(study: StudyResult, sheet: Sheet): string[][] {
       ...formatIndented(sheet, `then: ${original}`, 'dim'),
       ...formatIndented(
         sheet,
-        `now: in ${duration(Math.round(study.durationMs / 1000) * 1000)}`,
+        `now: repeated in ${duration(Math.round(study.durationMs / 1000) * 1000)}`,
         'dim',
       ),
     ],
@@ -53,10 +53,10 @@ function formatStudy(study: StudyResult, sheet: Sheet): string[][] {
   ];
 }
 
-/** Numbers in columns, under `then` and `now`. */
+/** Formats a table; the headings of its columns begin with `then` or `now`. */
 function formatTable({ title, rowsAre, columns, rows }: LabTable, sheet: Sheet): string[] {
-  const cells = rows.map(({ cells: given }) =>
-    columns.map(({ unit }, index) => formatValue(given[index] ?? null, unit)),
+  const cells = rows.map(({ cells: values }) =>
+    columns.map(({ unit }, index) => formatValue(values[index] ?? null, unit)),
   );
   const first = Math.max(rowsAre.length, ...rows.map(({ name }) => name.length));
   const heads = columns.map(({ name, from }) => `${from}: ${name}`);
@@ -111,7 +111,7 @@ function formatCause(cause: LabCause, sheet: Sheet): string[] {
       ]
     : [];
   return [
-    sheet.paint('dim', 'why, as explain finds it'),
+    sheet.paint('dim', 'cause, found by explain'),
     ...formatIndented(
       sheet,
       `${STATUS[status].word}${limit ? `  ${limit}` : ''}: ${sentence}`,
@@ -128,7 +128,7 @@ function formatClaims(claims: Claim[], sheet: Sheet): string[] {
     const [word, ink] = CLAIM_WORDS[String(held) as keyof typeof CLAIM_WORDS];
     return formatIndented(sheet, `${word}  ${text}`, ink);
   });
-  return [sheet.paint('dim', 'what holds here'), ...lines];
+  return [sheet.paint('dim', 'claims'), ...lines];
 }
 
 const CLAIM_WORDS = {

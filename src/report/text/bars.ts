@@ -1,14 +1,14 @@
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** A horizontal bar of `fraction` of the width, to an eighth of a character. What is not zero is seen. */
+/** Draws a horizontal bar of `fraction` of the width, to an eighth of a character. A positive fraction is always visible. */
 export function drawBar(fraction: number, width: number): string {
   if (fraction <= 0) return '';
   const length = Math.max(1, Math.round(fraction * width * 8));
   return '█'.repeat(Math.floor(length / 8)) + EIGHTHS[length % 8];
 }
 
-/** A line of values from 0 up to `most`; a gap where there is no value. */
+/** Draws values from 0 to `highest` in a line, with gaps for missing values. */
 export function drawSparkline(values: readonly (number | null)[], highest: number): string {
   const level = (value: number) =>
     LEVELS[Math.min(7, Math.max(0, Math.ceil((value / highest) * 8) - 1))] ?? ' ';

@@ -13,14 +13,14 @@ import {
 import { drawBar } from './bars.js';
 import { formatParagraph, joinColumns, type Sheet } from './sheet.js';
 
-/** About as many as the percentiles beside it. */
+/** Number of histogram rows, similar to that of the percentiles next to it. */
 const HISTOGRAM_ROWS = 11;
 
 const BAR_WIDTH = 20;
-/** Beside figures that take more room. */
+/** Width of bars next to statistics that take more space. */
 const SHORT_BAR_WIDTH = 12;
 
-/** Percentiles of latency and service time, with the histogram of latency beside them. */
+/** Formats the percentiles of latency and service time next to the histogram of latency. */
 export function formatDistributions(result: LoadResult, sheet: Sheet): string[] {
   if (result.latencyMs.count === 0) return ['No request was sent: there is no latency to show.'];
   const { ok, statusErrors } = result.requests;
@@ -47,7 +47,7 @@ function formatPercentiles({ latencyMs, serviceTimeMs }: LoadResult, sheet: Shee
   ];
 }
 
-/** A header, and the figures below it. */
+/** Formats a column: a header, and the statistics below it. */
 function formatColumn(name: string, minWidth: number, distribution: Distribution): string[] {
   const cells = STATISTICS.map(({ key }) => formatStatistic(distribution, key));
   const width = Math.max(minWidth, ...cells.map((cell) => cell.length + 1));
@@ -74,7 +74,7 @@ function formatHistogram({ percentiles, latencyMs }: LoadResult, sheet: Sheet): 
   return rows.length > 0 ? [header, ...lines] : [];
 }
 
-/** What the figures are, and what is meant by their marks. */
+/** Lists remarks on censoring and on the marks of statistics. */
 function listRemarks({ latencyMs, serviceTimeMs, warnings }: LoadResult): string[] {
   const clocks = [latencyMs, serviceTimeMs];
   const warned = warnings.some((warning) => warning.id === 'censored');
@@ -82,7 +82,7 @@ function listRemarks({ latencyMs, serviceTimeMs, warnings }: LoadResult): string
   if (warned || clocks.some(isBounded) || !isCensoringVisible(latencyMs)) return marks;
   const part = `${count(latencyMs.censored)} of ${count(latencyMs.count)} samples`;
   return [
-    `censored: of ${part} only the age is known (failed, timed out, or in flight or waiting at the end); the figures are estimates from all of them.`,
+    `censored: ${part} did not finish (failed, timed out, or in flight or waiting at the end), so only their age is known; the statistics are estimated from all samples.`,
     ...marks,
   ];
 }

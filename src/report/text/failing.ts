@@ -2,13 +2,13 @@ import type { FailingResponse, LoadResult } from '../../load/result.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { formatField, type Sheet } from './sheet.js';
 
-/** What a terminal shows of each; JSON and page have it all. */
+/** Maximum length of responses on a terminal; JSON and page contain them in full. */
 const MAX_RESPONSES = 4;
 const MAX_HEAD_LINES = 10;
 const MAX_BODY_LINES = 6;
 const MAX_BODY_CHARACTERS = 400;
 
-/** The first response of each status that is no success, and of each error that broke one off. */
+/** Formats the first response of each failing status, and of each error that cut off a response. */
 export function formatFailingResponses(
   { failingResponses = [] }: LoadResult,
   sheet: Sheet,

@@ -4,7 +4,7 @@ import type { LoadResult } from '../../load/result.js';
 import { listWarnings } from '../warnings.js';
 import { formatField, formatParagraph, type Sheet } from './sheet.js';
 
-/** The generator's own state: whether it kept up. */
+/** Formats the state of the load generator. */
 export function formatGenerator({ generator }: LoadResult, sheet: Sheet): string[] {
   const { busy, starved, latenessMs, littleResidual, workers } = generator;
   const parts = [`busy ${share(busy)}${workers.length > 1 ? ' (the busiest thread)' : ''}`];
@@ -21,7 +21,7 @@ export function formatGenerator({ generator }: LoadResult, sheet: Sheet): string
   );
 }
 
-/** What makes the measurement doubtful; last, so that it is the first thing seen above the prompt. */
+/** Formats warnings. They come last, so that they are right above the prompt. */
 export function formatWarnings(result: LoadResult, sheet: Sheet): string[] {
   const lines = listWarnings(result).flatMap((message) =>
     formatParagraph(sheet, `! ${message}`, 2, 'warning'),

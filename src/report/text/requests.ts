@@ -3,7 +3,7 @@ import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatField, type Sheet } from './sheet.js';
 
-/** Throughput, and the account of all requests. */
+/** Formats throughput, the account of all requests, and the connections. */
 export function formatRequests(result: LoadResult, sheet: Sheet): string[] {
   return [
     ...formatField(sheet, 'throughput', formatThroughput(result), 'strong'),
@@ -24,7 +24,7 @@ function formatThroughput({ throughput, plan, bytes: moved, durationMs }: LoadRe
   return `${rate(throughput.mean)}${spread} req/s${asked}, ${bytes(received)}/s received in ${time(durationMs)}`;
 }
 
-/** `sent = ok + ...`; what is zero is left out. */
+/** Formats the account `sent = ok + ...`; zero terms are left out. */
 function formatAccount({ plan, requests }: LoadResult): string {
   const rest = [
     [requests.statusErrors, isDefaultExpect(plan) ? 'status 4xx/5xx' : 'other status'],
@@ -43,25 +43,29 @@ function formatNotSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
   const parts = [];
   if (overflow > 0) {
     const bound = plan.maxPending === null ? '' : ` of ${count(plan.maxPending)} pending`;
-    parts.push(`${count(overflow)} over the bound${bound}`);
+    parts.push(`${count(overflow)} over the limit${bound}`);
   }
   if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for a connection at the end`);
-  if (connectFailed > 0) parts.push(`${count(connectFailed)} for want of a connection`);
+  if (connectFailed > 0) parts.push(`${count(connectFailed)} without a connection`);
   return parts.length > 0 ? formatField(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
 }
 
 function formatFollowed({ requests: { followed } }: LoadResult, sheet: Sheet): string[] {
   return followed > 0
-    ? formatField(sheet, 'followed', `${plural(followed, 'redirection')} on top of those requests`)
+    ? formatField(
+        sheet,
+        'followed',
+        `${plural(followed, 'redirection')} in addition to these requests`,
+      )
     : [];
 }
 
-/** Connections, and what connecting took where it went on beyond the set-up. */
+/** Formats the connections, with connect times if connections were opened after the set-up. */
 function formatConnections(result: LoadResult, sheet: Sheet): string[] {
   const { opened, reused, failed, tlsFull, tlsResumed } = result.connections;
   const parts = [`${count(opened)} opened`];
   if (failed > 0) parts.push(`${count(failed)} failed`);
-  parts.push(`${plural(reused, 'request')} on a used one`);
+  parts.push(`${plural(reused, 'request')} reused one`);
   const lines = formatField(sheet, 'connections', parts.join(', '));
   if (opened <= result.plan.initialConnections) return lines;
   lines.push(...formatField(sheet, 'connect', formatTimes(result.connectMs)));
@@ -79,7 +83,7 @@ function formatStatusCodes({ statusCodes }: LoadResult, sheet: Sheet): string[] 
   return codes.length > 0 ? formatField(sheet, 'status', codes.join(', ')) : [];
 }
 
-/** By kind; what became of them is in the warnings. */
+/** Formats the number of errors by kind. */
 function formatErrors({ errors }: LoadResult, sheet: Sheet): string[] {
   const kinds = errors.map(({ kind, count: number }) => `${kind}: ${count(number)}`);
   return kinds.length > 0 ? formatField(sheet, 'errors', kinds.join(', '), 'bad') : [];

@@ -1,20 +1,20 @@
 import type { Ink, Paint } from './paint.js';
 
-/** What every part of the text report is written on. A line is at most `width` characters, its colours not counted. */
+/** Width and colours of the text report. A line has at most `width` characters, not counting colours. */
 export interface Sheet {
   width: number;
   paint: Paint;
 }
 
-/** Column at which the values start. */
+/** Width of labels: the column at which values start. */
 const LABEL_WIDTH = 13;
 
-/** Room for a value beside its label. */
+/** Computes the width of values. */
 export function computeValueWidth(sheet: Sheet): number {
   return sheet.width - LABEL_WIDTH;
 }
 
-/** A label and its value, a list that continues on further lines under itself. */
+/** Formats a label and its value, a list separated by commas that may take several lines. */
 export function formatField(sheet: Sheet, label: string, value: string, ink?: Ink): string[] {
   return wrap(value, computeValueWidth(sheet), ', ').map((line, index) => {
     const name = (index === 0 ? label : '').padEnd(LABEL_WIDTH);
@@ -22,12 +22,12 @@ export function formatField(sheet: Sheet, label: string, value: string, ink?: In
   });
 }
 
-/** A paragraph whose further lines are indented. */
+/** Wraps a paragraph; further lines are indented. */
 export function formatParagraph(sheet: Sheet, text: string, indent: number, ink?: Ink): string[] {
   return indentFurtherLines(sheet, wrap(text, sheet.width - indent, ' '), indent, ink);
 }
 
-/** A list, separated by commas, whose further lines are indented. */
+/** Wraps a list separated by commas; further lines are indented. */
 export function formatList(sheet: Sheet, text: string, indent: number, ink?: Ink): string[] {
   return indentFurtherLines(sheet, wrap(text, sheet.width - indent, ', '), indent, ink);
 }
@@ -39,7 +39,7 @@ function indentFurtherLines(sheet: Sheet, lines: string[], indent: number, ink?:
   });
 }
 
-/** Two blocks next to each other if they fit, else one below the other. */
+/** Joins two blocks next to each other if they fit, otherwise one below the other. */
 export function joinColumns(sheet: Sheet, left: string[], right: string[], gap: number): string[] {
   const leftWidth = Math.max(0, ...left.map(measureLength));
   const rightWidth = Math.max(0, ...right.map(measureLength));
@@ -52,7 +52,7 @@ export function joinColumns(sheet: Sheet, left: string[], right: string[], gap: 
   });
 }
 
-/** Breaks after `separator` in the second half of a line, else at a space, else (a long word) anywhere. */
+/** Wraps text after `separator` in the second half of a line, else at a space, else anywhere. */
 function wrap(text: string, width: number, separator: string): string[] {
   const lines = [];
   let rest = replaceControlCharacters(text);
@@ -72,7 +72,7 @@ function findBreak(text: string, width: number, separator: string): number {
   return space > 0 ? space : width;
 }
 
-/** Text from outside must not steer the terminal: control characters are shown as a replacement character. */
+/** Replaces control characters, as external text must not control the terminal. */
 function replaceControlCharacters(text: string): string {
   return text.replace(/\p{Cc}/gu, '\u{fffd}');
 }

@@ -4,10 +4,10 @@ import { groupWindows, thinSamples } from '../intervals.js';
 import { drawSparkline } from './bars.js';
 import { computeValueWidth, formatField, type Sheet } from './sheet.js';
 
-/** Room behind a sparkline for its scale. */
+/** Width of the scale to the right of a sparkline. */
 const SCALE_WIDTH = 24;
 
-/** Throughput and p99 over time, and the server's CPU and memory beside them: all on the same time axis. */
+/** Formats throughput, p99 and the server's CPU and memory over the same time axis. */
 export function formatTimeline(result: LoadResult, sheet: Sheet): string[] {
   const points = groupWindows(result, countCells(sheet));
   const completed = points.map((point) => point.completed);

@@ -57,7 +57,7 @@ describe('the command line', () => {
     const { code, stdout, stderr } = await millrace(['lab', 'nonsense']);
     assert.equal(code, 2);
     assert.equal(stdout, '');
-    assert.match(stderr, /^millrace: study: 'nonsense' given; accepted: all, connections, .*\n$/);
+    assert.match(stderr, /^millrace: study must be all, connections, .* \(got 'nonsense'\)\n$/);
   });
 
   test('Ctrl-C before a study is complete: one line, exit 130, nothing left', async () => {

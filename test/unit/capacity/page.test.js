@@ -40,9 +40,9 @@ describe('page', () => {
   });
 
   test('all parts are there, in the order of a reader', () => {
-    const last = ['What was run', 'What the words mean'];
+    const last = ['Settings', 'Definitions'];
     assert.deepEqual(headings(renderCapacityPage(plateau())), [
-      'Over connections',
+      'By number of connections',
       'Measured',
       ...last,
     ]);
@@ -50,11 +50,7 @@ describe('page', () => {
       'Throughput over connections',
       'Latency over connections',
     ]);
-    assert.deepEqual(headings(renderCapacityPage(found())), [
-      'Over the rate',
-      'Rates that were tried',
-      ...last,
-    ]);
+    assert.deepEqual(headings(renderCapacityPage(found())), ['By rate', 'Rates tried', ...last]);
     assert.deepEqual(charts(renderCapacityPage(atLeast())), [
       'p90 over the rate',
       'errors over the rate',
@@ -65,10 +61,7 @@ describe('page', () => {
 
   test('parts without anything are left out', () => {
     for (const make of [nothing, neverHolds]) {
-      assert.deepEqual(headings(renderCapacityPage(make())), [
-        'What was run',
-        'What the words mean',
-      ]);
+      assert.deepEqual(headings(renderCapacityPage(make())), ['Settings', 'Definitions']);
     }
     for (const make of [failing, noneHolds]) {
       assert.deepEqual(charts(renderCapacityPage(make())), []);

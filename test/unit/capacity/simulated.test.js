@@ -176,7 +176,7 @@ describe('search with a simulated server', () => {
     assert.deepEqual([rate, ended], [null, 'budget']);
     assert.match(
       reason,
-      /p99<50ms takes 1,000 requests a block, at .* give it --budget \d+s, or a lower/,
+      /p99<50ms needs 1,000 requests per block, .* use --budget \d+s or a lower percentile/,
     );
   });
 

@@ -35,25 +35,25 @@ describe('page', () => {
     assert.deepEqual(headings(renderExplanationPage(nagle())), [
       'To get more',
       'Where the requests are',
-      'What was tried',
-      'How much it bears',
-      'How long requests take',
-      "The loop's time, by function",
-      'What speaks for it and against others',
-      'What the words mean',
+      'Experiments',
+      'Capacity',
+      'Response times',
+      'Event loop time by function',
+      'Evidence and limits ruled out',
+      'Definitions',
     ]);
   });
 
   test('parts without anything are left out', () => {
     assert.deepEqual(headings(renderExplanationPage(cannotTell())), [
-      'How long requests take',
-      'What could not be seen',
-      'What the words mean',
+      'Response times',
+      'Not observed',
+      'Definitions',
     ]);
     const empty = cannotTell();
     empty.load = { ...empty.load, latencyMs: { ...empty.load.latencyMs, count: 0, min: null } };
     empty.load.histograms = { ...empty.load.histograms, latency: encodeHistogram([]) };
-    assert.ok(!headings(renderExplanationPage(empty)).includes('How long requests take'));
+    assert.ok(!headings(renderExplanationPage(empty)).includes('Response times'));
   });
 
   test('each status has its word', () => {

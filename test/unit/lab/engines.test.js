@@ -138,7 +138,7 @@ describe('what is claimed', () => {
     const [own, others] = counts([good, run('wrk', kept, 1, 1, { reported: 20_000 })]);
     assert.equal(own.held, true);
     assert.equal(others.held, false);
-    assert.match(others.text, /but wrk, keep-alive, own test server on 1 core: 20,000 of 10,000/);
+    assert.match(others.text, /except wrk, keep-alive, test server on 1 core: 20,000 of 10,000/);
     assert.equal(counts([good])[1].held, null);
   });
 

@@ -115,12 +115,12 @@ describe('text', () => {
       field(text, 'errors'),
       'reset: 67, connect-refused: 47, timeout: 40, closed-early: 18',
     );
-    assert.equal(field(text, 'NOT SENT'), '47 for want of a connection');
+    assert.equal(field(text, 'NOT SENT'), '47 without a connection');
     assert.doesNotMatch(plain(fixture('closed')), /NOT SENT|errors/);
   });
 
-  test('censored samples are told from one in 100 on', () => {
-    assert.match(plain(fixture('server')), /^censored: of 149 of 7,811 samples/m);
+  test('censored samples are reported from one in 100 on', () => {
+    assert.match(plain(fixture('server')), /^censored: 149 of 7,811 samples did not finish/m);
     assert.doesNotMatch(plain(fixture('closed')), /censored/);
     const { latencyMs, ...few } = fixture('server');
     const text = plain({ ...few, latencyMs: { ...latencyMs, censored: 78 } });
@@ -173,7 +173,7 @@ describe('text', () => {
 
   test('a percentile that hardly any sample lies above is marked', () => {
     assert.match(plain(fixture('server')), /^p99\.9 +~ 194 ms/m);
-    assert.match(plain(fixture('server')), /^~: fewer than 10 samples/m);
+    assert.match(plain(fixture('server')), /^~: imprecise, as fewer than 10 samples/m);
     assert.doesNotMatch(plain(fixture('closed')), /~/);
   });
 

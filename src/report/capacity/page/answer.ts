@@ -1,10 +1,10 @@
 import { html, type Markup } from '../../html/markup.js';
 import type { CapacityAnswer } from '../answer.js';
 
-/** How much of the question is answered: all of it, from below, or nothing. */
+/** How far the question is answered: completely, by a lower bound, or not at all. */
 export type AnswerReach = 'found' | 'at-least' | 'not-found';
 
-/** The answer in a sentence, and what it rests on. */
+/** Renders the answer in a sentence, and its reasoning. */
 export function renderAnswer({ sentence, grounds }: CapacityAnswer, reach: AnswerReach): Markup {
   const lines = grounds.map((line) => html`<li>${line}</li>\n`);
   return html`<section class="verdict ${reach}">

@@ -2,50 +2,56 @@ import type { Definition } from '../../html/definitions.js';
 
 const INTERVAL: Definition = [
   '95 % interval',
-  'from the scatter of the blocks; the block is what is repeated, never the request',
+  'from the scatter of the blocks, which are the independent samples; requests are not',
 ];
 
 const CLIENT_BOUND: Definition = [
   'CLIENT-BOUND',
-  'the load generator was the limit: its numbers say nothing about the server',
+  'the load generator was the limit: the numbers do not describe the server',
 ];
 
-/** What the words of a page about throughput over connections mean. */
+/** Definitions for a page about throughput over connections. */
 export const SWEEP_DEFINITIONS: readonly Definition[] = [
-  ['level', 'all blocks of load with the same number of connections, each flat out'],
+  ['level', 'all blocks of load with the same number of connections, each as fast as possible'],
   ['throughput', 'responses with any status per second: the geometric mean of the blocks'],
   [
     'curve',
-    'the simplest one that the levels support, of a delay and one server, its two bounds, and a share of the work one at a time (Amdahl; with a fall, the Universal Scalability Law)',
+    'the simplest model that fits the levels: a delay and one server, its two bounds alone, or a serial share of the work (Amdahl; with falling throughput, the Universal Scalability Law)',
   ],
-  ['at most', 'the plateau of the curve, or its peak; told where the levels reach it'],
+  ['at most', 'the plateau of the curve or its peak; reported if the levels reach it'],
   [
     'knee',
-    'where both bounds meet: in flight = throughput at most × time alone. With more connections requests only wait',
+    'where both bounds meet: in flight = maximum throughput × response time of a single request. More than that only adds latency',
   ],
-  ['alone', 'mean response time with a single request in flight, by the curve'],
-  ['latency', 'from the moment a request was due; a percentile is told with ten samples beyond it'],
+  ['single request', 'mean response time with one request in flight, by the curve'],
+  [
+    'latency',
+    'from the moment a request was due; a percentile is reported if ten samples lie beyond it',
+  ],
   INTERVAL,
   CLIENT_BOUND,
 ];
 
-/** What the words of a page about an objective mean. */
+/** Definitions for a page about an objective. */
 export const OBJECTIVE_DEFINITIONS: readonly Definition[] = [
-  ['rate', 'requests that become due per second, whatever the server does'],
+  ['rate', 'requests that become due per second, independent of the server'],
   [
     'held',
-    'all conditions held in the block, less than 1 % of its requests failed unless a condition says how many may, and the rate was reached',
+    'all conditions held in the block, less than 1 % of its requests failed unless a condition limits errors, and the rate was reached',
   ],
   [
     'holds up to',
-    "the rate at which half of the blocks hold. The interval encloses it with 95 %, from all trials by Bayes' rule",
+    "the rate at which half of the blocks hold; its 95 % interval comes from all trials by Bayes' rule",
   ],
-  ['plan with', "the interval's lower end, tried again in a longer block if there was time"],
+  ['plan with', 'the lower end of the interval, confirmed by a longer block if there was time'],
   [
     'latency',
-    'from the moment a request was due, so that what waited for a connection counts; a percentile is told with ten samples beyond it',
+    'from the moment a request was due, including the wait for a connection; a percentile is reported if ten samples lie beyond it',
   ],
-  ['alone', 'one request after the other on one connection: the best that the server can do'],
+  [
+    'single request',
+    'one request after the other on one connection: the minimum that the server can reach',
+  ],
   INTERVAL,
   CLIENT_BOUND,
 ];

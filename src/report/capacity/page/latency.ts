@@ -7,21 +7,21 @@ import { drawDot, drawSquare } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 
-/** Room beside the outermost values, as a ratio. */
+/** Margin of a scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.5;
 
-/** Latency over a load that grows. */
+/** A chart of latency over an increasing load. */
 export interface LatencyChart {
   title: string;
-  /** By load; `name` says how much it is, for readers. */
+  /** Points by load; `name` is the load in words. */
   points: { x: number; name: string; latencyMs: CapacityPoint['latencyMs'] }[];
   x: Axis;
   marks: ChartMark[];
-  /** What the mean cannot be below. */
+  /** Lower bounds of the mean. */
   bounds: { words: string; draw(y: Scale): (Markup | null)[] } | null;
 }
 
-/** Median and 99th percentile, as far as there are samples for them; `null` where there are none. */
+/** Renders median and 99th percentile where they are known; `null` if they are not. */
 export function renderLatencyChart({
   title,
   points,
@@ -35,8 +35,8 @@ export function renderLatencyChart({
     [...p50, ...p99].map(({ ms }) => ms),
     SCALE_MARGIN,
   );
-  const places = (told: KnownPercentile[]) =>
-    told.map((one): ChartPoint => [x.scale.at(one.x), toPixels(y, one.ms)]);
+  const toPoints = (known: KnownPercentile[]) =>
+    known.map((one): ChartPoint => [x.scale.at(one.x), toPixels(y, one.ms)]);
   return renderChart({
     title,
     caption: `From the moment a request was due.${bounds ? ` ${bounds.words}` : ''} Logarithmic scales.`,
@@ -53,8 +53,8 @@ export function renderLatencyChart({
     y: { scale: y, ticks: listDecades(y), label: roundTime },
     content: [
       ...(bounds?.draw(y) ?? []),
-      drawPolyline('line second', places(p99)),
-      drawPolyline('line first', places(p50)),
+      drawPolyline('line second', toPoints(p99)),
+      drawPolyline('line first', toPoints(p50)),
       ...p99.map((one) =>
         drawSquare(`${x.scale.at(one.x)}%`, toPixels(y, one.ms), {
           kind: 'second',
@@ -69,7 +69,7 @@ export function renderLatencyChart({
   });
 }
 
-/** A percentile that is known. */
+/** A known percentile at a load. */
 interface KnownPercentile {
   x: number;
   ms: number;

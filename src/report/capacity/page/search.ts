@@ -25,10 +25,10 @@ import { hasUpperEnd } from '../answer.js';
 import { extractMetric, formatMeasured } from '../measured.js';
 import { renderLatencyChart } from './latency.js';
 
-/** Room beside the outermost values, as a ratio. */
+/** Margin of a scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.2;
 
-/** The objective, latency and throughput over the rate. */
+/** Renders the conditions, latency and throughput over the rate. */
 export function renderSearchCharts(search: Search): (Markup | null)[] {
   if (search.trials.length === 0) return [];
   return [
@@ -38,7 +38,7 @@ export function renderSearchCharts(search: Search): (Markup | null)[] {
   ];
 }
 
-/** What one condition is about at each rate: which blocks held the objective, and which did not. */
+/** Renders the measured value of a condition at each rate, and which blocks held the objective. */
 function renderConditionChart(search: Search, index: number): Markup | null {
   const condition = parseCondition(search.objective[index] ?? '', 'objective');
   const { trials, confirmed } = search;
@@ -59,7 +59,7 @@ function renderConditionChart(search: Search, index: number): Markup | null {
   };
   return renderChart({
     title: `${extractMetric(condition.text)} over the rate`,
-    caption: `Each block against ${condition.text}. It holds the objective if all conditions hold, few requests fail, and the rate is reached. ${condition.boundMs === null ? 'Logarithmic scale of the rate.' : 'Logarithmic scales.'}`,
+    caption: `The measured value of each block, and the bound of ${condition.text}. A block holds if all conditions hold, few requests fail, and the rate is reached. ${condition.boundMs === null ? 'Logarithmic scale of the rate.' : 'Logarithmic scales.'}`,
     legend: renderLegend([
       [drawDot('12', 6, { kind: 'held' }), 'objective held'],
       [drawSquare('12', 6, { kind: 'failed' }), 'did not hold'],
@@ -81,7 +81,7 @@ function renderConditionChart(search: Search, index: number): Markup | null {
   });
 }
 
-/** The usual percentiles, whatever the conditions are about. */
+/** Renders the usual percentiles over the rate. */
 function renderLatency(search: Search): Markup | null {
   return renderLatencyChart({
     title: 'Latency over the rate',
@@ -96,10 +96,10 @@ function renderLatency(search: Search): Markup | null {
   });
 }
 
-/** What was completed of what became due. */
+/** Renders the completed requests against those that became due. */
 function renderThroughput(search: Search): Markup | null {
   const x = createRateScale(search);
-  // Nothing has no place on a logarithmic scale.
+  // A logarithmic scale has no zero.
   const points = sortByRate(search).filter(({ throughput }) => throughput > 0);
   if (points.length === 0) return null;
   const y = createLogScaleAround(
@@ -114,7 +114,7 @@ function renderThroughput(search: Search): Markup | null {
   return renderChart({
     title: 'Throughput over the rate',
     caption:
-      'Responses per second in each block. Dashed: as many as became due; below it the server fell behind. Logarithmic scales.',
+      'Responses per second in each block. Dashed: requests that became due; below that line the server fell behind. Logarithmic scales.',
     legend: renderLegend([
       [drawDot('12', 6, {}), 'completed'],
       [drawLineSign('bound'), 'due'],
@@ -134,7 +134,7 @@ function renderThroughput(search: Search): Markup | null {
   });
 }
 
-/** A trial with what was measured of a condition. */
+/** A trial with the measured value of a condition. */
 interface TrialValue {
   trial: RateTrial;
   value: number;
@@ -150,7 +150,7 @@ function chooseKind(trial: RateTrial): string {
   return failedByClient(trial) ? 'left-out' : 'failed';
 }
 
-/** That it failed says nothing about the server. */
+/** Whether a trial failed while the generator was the limit, which says nothing about the server. */
 function failedByClient({ held, clientBound }: RateTrial): boolean {
   return clientBound && !held;
 }
@@ -168,7 +168,7 @@ function createRateAxis(scale: Scale): Axis {
   return { scale, ticks: listDecades(scale), label: rate };
 }
 
-/** Times are logarithmic, as those of an overload are many times the others; numbers and shares begin at 0. */
+/** Creates the axis of values: logarithmic for times, which span decades under overload, and linear from 0 otherwise. */
 function createValueAxis({ boundMs, bound, text }: Condition, points: TrialValue[]): Axis {
   const values = [...points.map(({ value }) => value), bound];
   if (boundMs !== null) {

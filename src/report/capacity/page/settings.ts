@@ -9,7 +9,7 @@ import {
 } from '../../html/settings.js';
 import { formatElapsed } from '../settings.js';
 
-/** What was asked for and what was done for it. */
+/** Renders the question, the settings and the length of the run. */
 export function renderRunTable(result: CapacityResult): Markup | null {
   const { plan, budgetMs } = result;
   return renderSettings([
@@ -24,7 +24,7 @@ export function renderRunTable(result: CapacityResult): Markup | null {
 function listQuestion({ sweep, search }: CapacityResult): SettingRow[] {
   if (search) {
     return [
-      ['looked for', `the highest rate that holds ${search.objective.join(' and ')}`],
+      ['question', `the highest rate that holds ${search.objective.join(' and ')}`],
       ['model', 'open: requests become due at a rate'],
       ['blocks', plural(search.trials.length + (search.confirmed ? 1 : 0), 'block')],
     ];
@@ -32,8 +32,8 @@ function listQuestion({ sweep, search }: CapacityResult): SettingRow[] {
   const levels = sweep?.levels ?? [];
   const blocks = levels.reduce((sum, level) => sum + level.blocks.length, 0);
   return [
-    ['looked for', 'throughput over connections'],
-    ['model', 'closed: each connection sends its next request when the last one is answered'],
+    ['question', 'throughput over connections'],
+    ['model', 'closed: each connection sends its next request when the previous one is answered'],
     ['blocks', `${plural(blocks, 'block')} at ${plural(levels.length, 'level')}`],
   ];
 }

@@ -16,18 +16,18 @@ import {
 import { hasUpperEnd } from '../answer.js';
 import { renderLatencyChart } from './latency.js';
 
-/** Room beside the outermost values, as a ratio. */
+/** Margin of a scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.5;
 
-/** Throughput and latency over connections. */
+/** Renders throughput and latency over connections. */
 export function renderSweepCharts(sweep: Sweep): (Markup | null)[] {
   return [renderThroughput(sweep), renderLatency(sweep)];
 }
 
-/** The levels with the curve through them, between the two bounds that no service exceeds. */
+/** Renders the levels with the curve through them, and the two bounds of throughput. */
 function renderThroughput(sweep: Sweep): Markup | null {
   const { model } = sweep;
-  // Nothing has no place on a logarithmic scale.
+  // A logarithmic scale has no zero.
   const levels = sweep.levels.filter(({ throughput }) => throughput.mean > 0);
   if (levels.length === 0) return null;
   const x = createConnectionScale(sweep);
@@ -59,7 +59,7 @@ function renderThroughput(sweep: Sweep): Markup | null {
   });
 }
 
-/** Percentiles, which grow with the connections beyond the knee, and the bounds of the mean. */
+/** Renders percentiles, which grow with the connections beyond the knee, and the bounds of the mean. */
 function renderLatency(sweep: Sweep): Markup | null {
   const { levels, model } = sweep;
   const x = createConnectionScale(sweep);
@@ -69,7 +69,7 @@ function renderLatency(sweep: Sweep): Markup | null {
     bounds:
       maxThroughput && model
         ? {
-            words: `Dashed, the bounds of the mean: ${time(model.singleMs.value)} alone, and N / ${rate(maxThroughput)} req/s with N connections.`,
+            words: `Dashed: the bounds of the mean, ${time(model.singleMs.value)} for a single request, and N / ${rate(maxThroughput)} req/s with N connections.`,
             draw: (y) => [
               drawFlatBound(y, model.singleMs.value),
               drawRisingBound(x, y, 1000 / maxThroughput),
@@ -86,7 +86,7 @@ function renderLatency(sweep: Sweep): Markup | null {
   });
 }
 
-/** The levels, and what the curve says about places beyond them. */
+/** Creates the scale of connections, which includes the levels, the knee and the peak. */
 function createConnectionScale({ levels, model }: Sweep): Scale {
   const { knee, peak } = model ?? {};
   const estimates = [knee, peak].flatMap((estimate) => (estimate ? [estimate.value] : []));
@@ -100,7 +100,7 @@ function createConnectionAxis(scale: Scale): Axis {
   return { scale, ticks: listPowersOfTwo(scale).filter(Number.isInteger), label: count };
 }
 
-/** What a block gives by the curve, and the bounds: N / R0 and the highest throughput. */
+/** Draws the curve with its interval, and the bounds: N / R0 and the maximum throughput. */
 function drawCurve(model: CapacityCurve, x: Scale, y: Scale): Markup[] {
   const { singleMs, maxThroughput } = model;
   const points = model.points.filter(({ connections }) => connections <= x.high);
@@ -154,8 +154,8 @@ function listMarks(model: CapacityCurve | null): ChartMark[] {
 function describeBounds(model: CapacityCurve | null): string {
   if (!model) return '';
   const { singleMs, maxThroughput } = model;
-  const plateau = maxThroughput ? `; ${rate(maxThroughput.value)} req/s, the most` : '';
-  return ` Dashed, the bounds: N / ${time(singleMs.value)}, the response time alone${plateau}.`;
+  const plateau = maxThroughput ? `, and ${rate(maxThroughput.value)} req/s, the maximum` : '';
+  return ` Dashed: the bounds N / ${time(singleMs.value)}, the response time of a single request${plateau}.`;
 }
 
 function describeThroughput({ levels, model }: Sweep): string {

@@ -5,7 +5,7 @@ import { html, type Markup } from '../../html/markup.js';
 import { renderTable, renderTextTable } from '../../html/tables.js';
 import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from '../measured.js';
 
-/** The levels, beside what the curve gives there. */
+/** Renders the levels with the prediction of the curve. */
 export function renderLevelTable({ levels, model }: Sweep): Markup | null {
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
@@ -32,7 +32,7 @@ function renderLevelName(level: CapacityLevel): Markup {
   return html`${count(level.connections)}${remark === '' ? null : html`<small>${remark}</small>`}`;
 }
 
-/** The trials by rate, with what was measured for each condition. */
+/** Renders the trials by rate, with the measured value of each condition. */
 export function renderTrialTable({ trials, confirmed, objective }: Search): Markup | null {
   const metrics = objective.map(extractMetric);
   const percentiles = (['p50', 'p99'] as const).filter((name) => !metrics.includes(name));
@@ -46,7 +46,7 @@ export function renderTrialTable({ trials, confirmed, objective }: Search): Mark
   const rows = trials
     .toSorted((a, b) => a.rate - b.rate)
     .map((trial) => row(trial, formatLength(trial)));
-  if (confirmed) rows.push(row(confirmed, `again, ${formatLength(confirmed)}`));
+  if (confirmed) rows.push(row(confirmed, `longer block, ${formatLength(confirmed)}`));
   return renderTextTable(
     'By rate, in requests per second',
     ['rate', ...metrics, ...percentiles, 'completed', 'objective'],

@@ -4,7 +4,7 @@ import type { Markup } from '../../html/markup.js';
 import { renderTile, renderTiles, splitUnit } from '../../html/tiles.js';
 import { formatInterval, hasUpperEnd } from '../answer.js';
 
-/** The numbers of throughput over connections to be seen first. */
+/** Renders the most important numbers of throughput over connections. */
 export function renderSweepTiles({ best, model }: Sweep): Markup | null {
   if (!best) return null;
   const { maxThroughput, knee, peak, singleMs } = model ?? {};
@@ -27,22 +27,26 @@ export function renderSweepTiles({ best, model }: Sweep): Markup | null {
     shown.push(renderTile('Peak', count(peak.value), 'connections', formatInterval(peak, count)));
   if (singleMs) {
     shown.push(
-      renderTile('Alone', ...splitUnit(time(singleMs.value)), formatInterval(singleMs, time)),
+      renderTile(
+        'Single request',
+        ...splitUnit(time(singleMs.value)),
+        formatInterval(singleMs, time),
+      ),
     );
   }
   return renderTiles(shown);
 }
 
-/** The numbers of a search to be seen first. */
+/** Renders the most important numbers of a search. */
 export function renderSearchTiles({ rate: found, confirmed, single, trials }: Search): Markup {
   const held = trials.filter((trial) => trial.held).length;
   const shown = [
     renderTile('Rates tried', count(trials.length), '', `${count(held)} held the objective`),
-    renderTile('Alone', ...splitUnit(time(single.meanMs)), 'mean, one request at a time'),
+    renderTile('Single request', ...splitUnit(time(single.meanMs)), 'mean, one at a time'),
   ];
   if (found) {
     const { value, low, high } = found;
-    const checked = confirmed?.held ? 'held in a longer block' : "the interval's lower end";
+    const checked = confirmed?.held ? 'held in a longer block' : 'the lower end of the interval';
     shown.unshift(renderTile('Plan with', rate(low), 'req/s', checked));
     if (hasUpperEnd(high))
       shown.unshift(renderTile('Holds up to', rate(value), 'req/s', formatInterval(found)));

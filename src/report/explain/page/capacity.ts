@@ -8,10 +8,10 @@ import { html, type Markup } from '../../html/markup.js';
 import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 import { renderTable } from '../../html/tables.js';
 
-/** Room beside the outermost points, as a ratio. */
+/** Margin of a scale beyond the outermost points, as a ratio. */
 const SCALE_MARGIN = 1.5;
 
-/** Throughput over connections as measured, between the two bounds that no service exceeds. */
+/** Renders the measured throughput over connections, and the two bounds of throughput. */
 export function renderCapacity({ capacity, load }: Explanation): Markup | null {
   const { points, loopLimit, singleMs, knee } = capacity;
   if (points.length === 0) return null;
@@ -57,8 +57,8 @@ function createScales({ points, loopLimit, knee }: Explanation['capacity']): {
 
 function formatCaption({ loopLimit, singleMs }: Explanation['capacity']): string {
   const bounds = [
-    singleMs === null ? '' : `N / ${time(singleMs)}, the response time alone`,
-    loopLimit === null ? '' : `${rate(loopLimit)} req/s, which the event loop's CPU allows`,
+    singleMs === null ? '' : `N / ${time(singleMs)}, the response time of a single request`,
+    loopLimit === null ? '' : `${rate(loopLimit)} req/s, the limit of the event loop's CPU`,
   ].filter((text) => text !== '');
   const dashed = bounds.length > 0 ? ` Dashed, the bounds: ${bounds.join('; ')}.` : '';
   return `Responses per second with N requests in flight; the bars are the range of the blocks.${dashed} Logarithmic scales.`;

@@ -6,20 +6,20 @@ import type { Range } from '../../../statistics/types.js';
 import { html, type Markup } from '../../html/markup.js';
 import { createLogScale, listPowersOfTwo, type Scale } from '../../html/scale.js';
 
-/** Predictions further away than this ratio from all that was measured end at the edge. */
+/** Maximum ratio between predictions and measurements that the scale includes; other predictions end at its edge. */
 const MAX_DISTANCE = 4;
 const ROW_HEIGHT = 38;
 const MIDDLE = ROW_HEIGHT / 2;
-/** Half the height of a prediction's bar. */
+/** Half the height of the bar of a prediction. */
 const BAR_HALF_HEIGHT = 5;
 
-/** What was changed, what each limit predicted, and what came out: a forest plot on one logarithmic axis of ratios. */
+/** Renders the experiments as a forest plot: the prediction of each limit and the measurement on one axis of ratios. */
 export function renderForest({ experiments, verdict }: Explanation): Markup | null {
   if (experiments.length === 0) return null;
   const scale = createRatioScale(experiments);
   const ticks = listPowersOfTwo(scale);
   return html`<table class="data forest">
-<caption>Ratios after / before, on a logarithmic axis; × 1 is no change. The shaded band is what was measured, with its 95 % interval; bars are what each limit predicted.</caption>
+<caption>Ratios after / before on a logarithmic axis; × 1 is no change. The shaded band is the measurement with its 95 % interval; bars are the predictions of the limits.</caption>
 <thead><tr><th scope="col">experiment</th><td><svg class="axis" height="18">${ticks.map((tick) => html`<text x="${scale.at(tick)}%" y="13" text-anchor="middle">× ${tick < 1 ? `1/${1 / tick}` : tick}</text>`)}</svg></td></tr></thead>
 ${experiments.map((experiment) => renderExperiment(experiment, verdict.limit, scale, ticks))}</table>`;
 }
@@ -62,7 +62,7 @@ ${rivals.map(
 `;
 }
 
-/** The verdict's own prediction, others that fit, those that do not. */
+/** The prediction of the verdict, other predictions that fit, and those that do not. */
 const KINDS = ['own', 'fits', 'against'] as const;
 
 function chooseKind(
@@ -96,7 +96,7 @@ function drawPrediction(range: Range, scale: Scale): Markup {
   return html`<rect class="predicted" x="${from}%" width="${wide}%" y="${MIDDLE - BAR_HALF_HEIGHT}" height="${2 * BAR_HALF_HEIGHT}" rx="2"/>`;
 }
 
-/** A rectangle without a width is not drawn, and a single number is to be seen. */
+/** Minimum width in percent, so that the range of a single number is visible. */
 const MIN_WIDTH = 0.3;
 
 function placeRange({ low, high }: Range, scale: Scale): [from: number, wide: number] {

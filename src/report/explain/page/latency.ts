@@ -13,18 +13,18 @@ import {
   type Scale,
 } from '../../html/scale.js';
 
-/** Durations at which the timers of TCP show. */
+/** Times of TCP timers that appear as peaks. */
 const TIMER_MARKS: ChartMark[] = [
   { x: 40, label: '40 ms: delayed ACK', color: 'muted' },
-  { x: 200, label: '200 ms: sent again', color: 'muted' },
-  { x: 1000, label: '1 s: connect again', color: 'muted' },
+  { x: 200, label: '200 ms: retransmission', color: 'muted' },
+  { x: 1000, label: '1 s: SYN retransmission', color: 'muted' },
 ];
 
 const MAX_BINS = 60;
-/** The axis shows more than the data where these lie closer together: a ratio of its ends. */
+/** Minimum ratio between the ends of the time axis. */
 const MIN_SPAN = 6;
 
-/** How the response times lie, beside the times of TCP's own timers. */
+/** Renders the distribution of response times, with the times of TCP timers. */
 export function renderLatency({ load }: Explanation): Markup | null {
   const { latencyMs, histograms } = load;
   const shown = buildLogBins(estimateLatencies([histograms]), MAX_BINS);
@@ -35,8 +35,8 @@ export function renderLatency({ load }: Explanation): Markup | null {
   return renderChart({
     title: 'Response times',
     caption:
-      'Share of the requests by their latency, as asked for. Where a timer of TCP is marked, what piles up waits for it. Logarithmic scale of time.',
-    summary: `Response times: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, greatest ${formatStatistic(latencyMs, 'max')}.`,
+      'Share of the requests by latency. A peak at a marked TCP timer means that requests wait for that timer. Logarithmic scale of time.',
+    summary: `Response times: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
     x: { scale: x, ticks: listDecades(x), label: roundTime },
     y: { scale: y, ticks: listMultiples(y), label: share },
     content: shown.filter((bin) => bin.share > 0).map((bin) => drawBin(bin, x, y)),
@@ -49,7 +49,7 @@ function createTimeScale(lowest: number, highest: number): Scale {
   return createLogScale(lowest / missing, highest * missing);
 }
 
-/** What is not zero is seen. */
+/** Draws a bin, at least one pixel high. */
 function drawBin({ fromMs, toMs, share: part }: Bin, x: Scale, y: Scale): Markup {
   const [from, to] = [x.at(fromMs), x.at(toMs)];
   const ground = toPixels(y, 0);

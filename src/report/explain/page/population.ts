@@ -4,10 +4,10 @@ import { count, share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTable } from '../../html/tables.js';
 
-/** Colours of the style sheet for stages; further stages begin anew. */
+/** Number of colours for stages; further stages repeat them. */
 const COLORS = 8;
 
-/** Where the requests in flight are, as one bar and as numbers. */
+/** Renders the requests in flight by stage, as a bar and as numbers. */
 export function renderPopulation({ population }: Explanation): Markup | null {
   const total = population.reduce((sum, { requests }) => sum + requests, 0);
   if (total <= 0) return null;
@@ -24,7 +24,7 @@ export function renderPopulation({ population }: Explanation): Markup | null {
     share(stage.requests / total),
   ]);
   return html`<figure class="plot">
-<figcaption><h3>${count(total)} ${Math.round(total) === 1 ? 'request' : 'requests'} in flight, by where they are</h3><p>Mean numbers, by Little's law: throughput times the time spent in a stage.</p></figcaption>
+<figcaption><h3>${count(total)} ${Math.round(total) === 1 ? 'request' : 'requests'} in flight, by stage</h3><p>Mean numbers by Little's law: throughput times the time in a stage.</p></figcaption>
 <svg class="stack" height="32" role="img" aria-label="${parts.join(', ')}">${bars}</svg>
 </figure>
 ${renderTable('Requests by stage', ['stage', 'requests', 'share'], rows)}`;

@@ -5,25 +5,25 @@ import { html, type Markup } from '../../html/markup.js';
 import { renderTextTable } from '../../html/tables.js';
 import { renderLimitName } from './verdict.js';
 
-/** The functions that cost most. */
+/** Renders the functions with the most CPU time. */
 export function renderHotFunctions({ hot }: Explanation): Markup | null {
   return renderTextTable(
-    "Share of the loop's busy time, from a CPU profile",
+    "Share of the event loop's busy time, from a CPU profile",
     ['function', 'share', 'place'],
     hot.map(({ name, place, share: part }) => [html`<code>${name}</code>`, share(part), place]),
   );
 }
 
-/** The numbers that the verdict rests on. */
+/** Renders the numbers that the verdict is based on. */
 export function renderEvidence({ evidence }: Explanation): Markup | null {
   return renderTextTable(
     'Evidence',
-    ['what', 'value', 'seen by'],
+    ['evidence', 'value', 'source'],
     evidence.map((one) => [one.what, evidenceValue(one), one.source]),
   );
 }
 
-/** The limits that something speaks against. */
+/** Renders the limits that are ruled out, with the reasons. */
 export function renderRuledOut({ ruledOut }: Explanation): Markup | null {
   return renderTextTable(
     'Ruled out',

@@ -4,7 +4,7 @@ import { throughputRange } from '../../../format/ratios.js';
 import { html, type Markup } from '../../html/markup.js';
 import { STATUS } from '../status.js';
 
-/** The limit in a sentence, how sure that is, and the arithmetic. */
+/** Renders the limit in a sentence, its status, and the arithmetic. */
 export function renderVerdict({ verdict }: Explanation): Markup {
   const { limit, status, sentence, arithmetic, alsoLimiting } = verdict;
   const { word, meaning } = STATUS[status];
@@ -16,7 +16,7 @@ ${alsoLimiting.length > 0 ? html`<p class="also">Also limiting: ${joinNames(also
 </section>`;
 }
 
-/** What to change, and what that gives; nothing where there is no remedy. */
+/** Renders the remedy and its predicted effect; `null` without a remedy. */
 export function renderRemedy({ remedy, verdict }: Explanation): Markup | null {
   if (!remedy) return null;
   const { change, predictedThroughput, nextLimit } = remedy;
@@ -25,16 +25,16 @@ export function renderRemedy({ remedy, verdict }: Explanation): Markup | null {
 <h2>To get more</h2>
 <p class="change">${change}</p>
 ${predictedThroughput ? html`<p>Predicted: <strong>${throughputRange(predictedThroughput)}</strong> req/s</p>` : null}
-${next ? html`<p>The next limit: ${next}</p>` : null}
+${next ? html`<p>Next limit: ${next}</p>` : null}
 </section>`;
 }
 
-/** A limit by its title, with its id for `--why`. */
+/** Renders the title of a limit, with its id for `--why`. */
 export function renderLimitName(id: keyof typeof CATALOGUE): Markup {
   return html`${CATALOGUE[id].title} <code>${id}</code>`;
 }
 
-/** Lines of text as a list; nothing without a line. */
+/** Renders lines of text as a list; `null` without a line. */
 export function renderList(kind: string, lines: string[]): Markup | null {
   if (lines.length === 0) return null;
   return html`<ul class="${kind}">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
@@ -44,7 +44,7 @@ function joinNames(names: Markup[]): Markup {
   return html`${names.map((name, index) => html`${index > 0 ? ', ' : ''}${name}`)}`;
 }
 
-/** The sentence of a verdict continues one that is not here: "LIMIT: ...". */
+/** Capitalizes the sentence of a verdict, which in text reports follows "LIMIT: ". */
 function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 import { bytes, cores, count, rate, share, time } from '../../format/units.js';
 import type { LabUnit } from '../../lab/result.js';
 
-/** A number of a study as it is printed. */
+/** Formats a number of a study. */
 export function formatValue(value: number | null, unit: LabUnit): string {
   return value === null ? '–' : FORMATS[unit](value);
 }
@@ -14,5 +14,5 @@ const FORMATS: Record<LabUnit, (value: number) => string> = {
   share,
   count,
   decimal: (value) => value.toFixed(2),
-  ratio: (value) => `${value.toFixed(2)} x`,
+  ratio: (value) => `${value.toFixed(2)}x`,
 };
