@@ -31,6 +31,15 @@ import { NONE } from './none.js';
 import { afterEndError, destroyedError, endedByPeerError, systemError } from './socket-errors.js';
 import { ReadableView, WritableView } from './stream-state.js';
 
+/** Parses the rest of a connection in place of the reactor. */
+interface ForeignParser {
+  /** The end of the stream is an error. */
+  readonly expectsMore: boolean;
+  /** Returns how many of these bytes belong to the body if it ends within them. */
+  take(bytes: Buffer, packet: Buffer): number | null;
+  close?(): void;
+}
+
 type Callback = (error?: Error | null) => void;
 
 const kEvents = Symbol('millrace.events');
@@ -86,7 +95,7 @@ export class ServerSocket {
   /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: as with Node, of the first such write. */
   writeContext: WriteContext | null = null;
   /** Reads the rest of the connection in place of the reactor. */
-  foreign: { take(bytes: Buffer, packet: Buffer): void; close?(): void } | null = null;
+  foreign: ForeignParser | null = null;
   /** Bytes in the outbox. */
   posted = 0;
   /** Bytes that the reactor could not send yet. */

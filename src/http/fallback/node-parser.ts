@@ -72,6 +72,8 @@ function inPacket(error: Error & { bytesParsed?: number }, bytes: Buffer, packet
 
 /** Reads the rest of a chunked body, from where the reactor found something unusual, with the host's parser. */
 export class NodeParserBody {
+  /** The end of the stream is an error. */
+  readonly expectsMore = true;
   readonly #duplex: Duplex;
   readonly #socket: ServerSocket;
   #request: http.IncomingMessage | null = null;

@@ -6,6 +6,7 @@ import { drainTicks } from '../install/node-internals.js';
 import { lasting } from '../install/persistent-listeners.js';
 import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
+import { failParsing } from '../request/parser-failure.js';
 import { trailersOf } from '../request/request-head.js';
 import {
   collected,
@@ -97,7 +98,7 @@ function onBatch(count: number): void {
       if (batch.cursor < batch.total && pipelined(at)) continue;
       settleAll();
     } catch (error) {
-      onThrown(error);
+      onThrown(error, at);
     }
   }
   setInTurn(false);
@@ -107,12 +108,14 @@ function onBatch(count: number): void {
 
 /**
  * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
- * answered before leaves.
+ * answered before leaves. With Node's parser, ticks behind a part of a body are within its callback.
  */
-function onThrown(thrown: unknown): void {
+function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
+  const socket = events[at] === BODY ? sockets[events[at + 1] as number] : null;
   for (;;) {
     native.stackFatal(error);
+    if (socket) failParsing(socket, 'rest');
     try {
       drainTicks();
       settleAll();
@@ -194,7 +197,7 @@ function take(kind: number, id: number, at: number): void {
       break;
     }
     case BODY:
-      callBack(socket.requestsContext, onBody, socket, a, b);
+      if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
       break;
     case END:
       callBack(socket.requestsContext, onEnd, socket, a, b);
@@ -219,20 +222,18 @@ function take(kind: number, id: number, at: number): void {
       const first = Math.min(a, start);
       const all = Buffer.from(input.subarray(first, a + b));
       const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
-      callBack(
-        socket.requestsContext,
-        onUnsure,
-        socket,
-        bytes,
-        packet,
-        doubt,
-        events[at + 5] as number,
-      );
+      const context = socket.requestsContext;
+      const prelude = events[at + 5] as number;
+      const isDone = callBack(context, onUnsure, socket, bytes, packet, doubt, prelude);
+      if (!isDone && socket.foreign?.expectsMore) failParsing(socket, 'rest');
       break;
     }
-    case RAW:
-      callBack(socket.requestsContext, onRaw, socket, Buffer.from(input.subarray(a, a + b)));
+    case RAW: {
+      const bytes = Buffer.from(input.subarray(a, a + b));
+      const isDone = callBack(socket.requestsContext, onRaw, socket, bytes);
+      if (!isDone && socket.foreign?.expectsMore) failParsing(socket, 'rest');
       break;
+    }
     case ANSWERED:
       socket.destroySoon();
       break;

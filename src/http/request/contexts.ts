@@ -4,21 +4,24 @@ import { native } from '../reactor/native.js';
 
 /**
  * Calls an application from outside of JavaScript, in an asynchronous context. What is thrown is told while that context is
- * there, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors.
+ * there, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors. Returns whether nothing was
+ * thrown.
  */
 export function callBack<A extends unknown[]>(
   context: AsyncResource,
   action: (...args: A) => void,
   ...args: A
-): void {
-  context.runInAsyncScope(guarded<A>, undefined, action, ...args);
+): boolean {
+  return context.runInAsyncScope(guarded<A>, undefined, action, ...args);
 }
 
-function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
+function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): boolean {
   try {
     action(...args);
+    return true;
   } catch (error) {
     native.stackFatal(error);
+    return false;
   }
 }
 

@@ -32,6 +32,7 @@ import { native } from '../reactor/native.js';
 import { unpipeFinished } from '../response/fast-pipe.js';
 import { collected, report } from '../response/output-buffer.js';
 import type { NativeServer } from '../server/native-server.js';
+import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
 
 const started = diagnostics.channel('http.server.request.start');
@@ -55,6 +56,7 @@ export function receive(
     if ((flags & FLAG_BODY) === 0) complete(request);
   } catch (error) {
     native.stackFatal(error);
+    failParsing(socket, 'head');
   }
 }
 

@@ -575,7 +575,7 @@ export class NativeServer {
   /** The peer sends no more. */
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
-    socket.endedWithin = middle || socket.foreign !== null;
+    socket.endedWithin = socket.foreign?.expectsMore ?? middle;
     if (socket.isObserved) socket.emit('end');
     else this.onEnd(socket);
   }

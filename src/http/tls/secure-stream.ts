@@ -20,8 +20,10 @@ export class Carrier extends ServerSocket {
     super(id, home);
     this.stream = stream;
     this.foreign = {
+      expectsMore: false,
       take: (bytes) => {
         if (!stream.push(bytes)) this.pause();
+        return null;
       },
     };
   }

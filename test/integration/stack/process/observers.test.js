@@ -33,11 +33,19 @@ test('who waits for bytes to leave is told in the context of the write', {
   assert.deepEqual(stack.heard, plain.heard);
 });
 
+test('a connection is not read on when a listener of its request has thrown', {
+  timeout: 60_000,
+}, async () => {
+  const [plain, stack] = await onBoth('thrown-parsing.js');
+  assert.deepEqual(stack.found, plain.found);
+});
+
 /** What a program prints, with Node's own server and with the stack. */
 async function onBoth(program) {
   const outputs = await Promise.all(
     [[], ['--import', REGISTER]].map(async (flags) => {
-      const { stdout } = await promisify(execFile)(process.execPath, [...flags, file(program)]);
+      const args = [...flags, file(program)];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
       return JSON.parse(stdout);
     }),
   );

@@ -1,0 +1,59 @@
+import type { ServerSocket } from '../connection/socket.js';
+import { batch } from '../reactor/event-batch.js';
+import { BODY, END, EVENT_LENGTH, NONE, RAW, REQUEST, UNSURE } from '../reactor/events.js';
+import { events, native } from '../reactor/native.js';
+
+/** Node's codes and reasons for a parser in whose callback an application has thrown. */
+const HEAD = { code: 'HPE_CB_HEADERS_COMPLETE', reason: 'User callback error' };
+const REST = { code: 'HPE_JS_EXCEPTION', reason: 'JS Exception' };
+
+const OF_PARSER = new Set([REQUEST, BODY, END, UNSURE, RAW]);
+
+/**
+ * Stops the parsing of a connection where the application has thrown and the process goes on. As with Node's parser, the rest
+ * of what has come is dropped, and the next bytes are an error: 'clientError', or a 400 and the end of the connection.
+ */
+export function failParsing(socket: ServerSocket, where: 'head' | 'rest'): void {
+  const id = socket.nativeId;
+  if (id < 0) return;
+  const bytesParsed = parsedBytes(id);
+  for (let at = batch.cursor * EVENT_LENGTH; at < batch.total * EVENT_LENGTH; at += EVENT_LENGTH) {
+    if (events[at + 1] === id && OF_PARSER.has(events[at] as number)) events[at] = NONE;
+  }
+  socket.foreign?.close?.();
+  socket.foreign = new FailedParser(socket, where, bytesParsed);
+  native.stackProceedRaw(id);
+}
+
+/** Bytes up to the end of the event that is being taken, counted from the first that this batch contains of the connection. */
+function parsedBytes(id: number): number {
+  const current = (batch.cursor - 1) * EVENT_LENGTH;
+  for (let at = 0; at <= current; at += EVENT_LENGTH) {
+    if (events[at + 1] !== id || !OF_PARSER.has(events[at] as number)) continue;
+    const end = (events[current + 2] as number) + (events[current + 3] as number);
+    return end - (events[at + 2] as number);
+  }
+  return 0;
+}
+
+/** Stands where bytes are read that the reactor does not parse, and takes none. */
+class FailedParser {
+  readonly expectsMore = false;
+  readonly #socket: ServerSocket;
+  readonly #error: { code: string; reason: string };
+  readonly #bytesParsed: number;
+
+  constructor(socket: ServerSocket, where: 'head' | 'rest', bytesParsed: number) {
+    this.#socket = socket;
+    this.#error = where === 'head' ? HEAD : REST;
+    this.#bytesParsed = bytesParsed;
+  }
+
+  take(_bytes: Buffer, rawPacket: Buffer): null {
+    const { code, reason } = this.#error;
+    const details = { code, reason, bytesParsed: this.#bytesParsed, rawPacket };
+    const error = Object.assign(new Error(`Parse Error: ${reason}`), details);
+    this.#socket.nativeServer.onError(this.#socket, error);
+    return null;
+  }
+}
