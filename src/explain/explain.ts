@@ -2,16 +2,19 @@ import { LatestValue } from '../load/engine/latest-value.js';
 import type { ExplainOptions } from './options.js';
 import type { ExplainProgress, Explanation } from './result.js';
 
-/** A run: the promise of its explanation, and what it does while it goes on. Iterating ends with the run. */
+/**
+ * A run of `explain()`: a promise of the explanation that can also be iterated for progress. Iteration ends with the
+ * run.
+ */
 export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainProgress> {}
 
 /**
- * Finds out what limits a service: loads it, looks at it from both sides and from inside, changes one thing at a time,
- * and gives the limit that fits, with what it predicted and what came out.
+ * Finds out what limits a service: loads it, measures it from outside and inside, changes one thing at a time, and
+ * names the limit whose predictions match the measurements.
  *
- * Rejects with a `MillraceError` where there can be no answer: unusable options, no server, a command that does not
- * start, no response at all. It rejects with the signal's reason if that is aborted before the load as asked for has been
- * seen; later, what was found by then is given.
+ * Rejects with a `MillraceError` if there can be no answer: invalid options, no server, a command that does not start,
+ * no response at all. If the signal is aborted before the baseline has been measured, it rejects with the signal's
+ * reason; later, it resolves with the partial result.
  *
  * @example
  * const { verdict, remedy } = await explain({ command: ['node', 'server.js'], connections: 50 });
@@ -27,7 +30,7 @@ async function runExplain(
   options: ExplainOptions,
   onProgress: (progress: ExplainProgress) => void,
 ): Promise<Explanation> {
-  // Most who load do not ask why.
+  // Imported on demand: most users of the package only run loads.
   const { runExplain } = await import('./run.js');
   return runExplain(options, onProgress);
 }

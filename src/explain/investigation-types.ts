@@ -7,20 +7,20 @@ import type { CapacityPoint, ExperimentResult, HotFunction } from './result.js';
 import type { RequestSample } from './target/sample-request.js';
 
 export interface InvestigationOptions {
-  /** What is possible with the server; asked when it has served some requests. */
+  /** Returns what is possible with the server. Called after the server has answered requests. */
   setting: () => ExperimentSetting;
   requestSample: RequestSample;
-  /** When to be done, on the clock of `performance.now()`. */
+  /** Deadline, on the clock of `performance.now()`. */
   untilMs: number;
-  /** How long the load runs at least before it is measured. */
+  /** Minimum warm-up before the load is measured. */
   warmupMs: number;
-  /** Ends it early. */
+  /** Ends the investigation early. */
   signal: AbortSignal;
-  /** Told what is being done. */
+  /** Receives each step as it begins. */
   onStep(what: string): void;
 }
 
-/** All that was found out. */
+/** All that the investigation found. */
 export interface Findings extends Evaluation {
   metrics: Metrics;
   finding: Finding;
@@ -28,21 +28,21 @@ export interface Findings extends Evaluation {
   noise: number;
   probeCost: MeasuredRatio | null;
   hotFunctions: HotFunction[];
-  /** The function that brings the limit about, if one does. */
+  /** The function that causes the limit, if there is one. */
   rootCauseFunction: HotFunction | null;
   capacityCurve: CapacityPoint[];
-  /** Responses per second of a server that does nothing, under this load; `null`: not measured, or not yet. */
+  /** Responses per second of a server that does nothing, under the same load; `null` if not measured. */
   referenceThroughput: number | null;
   repeatedRemedy: RepeatedRemedy | null;
-  /** Responses per second with the load as asked for, the median of all its blocks. */
+  /** Responses per second under the configured load: the median of all its blocks. */
   baselineThroughput: number;
-  /** Experiments that would have told more, and why they were not made. */
+  /** Informative experiments that were skipped, each with the reason. */
   skippedExperiments: string[];
-  /** Whether the caller ended it early. */
+  /** Whether the caller ended the investigation early. */
   interrupted: boolean;
 }
 
-/** The experiment that was the remedy, once more for longer and without the probe: responses per second. */
+/** The experiment that is the remedy, repeated for longer and without the probe. Throughput in responses per second. */
 export interface RepeatedRemedy {
   experiment: ExperimentName;
   throughput: number;

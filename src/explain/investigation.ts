@@ -5,8 +5,8 @@ import { ExperimentRunner } from './phases/experiment-runner.js';
 import type { ServerUnderTest } from './target/server-under-test.js';
 
 /**
- * Looks, suspects, tries, and decides. What ends it early once the load as asked for has been seen (the caller, the
- * server's end) ends the trials, and what was found by then is given.
+ * Runs baseline, hypotheses, experiments and verdict. If the caller or the end of the server interrupts it after the
+ * baseline, returns the partial result.
  */
 export async function investigate(
   subject: ServerUnderTest,
@@ -33,7 +33,7 @@ export async function investigate(
   return { ...runner.result(), interrupted: signal.aborted };
 }
 
-/** The server does not answer any more, or does not start again. */
+/** Whether an error means that the server no longer answers, or does not start again. */
 function isServerGone(error: unknown): boolean {
   if (!(error instanceof MillraceError)) return false;
   return error.code === 'ERR_MILLRACE_UNREACHABLE' || error.code === 'ERR_MILLRACE_COMMAND';

@@ -4,7 +4,7 @@ import type { ExplainOptions } from './options.js';
 
 const { duration: _, requests: __, abortOnFail: ___, follow: ____, ...load } = LOAD_OPTIONS;
 
-/** What each option of `explain()` may be. */
+/** The accepted values of each option of `explain()`. */
 export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {
   ...load,
   pid: number,

@@ -4,7 +4,7 @@ import { isDelayedAck } from './hypotheses/connections/delayed-ack.js';
 import { SATURATED } from './hypotheses/event-loop/loop-capacity.js';
 import type { LimitId } from './limits/ids.js';
 
-/** What a load alone tells about its limit: never more than a guess, as nothing was tried. */
+/** A guess at the limit from a load alone, without experiments. */
 export interface Hint {
   limit: LimitId | null;
   sentence: string;
@@ -13,7 +13,10 @@ export interface Hint {
 const MAX_IDLE_UTILISATION = 0.6;
 const MAX_ERROR_SHARE = 0.01;
 
-/** The likely limit of a run, from what the run itself saw; `null` where it says too little, or said it already. */
+/**
+ * Guesses the limit of a run from the run's own measurements; `null` if they say too little, or if the report says it
+ * already.
+ */
 export function quickHint(result: LoadResult): Hint | null {
   const { requests, generator, plan, server, throughput, latencyMs, gapMs } = result;
   const responses = requests.ok + requests.statusErrors;

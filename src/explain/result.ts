@@ -2,48 +2,51 @@ import type { LoadResult } from '../load/result.js';
 import type { MeasuredRatio, Range } from '../statistics/types.js';
 import type { LimitId } from './limits/ids.js';
 
-/** How sure a verdict is; what each word takes is in `verdict.ts`. */
+/** Confidence of a verdict; `conclusion/verdict.ts` defines what each word requires. */
 export type Status = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
 
-/** One stage in which requests are, by Little's law: its throughput times the time spent there. */
+/**
+ * One stage of a request's way through the server. The number of requests there follows from Little's law: throughput
+ * times the time spent in the stage.
+ */
 export interface Stage {
   stage: string;
-  /** Mean number of requests there. */
+  /** Mean number of requests in the stage. */
   requests: number;
 }
 
-/** One thing changed, all else equal, in blocks that alternate with unchanged ones. */
+/** One change, everything else equal, measured in blocks that alternate with unchanged ones. */
 export interface ExperimentResult {
   name: string;
-  /** What is compared: `'throughput'` unless said otherwise. */
+  /** The compared quantity: usually `'throughput'`. */
   metric: string;
-  /** What was changed, in words. */
+  /** The change, in words. */
   change: string;
-  /** Per limit still in question: the ratio after / before that it would give. */
+  /** For each limit that was still in question, the predicted ratio after / before. */
   predicted: Partial<Record<LimitId, Range>>;
   measured: MeasuredRatio;
-  /** The ratio if nothing depends on what was changed: 1, or 0 where growth is compared. */
+  /** The expected ratio if nothing depends on the change: 1, or 0 where growth is compared. */
   otherwise: number;
   /** The limits whose prediction lies outside the measured interval. */
   excludes: LimitId[];
 }
 
-/** A number that the verdict rests on. */
+/** A number on which the verdict is based. */
 export interface Evidence {
   what: string;
   value: number;
   unit: string;
-  /** Who measured it: `load`, `probe`, `proc`, `profile`, `sockets`, `http`. */
+  /** Source of the number: `load`, `probe`, `proc`, `profile`, `sockets` or `http`. */
   source: string;
 }
 
-/** What to change, and what that gives. */
+/** A change, and its predicted effect. */
 export interface Remedy {
   change: string;
-  /** Completed requests per second after the change; `null` where nothing can be said. */
+  /** Completed requests per second after the change; `null` if it cannot be predicted. */
   predictedThroughput: Range | null;
   nextLimit: LimitId | null;
-  /** The change as settings, where it is one of the load's or the process's. */
+  /** The change as settings, if it is a setting of the load or of the process. */
   settings?: {
     connections?: number;
     environment?: Record<string, string>;
@@ -51,16 +54,16 @@ export interface Remedy {
   };
 }
 
-/** One function that costs time, from a CPU profile. */
+/** A function from a CPU profile, with its cost. */
 export interface HotFunction {
   name: string;
-  /** `file:line`, by the source map where there is one. */
+  /** `file:line`, resolved by the source map if there is one. */
   place: string;
-  /** Share of the time that the loop was busy. */
+  /** Share of the time in which the loop was busy. */
   share: number;
 }
 
-/** A point of throughput over connections. */
+/** Throughput and latency at one number of connections. */
 export interface CapacityPoint {
   connections: number;
   throughput: Range & { mean: number };
@@ -68,63 +71,65 @@ export interface CapacityPoint {
     p50: number | null;
     p99: number | null;
     mean: number | null;
-    /** Those of which a bound is known only: requests did not finish that were older than all that did. */
+    /** The values that are lower bounds only: requests older than every completed one did not finish. */
     atLeast?: { p50?: true; p99?: true; mean?: true };
   };
 }
 
-/** What `explain()` gives; JSON of schemaVersion 1. Times are in milliseconds, throughput in responses per second. */
+/**
+ * The result of `explain()`; JSON of schemaVersion 1. Times are in milliseconds, throughput in responses per second.
+ */
 export interface Explanation {
   schemaVersion: 1;
   tool: { name: 'millrace'; version: string };
   startedAt: string;
-  /** How long it took. */
+  /** Duration of the investigation. */
   durationMs: number;
-  /** How the command's server ended, if it did not last; `null` else. */
+  /** How the command's server ended, if it ended early; otherwise `null`. */
   serverEnded: string | null;
-  /** Ended early by the caller. */
+  /** Whether the caller ended it early. */
   interrupted: boolean;
-  /** The run at the user's own setting. */
+  /** The run with the configured load. */
   load: LoadResult;
   verdict: {
-    /** `null` if nothing limits at this load, or if it cannot be told. */
+    /** `null` if nothing limits at this load, or if the limit is unknown. */
     limit: LimitId | null;
     status: Status;
     /** The limit in one sentence. */
     sentence: string;
-    /** The arithmetic, a line each, for readers to redo. */
+    /** The calculation behind the verdict, one line each. */
     arithmetic: string[];
     alsoLimiting: LimitId[];
   };
-  /** Where the requests in flight are; sums to their number, what is not seen is `unexplained`. */
+  /** The requests in flight by stage. The stages sum to their number; the remainder is `unexplained`. */
   population: Stage[];
   experiments: ExperimentResult[];
   evidence: Evidence[];
   ruledOut: { limit: LimitId; why: string }[];
   remedy: Remedy | null;
-  /** Functions that cost most, if a profile was taken. */
+  /** The most expensive functions, if a profile was taken. */
   hot: HotFunction[];
-  /** Throughput at several numbers of connections, as far as measured. */
+  /** Throughput at the measured numbers of connections. */
   capacity: {
     points: CapacityPoint[];
-    /** Responses per second that one loop can give: 1 / CPU time per request. */
+    /** Maximum responses per second of one event loop: 1 / CPU time per request. */
     loopLimit: number | null;
     /** Mean response time with a single request in flight. */
     singleMs: number | null;
-    /** Where both bounds meet: connections beyond it only wait. */
+    /** Number of connections at which the two bounds meet; more connections only add latency. */
     knee: number | null;
   };
-  /** The smallest ratio that this run could tell from noise: 0.03 is 3 %. */
+  /** The smallest change that this run could distinguish from noise: 0.03 is 3%. */
   noise: number;
-  /** What the probe inside the server costs, as a ratio of throughput with / without; `null` without a probe. */
+  /** Cost of the probe inside the server: throughput with / without it; `null` without a probe. */
   probeCost: MeasuredRatio | null;
-  /** What could not be seen, and how it could be. */
+  /** What could not be observed, and how to make it visible. */
   cannotSee: string[];
 }
 
-/** How far an explanation has come. */
+/** Progress of an explanation. */
 export interface ExplainProgress {
-  /** What is being done, as in `trying: connections x2`. */
+  /** The current step, as in `experiment: connections x2`. */
   step: string;
   elapsedMs: number;
   budgetMs: number;

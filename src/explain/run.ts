@@ -23,7 +23,7 @@ import { ServerUnderTest } from './target/server-under-test.js';
 
 const DEFAULT_BUDGET_MS = 60_000;
 
-/** Carries an explanation out; rejects as `explain()` does. */
+/** Runs an explanation; rejects as `explain()` does. */
 export async function runExplain(
   options: ExplainOptions,
   onProgress: (progress: ExplainProgress) => void,
@@ -74,7 +74,7 @@ export async function runExplain(
     if (requestSample.sample === null)
       await rejectTlsServer(subject.options, command !== undefined);
     await subject.checkServingProcess();
-    // Known when requests have been served.
+    // The answer is known once requests have been served.
     const probe = () => hub?.processes.some(({ serving }) => serving) ?? false;
     const untilMs = startedMs + budgetMs;
     const investigation = await investigate(subject, {
@@ -131,7 +131,7 @@ function findEndpoint({ native }: Plan): Endpoint | null {
   return origin && origin.unixPath === undefined ? { host: origin.host, port: origin.port } : null;
 }
 
-/** A load of TLS's refusals would explain nothing. */
+/** Throws a usage error if the server expects TLS: a plain-text load would only measure refused handshakes. */
 async function rejectTlsServer(load: LoadOptions, started: boolean): Promise<void> {
   const url = await findTlsUrl(load);
   if (url === null) return;
@@ -141,7 +141,7 @@ async function rejectTlsServer(load: LoadOptions, started: boolean): Promise<voi
   );
 }
 
-/** Gives for each process of the server that could not have the probe the reason. */
+/** Attaches the probe to a running server. Returns the reason for each process that could not get it. */
 async function attachToServer(
   subject: ServerUnderTest,
   hub: ProbeHub | null,

@@ -12,15 +12,15 @@ import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 const SAMPLE_MS = 100;
 const START = 'http.server.request.start';
 
-/** Told when millrace has gone, with whether it was there at all. */
+/** Called when the channel to Millrace has closed; `wasOpen` is `false` if it never opened. */
 export type OnDisconnect = (wasOpen: boolean) => void;
 
 /**
- * Connects this process with the millrace that listens at the path. Nothing is observed before the first request for
- * what is under study. When millrace goes, everything is as it was; `left` may have more to do then.
+ * Connects this process to the Millrace that listens at the path. Observation begins with the first request that
+ * counts. When Millrace disconnects, all changes are undone.
  *
- * @param running whether the application already runs, and may have kept the standard streams
- * @param left called when all is as it was
+ * @param isRunning whether the application runs already, and may have stored the standard streams
+ * @param onDisconnect called after all changes are undone
  */
 export const connectProbe = ignoreErrors(
   (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void => {
@@ -35,7 +35,7 @@ export const connectProbe = ignoreErrors(
       if (on === (timer !== null)) return;
       clearInterval(timer ?? undefined);
       timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
-      // What was seen ends here, or begins: counters grow evenly only between.
+      // Samples at the bounds: counters are interpolated between samples, and grow only while observing.
       if (!on) sample();
       observer.observe(on);
       if (on) sample();
@@ -44,7 +44,7 @@ export const connectProbe = ignoreErrors(
     const sampleIfFree = () => {
       if (channel.isFree) sample();
     };
-    // Not at once: the channel is just telling all its subscribers, one after the other.
+    // Deferred, since the channel is still calling its subscribers.
     const onRequest = ignoreErrors((message: unknown) => {
       if (observer.portFilter.matches(message as RequestStart)) nextTick(startServing);
     });
@@ -62,7 +62,7 @@ export const connectProbe = ignoreErrors(
       sendHello();
       subscribe(START, onRequest);
     };
-    // What was changed is undone first, each for itself: the application goes on.
+    // Each step is independent, so a failure does not affect the others or the application.
     const undoSteps = [
       () => observer.requests.setSpin(0),
       () => observer.cork.setEnabled(false),

@@ -2,11 +2,11 @@ import { connect, type Socket } from 'node:net';
 import type { CommandMessage, ProbeMessage } from './protocol.cjs';
 import { ignoreErrors } from './runtime/clock.cjs';
 
-/** The line to millrace. It keeps nothing alive, says nothing, and ends without an error. */
+/** The connection to Millrace. It does not keep the process alive, prints nothing, and ends without an error. */
 export class Channel {
   readonly #socket: Socket;
 
-  /** @param onEnd told whether there was a connection at all */
+  /** @param onEnd receives whether the connection was ever open */
   constructor(
     path: string,
     onCommand: (message: CommandMessage) => void,
@@ -32,7 +32,7 @@ export class Channel {
     socket.on('close', () => end(isOpen));
   }
 
-  /** Whether what was sent has left. Else there is no point in a sample: the next one tells all of it. */
+  /** Whether everything sent has left. Otherwise a sample is skipped: the next one contains the same counters. */
   get isFree(): boolean {
     return this.#socket.writableLength === 0;
   }

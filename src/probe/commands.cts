@@ -3,10 +3,10 @@ import type { Answers, CommandMessage, CommandName, Commands } from './protocol.
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, takeProfile } from './runtime/v8.cjs';
 
-/** What commands work on. */
+/** The objects on which commands operate. */
 export interface CommandContext {
   observe(on: boolean): void;
-  /** Studies the servers on these ports alone; `null`: all. */
+  /** Counts only the requests to these ports; `null` counts all. */
   setPorts(ports: number[] | null): void;
   sample(): void;
   observer: ProbeObserver;
@@ -56,7 +56,7 @@ const HANDLERS: Handlers = {
   collect: () => collectGarbage(),
 };
 
-/** Does what millrace asks for. */
+/** Runs a command from Millrace. */
 export async function runCommand(
   context: CommandContext,
   message: CommandMessage,

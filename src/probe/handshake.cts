@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { ListeningWorker } from './process/listening-workers.cjs';
 import type { Hello } from './protocol.cjs';
 
-/** Who this process is. */
+/** Builds the message that introduces this process. */
 export function buildHello(serving: boolean, listeningWorkers: ListeningWorker[]): Hello {
   const { pid, ppid, version, argv, execArgv, title } = process;
   const { millraceVersion } = http as { millraceVersion?: string };

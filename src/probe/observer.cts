@@ -15,10 +15,10 @@ import { readMemoryUsage } from './runtime/memory-usage.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { ThreadPool } from './runtime/threadpool.cjs';
 
-/** Samples between two looks at memory and resources. */
+/** Number of samples per reading of memory and resources. */
 const SAMPLES_PER_MEMORY_READING = 5;
 
-/** All that is observed in a process that serves, and its samples. */
+/** All observers of a serving process, and their samples. */
 export class ProbeObserver {
   readonly portFilter = new PortFilter();
   readonly requests: Requests;
@@ -60,7 +60,7 @@ export class ProbeObserver {
     }
   }
 
-  /** All counters as they are, and what changed since the last sample. */
+  /** Takes a sample: all counters, and the parts that changed since the last sample. */
   sample(): ProbeSample {
     const at = now();
     this.requests.sweep(at);

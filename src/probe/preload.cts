@@ -1,4 +1,4 @@
-// `node --require preload.cjs`: what millrace has in NODE_OPTIONS of the processes that it starts.
+// `node --require preload.cjs`: Millrace adds it to NODE_OPTIONS of the processes that it starts.
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
 import { connectProbe, type OnDisconnect } from './agent.cjs';
@@ -13,12 +13,13 @@ if (isMainThread) {
 }
 
 /**
- * A second process is of no use without millrace. The first one was started for it, and is ended before millrace lets go of
- * the probe: where it sees that, millrace was killed, and nobody else would end it, nor what runs beside it for the command.
+ * Creates the handler for the end of the channel. A second process has no purpose without Millrace, so it exits. The
+ * first one is ended by Millrace before the channel closes; if the channel closes first, Millrace was killed, and the
+ * process ends its own group, with everything that the command started.
  */
 function createDisconnectHandler(isRemapped: boolean): OnDisconnect | undefined {
   const group = findCommandGroup(Number(process.env.MILLRACE_PROBE_OF));
-  // Those who started it are told once, not by each of a cluster.
+  // One signal per group: the workers of a cluster send none.
   const endsGroup = group !== null && !cluster.isWorker;
   if (!endsGroup && !isRemapped) return undefined;
   return (wasOpen) => {

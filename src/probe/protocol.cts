@@ -1,9 +1,9 @@
 import type { Buckets } from '../statistics/histogram.cjs';
 import type { ListeningWorker } from './process/listening-workers.cjs';
 
-/** What the probe and millrace say to each other: JSON, a line each. Times are in milliseconds, memory in bytes. */
+/** Messages between the probe and Millrace: JSON, one per line. Times are in milliseconds, memory in bytes. */
 
-/** Who the process is. Sent when it connects, and again when some of it has changed. */
+/** Introduces the process. Sent on connecting, and again after a change. */
 export interface Hello {
   type: 'hello';
   pid: number;
@@ -13,38 +13,38 @@ export interface Hello {
   execArgv: string[];
   title: string;
   clusterRole: 'primary' | 'worker';
-  /** `UV_THREADPOOL_SIZE` as it is now: what counts is that of the first job. */
+  /** Current value of `UV_THREADPOOL_SIZE`; the value at the first job takes effect. */
   threadPoolSize: string | null;
-  /** From `--max-semi-space-size`; `null`: V8's default. */
+  /** From `--max-semi-space-size`; `null` for V8's default. */
   maxSemiSpaceMb: number | null;
-  /** One half of the young generation at its largest: as that flag says, else as this version of V8 has it. */
+  /** Maximum size of a semi-space: from that flag, or this V8 version's default. */
   semiSpaceMb: number;
-  /** Version of millrace's native stack; `null` if Node's own serves. */
+  /** Version of Millrace's native stack; `null` if Node.js itself serves. */
   stack: string | null;
-  /** Whether it has got a request for a server under study. */
+  /** Whether the process has received a request that counts. */
   serving: boolean;
-  /** Of a cluster's first process: those of its workers that listen. */
+  /** The listening workers, if this is the primary process of a cluster. */
   listeningWorkers: ListeningWorker[];
 }
 
-/** Numbers that only grow, by name. A name that is not there is 0. */
+/** Monotonic counters by name. A missing name is 0. */
 export type Counters = Record<string, number>;
 
-/** Of one process, since it served its first request. */
+/** Counters of one process since its first request that counts. */
 export interface ProcessCounters extends Counters {
-  /** Of the event loop, as `performance.eventLoopUtilization()` has them. */
+  /** As in `performance.eventLoopUtilization()`. */
   idleMs: number;
   activeMs: number;
-  /** Iterations of the loop and events in them; both 0 where Node does not tell. */
+  /** Iterations of the loop, and events in them; both 0 if Node.js does not report them. */
   loops: number;
   events: number;
   begun: number;
   /** Requests that were answered or aborted. */
   ended: number;
   aborted: number;
-  /** Integral of the number of requests in handlers over time. */
+  /** Integral over time of the number of requests in handlers. */
   inFlightMs: number;
-  /** From a request's start to its response's finish. */
+  /** From the start of a request to the finish of its response. */
   handlerMs: number;
   gcYoungMs: number;
   gcOldMs: number;
@@ -53,7 +53,7 @@ export interface ProcessCounters extends Counters {
   poolMs: number;
   stalls: number;
   stallMs: number;
-  /** Sum of the squares, ms². */
+  /** Sum of the squares, in ms². */
   stallSquaredMs: number;
   writes: number;
   writtenBytes: number;
@@ -74,20 +74,20 @@ export interface RouteSample {
 }
 
 export interface OutboundCounters extends Counters {
-  /** Connections that were opened for calls. */
+  /** Connections opened for calls. */
   opened: number;
-  /** Looks at which one that waits for an answer would hold back a second part of the question (Nagle). */
+  /** Number of times that a connection waiting for an answer was found with Nagle's algorithm on. */
   nagleSamples: number;
   ended: number;
   failed: number;
-  /** Calls that got a socket, and the time that they waited for it. */
+  /** Calls that got a socket, and the time they waited for it. */
   assigned: number;
   waitMs: number;
-  /** Answers that were complete, the time from the call's sending to their end, its squares in ms². */
+  /** Complete answers, the time from sending the call to their end, and the sum of its squares in ms². */
   answered: number;
   answerMs: number;
   answerSquaredMs: number;
-  /** Integrals over time of the number of calls that wait for a socket, and for an answer. */
+  /** Integrals over time of the number of calls that wait for a socket, and of those that wait for an answer. */
   waitingMs: number;
   answeringMs: number;
 }
@@ -95,7 +95,7 @@ export interface OutboundCounters extends Counters {
 export interface OutboundSample {
   counters: OutboundCounters;
   answerTimes: Buckets;
-  /** The agent's bound; `null` without one. */
+  /** The agent's limit; `null` without one. */
   maxSockets: number | null;
 }
 
@@ -104,25 +104,28 @@ export interface StallCounters extends Counters {
   count: number;
 }
 
-/** The longest of their kind since the last sample. */
+/** The longest of each kind since the last sample. */
 export interface Longest {
   gcMs: number;
   poolMs: number;
   stallMs: number;
 }
 
-/** What is looked at twice a second. */
+/** Memory and resources, read twice a second. */
 export interface MemoryUsage {
   heapUsed: number;
   heapLimit: number;
   heapAfterOld: number | null;
   external: number;
   rss: number;
-  /** Active resources by name; `null` where there are too many to count them. */
+  /** Active resources by name; `null` if there are too many to count. */
   resources: Record<string, number> | null;
 }
 
-/** Ten times a second, as far as the loop lets it: one that is late is not wrong, all numbers are of its own time. */
+/**
+ * A sample, taken ten times a second if the loop permits. A late sample is still correct: all values refer to its own
+ * time.
+ */
 export interface ProbeSample {
   type: 'sample';
   /** On the clock of `process.hrtime`, which all processes of a machine share. */
@@ -130,39 +133,42 @@ export interface ProbeSample {
   counters: ProcessCounters;
   longest: Longest;
   memory: MemoryUsage | null;
-  /** Those that changed since the last sample. */
+  /** The parts that changed since the last sample. */
   routes: Record<string, RouteSample>;
   outbound: Record<string, OutboundSample>;
   stalls: Record<string, StallCounters>;
 }
 
-/** What the probe does when told; each is undone by its counterpart, and when millrace goes. */
+/** Commands to the probe. Each is undone by its counterpart, and when Millrace disconnects. */
 export interface Commands {
-  /** Whether it looks at all: what it costs shows in the difference. */
+  /** Switches observation on or off; the difference in throughput is the probe's cost. */
   subscribe: { on: boolean };
-  /** The ports whose servers are under study; `null`: all of them. What serves only others is as if it served none. */
+  /**
+   * Counts only the requests to these ports; `null` counts all. A process that serves only other ports counts as not
+   * serving.
+   */
   setPorts: { ports: number[] | null };
   /** Takes a sample at once, which is sent before the answer. */
   sample: Record<never, never>;
-  /** Busy time before each request's handler; 0: none. */
+  /** Busy time before each request's handler; 0 for none. */
   spin: { microseconds: number };
-  /** Whether what goes to standard output and error is dropped. */
+  /** Drops everything written to standard output and error. */
   mute: { on: boolean };
-  /** Whether the parts of a response are collected and written at its end. */
+  /** Collects the parts of a response, and writes them at its end. */
   cork: { on: boolean };
-  /** Multiplies the bound of every agent of `node:http` and pool of undici that was seen; 1: as it was. */
+  /** Multiplies the limit of every known agent of `node:http` and pool of undici; 1 restores it. */
   maxSockets: { factor: number };
-  /** Whether every connection that the process has opened sends what it is given at once (TCP_NODELAY). */
+  /** Switches off Nagle's algorithm (TCP_NODELAY) on every connection that the process has opened. */
   noDelay: { on: boolean };
-  /** Time that each outbound call waits before it begins; 0: none. */
+  /** Delay of each outbound call before it begins; 0 for none. */
   outboundDelay: { ms: number };
   /** Takes a CPU profile. */
   profile: { ms: number };
-  /** Collects all garbage. */
+  /** Runs a full garbage collection. */
   collect: Record<never, never>;
 }
 
-/** What each command answers. */
+/** Answers to the commands. */
 export interface Answers {
   subscribe: null;
   setPorts: null;
@@ -170,13 +176,13 @@ export interface Answers {
   spin: null;
   mute: null;
   cork: null;
-  /** The bounds now in force. */
+  /** The limits now in effect. */
   maxSockets: number[];
-  /** The connections that it made a difference to, since it was last on. */
+  /** Connections that were affected since it was last switched on. */
   noDelay: number;
-  /** Calls that waited, since the delay was last set. */
+  /** Calls that were delayed since the delay was last set. */
   outboundDelay: number;
-  /** V8's own format. */
+  /** In V8's own format. */
   profile: unknown;
   /** Bytes of the heap still in use. */
   collect: number;

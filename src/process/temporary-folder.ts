@@ -5,8 +5,8 @@ import { usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 
 /**
- * Makes a folder for temporary files that only this user can reach, and gives it to `use`. Where the system's own place
- * is missing, cannot be written to, or is none in which `use` can do its work, others are tried.
+ * Creates a folder for temporary files that only this user can access, and passes it to `use`. Tries other locations if
+ * the system's default is missing, not writable, or one in which `use` fails.
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is none.
  */

@@ -3,21 +3,21 @@ import { isNode } from '../../process/discovery/node-process.js';
 import type { Endpoint } from '../../process/discovery/types.js';
 import { findVisibilityGaps } from './visibility-gaps.js';
 
-/** What is known of the server before any load. */
+/** What is known about the server before any load. */
 export interface Capabilities {
   /** Whether the server is on this machine. */
   sameHost: boolean;
-  /** `null`: not known; why is in `cannotSee`. */
+  /** `null` if unknown; `notObserved` contains the reason. */
   isNode: boolean | null;
-  /** What cannot be seen, why, and what would settle it: a sentence each. */
+  /** What cannot be observed, why, and how to make it visible: a sentence each. */
   notObserved: string[];
 }
 
 /**
- * Takes stock of a server.
+ * Determines what can be observed of a server.
  *
  * @param pid its first process; `null` if that is unknown or on another machine
- * @param endpoint where it is reached; `null` for a Unix socket
+ * @param endpoint its address; `null` for a Unix socket
  */
 export function findCapabilities(pid: number | null, endpoint: Endpoint | null): Capabilities {
   const sameHost = pid !== null || endpoint === null || isThisMachine(endpoint.host);

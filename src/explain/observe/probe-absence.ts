@@ -5,7 +5,7 @@ import { readText } from '../../process/procfs/procfs.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 import { PRELOAD } from './probe/hub.js';
 
-/** Why the server is not seen from inside, and what would show it; `probe`: whether it is. */
+/** Explains why the server has no probe inside, and how to get one; empty if `probe` says that it has one. */
 export function explainProbeAbsence(
   runsNode: boolean | null,
   subject: ServerUnderTest,
@@ -30,7 +30,7 @@ export function explainProbeAbsence(
   return [`inside the server: ${reason()}`];
 }
 
-/** Whether a process of Node that serves a command has other NODE_OPTIONS than it was started with. */
+/** Whether a Node.js process of the server runs with NODE_OPTIONS that lack the probe. */
 function lacksProbeOption(pid: number): boolean {
   return processTree(pid).some((process) => {
     const variables = (readText(`/proc/${process}/environ`) ?? '').split('\0');

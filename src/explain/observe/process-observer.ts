@@ -11,30 +11,30 @@ import { ProcessSampler } from '../../process/sampling/process-sampler.js';
 import { ThreadSampler, type WatchedThread } from '../../process/sampling/thread-sampler.js';
 import type { OutsideView, ProcessUse, ThreadUse } from './types.js';
 
-/** A running watch of a server from outside. */
+/** A running observation of a server from outside. */
 export interface ProcessObserver {
   /**
-   * What happened between two times on the clock of `performance.now()`, as far as they lie in the watch. `null` where
-   * nothing was seen: no such process then, no `/proc`.
+   * Returns what happened between two times on the clock of `performance.now()`, as far as they were observed. `null`
+   * if nothing was seen: no such process then, no `/proc`.
    */
   between(fromMs: number, toMs: number): OutsideView | null;
-  /** Takes a last reading and no more; `between` goes on to answer. */
+  /** Takes a last reading and stops; `between` still answers. */
   stop(): void;
 }
 
-/** Looking for new processes, and counting descriptors, costs more than the rest. */
+/** Interval for finding new processes and counting descriptors, which cost more than the rest. */
 const SLOW_INTERVAL_MS = 1000;
 
 /**
- * Reads the counters of a server's processes and of the machine until it is stopped. A reading of one Node process with
- * 15 threads costs 0.3 ms of CPU, at the default interval 0.3 % of a core. The timer does not keep this process alive.
+ * Reads the counters of a server's processes and of the machine until it is stopped. Reading one Node.js process with
+ * 15 threads costs 0.3 ms of CPU: at the default interval 0.3% of a core. The timer does not keep this process alive.
  *
  * @example
- * const watch = watchOutside(pid);
+ * const observer = observeProcess(pid);
  * const fromMs = performance.now();
  * await measure();
- * const view = watch.between(fromMs, performance.now());
- * watch.stop();
+ * const view = observer.between(fromMs, performance.now());
+ * observer.stop();
  */
 export function observeProcess(
   pid: number,
@@ -94,7 +94,7 @@ class ProcessTreeObserver {
     this.#lastMs = performance.now();
   }
 
-  /** What is worth a look at larger intervals. */
+  /** Reads what changes slowly. */
   #readSlowCounters(beginMs: number): void {
     for (const pid of processTree(this.#pid)) {
       if (this.#alive.has(pid)) continue;
@@ -147,7 +147,10 @@ class ProcessTreeObserver {
     };
   }
 
-  /** Cores that were used by children of the server that have ended, but for what is counted as they were watched: those that are started for a request are too short-lived for that. */
+  /**
+   * Cores used by ended children of the server, without what was counted while they were observed. Children that serve
+   * one request live too short to be observed.
+   */
   #computeEndedChildrenCores(window: RateWindow): number {
     const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
     const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
@@ -172,7 +175,7 @@ function sumRunShares(threads: ThreadUse[]): number {
   return threads.reduce((sum, { run }) => sum + run, 0);
 }
 
-/** The time looked at; turns growth of counters into rates. */
+/** A range of time; converts growth of counters into rates. */
 class RateWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -200,7 +203,7 @@ class RateWindow {
     ) as Record<Name, number>;
   }
 
-  /** The threads that were there. */
+  /** The threads that existed in that time. */
   threads(pid: number, { threads }: ThreadSampler): ThreadUse[] {
     return threads
       .filter(({ runNs }) => runNs.covers(this.fromMs, this.toMs))
@@ -208,12 +211,12 @@ class RateWindow {
   }
 
   #thread(pid: number, { tid, name, runNs, queuedNs }: WatchedThread): ThreadUse {
-    // Readings are a little apart in time, so that a share may come out above 1.
+    // The readings are not exactly simultaneous, so a share may exceed 1.
     const share = (counter: Counter) => Math.min(1, this.rate(counter) / 1e9);
     return { pid, tid, name, run: share(runNs), queued: share(queuedNs) };
   }
 
-  /** A process, none if it was not there. */
+  /** The process as a list; empty if it did not exist in that time. */
   process(watched: ProcessSampler): ProcessUse[] {
     const { pid, calls, majorFaults, rssBytes, openFiles, fileLimit } = watched;
     const threads = this.threads(pid, watched.threads);

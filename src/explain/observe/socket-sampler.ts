@@ -16,27 +16,30 @@ import { ownCpuMs } from '../../process/procfs/thread-times.js';
 import { SocketOwners } from './socket-owners.js';
 import type { SocketGroup, SocketStats } from './types.js';
 
-/** Whose sockets are counted. */
+/** The sockets to count. */
 export interface SocketWatchTarget {
   /** The server's first process; `null` if it is on another machine or unknown. */
   pid: number | null;
-  /** Where the load goes; `null` for a Unix socket, of which no table tells what waits. A name stands for any address. */
+  /**
+   * Target of the load; `null` for a Unix socket, for which no table shows waiting bytes. A host name matches any
+   * address.
+   */
   endpoint: { host: string; port: number } | null;
 }
 
-/** A running census. */
+/** A running sampler of sockets. */
 export interface SocketWatch {
-  /** What the looks between two times on the clock of `performance.now()` saw; `null` without `/proc`. */
+  /** Summarises the samples between two times on the clock of `performance.now()`; `null` without `/proc`. */
   between(fromMs: number, toMs: number): SocketStats | null;
   stop(): void;
 }
 
-/** More would take too much time to read. */
+/** Maximum number of sockets that are read: more would take too long. */
 const MAX_SOCKETS = 20_000;
-/** Share of one core that the looks may take. */
+/** Maximum share of one core for sampling. */
 const MAX_CPU_SHARE = 1 / 20;
 
-/** Sockets of a group at one look. */
+/** Sockets of a group in one sample. */
 interface SocketCount {
   sockets: number;
   unread: number;
@@ -47,29 +50,30 @@ interface SocketSample {
   atMs: number;
   server: SocketCount;
   client: SocketCount;
-  /** Connections that waited on the listening socket; `null` if it is not there. */
+  /** Connections in the accept queue; `null` if the listening socket is not there. */
   waiting: number | null;
   /** By peer. */
   outbound: Map<string, SocketCount>;
 }
 
-/** Told even where there are too many sockets to look at. */
+/** Taken even if there are too many sockets to sample. */
 interface TimeWaitSample {
   atMs: number;
   sockets: number;
 }
 
 /**
- * Looks at the kernel's table of TCP sockets, four times a second at irregular intervals, until it is stopped. A look
- * costs 3 ms for each of IPv4 and IPv6 that is in use and 3 us per socket; where that is more than a twentieth of a core
- * there are fewer looks, and none while there are more than 20 000 sockets. The timer does not keep this process alive.
+ * Samples the kernel's table of TCP sockets four times a second at irregular intervals, until it is stopped. A sample
+ * costs 3 ms for each of IPv4 and IPv6 that is in use, and 3 us per socket. It samples less often if that exceeds a
+ * twentieth of a core, and not at all while there are more than 20,000 sockets. The timer does not keep this process
+ * alive.
  *
  * @example
- * const census = censusOfSockets({ pid, endpoint: { host: '127.0.0.1', port: 8080 } });
+ * const watch = watchSockets({ pid, endpoint: { host: '127.0.0.1', port: 8080 } });
  * const fromMs = performance.now();
  * await measure();
- * console.log(census.between(fromMs, performance.now())?.server.unread);
- * census.stop();
+ * console.log(watch.between(fromMs, performance.now())?.server.unread);
+ * watch.stop();
  */
 export function watchSockets(
   target: SocketWatchTarget,
@@ -87,7 +91,7 @@ export function watchSockets(
       const sample = observer.look();
       if (sample !== null) samples.push(sample);
       const costMs = (ownCpuMs() ?? 0) - beginMs;
-      // Irregular, or what the server does at regular times would be met always or never.
+      // The interval is irregular so that samples do not coincide with periodic work of the server.
       const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MAX_CPU_SHARE);
       await sleep(pauseMs, undefined, { ref: false, signal: ending.signal });
     }
@@ -111,11 +115,11 @@ export function watchSockets(
 }
 
 class SocketTableReader {
-  /** Whether the server sees the same network as this process. */
+  /** Whether the server is in the same network namespace as this process. */
   readonly isHere: boolean;
   readonly #folder: string;
   readonly #port: number | null;
-  /** `null`: any. */
+  /** `null` matches any host. */
   readonly #host: string | null;
   readonly #owners: SocketOwners | null;
 
@@ -132,7 +136,7 @@ class SocketTableReader {
     return countSockets(this.#folder).timeWait;
   }
 
-  /** `null` if there are too many sockets. */
+  /** Takes a sample; `null` if there are too many sockets. */
   look(): SocketSample | null {
     const look: SocketSample = {
       atMs: performance.now(),
@@ -150,7 +154,9 @@ class SocketTableReader {
     return look;
   }
 
-  /** Counts the server's ends and what waits for it; gives the connections that some program opened elsewhere. */
+  /**
+   * Counts the server's ends and the accept queue. Returns the connections that local programs opened to other servers.
+   */
   #countServerSide(sockets: TcpSocket[], look: SocketSample): TcpSocket[] {
     const listening = new Set<number>();
     const opened: TcpSocket[] = [];
@@ -162,7 +168,7 @@ class SocketTableReader {
           look.waiting = Math.max(look.waiting ?? 0, socket.unread);
         }
       } else if (state === ESTABLISHED && inode !== 0) {
-        // Those that nobody holds yet wait with the listening socket.
+        // Connections without an owner are still in the accept queue.
         if (localPort === this.#port && this.#acceptsAt(socket.localHost()))
           addSocket(look.server, socket);
         else if (!this.#isClient(socket)) opened.push(socket);
@@ -188,13 +194,13 @@ class SocketTableReader {
     );
   }
 
-  /** Whether a socket with this local address takes the load's connections. */
+  /** Whether a socket with this local address accepts the load's connections. */
   #acceptsAt(host: string): boolean {
     return this.#host === null || [this.#host, '0.0.0.0', '::'].includes(host);
   }
 }
 
-/** The sockets of both tables, read only where there are any; `null` if there are too many. */
+/** Reads the sockets of both tables, each only if it has entries; `null` if there are too many. */
 function readSockets(folder: string): TcpSocket[] | null {
   const { ipv4, ipv6, timeWait } = countSockets(folder);
   if (ipv4 + ipv6 + timeWait > MAX_SOCKETS) return null;

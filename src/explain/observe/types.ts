@@ -1,60 +1,62 @@
 import type { LoadResult } from '../../load/result.js';
 
-/** What a thread did over a block, as shares of the time: running, and ready to run without a core. */
+/** Activity of a thread in a block, as shares of the time: running on a core, and ready without a core. */
 export interface ThreadUse {
   pid: number;
   tid: number;
-  /** The name that the program gave it. */
+  /** The name that the program set. */
   name: string;
   run: number;
   queued: number;
 }
 
-/** One process of the server over a block. */
+/** One process of the server in a block. */
 export interface ProcessUse {
   pid: number;
-  /** The first thread: in Node the one of the event loop. */
+  /** The first thread; in Node.js the one of the event loop. */
   main: ThreadUse;
   others: ThreadUse[];
-  /** Of the main thread, per second; `null` where they may not be read. Sockets written by libuv are among them. */
+  /**
+   * System calls of the main thread, per second; `null` if they cannot be read. Socket writes by libuv are included.
+   */
   calls: { reads: number; writes: number; writtenBytes: number; readBytes: number } | null;
-  /** Memory accesses that had to wait for the disk, per second. */
+  /** Memory accesses that waited for the disk, per second. */
   majorFaults: number;
   rssMb: number;
-  /** Descriptors at the block's end; `null` where they may not be read. */
+  /** Open descriptors at the end of the block; `null` if they cannot be read. */
   openFiles: number | null;
   fileLimit: number | null;
 }
 
-/** The server and its machine from outside over a block. */
+/** The server and its machine, observed from outside in a block. */
 export interface OutsideView {
   seconds: number;
   processes: ProcessUse[];
   /** CPU in cores. */
   cpu: {
-    /** Cores that there are for the server (its affinity). */
+    /** Cores that the server may use (its affinity). */
     cores: number;
     server: number;
-    /** This process, its generator included. */
+    /** This process, including the load generator. */
     self: number;
     /**
-     * Everything else on the machine, interrupts apart: some kernels charge them to the threads they interrupt, where
-     * they may make this too small by their share, others do not.
+     * Everything else on the machine except interrupts. Some kernels charge interrupts to the interrupted thread, so
+     * this may be too small by their share.
      */
     others: number;
-    /** Of those cores. */
+    /** Idle time of the server's cores. */
     idle: number;
-    /** Of those cores: what was wanted of them by anybody, and of that what the machine's host kept for others. */
+    /** Demand for those cores by all programs, and the part of it that the host of the virtual machine withheld. */
     wanted: number;
     steal: number;
   };
-  /** Whether the kernel tells how long threads wait for a core. */
+  /** Whether the kernel reports how long threads wait for a core. */
   hasRunQueueTimes: boolean;
-  /** Share of time on the run queue of this process's busiest thread. */
+  /** Share of time that the busiest thread of this process waited for a core. */
   selfQueued: number;
   /**
-   * The server's cgroup: cores allowed, share of the periods that ended with it stopped, and share of the time stopped.
-   * `null` without a quota or where it cannot be read.
+   * CPU quota of the server's cgroup: allowed cores, share of throttled periods, and share of throttled time. `null`
+   * without a quota, or if it cannot be read.
    */
   quota: { cores: number; throttledPeriods: number; throttledShare: number } | null;
   /** Counters of the network namespace, per second. */
@@ -64,68 +66,74 @@ export interface OutsideView {
     sentSegments: number;
     synRetransmitted: number;
   };
-  /** The busiest link that is no loopback, as a share of its speed; `null` where that is unknown. */
+  /** Utilisation of the busiest network interface other than loopback; `null` if its speed is unknown. */
   linkShare: number | null;
-  /** Share of time in which some task waited for the disk; `null` where the kernel does not tell. */
+  /** Share of time in which a task waited for the disk; `null` if the kernel does not report it. */
   diskPressure: number | null;
 }
 
-/** Sockets of one group over several looks at the kernel's table. */
+/** Sockets of one group over several samples of the kernel's table. */
 export interface SocketGroup {
-  /** Mean number of established ones. */
+  /** Mean number of established sockets. */
   sockets: number;
-  /** Fewest and most. */
+  /** Minimum and maximum number of established sockets. */
   min: number;
   max: number;
-  /** Share with bytes that the program has not read, mean. */
+  /** Mean share with bytes that the program has not read. */
   unread: number;
-  /** Share with bytes that the peer has not acknowledged, mean. */
+  /** Mean share with bytes that the peer has not acknowledged. */
   unsent: number;
 }
 
 /** Where bytes wait, by the kernel's table of sockets. */
 export interface SocketStats {
-  /** None if there are too many sockets (about 20 000): all but `timeWait` is empty then. */
+  /** Number of samples. 0 if there are too many sockets (about 20,000); then everything but `timeWait` is empty. */
   samples: number;
-  /** The server's ends of the loaded connections, as far as it has accepted them; empty if it is on another machine. */
+  /** The server's ends of the loaded connections that it has accepted; empty if the server is on another machine. */
   server: SocketGroup;
-  /** This process's ends (of all clients on this machine, if there are others). */
+  /** The clients' ends, including those of other clients on this machine. */
   client: SocketGroup;
-  /** The listening socket: most connections that waited to be accepted, and how many may (`null`: unknown). */
+  /** Accept queue of the listening socket: maximum length observed, and its limit (`null` if unknown). */
   listen: { waiting: number; backlog: number | null } | null;
   /** Connections that the server opened, by peer. */
   outbound: (SocketGroup & { peer: string })[];
-  /** Sockets in TIME_WAIT at the last look. */
+  /** Sockets in TIME_WAIT in the last sample. */
   timeWait: number;
-  /** Ports that outgoing connections may have; `null`: unknown. */
+  /** Number of ports for outgoing connections; `null` if unknown. */
   localPorts: number | null;
 }
 
-/** Calls of the server to one other service, as the probe saw them. Times are means over the block, of other protocols than HTTP the median. */
+/**
+ * Calls of the server to one other service, as the probe saw them. Times are means over the block; for protocols other
+ * than HTTP, medians.
+ */
 export interface OutboundView {
-  /** `http://host:port`; `tcp://host:port` where the protocol is another one, of which the time to an answer's first bytes is seen. */
+  /**
+   * `http://host:port`, or `tcp://host:port` for another protocol. For the latter, times end at the first bytes of the
+   * answer.
+   */
   origin: string;
-  /** Connections that were opened for them, per second. */
+  /** Connections opened for the calls, per second. */
   opened: number;
-  /** Whether a connection would hold back a second part of a question (Nagle), of other protocols than HTTP. */
+  /** Whether a connection of a protocol other than HTTP delays the second part of a request (Nagle's algorithm). */
   usesNagle: boolean;
   /** Calls that ended, per second. */
   rate: number;
   failed: number;
-  /** Mean number of calls that waited for a socket, and that waited for the answer. */
+  /** Mean number of calls that waited for a socket, and mean number that waited for the answer. */
   waiting: number;
   answering: number;
   waitMs: number | null;
   answerMs: number | null;
   answerP50Ms: number | null;
   answerP99Ms: number | null;
-  /** E[t^2] / E[t]^2 of the answers: 1 for constant, 2 for exponential times, more with a heavy tail. */
+  /** E[t^2] / E[t]^2 of the answer times: 1 for constant times, 2 for exponential ones, more with a heavy tail. */
   answerSpread: number | null;
-  /** The agent's bound; `null` without one. */
+  /** The agent's limit; `null` without one. */
   maxSockets: number | null;
 }
 
-/** A route as the probe saw it: method and path, with what looks like an id replaced. */
+/** A route as the probe saw it: method and path, with ids replaced. */
 export interface RouteView {
   route: string;
   /** Requests that ended, per second. */
@@ -133,63 +141,66 @@ export interface RouteView {
   handlerMs: number;
   handlerP50Ms: number;
   handlerP99Ms: number;
-  /** Time that the handler held the loop before it returned, mean and most. */
+  /** Time for which the handler blocked the loop, mean and maximum. */
   syncMs: number;
   syncMaxMs: number;
   /** Share of the block's time. */
   syncShare: number;
 }
 
-/** The server from inside over a block: its processes that served requests, summed up. */
+/** The server from inside in a block: the sum over the processes that served requests. */
 export interface InsideView {
   seconds: number;
   processes: number;
-  /** Their ids, as they know them. */
+  /** Process ids in the processes' own namespace. */
   pids: number[];
-  /** The workers of a cluster that are to serve, those that have served nothing among them. */
+  /** Cluster workers that are expected to serve, including those that served nothing. */
   workers: number[];
   /** Event loop utilisation of the busiest process. */
   utilisation: number;
-  /** That of all processes, summed: mean number of busy loops. */
+  /** Sum of the utilisation of all processes: mean number of busy loops. */
   busyLoops: number;
-  /** Iterations per second, and events per iteration; `null` before Node 20.18. */
+  /** Iterations per second, and events per iteration; `null` before Node.js 20.18. */
   loops: number | null;
   eventsPerLoop: number | null;
-  /** Requests per second that began and that ended. */
+  /** Requests that began, and requests that ended, per second. */
   started: number;
   finished: number;
   /** Mean number of requests in handlers. */
   inFlight: number;
   handlerMs: number | null;
-  /** Share of the time in garbage collection: young, old (stop the world), other kinds. */
+  /** Share of time in garbage collection: young generation, old generation (stop the world), other kinds. */
   gc: { young: number; old: number; other: number; longestMs: number };
   heap: { usedMb: number; limitMb: number; afterOldMb: number | null; externalMb: number };
-  /** Time for a trivial job of the thread pool, less the loop's own delay; `null` without a sample. */
+  /** Time for a trivial job in the thread pool, without the loop's own delay; `null` without a sample. */
   poolMs: { mean: number; max: number } | null;
-  /** Times in which one callback held the loop for 20 ms or more. */
+  /** Times in which one callback blocked the loop for 20 ms or more. */
   stalls: {
     /** Share of the block's time. */
     share: number;
     count: number;
     longestMs: number;
-    /** Sum of squares over twice the time: what a request that comes at any time waits for them, mean. */
+    /**
+     * Sum of the squares over twice the time: the mean time for which a request that arrives at a random time waits for
+     * a stall.
+     */
     residualMs: number;
-    /** Which route or what else, most costly first. */
+    /** By route or other cause, most expensive first. */
     byCause: { cause: string; ms: number; count: number }[];
   };
   routes: RouteView[];
   outbound: OutboundView[];
-  /** Writes to stdout, stderr and files that hold the loop: per second, and share of the time. */
+  /** Synchronous writes to stdout, stderr and files: per second, and share of time. */
   output: { writes: number; bytes: number; share: number };
-  /** UV_THREADPOOL_SIZE as the process was started with it; `null`: the default. */
+  /** UV_THREADPOOL_SIZE at the start of the process; `null` for the default. */
   threadPoolSize: string | null;
-  /** From `--max-semi-space-size`; `null`: V8's default. */
+  /** From `--max-semi-space-size`; `null` for V8's default. */
   maxSemiSpaceMb: number | null;
   /** Active resources by name (`Timeout`, `FSReqCallback`, `GetAddrInfoReqWrap` ...), mean of the samples. */
   resources: Record<string, number>;
 }
 
-/** What one block of load showed. */
+/** Measurements of one block of load. */
 export interface Observation {
   load: LoadResult;
   /** Responses per second within the block, whenever their requests began. */

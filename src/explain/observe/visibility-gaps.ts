@@ -7,7 +7,7 @@ import { linkSpeeds } from '../../process/procfs/network-interfaces.js';
 import { hasProcfs, readText } from '../../process/procfs/procfs.js';
 import { hasSchedstat } from '../../process/procfs/thread-times.js';
 
-/** What cannot be seen of a server from here, why, and what would settle it: a sentence each. */
+/** Lists what cannot be observed of a server, why, and how to make it visible: a sentence each. */
 export function findVisibilityGaps(
   pid: number | null,
   endpoint: Endpoint | null,

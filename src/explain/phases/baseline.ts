@@ -8,7 +8,7 @@ import type { BlockLength } from '../target/block-length.js';
 import type { RequestSample } from '../target/sample-request.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 
-/** What was seen before anything was changed. */
+/** Measurements before any change. */
 export interface Baseline {
   metrics: Metrics;
   retained: Retained | null;
@@ -16,14 +16,14 @@ export interface Baseline {
 
 const IDLE_MS = 600;
 
-/** Looks at the server without load, with one request at a time, and with the load as asked for. */
+/** Measures the server without load, with one request at a time, and with the configured load. */
 export async function measureBaseline(
   subject: ServerUnderTest,
   { sample, unknownPath, durationMs, identityBytes }: RequestSample,
   { setting, untilMs, warmupMs, onStep }: InvestigationOptions,
 ): Promise<Baseline> {
   const { canAddLoad } = setting();
-  /** A length between two bounds, and at most a part of the time that is left. */
+  /** Limits a length to a range and to a share of the time left. */
   const boundedMs = (warmupTargetMs: number, minMs: number, maxMs: number, part: number) =>
     Math.max(
       500,
@@ -34,7 +34,7 @@ export async function measureBaseline(
   const idleView = await observeIdle(subject);
   const unloadedMs = durationMs ?? 50;
   let single: Observation | null = null;
-  // One request after the other may be more than the rate that was asked for.
+  // One request after another may exceed the configured rate.
   if (canAddLoad || subject.options.rate === undefined) {
     onStep('one request at a time');
     const measureMs = boundedMs(unloadedMs * 8, 1200, 6000, 0.15);
@@ -43,14 +43,14 @@ export async function measureBaseline(
   const estimateMs = Math.max(unloadedMs / 2, single?.load.latencyMs.p50 ?? unloadedMs);
 
   onStep('warming up with the load as asked for');
-  // A warm-up that was asked for may take half of the time.
+  // A requested warm-up may take up to half of the time.
   const wantedMs = Math.min(warmupMs, (untilMs - performance.now()) / 2);
   const warmupLengthMs = Math.max(wantedMs, boundedMs(estimateMs * 5, 1500, 5000, 0.1));
   await subject.runBlock({ settleMs: 0, measureMs: warmupLengthMs });
   const bytesBefore = await measureHeapBytes(subject);
   const responsesBefore = subject.responseCount;
   onStep('measuring with the load as asked for');
-  // An open load is in balance when as many have ended as began: not before the first answers.
+  // An open load is in balance when requests end as fast as they begin, so not before the first responses.
   const settleMs = Math.max(
     boundedMs(estimateMs * 3, 300, 3000, 0.06),
     boundedMs(estimateMs * 1.3, 300, 8000, 0.15),
@@ -72,7 +72,7 @@ export async function measureBaseline(
           afterBytes: bytesAfter,
         }
       : null;
-  // A server that has just started may be busy with that: the quieter look counts.
+  // A server that has just started may still be busy with its start: the quieter measurement counts.
   const idleBefore = computeIdleLoopShare(idleView, base);
   const idleAfter =
     idleBefore !== null && idleBefore > 0.05
@@ -93,13 +93,13 @@ export async function measureBaseline(
   return { metrics: deriveMetrics(observations), retained };
 }
 
-/** The server without load; `null` where it is not seen. */
+/** Observes the server without load; `null` if it cannot be seen. */
 async function observeIdle(subject: ServerUnderTest): Promise<OutsideView | null> {
   const { fromMs, toMs } = await subject.waitIdle(IDLE_MS);
   return subject.observedBetween(fromMs, toMs);
 }
 
-/** Share of a core that the busiest of the loops that serve the load uses without it. */
+/** Share of a core that the busiest serving event loop uses without load. */
 function computeIdleLoopShare(rest: OutsideView | null, { inside }: Observation): number | null {
   return (
     rest &&
@@ -107,7 +107,10 @@ function computeIdleLoopShare(rest: OutsideView | null, { inside }: Observation)
   );
 }
 
-/** The load as asked for; once more where a rate is nearly borne, as a machine that stands still for a moment looks alike. */
+/**
+ * Measures the configured load. If the rate is nearly sustained, measures it a second time: a short stall of the
+ * machine looks the same.
+ */
 async function measureConfiguredLoad(
   subject: ServerUnderTest,
   length: BlockLength,
@@ -119,10 +122,13 @@ async function measureConfiguredLoad(
   return subject.runBlock(length);
 }
 
-/** A queue that grows by more than the rest of a rate is none of the machine's. */
+/** Share of the rate below which the server, not a stall of the machine, is the reason. */
 const NEARLY_SUSTAINED = 0.7;
 
-/** In place of a rate that the server does not bear: as many connections as were in flight. */
+/**
+ * Measures a closed load in place of a rate that the server does not sustain: as many connections as requests were in
+ * flight.
+ */
 async function measureClosedLoad(
   subject: ServerUnderTest,
   length: BlockLength,
@@ -133,7 +139,7 @@ async function measureClosedLoad(
   const deadlineMs = performance.now() + MAX_DRAIN_SHARE * (untilMs - performance.now());
   const measureMs = Math.max(500, 4 * unloadedMs);
   let typicalMs: number | null;
-  // A queue outlives the clients that filled it; when it is over, one request alone is answered as before.
+  // A queue outlives the clients that filled it. Once it has drained, a single request is answered as fast as before.
   do {
     const { load } = await subject.runBlock({ settleMs: 0, measureMs }, { oneAtATime: true });
     typicalMs = load.latencyMs.p50;
@@ -146,8 +152,8 @@ async function measureClosedLoad(
   return subject.runBlock(length);
 }
 
-/** Part of the time that is left which the end of such a queue may take. */
+/** Share of the time left that draining the queue may take. */
 const MAX_DRAIN_SHARE = 0.4;
 
-/** Of a load that becomes closed: enough to saturate most services, and not more than most bear. */
+/** Range of connections for the closed load: enough to saturate most services, not too many for most. */
 const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];

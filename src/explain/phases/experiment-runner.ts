@@ -46,15 +46,15 @@ import type { Baseline } from './baseline.js';
 
 const MOST_ROUNDS = 5;
 const LEAST_ROUNDS = 3;
-/** The most live experiments; each adds a block to every round. */
+/** Maximum number of live experiments; each adds a block to every round. */
 const MOST_EXPERIMENTS = 4;
 const LEAST_RESERVE_MS = 8000;
-/** Numbers of connections that are tried, where they are too few. */
+/** Maximum number of steps of the connection ramp. */
 const MOST_STEPS = 3;
-/** For a remedy that gives much more: what is done more often than before is compiled first. */
+/** Length of a repeated remedy. Code that runs more often than before has to be compiled first. */
 const REPEATED: BlockLength = { settleMs: 2000, measureMs: 2000 };
 
-/** The experiments on one server, and what they came to. */
+/** Runs the experiments on one server, and collects their results. */
 export class ExperimentRunner {
   readonly skippedExperiments: string[];
   readonly #subject: ServerUnderTest;
@@ -66,16 +66,16 @@ export class ExperimentRunner {
   readonly #length: BlockLength;
   readonly #history: CostOverTime[] = [];
   #fresh: CostOverTime | null = null;
-  /** With more and more connections. */
+  /** Blocks with more connections than configured. */
   readonly #further: Observation[] = [];
   readonly #experiments: ExperimentResult[] = [];
   #blocks: MeasuredBlocks;
   #judged: Evaluation;
   #probeCost: MeasuredRatio | null = null;
-  /** What the remedy gave when it was tried for longer, and the limit whose remedy it is. */
+  /** Result of the repeated remedy, and the limit that the remedy addresses. */
   #remedied: (RepeatedRemedy & { of: LimitId }) | null = null;
   #hot: HotFunction[] = [];
-  /** The function to blame, and for what. */
+  /** The function that causes a limit, and that limit. */
   #culprit: { of: LimitId; is: HotFunction } | null = null;
 
   constructor(subject: ServerUnderTest, looked: Baseline, options: InvestigationOptions) {
@@ -100,16 +100,16 @@ export class ExperimentRunner {
     );
   }
 
-  /** Experiments on the living server, in rounds. */
+  /** Runs experiments on the running server, in interleaved rounds. */
   async runLiveExperiments(): Promise<void> {
     if (this.#isQuiet()) return;
     const telling = this.#telling(this.#judged.hypotheses);
     const isNew = (it: Experiment) => needsServer(it, this.#metrics);
     const reserveMs = this.#reserveMs(telling);
-    // A rate that is served stays the same whatever is changed: throughput tells nothing then.
+    // A rate that is sustained stays the same whatever changes, so throughput shows nothing.
     const some = isKeepingUp(this.#metrics) ? [] : telling.filter((it) => !isNew(it));
     const inTime = this.#affordable(some, this.#untilMs - reserveMs);
-    // Where responses are slow, one experiment now is worth more than a server later.
+    // With slow responses, one experiment now is worth more than a restart later.
     const [chosen, untilMs] =
       inTime.length > 0
         ? [inTime, this.#untilMs - reserveMs]
@@ -137,7 +137,7 @@ export class ExperimentRunner {
         ...(grows && { onRound: growth.measureRound }),
       });
     } finally {
-      // The rounds that were complete count, whatever ended the others.
+      // Complete rounds count, whatever ended the others.
       if (blocks.base.length > 0) this.#blocks = this.#unlessFailing(blocks);
       this.#metrics = refineMetrics(this.#metrics, this.#blocks.base);
       this.#judged = this.#judge();
@@ -150,7 +150,7 @@ export class ExperimentRunner {
     }
   }
 
-  /** Where connections are too few: more of them, until requests queue. */
+  /** Adds connections until requests queue, if there are too few connections. */
   async rampConnections(): Promise<void> {
     if (!this.#mayGoBeyond() || this.#finding().chosen?.limit !== 'too-few-connections') return;
     let before: ConnectionRamp | null = null;
@@ -163,7 +163,7 @@ export class ExperimentRunner {
       before = seen;
     }
     if (!before?.isQueueing) return;
-    // What is to be recommended is measured.
+    // The recommended number of connections is measured as well.
     const inFlight = estimateKnee(this.#metrics, before);
     const knee = inFlight === null ? null : await this.#tryConnections(inFlight, before);
     if (knee) this.#continueFrom(addKnee(before, knee));
@@ -174,7 +174,7 @@ export class ExperimentRunner {
     this.#judged = this.#judge();
   }
 
-  /** What so many requests in flight give; `null` if that cannot be told. */
+  /** Measures a number of requests in flight; `null` if the result cannot be used. */
   async #tryConnections(
     inFlight: number,
     before: ConnectionRamp | null,
@@ -199,7 +199,7 @@ export class ExperimentRunner {
     return this.#setting.canAddLoad && canTryMore(this.#metrics);
   }
 
-  /** Time that is kept for what starts servers, as far as the more telling experiments leave it; the most telling are first. */
+  /** Time reserved for experiments that start servers, as far as higher-ranked live experiments leave it. */
   #reserveMs(telling: Experiment[]): number {
     const servers = telling.filter((it) => needsServer(it, this.#metrics));
     const [first] = servers;
@@ -207,21 +207,24 @@ export class ExperimentRunner {
     const leftMs = this.#untilMs - performance.now() - this.#profileMs();
     const live = 1 + Math.min(MOST_EXPERIMENTS, before);
     const spareMs = Math.max(0, leftMs - LEAST_ROUNDS * live * this.#blockMs());
-    // What the trials show may ask for a new server, too.
+    // The results may call for a restart later.
     const maybe = this.#setting.canRestart ? LEAST_RESERVE_MS : 0;
     const wanted = Math.max(Math.min(this.#serversMs(servers), leftMs / 2), maybe);
-    // More connections need no new server: what limits there is another thing.
+    // The connection ramp needs no new server: if it applies, restarts are not informative.
     return Math.max(Math.min(wanted, spareMs), this.#beyondMs()) + this.#profileMs();
   }
 
-  /** Time to try more connections, where those asked for seem to be too few. */
+  /** Time for the connection ramp, if there seem to be too few connections. */
   #beyondMs(): number {
     const [top] = this.#judged.hypotheses;
     if (top?.limit !== 'too-few-connections' || !this.#mayGoBeyond()) return 0;
     return Math.min((MOST_STEPS + 1) * this.#blockMs(), (this.#untilMs - performance.now()) / 3);
   }
 
-  /** Ratios of errors tell nothing of what was before: a window of a rate limiter has run out, a breaker has opened. */
+  /**
+   * Discards the blocks if the unchanged load began to fail: ratios of errors say nothing about the state before (the
+   * window of a rate limiter has ended, a circuit breaker has opened).
+   */
   #unlessFailing(blocks: MeasuredBlocks): MeasuredBlocks {
     const failing = computeErrorShare(blocks.base);
     if (failing <= this.#metrics.errorShare + MORE_ERRORS) return blocks;
@@ -231,14 +234,14 @@ export class ExperimentRunner {
     return { base: [this.#metrics.base], changed: new Map() };
   }
 
-  /** Time for a profile, where there will be one. */
+  /** Time for a profile, if one will be taken. */
   #profileMs(): number {
     const { base, loop } = this.#metrics;
     const busy = base.inside?.utilisation ?? loop?.run ?? 0;
     return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
   }
 
-  /** What needs new servers is tried only for what may be the verdict: each costs seconds. */
+  /** Runs experiments that need new servers, only for possible verdicts: each takes seconds. */
   async runRestartExperiments(): Promise<void> {
     const tried = new Set<Experiment>();
     const untried = () => this.#onNewServers().filter((it) => !tried.has(it));
@@ -251,7 +254,7 @@ export class ExperimentRunner {
       tried.add(experiment);
       this.#onStep(`trying: ${experiment.name}`);
       await this.#tryServers(experiment);
-      // What it showed may make another one worth while, or none.
+      // The result may make another experiment worthwhile or superfluous.
       this.#judged = this.#judge();
     }
     for (const { name } of untried()) {
@@ -259,7 +262,7 @@ export class ExperimentRunner {
     }
   }
 
-  /** Time for a server that does nothing, which is measured when this one has ended. */
+  /** Time for the reference server, which runs after the server under test has ended. */
   #bareMs(): number {
     const { chosen } = this.#finding();
     const isWanted =
@@ -267,14 +270,14 @@ export class ExperimentRunner {
     return this.#setting.canRestart && isWanted ? REFERENCE_RUN_MS : 0;
   }
 
-  /** The experiments on new servers that tell of what may be the verdict, the most telling first. */
+  /** The experiments on new servers that test a possible verdict, most informative first. */
   #onNewServers(): Experiment[] {
     const { chosen, also } = this.#finding();
     const wanted = [chosen, ...also].filter((hypothesis) => hypothesis !== null);
     return this.#telling(wanted).filter((it) => needsServer(it, this.#metrics));
   }
 
-  /** Throughput with the probe's subscriptions against without, if there is time. */
+  /** Compares throughput with and without the probe's subscriptions, if there is time. */
   async measureProbeCost(): Promise<void> {
     if (!this.#setting.hasProbe || isKeepingUp(this.#metrics)) return;
     this.#onStep('measuring the cost of the probe');
@@ -302,7 +305,7 @@ export class ExperimentRunner {
     this.#probeCost = measureRatio(without, on);
   }
 
-  /** The functions that cost most, where the loop is what limits. */
+  /** Takes a CPU profile, if the event loop is the limit. */
   async takeProfile(): Promise<void> {
     const { chosen } = this.#finding();
     if (!this.#subject.hub || this.#profileMs() === 0 || !chosen) return;
@@ -315,8 +318,8 @@ export class ExperimentRunner {
   }
 
   /**
-   * What the remedy gives, where an experiment was the remedy and gave much more: once more for longer, without the probe. In short blocks
-   * among those of the unchanged load the code for so many requests is not compiled yet.
+   * Repeats an experiment that is the remedy and had a large effect: for longer and without the probe. In the short
+   * blocks between unchanged ones the code for the higher throughput is not compiled yet.
    */
   async repeatRemedy(): Promise<void> {
     const { chosen } = this.#finding();
@@ -339,7 +342,10 @@ export class ExperimentRunner {
     }
   }
 
-  /** A process may go that was to be told something: what else was found holds. */
+  /**
+   * Records an experiment that the probe could not support, for example because a process has ended. The other findings
+   * stay valid.
+   */
   #missedByProbe(what: string, error: unknown): void {
     if (!(error instanceof ProbeFailure)) throw error;
     this.skippedExperiments.push(`${what}: the probe could not: ${error.message}`);
@@ -357,7 +363,7 @@ export class ExperimentRunner {
   }
 
   result(): Omit<Findings, 'interrupted'> {
-    // A process may have ended since.
+    // A process may have ended meanwhile.
     this.#judged = this.#judge();
     const finding = this.#finding();
     return {
@@ -406,14 +412,14 @@ export class ExperimentRunner {
     if (age) this.#history.push(age);
   }
 
-  /** Of the block that was the last: its cost is that of its middle. */
+  /** CPU time per response of the last block, dated to the middle of the block. */
   #ageOf(block: Observation | undefined): CostOverTime | null {
     const cpuMs = block ? computeCpuMs(block) : null;
     if (!block || cpuMs === null) return null;
     return { requests: this.#subject.responseCount - completedOf(block.load) / 2, cpuMs };
   }
 
-  /** All is answered in time, and nothing spoils it. */
+  /** Whether all requests are answered in time and no hypothesis is strong. */
   #isQuiet(): boolean {
     return (
       isKeepingUp(this.#metrics) &&
@@ -431,7 +437,7 @@ export class ExperimentRunner {
     return this.#length.settleMs + this.#length.measureMs;
   }
 
-  /** The first of the experiments, so many that there is time for a few rounds. */
+  /** Selects the first experiments, as many as fit into a few rounds. */
   #affordable(experiments: Experiment[], untilMs: number): Experiment[] {
     const blocks = Math.floor((untilMs - performance.now()) / (LEAST_ROUNDS * this.#blockMs()));
     const few = Math.floor((untilMs - performance.now()) / (2 * this.#blockMs()));
@@ -439,7 +445,7 @@ export class ExperimentRunner {
     return experiments.slice(0, count);
   }
 
-  /** Time for the first two of the experiments that start servers. */
+  /** Time for the first two experiments that start servers. */
   #serversMs(experiments: Experiment[]): number {
     const each = experiments.map((it) =>
       estimateRestartMs(it, this.#metrics, this.#subject, this.#blockMs()),
@@ -481,18 +487,18 @@ export class ExperimentRunner {
   }
 }
 
-/** Experiments in which a request costs the loop what it costs unchanged. */
+/** Experiments that do not change the CPU cost of a request. */
 const SAME_COST = new Set(['connections x2', 'connections /2']);
 
-/** Fast errors are no throughput: an experiment with so many more than the unchanged load tells nothing. */
+/** Maximum additional share of errors in an experiment: fast errors are no throughput. */
 const MORE_ERRORS = 0.05;
 
-/** Responses of the block at the load as asked for. */
+/** Number of responses in a block. */
 function completedOf({ requests }: LoadResult): number {
   return requests.ok + requests.statusErrors;
 }
 
-/** Enough responses came for means; errors instead of them are an answer too. */
+/** Whether there are enough responses for means. A load that mostly fails is a result, too. */
 function isAnswered({ base, errorShare, maxConcurrency }: Metrics): boolean {
   return errorShare > 0.5 || completedOf(base.load) >= Math.max(5, Math.min(maxConcurrency, 50));
 }

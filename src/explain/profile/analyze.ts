@@ -22,46 +22,49 @@ import {
 } from './output-functions.js';
 import { type Place, SourceMaps } from './source-maps.js';
 
-/** V8's CPU profile, as the DevTools protocol has it. Times are in microseconds. */
+/** V8's CPU profile in the format of the DevTools protocol. Times are in microseconds. */
 export interface CpuProfile {
   nodes: ProfileNode[];
   samples?: number[];
   timeDeltas?: number[];
 }
 
-/** A stretch in which the loop had no rest. */
+/** A period in which the loop did not idle. */
 export interface LongTask {
   ms: number;
-  /** The application's function in which most of it was spent; `null`: none was. */
+  /** The application's function that took most of it; `null` if there was none. */
   mainFunction: HotFunction | null;
 }
 
-/** What a profile says. Shares are of the time that was not idle. */
+/** Results of a profile. Shares are of the time that was not idle. */
 export interface ProfileView {
   busyMs: number;
   idleMs: number;
-  /** The functions in which most time was spent themselves; of Node's own those that were called of it, told apart by who of the application called. */
+  /**
+   * Functions by self time. Functions of Node.js are named after the one that the application called, and by the
+   * caller.
+   */
   self: HotFunction[];
-  /** The application's functions with most time, what they call included. */
+  /** The application's functions by total time, callees included. */
   inclusive: HotFunction[];
-  /** Share of the time in calls of `node:fs`: who waits there would wait in the pool of threads. */
+  /** Share of time in calls of `node:fs`: synchronous calls that would use the thread pool otherwise. */
   files: number;
-  /** Share of the time in the console and in loggers: what they format, and the writing. */
+  /** Share of time in the console and in loggers, formatting included. */
   printing: number;
-  /** The same with the service's own functions that write output for others, which may do more than that. */
+  /** The same plus the service's own functions that write output for others, which may do more than that. */
   printingAtMost: number;
-  /** Share of the time in writing to sockets, printing left out. */
+  /** Share of time in writes to sockets, without output. */
   writing: number;
-  /** Share of the time in opening connections to others, and in TLS but for what it carries. */
+  /** Share of time in opening outgoing connections, and in TLS except for its payload. */
   connecting: number;
-  /** The longest stretches without a rest. Flat out this is the whole profile. */
+  /** The longest busy periods. Under full load this is the whole profile. */
   longTasks: LongTask[];
 }
 
 const MAX_FUNCTIONS = 10;
 const MAX_LONG_TASKS = 5;
 
-/** Reads a profile. Source maps are read from where the profile's files are. */
+/** Analyses a profile. Source maps are read from the folders of the profiled files. */
 export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
   const tree = buildCallTree(nodes);
   const writers = findOutputFunctions([...tree.values()]);
@@ -73,7 +76,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   let idleMs = 0;
   const activityMs = { files: 0, printing: 0, printingAtMost: 0, writing: 0, connecting: 0 };
   for (const [index, id] of samples.entries()) {
-    // A sample stands for the time to the next one; of the last nothing is known.
+    // A sample counts for the time until the next one; the last one has no known length.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
     const node = tree.get(id);
     if (!node || node.frame.functionName === '(idle)') {
@@ -89,7 +92,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
       tasks.push(task);
     }
     task.ms += ms;
-    // A function that calls itself counts once.
+    // A recursive function counts once.
     for (const name of new Set(
       findApplicationFrames(node).map((frame) => names.nameFrame(frame)),
     )) {
@@ -116,19 +119,19 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   };
 }
 
-/** Of functions with shares of the time, most first, the first that is neither Node's nor Millrace's. */
+/** Finds the first function that belongs neither to Node.js nor to Millrace, in a list sorted by share. */
 export function findTopOutsideNode(functions: HotFunction[]): HotFunction | undefined {
   return functions.find(({ place }) => place !== '' && !place.startsWith('node:'));
 }
 
-/** While a profile is taken the debugger is told of each line that is printed: time that there is not otherwise. */
+/** Whether a frame is part of profiling: the debugger receives each printed line only while a profile is taken. */
 function isProfilerFrame(frame: CallFrame): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
 type Activity = 'files' | 'printing' | 'printingAtMost' | 'writing' | 'connecting';
 
-/** What is being done in a frame or in one of its callers. */
+/** Finds what a frame or one of its callers is doing. */
 function findActivities(called: CallNode, { loggers, own }: OutputFunctions): Iterable<Activity> {
   const found = new Set<Activity>();
   for (const frame of walkFrames(called)) {
@@ -143,16 +146,16 @@ function findActivities(called: CallNode, { loggers, own }: OutputFunctions): It
   return found;
 }
 
-/** Where Node opens a connection, and does the handshake of TLS. */
+/** Functions of Node.js that open connections and do TLS handshakes. */
 const CONNECTING = [
   [/^node:(_tls_|internal\/tls\/)/, /./],
   [/^node:net$/, /onnect/],
   [/^node:(_http_agent|https)$/, /^create/],
 ] as const;
-/** Connections that come, which are opened by others. */
+/** Functions of Node.js for incoming connections. */
 const ACCEPTING = /onnectionListener|^onconnection|ServerSocket/;
 
-/** What listeners do when there is a connection is their own. */
+/** Listeners that run once a connection is open do not count. */
 function isConnecting(called: CallNode): boolean {
   const frames = [...walkFrames(called)];
   const outside = frames.findIndex((frame) => !isNodeCode(frame));
@@ -163,12 +166,12 @@ function isConnecting(called: CallNode): boolean {
   );
 }
 
-/** From the innermost to the outermost. */
+/** The application's frames, innermost first. */
 function findApplicationFrames(called: CallNode): CallFrame[] {
   return [...walkFrames(called)].filter(isApplication);
 }
 
-/** A function by name and place, in one string: a key. */
+/** Name and place of a function, in one string. */
 type FunctionKey = string;
 
 class FunctionTimes {
@@ -180,7 +183,7 @@ class FunctionTimes {
     this.#ms.set(name, (this.#ms.get(name) ?? 0) + ms);
   }
 
-  /** The largest first. */
+  /** Returns all functions, largest first. */
   all(ofMs: number): HotFunction[] {
     return [...this.#ms]
       .sort(([, a], [, b]) => b - a)
@@ -199,7 +202,10 @@ class FunctionNames {
   readonly #maps = new SourceMaps();
   readonly #names = new Map<CallFrame, FunctionKey>();
 
-  /** What is Node's or V8's own, as `inspect` or `stringify`, is told as that which was called of it, and by whom of the application. */
+  /**
+   * Names a frame. A function of Node.js or V8, such as `inspect` or `stringify`, is named after the one that was
+   * called and the application's function that called it.
+   */
   nameSelf(node: CallNode): FunctionKey {
     const { frame } = node;
     if (isProbeCode(frame) || isStackCode(frame)) return MILLRACE;
@@ -235,12 +241,12 @@ class FunctionNames {
 const MILLRACE: FunctionKey = '(millrace)\n';
 
 /**
- * System calls on a response's way to its socket. Who of the application has ended the response is not named: a profile shows far too much
- * time in them where cores are few, as the thread that takes it gets its turn when they end.
+ * System calls that write responses. The application's function that ended the response is not named: with few cores a
+ * profile overstates this time, since the profiling thread runs when those calls end.
  */
 const WRITING_RESPONSES: FunctionKey = '(writing responses)\n';
 
-/** Whether a response is being written, by what the innermost function outside of Node has called. */
+/** Whether a response is being written, judged by the innermost call from outside Node.js. */
 function isWritingResponse(called: CallNode): boolean {
   for (const frame of walkFrames(called)) {
     if (isApplication(frame) || findPackage(frame) !== null) return false;
@@ -249,12 +255,12 @@ function isWritingResponse(called: CallNode): boolean {
   return false;
 }
 
-/** Built into V8, or of Node's own code. */
+/** Whether a function is built into V8 or part of Node.js. */
 function isNodeCode({ url }: CallFrame): boolean {
   return url === '' || url.startsWith('node:');
 }
 
-/** `(garbage collector)`, `(program)`. */
+/** Whether a name is one of V8's pseudo functions, such as `(garbage collector)` or `(program)`. */
 function isPseudoFunction(name: string): boolean {
   return name.startsWith('(') && name !== '(anonymous)';
 }

@@ -1,11 +1,11 @@
-/** A node of V8's CPU profile, as the DevTools protocol has it. Lines and columns count from 0. */
+/** A node of V8's CPU profile in the format of the DevTools protocol. Lines and columns count from 0. */
 export interface ProfileNode {
   id: number;
   callFrame: CallFrame;
   children?: number[];
 }
 
-/** A function: its name and place, which is empty of what V8 has built in. */
+/** A function: its name and place. The URL is empty for V8's built-ins. */
 export interface CallFrame {
   functionName: string;
   url: string;
@@ -13,18 +13,18 @@ export interface CallFrame {
   columnNumber: number;
 }
 
-/** A function where it was called, and by whom. */
+/** A function at one place in the call tree, with its caller. */
 export interface CallNode {
   frame: CallFrame;
   parent: CallNode | null;
 }
 
 const PROBE = '/dist/probe/';
-/** The native stack's, as a package and where this one is. */
+/** Folders of the native stack: installed as a package, and the one of this copy. */
 const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).pathname];
 const PACKAGES = '/node_modules/';
 
-/** The nodes of a profile by their number. */
+/** Builds the call tree: the nodes of a profile by id. */
 export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
   const tree = new Map<number, CallNode>();
   for (const { id, callFrame } of nodes) tree.set(id, { frame: callFrame, parent: null });
@@ -38,17 +38,17 @@ export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
   return tree;
 }
 
-/** The frames of a call from the innermost to the outermost. */
+/** The frames of a call, innermost first. */
 export function* walkFrames(called: CallNode | null): Generator<CallFrame> {
   for (let at = called; at; at = at.parent) yield at.frame;
 }
 
-/** Code of the service itself: not Node's, no package's, not the probe's. */
+/** Whether code belongs to the service itself: not to Node.js, a package, the probe or the native stack. */
 export function isApplication({ url }: CallFrame): boolean {
   return isScript(url) && !url.includes(PACKAGES);
 }
 
-/** The package that code is of; `null`: of none. */
+/** The package that code belongs to; `null` if none. */
 export function findPackage({ url }: CallFrame): string | null {
   if (!isScript(url) || !url.includes(PACKAGES)) return null;
   const [, name = null] =
@@ -56,17 +56,17 @@ export function findPackage({ url }: CallFrame): string | null {
   return name;
 }
 
-/** Whether a function is the same as another, wherever it was called. */
+/** A key that is equal for all frames of a function. */
 export function buildKey({ url, lineNumber, columnNumber }: CallFrame): string {
   return `${url}:${lineNumber}:${columnNumber}`;
 }
 
-/** Whether a function is the probe's, of a file of it whose name begins so. */
+/** Whether a function belongs to the probe, optionally to its files whose path begins with `file`. */
 export function isProbeCode({ url }: CallFrame, file = ''): boolean {
   return url.includes(PROBE + file);
 }
 
-/** Whether a function is the native stack's. */
+/** Whether a function belongs to the native stack. */
 export function isStackCode({ url }: CallFrame): boolean {
   return STACK.some((place) => url.includes(place));
 }

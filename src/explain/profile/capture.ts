@@ -12,23 +12,23 @@ import {
 
 export const PROFILE_MS = 2000;
 const PROFILE_LENGTH: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };
-/** What holds the loop so long is a block, as the probe has it; a profile sees a little less of it. */
+/** Minimum length of a long task. The probe's threshold for a stall is 20 ms; a profile sees slightly less of it. */
 const LONG_TASK_MS = 15;
-/** Limits of the loop that one function may bring about. */
+/** Limits of the loop that a single function may cause. */
 const SINGLE_FUNCTION_LIMITS = new Set<LimitId>(['event-loop-sync-wait', 'degrades-over-time']);
 const MIN_ROOT_CAUSE_SHARE = 0.3;
 
-/** What the profiles of the loop say. */
+/** Results of the profiles of the loop. */
 export interface Profiles {
-  /** The functions that cost most under the load as asked for. */
+  /** The most expensive functions under the configured load. */
   hotFunctions: HotFunction[];
-  /** `null`: there was no profile. */
+  /** `null` without a profile. */
   loopTime: LoopTimeBreakdown | null;
-  /** The function that brings the limit about, if one does. */
+  /** The function that causes the limit, if there is one. */
   rootCause: HotFunction | null;
 }
 
-/** Takes a profile under load, and where the limit shows better with less of it another one. */
+/** Takes a profile under load, and a second one under less load if that shows the limit better. */
 export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Promise<Profiles> {
   const underLoad = await profileWhile(subject, () => subject.runBlock(PROFILE_LENGTH));
   if (!underLoad) return { hotFunctions: [], loopTime: null, rootCause: null };
@@ -43,7 +43,7 @@ export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Pr
   };
 }
 
-/** The function that brings a limit about, and the share of the busy time under load in what no request asks for. */
+/** Finds the function that causes a limit, and the share of busy time under load that is not caused by requests. */
 async function findRootCause(
   subject: ServerUnderTest,
   limit: LimitId,
@@ -55,7 +55,7 @@ async function findRootCause(
     return { rootCause, background: computeBackgroundShare(atRest, underLoad) };
   }
   if (limit === 'event-loop-blocked') {
-    // Flat out there is no rest between two tasks.
+    // Under full load there is no idle time between two tasks.
     const alone = await profileWhile(subject, () =>
       subject.runBlock(PROFILE_LENGTH, { oneAtATime: true }),
     );
@@ -70,10 +70,13 @@ async function findRootCause(
   return { rootCause: blamed ? top : null, background: null };
 }
 
-/** A function is the whole of what runs at rest if it has nearly all of its time. */
+/** Minimum share of the top function's time at which a function counts as all of the background work. */
 const MIN_WHOLE_SHARE = 0.9;
 
-/** Under load, the share of what runs at rest: of the functions that are the whole of it the one with least, as requests may call the others. */
+/**
+ * Computes the share under load of the functions that run at rest. Of those that make up all of it, the smallest share
+ * counts: requests may call the others.
+ */
 function computeBackgroundShare(atRest: ProfileView | null, underLoad: ProfileView): number | null {
   const [top] = atRest?.inclusive ?? [];
   if (!atRest || !top) return null;
@@ -82,11 +85,11 @@ function computeBackgroundShare(atRest: ProfileView | null, underLoad: ProfileVi
     ({ name, place }) =>
       underLoad.inclusive.find((it) => it.name === name && it.place === place)?.share ?? [],
   );
-  // One of them alone may be a part of its caller by then.
+  // A single function may have been inlined into its caller.
   return shares.length === 0 ? 0 : Math.min(...shares);
 }
 
-/** The profile of the busiest process while something is done. */
+/** Takes a profile while a function runs. Returns that of the busiest process. */
 async function profileWhile(
   { hub }: ServerUnderTest,
   work: () => Promise<unknown>,

@@ -9,32 +9,32 @@ import {
   walkFrames,
 } from './call-tree.js';
 
-/** Where Node writes a response: from the message to its socket, and back when it is written. */
+/** Functions of Node.js that write a response, from the message to the socket, and their callbacks. */
 const RESPONSE_WRITES = [
   [/^node:_http_outgoing$/, /^(write_|_send|_writeRaw|_flush|end|connectionCorkNT)/],
   [/^node:net$/, /^(_write|writeAfter)/i],
   [/^node:internal\/(stream_base_commons|streams\/writable)$/, /^(?!Writable)/],
 ] as const;
 
-/** Whether a frame is on a response's way to its socket. */
+/** Whether a frame is part of writing a response to its socket. */
 export function writesResponse({ url, functionName }: CallFrame): boolean {
   return RESPONSE_WRITES.some(([file, name]) => file.test(url) && name.test(functionName));
 }
 
-/** Whether a frame is the console's. */
+/** Whether a frame belongs to the console. */
 export function isConsole({ url }: CallFrame): boolean {
   return /^node:internal\/console/.test(url);
 }
 
-/** Functions by their keys. */
+/** Functions that write output, by key. */
 export interface OutputFunctions {
-  /** Of packages, as loggers: all of their time is the log's. */
+  /** Functions of packages such as loggers; all of their time counts as output. */
   loggers: Set<string>;
-  /** Of the service itself, which do more than that, or do not. */
+  /** Functions of the service itself, which may do more than write output. */
   own: Set<string>;
 }
 
-/** Packages that are loggers by what they say of themselves: what writes later, from a queue of its own, is on no way to the output. */
+/** Well-known loggers. They are listed since a logger with a queue of its own is not on the call path to the output. */
 const LOGGERS = new Set([
   'bole',
   'bunyan',
@@ -51,13 +51,12 @@ const LOGGERS = new Set([
 ]);
 
 /**
- * The functions of a profile that write output for others, with what they format. They are known by the probe's place on the way to standard
- * output and files (`src/probe/runtime/synchronous-writes.cts`), and are
- *
- * - a package's: the outermost of the packages between the service and the output which do not call the service to answer a request,
- *   and all of a well-known logger,
- * - the service's own, if another function of it calls them, and no response is written within. Of the console's callers nothing is known:
- *   what it formats is its own.
+ * Finds the functions of a profile that write output for others, formatting included. They are recognised by the
+ * probe's frame on the way to standard output and files (`src/probe/runtime/synchronous-writes.cts`):
+ * - functions of packages: the outermost package between the service and the output that does not call the service to
+ *   answer a request; and all functions of a well-known logger
+ * - functions of the service, if another function of the service calls them and they write no response. Callers of the
+ *   console are not included: it formats by itself.
  */
 export function findOutputFunctions(calls: CallNode[]): OutputFunctions {
   const frameworks = findFrameworks(calls);
@@ -72,14 +71,14 @@ export function findOutputFunctions(calls: CallNode[]): OutputFunctions {
     if (!sendsResponse(called.frame)) continue;
     for (const frame of walkFrames(called)) {
       found.own.delete(buildKey(frame));
-      // Middleware: it has been given the rest of the request to do.
+      // Middleware: it runs the rest of the request.
       if (isKnownLogger(frame)) found.loggers.delete(buildKey(frame));
     }
   }
   return found;
 }
 
-/** A response is under way: by Node, of either version of HTTP, or by Millrace's stack. */
+/** Whether a frame sends a response: Node.js with HTTP/1 or HTTP/2, or Millrace's stack. */
 export function sendsResponse(frame: CallFrame): boolean {
   const [[file, name]] = RESPONSE_WRITES;
   return (
@@ -93,7 +92,7 @@ function isKnownLogger(frame: CallFrame): boolean {
   return LOGGERS.has(findPackage(frame) ?? '');
 }
 
-/** The packages that call the service, and are not called by it. */
+/** Finds the packages that call the service and are not called by it. */
 function findFrameworks(calls: CallNode[]): Set<string> {
   const frameworks = new Set<string>();
   for (const { frame, parent } of calls) {

@@ -3,7 +3,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Line and column count from 0. */
+/** A place in a file. Line and column count from 0. */
 export interface Place {
   file: string;
   line: number;
@@ -15,20 +15,20 @@ const INLINE = /^data:application\/json[^,]*?(;base64)?,/;
 
 interface LoadedMap {
   map: SourceMap;
-  /** Folder that sources are relative to. */
+  /** The folder to which sources are relative. */
   folder: string;
 }
 
-/** Source maps of JavaScript files, found by the comment at a file's end. */
+/** Source maps of JavaScript files, found by the comment at the end of the file. */
 export class SourceMaps {
   readonly #maps = new Map<string, LoadedMap | null>();
 
-  /** Where the code was written; the place itself if no map says so. */
+  /** Returns the original place; the place itself if no map covers it. */
   findOriginal(place: Place): Place {
     const loaded = this.#find(place.file);
     if (!loaded) return place;
     const entry = loaded.map.findEntry(place.line, place.column);
-    // What a bundler has added has a segment without a source.
+    // Code added by a bundler has a segment without a source.
     if (!('originalSource' in entry) || !entry.originalSource) return place;
     const { originalSource, originalLine, originalColumn } = entry;
     const file = originalSource.startsWith('file:')
@@ -46,7 +46,7 @@ export class SourceMaps {
   }
 }
 
-/** `null` without a map, or with one that cannot be used. */
+/** Loads the source map of a file; `null` if there is none, or if it is unusable. */
 function loadMap(file: string): LoadedMap | null {
   try {
     const comment = [...readFileSync(file, 'utf8').matchAll(COMMENT)].at(-1)?.[1];

@@ -1,12 +1,12 @@
 import type { LoadResult } from '../../load/result.js';
 
-/** How long a block of load lasts: first it settles, then it is measured. */
+/** Length of a block of load: it settles first, then it is measured. */
 export interface BlockLength {
   settleMs: number;
   measureMs: number;
 }
 
-/** Long enough for the slow responses, short enough for several rounds. */
+/** Computes a length that covers the slow responses and still permits several rounds. */
 export function computeBlockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
   const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
   const minMs = plan.connection === 'close' ? 900 : 750;

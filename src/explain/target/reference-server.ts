@@ -9,21 +9,22 @@ import { withSingleUrl } from './load-variants.js';
 import { exceedsReference } from '../conclusion/remedy-prediction.js';
 import type { ServerUnderTest } from './server-under-test.js';
 
-/** Answers each request with as many bytes as it is told, and does nothing else. */
+/** A server that answers each request with a fixed number of bytes, and does nothing else. */
 const SERVER = `
   const body = Buffer.alloc(Number(process.argv[1]), 'x');
   require('node:http').createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');`;
 const START_MS = 5000;
-/** Of larger bodies the sending costs most: that is no server's share any more. */
+/** Maximum body size: with larger bodies most of the cost is sending, which no server avoids. */
 const MAX_BODY_BYTES = 1_000_000;
-/** Its code is compiled first. Half a second to start and end. */
+/** The code of the server is compiled in the first two seconds. */
 const REFERENCE_LENGTH: BlockLength = { settleMs: 2000, measureMs: 1000 };
-/** What it takes to measure it. */
+/** Duration of the measurement, including half a second for start and end. */
 export const REFERENCE_RUN_MS = REFERENCE_LENGTH.settleMs + REFERENCE_LENGTH.measureMs + 500;
 
 /**
- * Adds what a server that does nothing gives, where the remedy is said to give much more than there is. The server under study is ended
- * before: it may work unasked, and idle its probe wakes it 200 times a second, which on two cores takes a fifth of what another one gives.
+ * Adds the throughput of a server that does nothing, if the remedy promises a large improvement. The server under test
+ * is ended first: it may work in the background, and even when it is idle its probe wakes it 200 times a second, which
+ * on two cores takes a fifth of the other server's throughput.
  */
 export async function compareWithReference(
   findings: Findings,
@@ -48,8 +49,8 @@ export async function compareWithReference(
 }
 
 /**
- * Responses per second of a server of `node:http` that does nothing, on this machine: the load is as asked for, but on
- * connections that are kept and without TLS. No server in Node.js that does something gives more.
+ * Measures the responses per second of a `node:http` server that does nothing, on this machine. The load is the
+ * configured one, but with keep-alive and without TLS. It is an upper bound for every server in Node.js.
  */
 export async function measureReferenceThroughput(
   options: LoadOptions,

@@ -6,23 +6,23 @@ import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { ServerUnderTest } from './server-under-test.js';
 
-/** For the first responses of a new server, until its code is compiled. */
+/** Warm-up of a new server, until its code is compiled. */
 const WARMUP_MS = 1200;
-/** For a server to end and another to listen, at the least; and for the end of one alone. */
+/** Minimum time to end a server and start another; and time to end one. */
 const RESTART_MS = 1000;
 const STOP_MS = 500;
 
-/** What drifts falls on both alike, and the last server is one as it was. */
+/** The order balances drift between both kinds, and the last server is an unchanged one. */
 const ALTERNATING = ['changed', 'base', 'base', 'changed', 'changed', 'base'] as const;
 const FRESH_STARTS = ['changed', 'changed'] as const;
 
-/** Blocks in pairs, before and after. */
+/** Unchanged and changed blocks, in pairs. */
 export interface PairedBlocks {
   base: Observation[];
   changed: Observation[];
 }
 
-/** How long such an experiment takes. */
+/** Estimates how long an experiment with new servers takes. */
 export function estimateRestartMs(
   experiment: Experiment,
   metrics: Metrics,
@@ -37,7 +37,7 @@ export function estimateRestartMs(
   return servers * (startMs + WARMUP_MS + blockMs);
 }
 
-/** Makes an experiment that starts servers; in words why it cannot be made. */
+/** Runs an experiment that starts servers. Returns the reason as text if it cannot be run. */
 export function runOnNewServers(
   experiment: Experiment,
   metrics: Metrics,
@@ -49,12 +49,12 @@ export function runOnNewServers(
   return compareRestarted(subject, length, change.environment ?? {}, isAfterRestart(experiment));
 }
 
-/** A fresh start is compared with the server as it has become. */
+/** Whether an experiment compares a fresh start with the aged server. */
 export function isAfterRestart({ name }: Experiment): boolean {
   return name === 'fresh start';
 }
 
-/** Each block on a server of its own that has been warmed up. */
+/** Measures each block on a new server that has been warmed up. */
 async function compareRestarted(
   subject: ServerUnderTest,
   length: BlockLength,
@@ -75,7 +75,10 @@ async function compareRestarted(
   return paired;
 }
 
-/** Starts it anew, and warms it up before the block. In words why it does not bear that environment; it has its own again then. */
+/**
+ * Restarts the server with an environment, warms it up and measures a block. If it does not start so, restarts it with
+ * its own environment and returns the reason as text.
+ */
 async function measureNewServer(
   subject: ServerUnderTest,
   environment: Record<string, string>,
@@ -93,7 +96,7 @@ async function measureNewServer(
   }
 }
 
-/** It does not start, or cannot be reached where it listens. */
+/** Whether the server does not start, or cannot be reached where it listens. */
 function isServerFailure(error: unknown): error is MillraceError {
   return (
     error instanceof MillraceError &&
@@ -101,7 +104,7 @@ function isServerFailure(error: unknown): error is MillraceError {
   );
 }
 
-/** Blocks that go to the first server alone, and to both. */
+/** Compares blocks that go to the first server only with blocks that go to both. */
 async function compareWithSecondProcess(
   subject: ServerUnderTest,
   length: BlockLength,

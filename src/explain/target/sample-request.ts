@@ -8,7 +8,7 @@ import { buildPlan } from '../../load/plan/plan.js';
 import type { NativeHeader } from '../../native.js';
 import { speaksTls } from '../../process/discovery/trial-request.js';
 
-/** One response, looked at whole before the load. */
+/** A complete response, taken before the load. */
 export interface SampleResponse {
   status: number;
   headers: IncomingHttpHeaders;
@@ -17,21 +17,21 @@ export interface SampleResponse {
 
 const NOT_FOUND = 404;
 
-/** What one request of the load showed. */
+/** Result of one sample request of the load. */
 export interface RequestSample {
   sample: SampleResponse | null;
-  /** A URL at which the server finds nothing; `null`: it answers every path alike. */
+  /** A URL to which the server responds 404; `null` if it answers every path alike. */
   unknownPath: string | null;
-  /** Until the response was complete, the connection's opening included. */
+  /** Time until the response was complete, including the opening of the connection. */
   durationMs: number | null;
-  /** Bytes of the body when no compression is asked for; `null` if there is none anyway, or nevertheless. */
+  /** Bytes of the body with identity encoding; `null` if the response is never compressed, or always. */
   identityBytes: number | null;
 }
 
-/** Sends the first request of the load once or twice; a server that does not answer gives nothing. */
+/** Sends the first request of the load once or twice. All fields are `null` if the server does not answer. */
 export async function takeRequestSample(options: LoadOptions, signal: AbortSignal): Promise<RequestSample> {
   const take = (load: LoadOptions, added = {}) => sendSample(load, added, signal);
-  // The first times are those of code that is being compiled.
+  // The first response is discarded: its code is still being compiled.
   if ((await take(options)) === null) {
     return { sample: null, unknownPath: null, durationMs: null, identityBytes: null };
   }
@@ -46,7 +46,7 @@ export async function takeRequestSample(options: LoadOptions, signal: AbortSigna
   return { sample, unknownPath, durationMs, identityBytes: isPlain ? identity.bodyBytes : null };
 }
 
-/** The URL of a server that is to be loaded in plain text and takes a TLS handshake instead; `null`: it does not. */
+/** Returns the URL if the load is plain text but the server expects a TLS handshake; otherwise `null`. */
 export async function findTlsUrl(options: LoadOptions): Promise<string | null> {
   const { targets } = (await buildPlan(options)).summary;
   const url = targets[0]?.url ?? '';
@@ -70,7 +70,7 @@ async function findUnknownPath(
   return response?.status === NOT_FOUND ? url : null;
 }
 
-/** A response that has not ended by then is none to look at. */
+/** A response that takes longer is not used. */
 const RESPONSE_TIMEOUT_MS = 5000;
 
 async function sendSample(
@@ -81,7 +81,7 @@ async function sendSample(
   const { native, summary } = await buildPlan(options);
   const [[first], [target]] = [native.requests, summary.targets];
   if (!first || !target || !/^https?:/.test(target.url)) return null;
-  // What the summary says of the target is masked.
+  // Targets in the summary are masked, so the path comes from the request itself.
   const url = new URL(`${new URL(target.url).origin}${first.target}`);
   const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
@@ -113,11 +113,11 @@ async function sendSample(
     clientRequest.on('error', resolveNull);
     clientRequest.on('close', resolveNull);
     clientRequest.end(first.body);
-    // What Node cannot use, as a certificate that is none, the load says better.
+    // The load reports invalid options, such as a bad certificate, with a better message.
   }).catch(() => null);
 }
 
-/** As Node takes them: those that are there once as text, which it expects of Host. */
+/** Groups header fields by name, as Node.js accepts them: a field that occurs once must be a string (Host). */
 function groupFields(fields: NativeHeader[]): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = {};
   for (const { name, value } of fields) {
@@ -127,7 +127,7 @@ function groupFields(fields: NativeHeader[]): Record<string, string | string[]> 
   return values;
 }
 
-/** As the load verifies: the request may carry what only the right server is to see. */
+/** Verifies certificates as the load does: the request may contain secrets for the right server only. */
 function buildTlsOptions({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
   rejectUnauthorized: boolean;
   servername?: string;

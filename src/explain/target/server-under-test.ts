@@ -19,44 +19,44 @@ import type { Observation } from '../observe/types.js';
 import { type ProcessObserver, observeProcess } from '../observe/process-observer.js';
 import type { ProbeHub } from '../observe/probe/hub.js';
 
-/** A process could not do what the probe was told: nothing was changed, or not in all of them. */
+/** A command of the probe failed: nothing was changed, or not in all processes. */
 export class ProbeFailure extends Error {}
 
-/** A busy loop samples late; what it has not sampled by then is not waited for. */
+/** How long to wait for samples; a busy loop takes them late. */
 const SAMPLE_TIMEOUT_MS = 500;
-/** For a message about a request that has been answered. */
+/** How long to wait for the report of a request that has been answered. */
 const SERVED_TIMEOUT_MS = 500;
-/** Between the first port that a second process opens and the one that is wanted. */
+/** How long to wait for the expected port after the second process has opened its first one. */
 const SECOND_PORT_TIMEOUT_MS = 2000;
 const POLL_MS = 50;
-/** What Node says where its permission model does not let the probe be read. */
+/** Node.js's error if its permission model denies reading the probe. */
 const PERMISSION_DENIED = /Access to this API has been restricted/;
 
-/** The server under study, and how it is loaded and looked at. */
+/** The server under test: how it is started, loaded and observed. */
 export class ServerUnderTest {
   readonly hub: ProbeHub | null;
-  /** Whether the command may not read the probe, and runs without it. */
+  /** Whether the permission model denies reading the probe, so that the command runs without it. */
   isProbeForbidden = false;
-  /** How long the server took to start, the last time. */
+  /** Time that the last start took. */
   startMs = 0;
-  /** Responses that the server has sent in all blocks since it was started. */
+  /** Responses in all blocks since the last start. */
   responseCount = 0;
   readonly #configuredLoad: LoadOptions;
   readonly #port: number | null;
-  /** By what the command's ports are tried, where no URL names one. */
+  /** Request by which the command's ports are probed, if no URL names a port. */
   readonly #trialRequest: TrialRequest | null;
-  /** Those that the load's URLs name; `null`: whatever serves is under study. */
+  /** The ports in the load's URLs; `null` includes every port of the server. */
   #ports: number[] | null;
   #options: LoadOptions;
   #command: string[] | null;
   #server: ServerProcess | null = null;
   #second: ServerProcess | null = null;
-  /** Numbers of the processes that were there before the second. */
+  /** Ids of the processes before the second one was started. */
   #firstPids: number[] = [];
   #secondEndpoint: Endpoint | null = null;
-  /** Where the command listens; a new server may do so elsewhere. */
+  /** Where the command listens; a new server may use another port. */
   #origin: string | null = null;
-  /** Of a load that was made closed. */
+  /** Number of connections, if the load was converted to a closed one. */
   #connections: number | null = null;
   #pid: number | null = null;
   #endpoint: Endpoint | null = null;
@@ -65,9 +65,9 @@ export class ServerUnderTest {
   readonly #signal: AbortSignal;
 
   /**
-   * @param options the load, without the command, whose server is started by `start`
-   * @param ports those that the load's URLs name, if they do; where the command's server is to be waited for is the first
-   * @param trial by what the command's ports are tried, where they name none
+   * @param options the load without the command; `start` starts the command's server
+   * @param ports the ports in the load's URLs; the command's server is expected on the first
+   * @param trial the request by which the command's ports are probed, if there are none
    */
   constructor(
     options: LoadOptions,
@@ -87,7 +87,7 @@ export class ServerUnderTest {
     this.#signal = signal;
   }
 
-  /** The other ports that its command listens on. */
+  /** The other ports on which the command listens. */
   async otherPorts(): Promise<number[]> {
     return (await this.#server?.otherPorts()) ?? [];
   }
@@ -96,7 +96,7 @@ export class ServerUnderTest {
     return this.#pid;
   }
 
-  /** Where the load goes; `null` for a Unix socket. */
+  /** Target of the load; `null` for a Unix socket. */
   get endpoint(): Endpoint | null {
     return this.#endpoint;
   }
@@ -105,7 +105,7 @@ export class ServerUnderTest {
     return this.#options;
   }
 
-  /** Ends what is going on. */
+  /** Ends all operations in progress. */
   get signal(): AbortSignal {
     return this.#signal;
   }
@@ -114,10 +114,10 @@ export class ServerUnderTest {
     return this.#command !== null;
   }
 
-  /** How the command ended, if it has. */
+  /** How the command ended; `null` while it runs. */
   endReason: string | null = null;
 
-  /** Starts the command, with more in its environment; the load goes to where it listens. */
+  /** Starts the command with additional environment variables, and aims the load at its port. */
   async start(environment: Record<string, string> = {}): Promise<void> {
     if (!this.#command) return;
     this.endReason = null;
@@ -161,7 +161,7 @@ export class ServerUnderTest {
     return this.isProbeForbidden || !this.hub ? base : this.hub.environment(base);
   }
 
-  /** Looks at this process from now on. */
+  /** Observes a process from now on. */
   observe(pid: number | null, endpoint: Endpoint | null): void {
     this.#endpoint = endpoint;
     this.#processObserver?.stop();
@@ -173,18 +173,21 @@ export class ServerUnderTest {
     this.#updatePortFilter();
   }
 
-  /** A dependency that listens elsewhere, though in the same process, is none of the server. */
+  /** Excludes dependencies that listen on other ports, even in the same process. */
   #updatePortFilter(): void {
     if (!this.#endpoint || !this.#ports) return;
     const beside = this.#secondEndpoint ? [this.#secondEndpoint.port] : [];
     this.hub?.setPorts([this.#endpoint.port, ...beside, ...this.#ports]);
   }
 
-  /** When it has answered: where no process got that request at the server's own port, something stands before those that serve. */
+  /**
+   * Called after a response: if no process received that request on the server's own port, a proxy is in front of the
+   * serving processes, and all ports count.
+   */
   async checkServingProcess(): Promise<void> {
     if (!this.hub || this.hub.processes.length === 0) return;
     if (await this.hub.waitUntilServed(SERVED_TIMEOUT_MS)) return;
-    // One that has the port itself answers by other means than node:http: what that asks is not the server.
+    // A process that owns the port answers without node:http; what calls its dependencies is not the server.
     const port = this.#endpoint?.port;
     const hasPort = ({ pid }: { pid: number }) =>
       listeningSockets(pid).some((own) => own.port === port && own.depth === 0);
@@ -193,15 +196,15 @@ export class ServerUnderTest {
     this.hub.setPorts(null);
   }
 
-  /** Ends the server that was started, and starts it anew. */
+  /** Ends the server and starts it again. */
   async restart(environment: Record<string, string> = {}): Promise<void> {
     await this.#stopServer();
     await this.start(environment);
   }
 
-  /** Starts the command once more beside the first; blocks with `beside` go to both. */
+  /** Starts the command a second time; blocks with `withSecondProcess` go to both servers. */
   async startSecondProcess(): Promise<void> {
-    // Only a process that runs the same main module listens elsewhere than it asks for.
+    // Only a process with the same main module can be moved to another port.
     const script = this.hub?.processes.find(({ serving }) => serving)?.argv[1];
     if (!this.#command || !this.#endpoint) return;
     if (script === undefined) {
@@ -222,7 +225,10 @@ export class ServerUnderTest {
     this.#updatePortFilter();
   }
 
-  /** The port that it was moved to, which may not be the first to be open; where none was asked for, the one it has. */
+  /**
+   * Waits for the port to which the second process was moved, which may not open first. If the process did not ask for
+   * the original port, returns the port it has.
+   */
   async #waitForSecondPort(second: ServerProcess, moved: number): Promise<number> {
     const until = performance.now() + SECOND_PORT_TIMEOUT_MS;
     while (second.port !== moved && performance.now() < until) {
@@ -240,7 +246,7 @@ export class ServerUnderTest {
     await second?.stop();
   }
 
-  /** Looks at the server for some time, without load. */
+  /** Observes the server for some time without load. */
   async waitIdle(durationMs: number): Promise<{ fromMs: number; toMs: number }> {
     const fromMs = performance.now();
     await sleep(durationMs, undefined, { signal: this.#signal }).catch(() => {});
@@ -248,7 +254,7 @@ export class ServerUnderTest {
     return { fromMs, toMs: performance.now() };
   }
 
-  /** Runs a block of load with something changed, and gives what it showed. */
+  /** Runs a block of load with a change applied, and returns the observation. */
   async runBlock(length: BlockLength, change: Change = {}): Promise<Observation> {
     this.#signal.throwIfAborted();
     if (!change.probe) return this.#runLoad(length, change);
@@ -266,7 +272,7 @@ export class ServerUnderTest {
       }
       return observation;
     } catch (error) {
-      // A process that is gone has nothing to undo.
+      // A process that has ended has nothing to undo.
       await this.#sendCommand(off).catch(() => {});
       throw error;
     }
@@ -306,7 +312,10 @@ export class ServerUnderTest {
     }
   }
 
-  /** From now on the load is closed: so many connections, each answer followed by the next request. */
+  /**
+   * Converts the load to a closed one from now on: a number of connections, each sending the next request after the
+   * response.
+   */
   useClosedLoad(connections: number): void {
     this.#connections = connections;
     this.#updateOptions();
@@ -330,13 +339,16 @@ export class ServerUnderTest {
     await server?.stop();
   }
 
-  /** Ends all that was started. */
+  /** Ends everything that was started. */
   async close(): Promise<void> {
     await Promise.all([this.#stopServer(), this.stopSecondProcess()]);
   }
 }
 
-/** What an application has kept of `fetch`, or calls undici by, is seen and not delayed. */
+/**
+ * Throws if most calls cannot be delayed: calls through a stored `fetch` or directly through undici are observed, but
+ * not delayed.
+ */
 function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
   const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
   const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];

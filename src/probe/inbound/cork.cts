@@ -8,10 +8,10 @@ const FINISH = 'http.server.response.finish';
 type Write = ServerResponse['write'];
 
 /**
- * Collects the parts of each response, from the first to the end, which uncorks its socket. One whose writer is told to
- * wait for 'drain', or waits for a part to be written, is let go before, and one that is behind others on its connection
- * is not corked. It is the socket that is corked: a corked response that ends comes out in the wrong order from some
- * versions of Node. Millrace's own stack collects within a turn anyway, and never beyond.
+ * Collects the parts of each response from the first one to the end, which uncorks the socket. A response is released
+ * early if its writer has to wait for 'drain' or for a part to be written; a response that is behind others on its
+ * connection is not corked. The socket is corked, not the response: in some versions of Node.js a corked response that
+ * ends is written in the wrong order. Millrace's own stack always collects within a turn of the loop, and never longer.
  */
 export class Cork {
   readonly #corked = new Set<ServerResponse>();
@@ -54,7 +54,7 @@ export class Cork {
 
   #release(response: ServerResponse): void {
     if (!this.#corked.delete(response)) return;
-    // What has ended was uncorked by that; its socket may be at the next response.
+    // A response that has ended is uncorked already; its socket may carry the next response.
     if (!response.writableEnded) response.socket?.uncork();
   }
 }

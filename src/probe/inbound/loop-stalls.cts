@@ -7,10 +7,10 @@ import type { Requests } from './requests.cjs';
 
 const MIN_STALL_MS = 20;
 const TICK_MS = 5;
-/** What an event or a response costs outside of handlers' synchronous parts, until enough of them were seen. */
+/** Assumed cost of an event or a response, synchronous parts of handlers excluded, until enough have been seen. */
 const DEFAULT_COST_MS = 0.1;
 const MIN_COST_SAMPLES = 100;
-/** So many responses in one stretch are a batch; with fewer what goes on besides would be taken for theirs. */
+/** Minimum number of responses that form a batch. With fewer, unrelated work would be attributed to them. */
 const MIN_BATCH_RESPONSES = 3;
 const NO_REQUEST = 'not a request';
 const COLLECTION = 'garbage collection';
@@ -32,12 +32,12 @@ interface LoopReading {
 }
 
 /**
- * Times in which one callback held the loop for 20 ms or more.
+ * Finds times in which one callback blocked the loop for 20 ms or more.
  *
- * A request's synchronous part is timed itself. For everything else there is a timer of 5 ms: what remains of the time
- * between two of its ticks without the loop's waiting, without the wait for a core, without the requests' synchronous
- * parts, and without what its events usually cost, or its responses, was one callback. So a full batch of many short ones
- * is no stall: of many requests that come, or that go on in one turn after what they have waited for.
+ * The synchronous part of a request is timed directly. Everything else is inferred by a 5 ms timer: the time between
+ * two ticks, minus idle time, minus waiting for a core, minus the synchronous parts of requests, minus the usual cost
+ * of the events or responses in that time, was a single callback. So a batch of many short callbacks is no stall,
+ * whether they are new requests or requests that continue in one turn after waiting.
  */
 export class LoopStalls {
   readonly counters = { stalls: 0, stallMs: 0, stallSquaredMs: 0 };
@@ -70,7 +70,7 @@ export class LoopStalls {
     }
   }
 
-  /** A request's synchronous part has ended. */
+  /** Adds the synchronous part of a request. */
   addSynchronousPart(cause: string, from: number, to: number): void {
     const ms = to - from;
     if (ms >= MIN_STALL_MS && this.#timer) this.#longRequests.push({ cause, from, to, ms });
@@ -118,7 +118,7 @@ export class LoopStalls {
       this.#shortWork.ended += ended;
       return;
     }
-    // When within that time it had no core is not known: evenly.
+    // Waiting for a core is distributed evenly, since its position is unknown.
     const candidates = requests.map((one) => ({ ...one, ms: (one.ms * blockedMs) / busyMs }));
     const { ms, ...usual } = this.#shortWork;
     const byEvents = events * computeMeanCost(ms, usual.events);
@@ -126,7 +126,7 @@ export class LoopStalls {
     const unexplainedMs = otherMs - Math.max(byEvents, byResponses);
     candidates.push({ cause: NO_REQUEST, from: from.at, to: to.at, ms: unexplainedMs });
     const stalls = candidates.filter(({ ms }) => ms >= MIN_STALL_MS);
-    // Collections are told at the end of the iteration in which they are noticed.
+    // Collections are reported at the end of the iteration in which they are noticed.
     if (stalls.length > 0) afterPoll(() => afterPoll(() => stalls.forEach(this.#add)));
   }
 
@@ -147,7 +147,7 @@ function computeMeanCost(ms: number, count: number): number {
   return count < MIN_COST_SAMPLES ? DEFAULT_COST_MS : ms / count;
 }
 
-/** How long the main thread was ready to run without a core; 0 where the system does not tell. */
+/** Time that the main thread waited for a core; 0 if the system does not report it. */
 class RunQueue {
   #file: number | null = null;
   readonly #buffer = Buffer.alloc(128);
@@ -173,5 +173,5 @@ class RunQueue {
   }
 }
 
-// Taken before the application or a test can replace it.
+// Stored before the application or a test can replace it.
 const read = readSync;

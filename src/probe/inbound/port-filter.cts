@@ -1,27 +1,27 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What Node tells of a request that has come. */
+/** Message of Node.js's diagnostics channel about a request that has arrived. */
 export interface RequestStart {
   request: IncomingMessage;
 }
 
 /**
- * Which requests of the process are under study, by the port that they come to: what a service asks may run in a process of
- * the same command, or in the service's own, and gets requests by HTTP as well.
+ * Selects requests by the port on which they arrive. A dependency of the service may run in a process of the same
+ * command, or in the service's own, and receive HTTP requests as well.
  */
 export class PortFilter {
-  /** `null`: all. */
+  /** `null` includes all. */
   #ports: Set<number> | null = null;
-  /** Those that have had requests; `undefined`: without a port, or too short-lived to tell. */
+  /** Ports that have received requests; `undefined` for a socket without a port or already closed. */
   readonly #seen = new Set<number | undefined>();
 
-  /** Requests to these ports are under study from now on. Returns whether one has come already. */
+  /** Sets the ports from now on. Returns whether one of them has received a request already. */
   setPorts(ports: number[] | null): boolean {
     this.#ports = ports && new Set(ports);
     return [...this.#seen].some((port) => this.#isIncluded(port));
   }
 
-  /** Whether a request is under study; its port is remembered. */
+  /** Whether a request counts; its port is remembered. */
   matches({ request }: RequestStart): boolean {
     const port = request.socket.localPort;
     this.#seen.add(port);

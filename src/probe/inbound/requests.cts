@@ -16,15 +16,15 @@ interface OpenRequest {
   startedAt: number;
 }
 
-/** A request held the loop, from one time to another. */
+/** Receives the times between which a request blocked the loop. */
 export type OnBlocked = (route: Route, from: number, to: number) => void;
 
 /**
- * The requests that the servers under study get in this process, by Node's diagnostics channels.
+ * Observes incoming requests through Node.js's diagnostics channels.
  *
- * A handler's synchronous part reaches from the request's start to the moment when all next ticks and promise
- * callbacks that were ready have run: till then nothing else can. A microtask that is queued before the handler
- * queues a next tick, and Node runs that one when no microtask is left.
+ * The synchronous part of a handler lasts from the request's start until all next ticks and promise callbacks that were
+ * ready have run; nothing else can run before. A microtask queued before the handler queues a next tick, which Node.js
+ * runs when no microtask is left.
  */
 export class Requests {
   readonly counters = { begun: 0, ended: 0, aborted: 0, inFlightMs: 0, handlerMs: 0 };
@@ -35,7 +35,7 @@ export class Requests {
   #isObserving = false;
   readonly #portFilter: PortFilter;
   readonly #onBlocked: OnBlocked;
-  /** Every response that is due: few, and each leaves when it has ended or in the next `sweep`. */
+  /** Responses that are due. They are few: each is removed when it ends, or in the next `sweep`. */
   readonly #open = new Map<ServerResponse, OpenRequest>();
   #changedAt = now();
   #running: OpenRequest | null = null;
@@ -68,7 +68,7 @@ export class Requests {
     if (this.#isObserving || this.#spinMs > 0) subscribe(START, this.#onStart);
   }
 
-  /** Brings the integral up to the given time, and takes out what ended without a word: aborted requests. */
+  /** Updates the integral, and removes requests that were aborted without an event. */
   sweep(at: number): void {
     for (const [response, exchange] of this.#open) {
       if (response.destroyed) this.#end(response, exchange, at, true);
@@ -83,7 +83,7 @@ export class Requests {
       if (this.#isObserving) this.#begin(message as Message, from);
       if (this.#spinMs > 0) while (now() - from < this.#spinMs);
     } catch {
-      // An application's own objects may be anything.
+      // The application's objects may be anything.
     }
   };
 
@@ -138,7 +138,7 @@ export class Requests {
     }
   };
 
-  /** The request that ran, if one did, holds the loop no more. Behind a pipelined one the next starts at once. */
+  /** Ends the synchronous part of the running request, if there is one. The next pipelined request starts at once. */
   #release(at: number): void {
     const exchange = this.#running;
     if (!exchange) return;

@@ -1,14 +1,14 @@
 import { Histogram } from '../../statistics/histogram.cjs';
 import type { RouteCounters, RouteSample } from '../protocol.cjs';
 
-/** Routes that are told apart; the others are one. */
+/** Maximum number of distinct routes; all others are counted as one. */
 const MAX_ROUTES = 50;
-/** Paths whose route is remembered, of each method. */
+/** Maximum number of paths per method whose route is cached. */
 const MAX_PATHS = 500;
 const MAX_NAME_LENGTH = 120;
 const OTHER = 'other';
 
-/** What was seen of the requests for one route. */
+/** Measurements of the requests for one route. */
 export class Route {
   readonly name: string;
   readonly counters: RouteCounters = { ended: 0, handlerMs: 0, syncMs: 0 };
@@ -65,7 +65,7 @@ export class Routes {
     return route;
   }
 
-  /** Those that changed since they were last read. */
+  /** Returns the routes that changed since the last call. */
   read(): Record<string, RouteSample> {
     const changed: Record<string, RouteSample> = {};
     for (const route of this.#routes.values()) {
@@ -79,7 +79,7 @@ export class Routes {
   }
 }
 
-/** The path with `:id` in place of what tells one thing from another of its kind. */
+/** Replaces the parts of a path that identify one thing of its kind with `:id`. */
 export function toRouteName(path: string): string {
   const segments = path.split('/').map((segment) => (isId(segment) ? ':id' : segment));
   const name = segments.join('/');

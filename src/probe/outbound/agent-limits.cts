@@ -2,34 +2,35 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Agent, ClientRequest } from 'node:http';
 import { every } from '../runtime/clock.cjs';
 
-/** Where there are more agents with a bound than this, they are made per request, and their bounds bound nothing. */
+/** Maximum number of limited agents. A process with more creates one per request, and their limits have no effect. */
 const MAX_AGENTS = 100;
 const POLL_MS = 2;
 
-/** Gives a request to its agent, in the context in which the application made it. */
+/** Passes a request to its agent, in the async context of the application. */
 type Add = () => void;
 
-/** A bound as the application wants it, and as it is for now. */
+/** A limit as the application configured it, and as it is applied now. */
 interface SocketLimit {
   configured: number;
   applied: number;
 }
 
 /**
- * The bounds of the agents (`maxSockets`), to be changed for an experiment.
+ * The limits of agents (`maxSockets`), which an experiment can scale.
  *
- * With a wider bound the requests that wait are given to their agent anew. A narrower one takes no socket from an agent
- * that always has requests waiting: so they are held back here till enough sockets are idle, and those are closed.
+ * After an increase, waiting requests are passed to their agent again. A decrease alone would take no socket from an
+ * agent whose queue is never empty. So requests are held here until enough sockets are idle, and those sockets are
+ * closed.
  */
 export class AgentLimits {
   readonly #limits = new Map<Agent, SocketLimit>();
-  /** Requests that were given to an agent with a bound, and have no socket that is known of. */
+  /** Requests that were passed to a limited agent, and have no known socket yet. */
   readonly #waiting = new Map<ClientRequest, Add>();
   readonly #queues = new Map<Agent, Add[]>();
   #factor = 1;
   #timer: NodeJS.Timeout | null = null;
 
-  /** A request comes to an agent. Returns whether it is held back, and will be added later. */
+  /** Returns whether a new request is held here and added later. */
   enqueueIfLimited(agent: Agent, request: ClientRequest, add: Add): boolean {
     if (!this.#limits.has(agent)) {
       if (!Number.isFinite(agent.maxSockets) || this.#limits.size >= MAX_AGENTS) return false;
@@ -44,19 +45,19 @@ export class AgentLimits {
     return held !== undefined;
   }
 
-  /** Forgets those that have got a socket, or need none any more, while nothing was observed. */
+  /** Removes requests that got a socket, or no longer need one, while nothing was observed. */
   sweep(): void {
     for (const request of this.#waiting.keys()) {
       if (request.socket || request.destroyed) this.#waiting.delete(request);
     }
   }
 
-  /** A request has a socket, or needs none any more. */
+  /** Removes a request that has a socket, or no longer needs one. */
   forget(request: ClientRequest): void {
     this.#waiting.delete(request);
   }
 
-  /** Multiplies the bounds as the application set them, and returns those now in force. */
+  /** Multiplies the limits that the application configured. Returns the limits now in effect. */
   scale(factor: number): number[] {
     this.#factor = factor;
     const limits = [...this.#limits].map(([agent, limit]) => {
@@ -71,7 +72,7 @@ export class AgentLimits {
     return limits;
   }
 
-  /** As the application had it. */
+  /** Restores the application's limits. */
   restore(): void {
     this.scale(1);
     this.#releaseQueues(true);
@@ -79,7 +80,7 @@ export class AgentLimits {
     this.#waiting.clear();
   }
 
-  /** What the application has set since holds from then on. */
+  /** Applies the factor. A limit that the application has changed meanwhile becomes the configured one. */
   #apply(agent: Agent, limit: SocketLimit): void {
     if (agent.maxSockets !== limit.applied) limit.configured = agent.maxSockets;
     const isChanged = this.#factor !== 1;
@@ -89,7 +90,7 @@ export class AgentLimits {
     agent.maxSockets = limit.applied;
   }
 
-  /** Takes the requests that wait for a socket out of the agent's queues. */
+  /** Takes the waiting requests out of the agent's queues. */
   #takeWaiting(agent: Agent): Add[] {
     const taken: Add[] = [];
     const queues = agent.requests as Record<string, ClientRequest[]>;
@@ -105,7 +106,7 @@ export class AgentLimits {
     return taken;
   }
 
-  /** Gives what is held to the agents that have no more sockets than they may. */
+  /** Passes held requests to the agents that are within their limit again. */
   #releaseQueues(all = false): void {
     for (const [agent, held] of this.#queues) {
       if (!closeSurplus(agent) && !all) continue;
@@ -119,9 +120,9 @@ export class AgentLimits {
 }
 
 /**
- * Closes idle sockets to each origin down to the agent's bound; returns whether none has more than that.
+ * Closes idle sockets down to the agent's limit for each origin. Returns whether the agent is within its limit.
  *
- * Left alone they would stay till the other side closes them, and a request that is sent just then fails.
+ * Surplus sockets would otherwise stay open until the other side closes them, and a request sent at that moment fails.
  */
 function closeSurplus({ sockets, freeSockets, maxSockets }: Agent): boolean {
   const names = new Set([...Object.keys(sockets), ...Object.keys(freeSockets)]);

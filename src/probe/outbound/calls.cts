@@ -2,13 +2,13 @@ import { Histogram } from '../../statistics/histogram.cjs';
 import type { OutboundCounters, OutboundSample } from '../protocol.cjs';
 import { now } from '../runtime/clock.cjs';
 
-/** Origins that are told apart; the others are one. */
+/** Maximum number of distinct origins; all others are counted as one. */
 const MAX_ORIGINS = 50;
 const OTHER = 'other';
-/** Addresses that are known to be called by HTTP. */
+/** Maximum number of addresses remembered as called by HTTP. */
 const MAX_ADDRESSES = 10_000;
 
-/** The calls to one origin. */
+/** Calls to one origin. */
 class Origin {
   readonly counters: OutboundCounters = {
     opened: 0,
@@ -27,7 +27,7 @@ class Origin {
   maxSockets: number | null = null;
   waiting = 0;
   answering = 0;
-  /** Queues of which only the length is seen, when one looks. */
+  /** Queues whose length can only be polled. */
   readonly queues = new Set<Queue>();
   #queued = 0;
   #changedAt = now();
@@ -42,17 +42,17 @@ class Origin {
     this.isChanged = true;
   }
 
-  /** Sockets that its queues wait for at most; `null` without a queue. */
+  /** Total number of sockets of its queues; `null` without a queue. */
   get queueLimit(): number | null {
     if (this.queues.size === 0) return null;
     return [...this.queues].reduce((sum, { maxSockets }) => sum + maxSockets, 0);
   }
 
-  /** Brings the integrals up to the given time. */
+  /** Updates the integrals. */
   integrate(at: number): void {
     const ms = at - this.#changedAt;
     this.counters.waitingMs += (this.waiting + this.#queued) * ms;
-    // By Little's law: who waits there says nothing of when it came.
+    // By Little's law: a queue's length does not show when its calls arrived.
     this.counters.waitMs += this.#queued * ms;
     this.counters.answeringMs += this.answering * ms;
     this.#changedAt = at;
@@ -62,14 +62,14 @@ class Origin {
   }
 }
 
-/** Calls wait here for one of so many sockets before they begin. */
+/** A queue in which calls wait for one of a limited number of sockets. */
 export interface Queue {
   origin: string;
   maxSockets: number;
   length(): number;
 }
 
-/** One outbound call: it waits for a socket, then for its answer's last byte, then has ended. */
+/** One outbound call. States: waiting for a socket, waiting for the last byte of the answer, ended. */
 export class Call {
   readonly #origin: Origin;
   #since: number;
@@ -93,7 +93,7 @@ export class Call {
     this.#since = at;
   }
 
-  /** It has ended, some time ago: that tells nothing of how long answers take. */
+  /** Marks the call as ended at an unknown earlier time, so that no answer time is recorded. */
   markReleased(): void {
     if (this.#state === 'ended') return;
     this.#leaveState(now()).counters.ended++;
@@ -129,7 +129,7 @@ export class Call {
 /** The outbound calls of a process, by origin. */
 export class Calls {
   readonly #origins = new Map<string, Origin>();
-  /** `host:port` of the origins that are called by HTTP. */
+  /** `host:port` of the origins called by HTTP. */
   readonly #http = new Set<string>();
 
   begin(name: string, maxSockets: number | null): Call {
@@ -157,12 +157,12 @@ export class Calls {
     this.#findOrAdd(queue.origin).queues.delete(queue);
   }
 
-  /** A connection has been opened for calls. */
+  /** Counts a connection opened for calls. */
   addConnection(name: string): void {
     this.#findOrAdd(name).addConnection();
   }
 
-  /** A connection to it would hold back what is small. */
+  /** Counts an observation of a connection with Nagle's algorithm on. */
   addNagleSample(name: string): void {
     this.#findOrAdd(name).addNagleSample();
   }
@@ -172,7 +172,7 @@ export class Calls {
     return this.#http.has(address);
   }
 
-  /** Those that changed since they were last read. */
+  /** Returns the origins that changed since the last call. */
   read(at: number): Record<string, OutboundSample> {
     const changed: Record<string, OutboundSample> = {};
     for (const [name, origin] of this.#origins) {
@@ -186,11 +186,11 @@ export class Calls {
   }
 }
 
-/** `host:port` of an origin of HTTP. */
+/** Parses `host:port` of an HTTP origin. */
 function parseHttpAddress(origin: string): string | null {
   const [, tls, host, port] = /^http(s?):\/\/(.*?)(?::(\d*))?$/.exec(origin) ?? [];
   if (host === undefined) return null;
-  // An IPv6 address has its brackets in a URL, and may lack them in the options of a request.
+  // An IPv6 address has brackets in a URL, but may lack them in the options of a request.
   const bare = host.replace(/^\[|\]$/g, '');
   return `${bare.includes(':') ? `[${bare}]` : bare}:${port || (tls ? 443 : 80)}`;
 }

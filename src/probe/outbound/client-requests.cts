@@ -29,14 +29,14 @@ interface Message {
 const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
 
 /**
- * Outbound calls by `http.request` and `https.request`. An agent is asked for a socket by `addRequest`; Node tells by
- * its channels when the request is written to one, and when the answer's head is there.
+ * Outbound calls by `http.request` and `https.request`. `addRequest` asks an agent for a socket; Node.js's channels
+ * report when the request is written to one, and when the head of the response arrives.
  */
 export class ClientRequests {
   readonly agentLimits = new AgentLimits();
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
-  /** Connections that have had a request. */
+  /** Connections that have carried a request. */
   readonly #usedSockets = new WeakSet<object>();
   #isObserving = false;
   #delayMs = 0;
@@ -65,7 +65,7 @@ export class ClientRequests {
     this.#open.clear();
   }
 
-  /** Lets every call wait so long before it asks for a socket; how many have, by the last delay. */
+  /** Delays every call before it asks for a socket. Returns how many calls the previous delay affected. */
   setDelay(ms: number): number {
     const delayed = this.#delayedCalls;
     this.#delayedCalls = 0;
@@ -73,7 +73,7 @@ export class ClientRequests {
     return delayed;
   }
 
-  /** Leaves everything as it was. `Agent` keeps the replacement if somebody else has replaced that. */
+  /** Undoes all changes. `Agent` keeps the replacement if other code has replaced it in turn. */
   restore(): void {
     this.observe(false);
     this.setDelay(0);
@@ -95,14 +95,14 @@ export class ClientRequests {
       try {
         add = probe.#prepareAdd(this, request, options, ask);
       } catch {
-        // The call goes on unseen.
+        // The call continues without being observed.
       }
       add();
     };
     prototype.addRequest = this.#patched;
   }
 
-  /** A request asks its agent for a socket. Returns how it is to be added now. */
+  /** Registers a request that asks its agent for a socket. Returns how to add it. */
   #prepareAdd(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
     if (!this.#isObserving) return add;
     const maxSockets = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
@@ -124,7 +124,7 @@ export class ClientRequests {
     const open = this.#open.get(request);
     if (!open) return;
     const { socket } = request;
-    // What an agent says of a socket that it gives to one who waits is not so: `reusedSocket`.
+    // `reusedSocket` is unreliable for sockets that an agent passes to a waiting request.
     if (socket && !this.#usedSockets.has(socket)) {
       this.#usedSockets.add(socket);
       this.#calls.addConnection(open.origin);
@@ -138,12 +138,12 @@ export class ClientRequests {
     response.once('close', () => this.#end(request, !response.complete));
   });
 
-  /** Older versions of Node do not tell: there `sweep` finds them. */
+  /** Older versions of Node.js do not report errors; there `sweep` finds them. */
   readonly #onError = ignoreErrors((message: unknown) =>
     this.#end((message as Message).request, true),
   );
 
-  /** Ends those that failed before there was an answer, and those whose connection is the application's now. */
+  /** Ends requests that failed without a response, and those whose connection was upgraded. */
   sweep(): void {
     for (const request of this.#open.keys()) {
       const response = getResponse(request);
@@ -153,7 +153,7 @@ export class ClientRequests {
     this.agentLimits.sweep();
   }
 
-  /** When its answer came, nobody has told. */
+  /** Ends an upgraded request; the time of its response is unknown. */
   #release(request: ClientRequest): void {
     this.agentLimits.forget(request);
     this.#open.get(request)?.call.markReleased();
@@ -180,7 +180,10 @@ function getResponse(
   return (request as ClientRequest & { res?: IncomingMessage }).res;
 }
 
-/** The application is no longer there to catch what its agent throws, as of options that do not fit: it is the request's error then. */
+/**
+ * Adds a delayed request. The application can no longer catch what its agent throws, for example for invalid options,
+ * so it becomes the request's error.
+ */
 function addLate(request: ClientRequest, add: () => void): void {
   try {
     add();

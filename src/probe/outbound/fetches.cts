@@ -10,7 +10,7 @@ interface ConnectedMessage {
   connectParams: { protocol: string; host: string };
 }
 
-/** Outbound calls by `fetch` and undici, by the channels of both. */
+/** Outbound calls by `fetch` and undici, through their diagnostics channels. */
 export class Fetches {
   readonly #calls: Calls;
   readonly #open = new Map<Message['request'], Call>();
@@ -50,19 +50,22 @@ export class Fetches {
     if (!on) this.sweep(() => true);
   }
 
-  /** Lets every `fetch` wait so long before it begins; what the application has kept of `fetch` does not. How many have, by the last delay. */
+  /**
+   * Delays every `fetch`; a reference that the application stored is not affected. Returns how many calls the previous
+   * delay affected.
+   */
   setDelay(ms: number): number {
     const calls = this.#delayedCalls;
     this.#delayedCalls = 0;
     this.#delayMs = ms;
-    // Asked for only where it is needed: the first look at `fetch` loads it.
+    // Accessed only when needed: the first access to `fetch` loads it.
     if (this.#originalFetch && globalThis.fetch === this.#delayedFetch)
       globalThis.fetch = this.#originalFetch;
     this.#originalFetch = null;
     if (ms === 0) return calls;
     const originalFetch = globalThis.fetch;
     this.#originalFetch = originalFetch;
-    // Who has wrapped it meanwhile keeps it: without a delay it only passes on.
+    // Code that has wrapped it meanwhile keeps it; without a delay it only forwards the call.
     this.#delayedFetch = async (...args) => {
       if (this.#delayMs > 0) {
         this.#delayedCalls++;
@@ -74,7 +77,7 @@ export class Fetches {
     return calls;
   }
 
-  /** Ends those that ended without a word. */
+  /** Ends requests that ended without an event. */
   sweep(hasEnded = ({ aborted, completed }: Message['request']) => aborted || completed): void {
     for (const request of this.#open.keys()) if (hasEnded(request)) this.#end(request, true);
   }

@@ -5,25 +5,25 @@ import type { Call, Calls } from './calls.cjs';
 type Write = (this: Socket, ...given: unknown[]) => void;
 type Push = (this: Socket, chunk: unknown, encoding?: BufferEncoding) => boolean;
 
-/** What Node's own `net.js` calls for each write, and for each chunk that was read. */
+/** Methods that Node.js's `net.js` calls for each write, and for each chunk read. */
 interface Prototype {
   _writeGeneric?: Write;
   push: Push;
 }
 
 interface Internals {
-  /** Of a connection that was accepted. */
+  /** Set on accepted connections. */
   server?: unknown;
-  /** The name that was connected to, if it was none of an address. */
+  /** The host name that was connected to, unless it was an address. */
   _host?: string | null;
 }
 
 const prototype = Socket.prototype as unknown as Prototype;
 
 /**
- * Questions and answers on the connections that the process has opened, whatever their protocol (databases, caches,
- * queues): a question begins with a write where none is open, and its answer with the next bytes. On a connection that
- * carries several at once it is the first that counts. Those of HTTP are seen by their own means, and left out.
+ * Exchanges on the connections that the process has opened, for any protocol (databases, caches, queues). An exchange
+ * begins with a write while none is open, and its answer with the next bytes. On a connection that carries several at
+ * once, the first one counts. HTTP is excluded: it is observed by other means.
  */
 export class TcpExchanges {
   readonly #calls: Calls;
@@ -31,7 +31,7 @@ export class TcpExchanges {
   readonly #names = new WeakMap<Socket, string>();
   readonly #opened = new WeakSet<Socket>();
   #forcesNoDelay = false;
-  /** Connections that hold back what is small (Nagle), and do not for now. */
+  /** Connections with Nagle's algorithm whose TCP_NODELAY is forced on, with the function that restores it. */
   readonly #restoreNoDelay = new Map<Socket, () => void>();
   #noDelayCount = 0;
   #isObserving = false;
@@ -50,7 +50,10 @@ export class TcpExchanges {
     this.#open.clear();
   }
 
-  /** Lets connections send at once what they are given, or as the application wants it again; how many it made a difference to. */
+  /**
+   * Forces TCP_NODELAY on all outgoing connections, or restores the application's setting. Returns how many connections
+   * were affected since the last call.
+   */
   setNoDelay(on: boolean): number {
     this.#forcesNoDelay = on;
     this.#watchWrites();
@@ -62,7 +65,7 @@ export class TcpExchanges {
     return count;
   }
 
-  /** Ends those whose connection has gone, and looks at the others. */
+  /** Ends exchanges whose connection has closed, and checks the others for Nagle's algorithm. */
   sweep(): void {
     for (const socket of this.#restoreNoDelay.keys())
       if (socket.destroyed) this.#restoreNoDelay.delete(socket);
@@ -72,7 +75,7 @@ export class TcpExchanges {
     }
   }
 
-  /** The application may say meanwhile how it wants it: then that is what it gets. */
+  /** Forces TCP_NODELAY; a setting that the application makes meanwhile is applied on restoring. */
   #forceNoDelay(socket: Socket): void {
     let wanted = false;
     const { setNoDelay } = socket;
@@ -88,7 +91,7 @@ export class TcpExchanges {
     });
   }
 
-  /** Connections are found as something is written to them, also while nothing is observed. */
+  /** Connections are discovered on writes, even while nothing is observed. */
   #watchWrites(): void {
     const wanted = this.#isObserving || this.#forcesNoDelay;
     if (wanted) this.#restore ??= this.#patch();
@@ -101,7 +104,7 @@ export class TcpExchanges {
   #patch(): () => void {
     const write = prototype._writeGeneric;
     const { push } = prototype;
-    // Where Node has no such method any more, nothing is seen.
+    // Without this method, which is internal to Node.js, nothing is observed.
     if (!write) return () => {};
     const [asked, answered] = [ignoreErrors(this.#onWrite), ignoreErrors(this.#onRead)];
     const open = this.#open;
@@ -117,7 +120,7 @@ export class TcpExchanges {
     prototype._writeGeneric = seenWrite;
     prototype.push = seenPush;
     return () => {
-      // What somebody else has put over it keeps calling it.
+      // Code that has wrapped it meanwhile keeps calling it.
       if (prototype._writeGeneric === seenWrite) prototype._writeGeneric = write;
       if (prototype.push !== seenPush) return;
       if (inherited) Reflect.deleteProperty(prototype, 'push');
@@ -144,12 +147,12 @@ export class TcpExchanges {
 
   readonly #onRead = (socket: Socket, chunk: unknown): void => this.#end(socket, chunk === null);
 
-  /** `host:port`; empty for what has no address, as the probe's own connection. */
+  /** Returns `host:port`; empty for sockets without an address, such as the probe's own connection. */
   #findName(socket: Socket): string {
     const known = this.#names.get(socket);
     if (known !== undefined) return known;
     const { remoteAddress, remotePort } = socket;
-    // Not connected yet: what it has to say is sent when it is.
+    // While connecting, writes are only queued.
     if (remoteAddress === undefined && socket.connecting) return '';
     const host = (socket as Internals)._host ?? remoteAddress;
     const name = host === undefined ? '' : `${bracketIpv6(host)}:${remotePort}`;
@@ -163,7 +166,9 @@ export class TcpExchanges {
   }
 }
 
-/** Whether Nagle's algorithm is on, which only a symbol of Node's tells. Of TLS it tells nothing of the connection below. */
+/**
+ * Whether Nagle's algorithm is on, by an internal symbol of Node.js. For TLS the underlying connection is not visible.
+ */
 function usesNagle(socket: Socket): boolean {
   if ('encrypted' in socket) return false;
   const mark = Object.getOwnPropertySymbols(socket).find(

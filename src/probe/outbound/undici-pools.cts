@@ -4,7 +4,7 @@ import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Calls, Queue } from './calls.cjs';
 
 const CONNECTED = 'undici:client:connected';
-/** Where there are more, they are made per request, and their bounds bound nothing. */
+/** Maximum number of pools. A process with more creates one per request, and their limits have no effect. */
 const MAX_POOLS = 100;
 
 type Keyed = Record<symbol, unknown>;
@@ -14,21 +14,21 @@ interface UndiciClient extends EventEmitter {
   destroy(...args: unknown[]): unknown;
 }
 
-/** A bounded pool of undici: what waits in its queue is no request yet, and no channel tells of it. */
+/** A limited pool of undici. Calls in its queue are not requests yet, so no channel reports them. */
 interface UndiciPool {
   holder: Keyed & { closed?: unknown; destroyed?: unknown };
   limitSymbol: symbol;
   original: number;
   clients: UndiciClient[];
-  /** Those that have left it, until they are closed. */
+  /** Clients removed from the pool, until they are closed. */
   retired: Set<UndiciClient>;
-  /** The queue as it is told to `Calls`. */
+  /** The queue as registered with `Calls`. */
   queue: Queue;
 }
 
 /**
- * The bounded pools of undici, of any copy from version 5 on. A connection does not say whose it is; but its client tells
- * its pool when it is open, and who is told can be heard.
+ * The limited pools of undici, of any copy from version 5 on. A connection does not refer to its pool. But its client
+ * emits an event to the pool when it opens, which reveals the pool.
  */
 export class UndiciPools {
   readonly #calls: Calls;
@@ -36,11 +36,11 @@ export class UndiciPools {
 
   constructor(calls: Calls) {
     this.#calls = calls;
-    // From the start on: a service may open its connections before it serves.
+    // From the start: a service may open its connections before it serves.
     subscribe(CONNECTED, this.#onConnected);
   }
 
-  /** Multiplies the bounds as the application set them, and returns those now in force. */
+  /** Multiplies the limits that the application configured. Returns the limits now in effect. */
   scale(factor: number): number[] {
     this.sweep();
     const pools = [...this.#pools.values()];
@@ -55,7 +55,7 @@ export class UndiciPools {
     return limits;
   }
 
-  /** Lets go of the pools that are no more: agents make new ones. */
+  /** Removes closed pools: agents create new ones. */
   sweep(): void {
     for (const [holder, { holder: pool, queue }] of this.#pools) {
       if (!pool.closed && !pool.destroyed) continue;
@@ -64,7 +64,7 @@ export class UndiciPools {
     }
   }
 
-  /** Leaves everything as it was. */
+  /** Undoes all changes. */
   restore(): void {
     unsubscribe(CONNECTED, this.#onConnected);
     this.scale(1);
@@ -76,7 +76,7 @@ export class UndiciPools {
     const client = socket && readSymbol(socket, 'client');
     if (!(client instanceof EventEmitter) || Object.hasOwn(client, 'emit')) return;
     if (this.#isKnown(client)) return;
-    // Right after this it tells: once it is heard, nothing is different any more.
+    // The client emits its event right after this; then the method is restored.
     client.emit = (name: string | symbol, ...args: unknown[]) => {
       Reflect.deleteProperty(client, 'emit');
       return captureEmitters(ignoreErrors(this.#add), () => client.emit(name, ...args));
@@ -103,7 +103,7 @@ export class UndiciPools {
   };
 }
 
-/** Calls the function, and tells of all that emit something meanwhile. */
+/** Calls the function, and passes on every emitter that emits an event during the call. */
 function captureEmitters(onEmit: (emitter: object) => void, work: () => boolean): boolean {
   const { emit } = EventEmitter.prototype;
   const patchedEmit: typeof emit = function (this: EventEmitter, ...event) {
@@ -116,14 +116,14 @@ function captureEmitters(onEmit: (emitter: object) => void, work: () => boolean)
     return work();
   } finally {
     isCapturing = false;
-    // What somebody else has put over it keeps calling it.
+    // Code that has wrapped it meanwhile keeps calling it.
     if (EventEmitter.prototype.emit === patchedEmit) EventEmitter.prototype.emit = emit;
   }
 }
 
 /**
- * Takes a client out of its pool: it gets nothing more of the pool's queue, and closes when its requests have ended. Who
- * destroys the pool meanwhile destroys it, too.
+ * Removes a client from its pool: it takes nothing more from the pool's queue, and closes when its requests have ended.
+ * If the pool is destroyed meanwhile, the client is as well.
  */
 function retire(client: UndiciClient, { holder, retired }: UndiciPool): void {
   const own = readSymbol(holder, 'onDrain');
@@ -140,7 +140,7 @@ function retire(client: UndiciClient, { holder, retired }: UndiciPool): void {
   Promise.resolve(tryCall(() => client.close())).then(onClosed, onClosed);
 }
 
-/** Lets those be destroyed with the pool, until `destroy` of its own is taken away again. */
+/** Destroys removed clients together with the pool, until the pool's own `destroy` is restored. */
 function destroyWith(holder: Keyed, retired: Set<UndiciClient>): void {
   if (Object.hasOwn(holder, 'destroy')) return;
   const pool = holder as Keyed & Pick<UndiciClient, 'destroy'>;
@@ -159,7 +159,7 @@ function tryCall(work: () => unknown): unknown {
   }
 }
 
-/** What undici keeps under symbols, which have the same names in each of its copies. */
+/** Finds a property that undici stores under a symbol. The symbols have the same names in every copy. */
 function findSymbol(holder: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(holder).find(({ description }) => description === name);
 }

@@ -1,15 +1,18 @@
 import cluster, { type Address, type Worker } from 'node:cluster';
 
-/** A worker of a cluster that listens at a port; 0: a path. */
+/** A cluster worker that listens on a port; 0 stands for a path. */
 export interface ListeningWorker {
   pid: number;
   port: number;
 }
 
-/** What is kept of them: a worker may listen again and again, at another port each time. */
+/** Maximum number of entries: a worker may listen repeatedly, on a new port each time. */
 const MAX_WORKERS = 1000;
 
-/** The workers of this process's cluster that listen: others have other work, and are not expected to get requests. */
+/**
+ * The workers of this process's cluster that listen. Other workers have other tasks, and are not expected to receive
+ * requests.
+ */
 export class ListeningWorkers {
   all: ListeningWorker[] = [];
   readonly #onChange: () => void;

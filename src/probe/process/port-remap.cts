@@ -1,8 +1,8 @@
 import { Server } from 'node:net';
 
-/** Where a server listens that was started beside one that has its port. */
+/** Moves the port of a server that runs next to another instance with the same port. */
 export interface PortRemap {
-  /** The main module of the processes that this is for. */
+  /** Main module of the processes to which this applies. */
   script: string;
   from: number;
   to: number;
@@ -13,8 +13,8 @@ interface ListeningServer {
 }
 
 /**
- * From now on a server that asks for the port listens on the other one, and those that ask for further ports on any.
- * Returns whether this process is one of those that it is for.
+ * Makes servers that ask for `from` listen on `to`, and those that ask for other ports on any free port. Returns
+ * whether this process is one of those to which it applies.
  */
 export function remapPorts({ script, from, to }: PortRemap): boolean {
   if (process.argv[1] !== script) return false;
@@ -27,7 +27,7 @@ export function remapPorts({ script, from, to }: PortRemap): boolean {
   return true;
 }
 
-/** The arguments of `listen` with another port; what listens on no TCP port stays as it is. */
+/** Returns the arguments of `listen` with the port replaced. Arguments without a TCP port are unchanged. */
 function replacePort(
   [first, ...others]: unknown[],
   remapPort: (port: number) => number,

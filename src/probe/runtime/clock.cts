@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-// Taken before the application can replace them, as tests with a clock of their own do.
+// Stored before the application can replace them, as tests with fake timers do.
 const { setTimeout, setInterval, setImmediate } = globalThis;
 export const timers = { setTimeout, setInterval, setImmediate };
 export const nextTick = process.nextTick.bind(process);
@@ -13,12 +13,14 @@ export function every(ms: number, callback: () => void): NodeJS.Timeout {
   return timers.setInterval(ignoreErrors(callback), ms).unref();
 }
 
-/** Runs the callback at the end of the loop's iteration, if it has one: neither keeps it alive nor makes it turn. */
+/**
+ * Runs the callback at the end of the loop's iteration, if there is one: it neither keeps the loop alive nor wakes it.
+ */
 export function afterPoll(callback: () => void): void {
   timers.setImmediate(ignoreErrors(callback)).unref();
 }
 
-/** The function, without its exceptions: what fails in the probe is nothing to the application. */
+/** Wraps a function so that its exceptions are ignored: a failure of the probe must not affect the application. */
 export function ignoreErrors<A extends unknown[]>(
   work: (...args: A) => void,
 ): (...args: A) => void {
@@ -26,12 +28,12 @@ export function ignoreErrors<A extends unknown[]>(
     try {
       work(...args);
     } catch {
-      // What it would have counted is not counted.
+      // Whatever it would have counted is not counted.
     }
   };
 }
 
-/** The same moment on the clock of `process.hrtime`. */
+/** Converts a time to the clock of `process.hrtime`. */
 export function toMonotonic(ms: number): number {
   return ms + origin;
 }

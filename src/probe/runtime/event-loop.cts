@@ -5,7 +5,7 @@ interface LoopMetrics {
   events: number;
 }
 
-/** The event loop by its own account, since it began. `loops` and `events` are 0 before Node 20.18. */
+/** Times and counts of the event loop since it began. `loops` and `events` are 0 before Node.js 20.18. */
 export interface LoopTimes {
   idleMs: number;
   activeMs: number;
@@ -23,7 +23,7 @@ export function readLoopTimes(): LoopTimes {
   return { idleMs: idle, activeMs: active, loops: loopCount, events };
 }
 
-/** Time that the loop has waited for events. */
+/** Reads the time that the loop has waited for events. */
 export function readIdleMs(): number {
   return utilisation().idle;
 }

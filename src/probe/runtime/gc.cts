@@ -3,10 +3,10 @@ import { getHeapStatistics } from 'node:v8';
 import { ignoreErrors, now } from './clock.cjs';
 
 const { NODE_PERFORMANCE_GC_MINOR, NODE_PERFORMANCE_GC_MAJOR } = constants;
-/** How long a collection is remembered: those that judge stalls come within an iteration of the loop. */
+/** How long a collection is kept; stalls are evaluated within an iteration of the loop. */
 const HISTORY_MS = 1000;
 
-/** Garbage collections, as Node tells them after the fact. */
+/** Garbage collections, which Node.js reports afterwards. */
 export class GarbageCollections {
   readonly counters = { gcYoungMs: 0, gcOldMs: 0, gcOtherMs: 0 };
   longestMs = 0;
@@ -40,7 +40,7 @@ export class GarbageCollections {
     this.#recent.push({ from: startTime, to: startTime + duration });
   }
 
-  /** Time of the collections between two times that were not long ago. */
+  /** Sums the time of collections in a recent range of time. */
   sumBetween(from: number, to: number): number {
     return this.#recent.reduce(
       (sum, one) => sum + Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)),

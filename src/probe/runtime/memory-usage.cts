@@ -1,11 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import type { MemoryUsage } from '../protocol.cjs';
 
-/** With more resources than this to list, listing them is no small thing. */
+/** Maximum number of active resources to list; listing more is expensive. */
 const MAX_RESOURCES = 10_000;
 let hasTooMany = false;
 
-/** Memory and active resources as they are. */
+/** Reads memory and active resources. */
 export function readMemoryUsage(heapAfterOld: number | null): MemoryUsage {
   const { heapUsed, external, rss } = process.memoryUsage();
   const { heap_size_limit: heapLimit } = getHeapStatistics();

@@ -7,19 +7,22 @@ type FileCall = 'writeSync' | 'appendFileSync' | 'writeFileSync';
 type Replacement = { undo(): void };
 
 /**
- * Writes to standard output, standard error and files in which the loop waits for the system. The two streams are made
- * when first asked for, and what is asked for them stays with that: so it is their property of `process` that is
- * replaced, and `write` when there is a stream.
+ * Measures synchronous writes to standard output, standard error and files. Node.js creates the two streams on first
+ * access, and applications keep references to them. So the properties of `process` are replaced, and `write` once a
+ * stream exists.
  */
 export class SynchronousWrites {
   readonly counters = { writes: 0, writtenBytes: 0, writeMs: 0 };
   isMuted = false;
   isObserving = false;
-  /** One write may call another: only the outer one counts. */
+  /** One write may call another; only the outer one counts. */
   #isWithinWrite = false;
   #replacements: Replacement[] = [];
 
-  /** Takes the places that it counts in; with `now` those of the streams too, which makes them. */
+  /**
+   * Patches the streams' properties and the file functions; with `patchStreams` also the streams themselves, which
+   * creates them.
+   */
   install(patchStreams: boolean): void {
     for (const name of ['stdout', 'stderr'] as const) {
       this.#patchStream(name);
@@ -113,14 +116,14 @@ export class SynchronousWrites {
   }
 }
 
-/** Reports success without a write. */
+/** Reports success without writing. */
 function dropWrite(args: unknown[]): boolean {
   const callback = args.find((argument) => typeof argument === 'function');
   if (callback) nextTick(callback as () => void);
   return true;
 }
 
-/** What `fs.writeSync` would have returned: all was written. */
+/** Computes what `fs.writeSync` would have returned if everything was written. */
 function computeWriteLength(content: unknown, [, , second, third]: unknown[]): number {
   if (!ArrayBuffer.isView(content)) return countBytes(content);
   const { offset = second ?? 0, length = third } = (second ?? {}) as Record<string, unknown>;

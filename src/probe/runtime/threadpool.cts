@@ -3,11 +3,11 @@ import { afterPoll, ignoreErrors, now } from './clock.cjs';
 import { readIdleMs } from './event-loop.cjs';
 
 /**
- * How long a trivial job of the thread pool takes.
+ * Measures how long a trivial job of the thread pool takes.
  *
  * Its completion also waits for the loop, which must not count. A job that was done before the loop last polled would
- * have been told then. When that was is not known, only the ends of the iterations are, so: it was still in the pool
- * at the end of the iteration before the last. From there on only the time counts in which the loop waited for events.
+ * have been reported then. The time of the last poll is unknown; only the ends of iterations are known. So the job was
+ * still in the pool at the end of the iteration before the last one, and from then on only the loop's idle time counts.
  * The result is too short by at most the busy time of two iterations.
  */
 export class ThreadPool {
@@ -15,7 +15,7 @@ export class ThreadPool {
   longestMs = 0;
   #isPending = false;
 
-  /** Puts one job into the pool, unless the last is still there. */
+  /** Submits one job, unless the previous one is still pending. */
   sample(): void {
     if (this.#isPending) return;
     this.#isPending = true;

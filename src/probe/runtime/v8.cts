@@ -5,9 +5,9 @@ import { timers } from './clock.cjs';
 
 const INTERVAL_US = 1000;
 
-/** A CPU profile of V8, at 1 kHz. */
+/** Takes a CPU profile at 1 kHz. */
 export async function takeProfile(ms: number): Promise<unknown> {
-  // There are builds of Node without it.
+  // Imported on demand: some builds of Node.js lack it.
   const { Session } = await import('node:inspector');
   const session = new Session();
   session.connect();
@@ -33,7 +33,7 @@ function post(session: Session, method: string, parameters = {}): Promise<unknow
 
 let collect: (() => void) | null = null;
 
-/** Collects all garbage; returns the bytes of the heap that are still in use. */
+/** Runs a full garbage collection. Returns the bytes of the heap that are still in use. */
 export function collectGarbage(): number {
   if (!collect) {
     setFlagsFromString('--expose-gc');

@@ -1,12 +1,12 @@
 import { readText } from './procfs.js';
 
-/** The cores that a process may run on, by number; `null` if it is gone. */
+/** The cores on which a process may run, by number; `null` if it has ended. */
 export function coresAllowed(pid: number): number[] | null {
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
   return list === undefined ? null : coresIn(list);
 }
 
-/** The cores in a list like `0-3,8`. */
+/** Parses a list of cores such as `0-3,8`. */
 export function coresIn(list: string): number[] {
   return list.split(',').flatMap((range) => {
     const [first = 0, last = first] = range.split('-').map(Number);

@@ -4,20 +4,20 @@ import { Counter } from '../sampling/counter.js';
 import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 
-/** A cgroup whose CPU is bounded; it bounds the cgroups below as well. */
+/** A cgroup with a CPU quota, which also applies to the cgroups below it. */
 export interface Quota {
   folder: string;
   cores: number;
 }
 
-/** The quotas that hold for a process: of its cgroup and of those above, as far as they can be seen from here. */
+/** The quotas that apply to a process: of its cgroup and of those above it, as far as they are visible. */
 export function quotasOf(pid: number): Quota[] {
   const mounts = readText('/proc/self/mountinfo');
   const membership = readText(`/proc/${pid}/cgroup`);
   return mounts === null || membership === null ? [] : findQuotas(mounts, membership);
 }
 
-/** Whether the cgroups of a process that control its CPU can be seen from here. */
+/** Whether the cgroups that control a process's CPU are visible. */
 export function seesCgroups(pid: number): boolean {
   const mounts = readText('/proc/self/mountinfo') ?? '';
   const membership = readText(`/proc/${pid}/cgroup`) ?? '';
@@ -25,6 +25,8 @@ export function seesCgroups(pid: number): boolean {
 }
 
 /**
+ * Finds the quotas that apply to a process.
+ *
  * @param mounts text of `/proc/self/mountinfo`, see proc_pid_mountinfo(5)
  * @param membership text of `/proc/P/cgroup`, see cgroups(7)
  */
@@ -35,7 +37,7 @@ export function findQuotas(mounts: string, membership: string): Quota[] {
   });
 }
 
-/** The folders of the cgroups that control a process's CPU, innermost first: of version 2 and, beside or instead, 1. */
+/** Finds the folders of the cgroups that control a process's CPU, innermost first: of version 2, version 1 or both. */
 function cpuFolders(mounts: string, membership: string): string[] {
   const paths = parseMembership(membership);
   return mounts.split('\n').flatMap((line) => {
@@ -50,7 +52,7 @@ function cpuFolders(mounts: string, membership: string): string[] {
   });
 }
 
-/** Lines `ID:CONTROLLERS:PATH`; version 2 has no controllers there. */
+/** Parses lines `ID:CONTROLLERS:PATH`; version 2 has no controllers there. */
 function parseMembership(text: string): { version1: string | null; version2: string | null } {
   const paths: ReturnType<typeof parseMembership> = { version1: null, version2: null };
   for (const line of text.split('\n')) {
@@ -61,7 +63,7 @@ function parseMembership(text: string): { version1: string | null; version2: str
   return paths;
 }
 
-/** A path below what is mounted; `null` for one that lies outside, as of a process of another container. */
+/** Returns a path relative to the mounted root; `null` if it lies outside, as for a process of another container. */
 function relativeTo(root: string, path: string): string | null {
   const below = posix.relative(root, path);
   return `${path}/${below}`.split('/').includes('..') ? null : below;
@@ -72,35 +74,35 @@ function upwards(mount: string, below: string): string[] {
   return [...names, ''].map((_, up) => posix.join(mount, ...names.slice(0, names.length - up)));
 }
 
-/** Blanks and the like are octal in this table. */
+/** Decodes spaces and other characters, which are octal in this table. */
 function unescapeOctal(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, octal) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   );
 }
 
-/** Cores, or `null` without a bound. */
+/** Reads the quota in cores; `null` without one. */
 function readQuota(folder: string): number | null {
   const version2 = readText(`${folder}/cpu.max`);
   const [quota, period] =
     version2?.split(' ') ??
     ['quota', 'period'].map((name) => readText(`${folder}/cpu.cfs_${name}_us`) ?? '');
   const cores = Number(quota) / Number(period);
-  // Version 2 says `max`, version 1 says -1.
+  // Version 2 uses `max` for no quota, version 1 uses -1.
   return cores > 0 && Number.isFinite(cores) ? cores : null;
 }
 
-/** What the quotas of a process did over some time. */
+/** Effect of a process's quotas over some time. */
 export interface QuotaUse {
-  /** The least that is allowed. */
+  /** The smallest quota. */
   cores: number;
-  /** Share of the periods, of those in which it ran, that ended with it stopped. */
+  /** Share of the periods with activity in which the cgroup was throttled. */
   throttledPeriods: number;
-  /** Share of the time that it was stopped: at most 1, though each core is stopped for itself. */
+  /** Share of time in which the cgroup was throttled; at most 1, though each core is throttled on its own. */
   throttledShare: number;
 }
 
-/** The quotas of a process over time; which there are is looked up once. */
+/** The quotas of a process over time. They are looked up once. */
 export class QuotaSampler {
   readonly #levels: {
     cores: number;
@@ -135,7 +137,7 @@ export class QuotaSampler {
     }
   }
 
-  /** The cgroup that was stopped most counts; `null` without a quota. */
+  /** Returns the usage of the most throttled cgroup; `null` without a quota. */
   use(fromMs: number, toMs: number): QuotaUse | null {
     if (this.#levels.length === 0) return null;
     const shares = this.#levels.map(({ periods, throttled, throttledMs }) => ({
@@ -154,7 +156,7 @@ export class QuotaSampler {
   }
 }
 
-/** `cpu.stat` of either version. */
+/** Parses `cpu.stat` of either version. */
 export function parseCpuStat(text: string): {
   periods: number;
   throttled: number;

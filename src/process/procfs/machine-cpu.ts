@@ -1,29 +1,29 @@
 import { ticksPerSecond } from './procfs.js';
 
-/** What all cores together did since the machine started, in seconds of one core. */
+/** CPU times of all cores since the machine started, in seconds of one core. */
 export interface MachineCpu {
-  /** In programs and in the kernel for them. */
+  /** In programs, and in the kernel on their behalf. */
   busy: number;
-  /** In handlers of interrupts; many kernels charge this to the thread that was interrupted as well. */
+  /** In interrupt handlers; many kernels also charge this to the interrupted thread. */
   interrupts: number;
-  /** Nothing to do, or only the disk to wait for. */
+  /** Idle, or waiting only for the disk. */
   idle: number;
-  /** Kept by the machine's host for others. */
+  /** Withheld by the host of the virtual machine. */
   steal: number;
 }
 
-/** What was wanted of the cores: they were busy, or would have been. */
+/** Demand for the cores: the time they were busy, or would have been. */
 export function wantedOf({ busy, interrupts, steal }: MachineCpu): number {
   return busy + interrupts + steal;
 }
 
-/** The first line of `/proc/stat`, see proc_stat(5). */
+/** Parses the first line of `/proc/stat`, see proc_stat(5). */
 export function parseMachineCpu(text: string): MachineCpu | null {
   const line = /^cpu\s+(.+)/.exec(text)?.[1];
   return line === undefined ? null : parseTimes(line);
 }
 
-/** What some of the cores did, see `parseMachineCpu`; those that are offline have no line. */
+/** Sums the times of some cores; offline cores have no line. */
 export function parseCores(text: string, cores: Set<number>): MachineCpu {
   const lines = [...text.matchAll(/^cpu(\d+)\s+(.+)/gm)];
   const sum: MachineCpu = { busy: 0, interrupts: 0, idle: 0, steal: 0 };
@@ -41,6 +41,6 @@ export function parseCores(text: string, cores: Set<number>): MachineCpu {
 function parseTimes(line: string): MachineCpu {
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] =
     line.split(' ').map((ticks) => Number(ticks) / ticksPerSecond);
-  // Guests are in `user` and `nice` already.
+  // `user` and `nice` include guests.
   return { busy: user + nice + system, interrupts: irq + softirq, idle: idle + iowait, steal };
 }

@@ -3,7 +3,7 @@ import { Counter } from '../sampling/counter.js';
 import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 
-/** Speeds of the network interfaces that tell one, in bytes per second and direction. */
+/** Speeds of the network interfaces that report one, in bytes per second and direction. */
 export function linkSpeeds(): Map<string, number> {
   const speeds = new Map<string, number>();
   let names: string[] = [];
@@ -13,14 +13,14 @@ export function linkSpeeds(): Map<string, number> {
     // Not mounted.
   }
   for (const name of names) {
-    // In Mbit/s; -1 or an error where there is none, as for virtual links.
+    // In Mbit/s; -1 or an error for virtual interfaces.
     const speed = Number(readText(`/sys/class/net/${name}/speed`));
     if (name !== 'lo' && speed > 0) speeds.set(name, (speed * 1e6) / 8);
   }
   return speeds;
 }
 
-/** The traffic of this machine's links over time. Costs nothing where no link tells its speed. */
+/** Traffic of this machine's network interfaces over time. Costs nothing if no interface reports its speed. */
 export class NetworkInterfaces {
   readonly #links: { name: string; speed: number; received: Counter; sent: Counter }[];
   readonly #file: ProcFile | null;
@@ -45,7 +45,7 @@ export class NetworkInterfaces {
     }
   }
 
-  /** Traffic of the busiest link in its busier direction as a share of its speed; `null` where no link tells that. */
+  /** Utilisation of the busiest interface in its busier direction; `null` if no interface reports its speed. */
   share(fromMs: number, toMs: number): number | null {
     const seconds = (toMs - fromMs) / 1000;
     const shares = this.#links.map(({ speed, received, sent }) => {
@@ -60,7 +60,7 @@ export class NetworkInterfaces {
   }
 }
 
-/** Bytes per interface since it came up, by `/proc/net/dev`. */
+/** Parses `/proc/net/dev`: bytes per interface since it came up. */
 export function parseTraffic(text: string): Map<string, { received: number; sent: number }> {
   const traffic = new Map<string, { received: number; sent: number }>();
   for (const line of text.split('\n')) {

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Enough for all that is read here; of a longer file the beginning is told. */
+/** Large enough for all files read here; a longer file is truncated. */
 const buffer = Buffer.allocUnsafe(64 * 1024);
 
-/** A file under `/proc` or `/sys` that is read again and again: it stays open, which makes a reading cost 2 µs instead of 12. */
+/** A file under `/proc` or `/sys` that is read repeatedly. It stays open, so a reading costs 2 µs instead of 12. */
 export class ProcFile {
   #descriptor: number | null;
 
@@ -15,14 +15,14 @@ export class ProcFile {
     }
   }
 
-  /** The text as it is now; `null` from the time on when it cannot be read, or what it tells of is gone. */
+  /** Reads the current text; `null` once it cannot be read, or its subject no longer exists. */
   read(): string | null {
     if (this.#descriptor === null) return null;
     try {
       const length = readSync(this.#descriptor, buffer, 0, buffer.length, 0);
       if (length > 0) return buffer.toString('latin1', 0, length);
     } catch {
-      // A thread or process that ended: ESRCH.
+      // ESRCH: the thread or process has ended.
     }
     this.close();
     return null;

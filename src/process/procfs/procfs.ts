@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Whether this system tells about processes under `/proc` the way Linux does. */
+/** Whether this system has Linux's `/proc`. */
 export const hasProcfs = process.platform === 'linux' && existsSync('/proc/self/task');
 
-/** The text of a file under `/proc`; `null` if it is gone (processes end at any moment) or may not be read. */
+/** Reads a file under `/proc`; `null` if it does not exist (processes end at any time) or cannot be read. */
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -12,7 +12,7 @@ export function readText(path: string): string | null {
   }
 }
 
-/** The numbers among the names in a folder under `/proc`: pids, thread ids or descriptors. */
+/** The numbers among the names in a folder under `/proc`: process ids, thread ids or descriptors. */
 export function readIds(path: string): number[] {
   try {
     return readdirSync(path).map(Number).filter(Number.isInteger);
@@ -21,29 +21,29 @@ export function readIds(path: string): number[] {
   }
 }
 
-/** What `stat` says of a process or a thread, see proc_pid_stat(5). */
+/** Fields of `stat` of a process or a thread, see proc_pid_stat(5). */
 export interface Stat {
   state: string;
   parent: number;
   group: number;
-  /** Faults of the whole process that had to wait for the disk. */
+  /** Page faults of the whole process that waited for the disk. */
   majorFaults: number;
   /** User and system time in clock ticks. */
   ticks: number;
-  /** The same of its children that have ended and been waited for, with theirs. */
+  /** The same for ended children that have been waited for, including their own children. */
   childTicks: number;
   /** Resident memory in pages. */
   rssPages: number;
 }
 
-/** Reads `/proc/P/stat` or `/proc/P/task/T/stat`; `null` if it is gone. */
+/** Reads `/proc/P/stat` or `/proc/P/task/T/stat`; `null` if the process or thread has ended. */
 export function readStat(folder: string): Stat | null {
   const text = readText(`${folder}/stat`);
   return text === null ? null : parseStat(text);
 }
 
 export function parseStat(text: string): Stat {
-  // The name stands in parentheses and may itself hold spaces and parentheses.
+  // The name is in parentheses, and may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
     state: fields[0] ?? '',
@@ -59,12 +59,12 @@ export function parseStat(text: string): Stat {
 const AT_PAGESZ = 6;
 const AT_CLKTCK = 17;
 
-/** Bytes of a page of memory, the unit of `statm`. */
+/** Size of a memory page in bytes, the unit of `statm`. */
 export const pageSize = auxiliaryValue(AT_PAGESZ) ?? 4096;
 /** Clock ticks per second, the unit of the times in `stat`. */
 export const ticksPerSecond = auxiliaryValue(AT_CLKTCK) ?? 100;
 
-/** What the kernel handed to this process under a key, see getauxval(3): pairs of machine words. */
+/** Reads a value of the auxiliary vector, see getauxval(3): pairs of machine words. */
 function auxiliaryValue(key: number): number | undefined {
   try {
     const bytes = readFileSync('/proc/self/auxv');

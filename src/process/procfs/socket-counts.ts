@@ -1,14 +1,14 @@
 import { readText } from './procfs.js';
 
-/** How many TCP sockets a network namespace has, by `sockstat` and `sockstat6`: told without a walk through a table. */
+/** Number of TCP sockets in a network namespace, by `sockstat` and `sockstat6`, which need no walk through a table. */
 export interface SocketCounts {
   ipv4: number;
   ipv6: number;
-  /** In TIME_WAIT, of both. */
+  /** In TIME_WAIT, both IPv4 and IPv6. */
   timeWait: number;
 }
 
-/** `folder`: see `networkFolder`. */
+/** Counts the sockets; for `folder` see `networkFolder`. */
 export function countSockets(folder: string): SocketCounts {
   const [ipv4 = '', ipv6 = ''] = ['sockstat', 'sockstat6'].map((file) => {
     return /^TCP6?: .*/m.exec(readText(`${folder}/${file}`) ?? '')?.[0] ?? '';

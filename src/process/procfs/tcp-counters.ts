@@ -10,7 +10,7 @@ const COLUMNS = {
 
 export type TcpCounterName = keyof typeof COLUMNS;
 
-/** TCP's counters of the network namespace of a process over time. */
+/** TCP counters of a process's network namespace over time. */
 export class TcpCounters {
   readonly counters: Record<TcpCounterName, Counter> = {
     listenOverflows: new Counter(),
@@ -43,7 +43,7 @@ export class TcpCounters {
   }
 }
 
-/** A value of a text that has, for each protocol, a line of names and a line of values. */
+/** Reads a value from a text with a line of names and a line of values for each protocol. */
 export function parseColumn(text: string, protocol: string, name: string): number | null {
   const begin = text.startsWith(`${protocol}:`) ? 0 : text.indexOf(`\n${protocol}:`) + 1;
   const [names = '', values = ''] = text.slice(begin, begin + LONGEST_PAIR).split('\n', 2);

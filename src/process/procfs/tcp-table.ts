@@ -2,18 +2,20 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { pageSize } from './procfs.js';
 
-/** A TCP socket as the kernel's table shows it. */
+/** A TCP socket in the kernel's table. */
 export interface TcpSocket {
   state: number;
   localPort: number;
   remotePort: number;
   /** Bytes that the peer has not acknowledged. */
   unsent: number;
-  /** Bytes that the program has not read; of a listening socket the connections that wait to be accepted. */
+  /** Bytes that the program has not read; for a listening socket the length of its accept queue. */
   unread: number;
-  /** Names the socket under `/proc/P/fd`; 0 for one that no program holds, as before it is accepted. */
+  /** Identifies the socket under `/proc/P/fd`; 0 if no program owns it, as before it is accepted. */
   inode: number;
-  /** Addresses in their shortest form, IPv4-mapped ones as IPv4: `0.0.0.0` and `::` are every address of the machine. */
+  /**
+   * Address in its shortest form, IPv4-mapped ones as IPv4. `0.0.0.0` and `::` stand for every address of the machine.
+   */
   localHost(): string;
   remoteHost(): string;
 }
@@ -22,9 +24,9 @@ export const ESTABLISHED = 0x01;
 export const LISTEN = 0x0a;
 
 /**
- * The sockets of `/proc/net/tcp` or `tcp6`, those that listen first, without those in TIME_WAIT; none if there is no such
- * file. It is read as far as is asked for. To reach the end the kernel walks its whole hash table: 3 ms, however few
- * sockets there are, and 3 us more for each (on a machine whose table has 262 144 entries).
+ * Iterates over the sockets of `/proc/net/tcp` or `tcp6`, listening ones first, without those in TIME_WAIT; none if the
+ * file does not exist. The file is read lazily. To reach its end the kernel walks its whole hash table: 3 ms, however
+ * few sockets there are, and 3 us more for each (measured with a table of 262,144 entries).
  */
 export function* tcpSockets(path: string): Generator<TcpSocket> {
   let file: number;
@@ -34,7 +36,7 @@ export function* tcpSockets(path: string): Generator<TcpSocket> {
     return;
   }
   try {
-    // The kernel gives whole lines, as many as go into a page.
+    // The kernel returns whole lines, as many as fit into a page.
     const block = Buffer.allocUnsafe(pageSize);
     for (;;) {
       const length = readSync(file, block);
@@ -42,21 +44,21 @@ export function* tcpSockets(path: string): Generator<TcpSocket> {
         const socket = line.includes(TIME_WAIT) ? null : parseSocket(line);
         if (socket !== null) yield socket;
       }
-      // A block that had room for more was the last: to ask again makes the kernel walk its table again.
+      // A block that is not full was the last one. Another read would make the kernel walk its table again.
       if (length < pageSize - LONGEST_LINE) return;
     }
   } catch {
-    // The process whose table it is has ended.
+    // The process that owns the table has ended.
   } finally {
     closeSync(file);
   }
 }
 
 const LONGEST_LINE = 256;
-/** No other column can hold this. */
+/** No other column can contain this. */
 const TIME_WAIT = ' 06 ';
 
-// `sl: local remote state tx:rx timer:when retransmits uid timeout inode ...`, all but the last four hexadecimal.
+// `sl: local remote state tx:rx timer:when retransmits uid timeout inode ...`, hexadecimal except for the last four.
 const LINE = /^ *\d+: (\w+):(\w+) (\w+):(\w+) (\w\w) (\w+):(\w+) \w+:\w+ \w+ +\d+ +\d+ (\d+)/;
 
 function parseSocket(line: string): TcpSocket | null {
@@ -75,7 +77,10 @@ function parseSocket(line: string): TcpSocket | null {
   };
 }
 
-/** The table prints 32-bit words in the machine's byte order; every machine that Node runs on here has the low byte first. */
+/**
+ * Parses an address. The table prints 32-bit words in the machine's byte order, which is little-endian on every
+ * supported machine.
+ */
 function parseAddress(hex: string): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes.swap32();
@@ -84,7 +89,7 @@ function parseAddress(hex: string): string {
   return canonicalAddress(groups.join(':'));
 }
 
-/** The address in the one form in which addresses are compared; a name stays as it is. */
+/** Returns an address in canonical form, for comparison; a host name is returned unchanged. */
 export function canonicalAddress(host: string): string {
   const unscoped = host.replace(/%.*$/, '');
   if (!isIPv6(unscoped)) return host;

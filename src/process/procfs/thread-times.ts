@@ -1,19 +1,19 @@
 import { parseStat, readText, ticksPerSecond } from './procfs.js';
 
-/** What a thread did since it began, in nanoseconds. */
+/** Times of a thread since its start, in nanoseconds. */
 export interface ThreadTimes {
   runNs: number;
-  /** Ready to run without a core; `null` where the kernel does not tell. */
+  /** Time ready without a core; `null` if the kernel does not report it. */
   queuedNs: number | null;
 }
 
-/** The kernel may be built or started without scheduling statistics; then the clock ticks have to do. */
+/** Whether the kernel keeps scheduling statistics; otherwise clock ticks are used. */
 export const hasSchedstat = Number(readText('/proc/self/schedstat')?.split(' ')[0]) > 0;
 
-/** The file in a thread's folder that tells its times. */
+/** The file in a thread's folder that contains its times. */
 export const threadTimesFile = hasSchedstat ? 'schedstat' : 'stat';
 
-/** What `threadTimesFile` says. */
+/** Parses the text of `threadTimesFile`. */
 export function parseThreadTimes(text: string): ThreadTimes {
   if (!hasSchedstat) {
     return { runNs: (parseStat(text).ticks / ticksPerSecond) * 1e9, queuedNs: null };

@@ -1,14 +1,14 @@
 /**
- * A quantity that only grows, by readings at times on the clock of `performance.now()`. A reading below the one before
- * (a counter that began anew) counts as no growth.
+ * A monotonic counter with readings at times on the clock of `performance.now()`. A reading below the previous one (the
+ * counter was reset) counts as no growth.
  */
 export class Counter {
   readonly #atMs: number[] = [];
-  /** What came together since the first reading. */
+  /** Growth since the first reading. */
   readonly #sums: number[] = [];
   #last = 0;
 
-  /** Adds a reading; its time is not before the last one's. */
+  /** Adds a reading; its time must not be before the previous one. */
   add(atMs: number, value: number): void {
     const sum = this.#sums.at(-1);
     this.#atMs.push(atMs);
@@ -16,13 +16,15 @@ export class Counter {
     this.#last = value;
   }
 
-  /** Whether readings tell of some time between these. */
+  /** Whether the readings overlap a range of time. */
   covers(fromMs: number, toMs: number): boolean {
     const [first = Number.POSITIVE_INFINITY] = this.#atMs;
     return first < toMs && (this.#atMs.at(-1) ?? 0) > fromMs;
   }
 
-  /** Growth between two times, between readings in proportion; before the first and after the last there is none. */
+  /**
+   * Growth between two times, interpolated between readings; there is none before the first and after the last reading.
+   */
   growth(fromMs: number, toMs: number): number {
     return this.#sumAt(toMs) - this.#sumAt(fromMs);
   }
@@ -38,7 +40,7 @@ export class Counter {
   }
 }
 
-/** Index of the first of ascending times that is later; their number if none is. */
+/** Index of the first of ascending times that is later; their number if there is none. */
 export function findFirstAfter(times: number[], atMs: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {

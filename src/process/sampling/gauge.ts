@@ -1,6 +1,6 @@
 import { findFirstAfter } from './counter.js';
 
-/** A quantity that goes up and down, by readings at times on the clock of `performance.now()`. */
+/** A quantity that may rise and fall, with readings at times on the clock of `performance.now()`. */
 export class Gauge {
   readonly #atMs: number[] = [];
   readonly #values: number[] = [];
@@ -10,7 +10,7 @@ export class Gauge {
     this.#values.push(value);
   }
 
-  /** The last reading until then, else the first one there is; `null` without readings. */
+  /** Returns the last reading until then, or else the first reading; `null` without readings. */
   at(atMs: number): number | null {
     const index = findFirstAfter(this.#atMs, atMs);
     return this.#values[Math.max(0, index - 1)] ?? null;

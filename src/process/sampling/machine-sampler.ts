@@ -4,9 +4,9 @@ import { parsePressure } from '../procfs/pressure.js';
 import { ProcFile } from '../procfs/proc-file.js';
 import { Counter } from './counter.js';
 
-/** The machine over time. */
+/** Counters of the machine over time. */
 export class MachineSampler {
-  /** In seconds of one core; all but `busy` of the cores that were asked for. */
+  /** In seconds of one core. All but `busy` refer to the cores passed to `read`. */
   readonly cpu = {
     busy: new Counter(),
     idle: new Counter(),
@@ -14,12 +14,16 @@ export class MachineSampler {
     wanted: new Counter(),
   };
   readonly links = new NetworkInterfaces();
-  /** In microseconds; `null` where the kernel does not tell. */
+  /** In microseconds; `null` if the kernel does not report it. */
   diskWaitUs: Counter | null = null;
   readonly #stat = new ProcFile('/proc/stat');
   readonly #pressure = new ProcFile('/proc/pressure/io');
 
-  /** @param cores those whose times count, but for `busy`; all if `null` */
+  /**
+   * Takes a reading.
+   *
+   * @param cores the cores whose times count, except for `busy`; `null` for all
+   */
   read(cores: Set<number> | null = null): void {
     const text = this.#stat.read() ?? '';
     const cpu = parseMachineCpu(text);

@@ -5,28 +5,31 @@ import { Counter } from './counter.js';
 import { Gauge } from './gauge.js';
 import { ThreadSampler } from './thread-sampler.js';
 
-/** One process over time. */
+/** Counters of one process over time. */
 export class ProcessSampler {
   readonly pid: number;
   readonly threads: ThreadSampler;
-  /** Calls and bytes of the first thread, by the names of `io`; `null` where they may not be read. */
+  /** System calls and bytes of the first thread, by their names in `io`; `null` if they cannot be read. */
   calls: { syscr: Counter; syscw: Counter; rchar: Counter; wchar: Counter } | null = null;
   readonly majorFaults = new Counter();
-  /** CPU time of its children that have ended and been waited for. */
+  /** CPU time of ended children that have been waited for. */
   readonly endedChildrenMs = new Counter();
   readonly rssBytes = new Gauge();
   readonly openFiles = new Gauge();
   fileLimit: number | null = null;
-  /** CPU time that it and its ended children had had when it was first read; without its own where it was not there when the watch began. */
+  /**
+   * CPU time of the process and its ended children before the first reading; without its own if the process is newer
+   * than the observation.
+   */
   beforeMs = 0;
-  /** When it was found to be gone. */
+  /** When the process was found to have ended. */
   endedMs: number | null = null;
   #isFirst = true;
   readonly #isNew: boolean;
   readonly #stat: ProcFile;
   readonly #io: ProcFile;
 
-  /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
+  /** @param bornMs a time before the process existed; `null` if it existed before the observation */
   constructor(pid: number, bornMs: number | null) {
     this.pid = pid;
     this.#isNew = bornMs !== null;
@@ -35,7 +38,7 @@ export class ProcessSampler {
     this.#io = new ProcFile(`/proc/${pid}/task/${pid}/io`);
   }
 
-  /** Takes a reading; `false` if the process is gone. */
+  /** Takes a reading; returns `false` if the process has ended. */
   read(): boolean {
     this.#readCalls();
     const text = this.#stat.read();
@@ -49,7 +52,7 @@ export class ProcessSampler {
         this.beforeMs = ((own + childTicks) / ticksPerSecond) * 1000;
       }
       this.#isFirst = false;
-      // A process that ends has no memory left, which says nothing about it.
+      // An ending process has no memory left, which says nothing about its usage.
       if (rssPages > 0) this.rssBytes.add(atMs, rssPages * pageSize);
     }
     const isThere = this.threads.read();
@@ -57,7 +60,7 @@ export class ProcessSampler {
     return isThere;
   }
 
-  /** CPU time of its threads and its ended children since the first reading. */
+  /** CPU time of its threads and ended children since the first reading. */
   get sinceMs(): number {
     const now = performance.now();
     const runNs = this.threads.threads.map((thread) => thread.runNs.growth(0, now));
@@ -65,7 +68,7 @@ export class ProcessSampler {
     return ownMs + this.endedChildrenMs.growth(0, now);
   }
 
-  /** Counts the descriptors, which may take time where there are many. */
+  /** Counts the descriptors, which may take some time if there are many. */
   readDescriptors(): void {
     const openFiles = countDescriptors(this.pid);
     if (openFiles !== null) this.openFiles.add(performance.now(), openFiles);

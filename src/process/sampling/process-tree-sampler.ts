@@ -5,22 +5,22 @@ import { createCpuMeter, type GroupUse } from './thread-cpu.js';
 
 /** One sample of a process tree. */
 export interface ProcessSample {
-  /** When it was taken, on the clock of `performance.now()`. */
+  /** Time of the sample, on the clock of `performance.now()`. */
   tMs: number;
-  /** Mean CPU in cores since the sample before. */
+  /** Mean CPU in cores since the previous sample. */
   cpu: number;
-  /** Resident memory of all processes in MB (10^6 bytes); what they share counts with each. */
+  /** Resident memory of all processes in MB (10^6 bytes); shared memory counts for each process. */
   rssMb: number;
 }
 
-/** What a process tree used during a measurement. */
+/** Resource usage of a process tree during a measurement. */
 export interface ServerReadings {
   pid: number;
   /** The command line, shortened. */
   command: string;
-  /** The most processes alive at a time. */
+  /** Maximum number of processes alive at a time. */
   processes: number;
-  /** Mean CPU in cores per group of threads, and the most threads alive at a time; their sum is `cpuMean`. */
+  /** Mean CPU in cores by group of threads, and the maximum number of threads alive at a time. The sum is `cpuMean`. */
   threads: { group: string; threads: number; cpu: number }[];
   cpuMean: number;
   rssMaxMb: number;
@@ -30,13 +30,13 @@ export interface ServerReadings {
 /** A running sampler. */
 export interface ProcessTreeSampler {
   /**
-   * Takes a last sample and gives the readings between two times on the clock of `performance.now()`; by default from
-   * the start to now. `null` where nothing could be read: no such process, no `/proc`.
+   * Takes a last sample and returns the readings between two times on the clock of `performance.now()`; by default from
+   * the start to now. `null` if nothing could be read: no such process, no `/proc`.
    */
   stop(from?: number, to?: number): ServerReadings | null;
 }
 
-/** What was used between two samples; the memory is that of the second one. */
+/** Usage between two samples; the memory is that of the second one. */
 interface Interval {
   from: number;
   to: number;
@@ -46,8 +46,8 @@ interface Interval {
 }
 
 /**
- * Samples CPU and memory of a process and its descendants from `/proc` until it is stopped. A sample of a Node process
- * costs about 0.2 ms, at the default interval 0.2 % of a core. The timer does not keep this process alive.
+ * Samples CPU and memory of a process and its descendants from `/proc` until it is stopped. Sampling one Node.js
+ * process costs about 0.2 ms: at the default interval 0.2% of a core. The timer does not keep this process alive.
  *
  * @example
  * const sampler = sampleProcesses(pid, ({ cpu }) => console.log(cpu));
@@ -111,7 +111,7 @@ function summarise(
       groups.set(group, { threads, cpuNs: sum.cpuNs + use.cpuNs * share });
     }
     rssMaxMb = Math.max(rssMaxMb, interval.rssMb);
-    // An interval that lies mostly outside tells of something else.
+    // An interval that lies mostly outside does not represent the measurement.
     if (share >= 0.5) series.push(toSample(interval));
   }
   if (coveredMs === 0) return null;

@@ -3,21 +3,21 @@ import { basename } from 'node:path';
 import { readIds, readText } from '../procfs/procfs.js';
 import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
 
-/** What a group of threads used between two readings. */
+/** Usage of a group of threads between two readings. */
 export interface GroupUse {
   threads: number;
   cpuNs: number;
 }
 
 /**
- * Reads the CPU time of every thread of some processes; each call gives what was used since the call before, the first
- * one gives zeros. The groups: `main` are the processes' first threads (in Node: JavaScript), the others go by the name
- * that the program gave them, and `other threads` are those that it gave none.
+ * Creates a meter of the CPU time of all threads of some processes. Each call returns the usage since the previous
+ * call; the first one returns zeros. Groups: `main` contains the first thread of each process (in Node.js: JavaScript),
+ * other threads are grouped by the name that the program gave them, and `other threads` have none.
  *
- * What a thread uses after the last reading before its end is not seen.
+ * Usage between a thread's last reading and its end is not seen.
  */
 export function createCpuMeter(): (pids: number[]) => Map<string, GroupUse> {
-  // By `pid/tid`. Kept when a thread is missing from a reading: were it taken for new afterwards, its whole past would count.
+  // By `pid/tid`. Kept if a reading misses a thread: otherwise its whole past would count when it reappears.
   const known = new Map<string, { group: string; cpuNs: number }>();
   let first = true;
 
@@ -54,7 +54,7 @@ function nameGroup(pid: number, tid: number): string {
   const name = readName(`/proc/${pid}/task/${tid}`);
   const inherited = [readName(`/proc/${pid}`), readExecutableName(pid)];
   if (name === '' || inherited.includes(name)) return 'other threads';
-  // The members of a pool are often numbered.
+  // The threads of a pool are often numbered.
   return name.replace(/[-_#: ]*\d+$/, '') || name;
 }
 

@@ -3,10 +3,10 @@ import { readIds, readText } from '../procfs/procfs.js';
 import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
 import { Counter } from './counter.js';
 
-/** One thread over time. */
+/** Counters of one thread over time. */
 export class WatchedThread {
   readonly tid: number;
-  /** Time on a core, and ready without one, in nanoseconds. */
+  /** Time on a core, and time ready without one, in nanoseconds. */
   readonly runNs = new Counter();
   readonly queuedNs = new Counter();
   readonly #folder: string;
@@ -20,14 +20,18 @@ export class WatchedThread {
     this.#name = '';
   }
 
-  /** The name that the program gave it; a thread may get it some time after its start. */
+  /** The name that the program gave it; a thread may get its name some time after its start. */
   get name(): string {
     const name = readText(`${this.#folder}/comm`);
     if (name !== null) this.#name = name.trim();
     return this.#name;
   }
 
-  /** Takes a reading; `false` if the thread is gone. `bornMs`: when it was known not to be there yet. */
+  /**
+   * Takes a reading; returns `false` if the thread has ended.
+   *
+   * @param bornMs a time before the thread existed; `null` if unknown
+   */
   read(bornMs: number | null): boolean {
     const text = this.#times.read();
     if (text === null) return false;
@@ -47,24 +51,24 @@ export class WatchedThread {
   }
 }
 
-/** The threads of a process over time. What a thread does after the last reading before its end is not seen. */
+/** The threads of a process over time. Activity between a thread's last reading and its end is not seen. */
 export class ThreadSampler {
-  /** All that were seen, those that ended too. */
+  /** All threads that were seen, including ended ones. */
   readonly threads: WatchedThread[] = [];
   readonly #pid: number;
   readonly #alive = new Map<number, WatchedThread>();
   #lastMs: number | null;
 
-  /** `bornMs`: when the process was known not to be there yet; `null` if it was there before. */
+  /** @param bornMs a time before the process existed; `null` if it existed before the observation */
   constructor(pid: number, bornMs: number | null) {
     this.#pid = pid;
     this.#lastMs = bornMs;
   }
 
-  /** Takes a reading; `false` if the process is gone. */
+  /** Takes a reading; returns `false` if the process has ended. */
   read(): boolean {
     const nowMs = performance.now();
-    // A thread that a listing misses, as happens while others end, is not gone.
+    // A listing may miss a thread while others end; that thread is still alive.
     for (const [tid, thread] of this.#alive) {
       if (!thread.read(null)) this.#alive.delete(tid);
     }
@@ -74,7 +78,7 @@ export class ThreadSampler {
       if (!thread.read(this.#lastMs)) continue;
       this.#alive.set(tid, thread);
       this.threads.push(thread);
-      // Touches the name while there is one to read.
+      // Reads the name while the thread exists.
       void thread.name;
     }
     this.#lastMs = nowMs;

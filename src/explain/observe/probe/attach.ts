@@ -14,22 +14,23 @@ import { CdpClient } from './cdp-client.js';
 import type { ProbeHub } from './hub.js';
 
 const PROBE = fileURLToPath(new URL('../../../probe/agent.cjs', import.meta.url));
-/** Where Node opens its debugger on SIGUSR1, unless it was told another port. */
+/** The port on which Node.js opens its debugger on SIGUSR1, unless configured otherwise. */
 const DEBUGGER_PORT = 9229;
 const TIMEOUT_MS = 5000;
 const POLL_MS = 20;
 const REQUEST_TIMEOUT_MS = 500;
-/** In the mask of signals, see proc_pid_status(5). */
+/** Bit in the signal mask, see proc_pid_status(5). */
 const SIGUSR1 = 1n << 9n;
 
 /**
- * Puts the probe into a server that runs: into its process, or where others take its connections, as the workers of a
- * cluster, into those. One after the other: all may open their debuggers on the same port. Not into the cluster's first
- * process, on whose debugger Node opens those of all workers, of other servers among them.
+ * Attaches the probe to a running server: to its process, or to the processes that accept its connections, such as the
+ * workers of a cluster. Processes are attached one at a time, since all may open their debuggers on the same port. A
+ * cluster's primary process is left out: Node.js would open the debuggers of all its workers, including those of other
+ * servers.
  *
- * Gives for each that could not have it the reason; who is forked later has none, either.
+ * Returns the reason for each process that could not get the probe. Workers that are forked later have no probe either.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why none can have it.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason, if no process can get it.
  */
 export async function attachProbes(
   server: number,
@@ -54,10 +55,10 @@ export async function attachProbes(
 }
 
 /**
- * Puts the probe into a process that runs: SIGUSR1 makes Node open its debugger on 127.0.0.1, through which the probe is
- * loaded, and it is closed again. Resolves when the probe is there.
+ * Attaches the probe to a running process: SIGUSR1 makes Node.js open its debugger on 127.0.0.1, the probe is loaded
+ * through it, and the debugger is closed again. Resolves when the probe is connected.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason why it cannot be.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason, if it fails.
  */
 export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
   const fail = (reason: string) => createAttachError(pid, reason);
@@ -75,7 +76,7 @@ export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
   if (!url) throw fail('its debugger does not open');
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const joined = waitForHello(hub, pid, signal);
-  // Its failure is only of interest if nothing failed before.
+  // Its rejection matters only if nothing failed before.
   joined.catch(() => {});
   try {
     await loadProbe(pid, url, hub.path, signal);
@@ -89,7 +90,7 @@ function createAttachError(pid: number, reason: string): MillraceError {
   return usageError(`cannot put the probe into process ${pid}: ${reason}`);
 }
 
-/** SIGUSR1 would end a process that does not wait for it. */
+/** Checks that the process handles SIGUSR1, which would end it otherwise. */
 function checkTarget(pid: number, fail: (reason: string) => MillraceError): void {
   if (process.platform !== 'linux') throw fail(`not supported on ${process.platform}`);
   let program: string;
@@ -116,7 +117,7 @@ function describeError(error: unknown): string {
   return reasons[code] ?? message;
 }
 
-/** The address of the debugger that listens on a port; `null` if none does. */
+/** Returns the WebSocket URL of the debugger on a port; `null` if there is none. */
 async function findDebuggerUrl(port: number): Promise<string | null> {
   try {
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
@@ -130,7 +131,7 @@ async function findDebuggerUrl(port: number): Promise<string | null> {
   }
 }
 
-/** It opens where the process was told to (`--inspect-port`): a port on which it did not listen before. */
+/** Waits for the debugger on a new port: `--inspect-port` may change the default. */
 async function waitForDebugger(pid: number, before: Set<number>): Promise<string | null> {
   const until = performance.now() + TIMEOUT_MS;
   while (performance.now() < until) {
@@ -169,7 +170,8 @@ async function loadProbe(
       const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;
       await evaluate(client, `${connect}; undefined`);
     } finally {
-      // It ends this connection. Node 20 may crash if the connection ends from here meanwhile.
+      // Closing the debugger ends this connection. Node.js 20 may crash if the connection ends from this side
+      // meanwhile.
       await evaluate(client, "setImmediate(require('node:inspector').close); undefined");
       await client.ended;
     }
@@ -178,7 +180,7 @@ async function loadProbe(
   }
 }
 
-/** The pid as the process itself knows it, in its own namespace. */
+/** Reads the id that a process has in its own namespace. */
 function readNamespacePid(pid: number): number {
   const namespaces = /^NSpid:\s*(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
   return Number(namespaces?.split('\t').at(-1) ?? pid);

@@ -11,7 +11,7 @@ const PING = 9;
 const PONG = 10;
 const FINAL = 0x80;
 const MASKED = 0x80;
-/** Of a message that has not ended: the profile of a busy minute is a tenth of it. */
+/** Maximum size of an incomplete message: ten times the profile of a busy minute. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 interface PendingCall {
@@ -25,7 +25,7 @@ interface CdpResponse {
   error?: { message: string };
 }
 
-/** A client of the Chrome DevTools Protocol: text messages over a WebSocket (RFC 6455), no extensions. */
+/** A client of the Chrome DevTools Protocol: text messages over a WebSocket (RFC 6455), without extensions. */
 export class CdpClient {
   readonly #socket: Socket;
   readonly #pending = new Map<number, PendingCall>();
@@ -36,8 +36,8 @@ export class CdpClient {
   /**
    * Connects to a debugger.
    *
-   * @param url as in `ws://127.0.0.1:9229/3f6a...`
-   * @throws {Error} if nothing there speaks WebSocket.
+   * @param url for example `ws://127.0.0.1:9229/3f6a...`
+   * @throws {Error} if the server does not support WebSocket.
    */
   static async connect(url: string, signal: AbortSignal): Promise<CdpClient> {
     const key = randomBytes(16).toString('base64');
@@ -79,9 +79,9 @@ export class CdpClient {
   }
 
   /**
-   * Calls a method, as in `Runtime.evaluate`, and returns its result.
+   * Calls a method such as `Runtime.evaluate` and returns its result.
    *
-   * @throws {Error} with the debugger's message, or if the connection ends before.
+   * @throws {Error} with the debugger's message, or if the connection ends first.
    */
   call(method: string, params: Record<string, unknown>): Promise<unknown> {
     const id = ++this.#lastId;
@@ -95,7 +95,7 @@ export class CdpClient {
     });
   }
 
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when either side has ended the connection. */
   get ended(): Promise<void> {
     const socket = this.#socket;
     return new Promise((resolve) => {
@@ -109,7 +109,7 @@ export class CdpClient {
     this.#socket.destroySoon();
   }
 
-  /** RFC 6455, section 5.2; a client masks. */
+  /** Sends a frame (RFC 6455, section 5.2); frames of a client are masked. */
   #send(opcode: number, payload: Buffer): void {
     const mask = randomBytes(4);
     const masked = payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
@@ -133,7 +133,7 @@ export class CdpClient {
   #onFrame({ final, opcode, payload }: Frame): void {
     if (opcode === PING) this.#send(PONG, payload);
     else if (opcode === CLOSE) this.#socket.destroySoon();
-    // A message comes in a text frame, or in one and continuations.
+    // A message is one text frame, or a text frame and continuations.
     if (opcode > TEXT) return;
     this.#message.push(payload);
     if (!final) return;
@@ -141,7 +141,7 @@ export class CdpClient {
     this.#message = [];
     const answer = parseResponse(text);
     if (answer) this.#settle(answer);
-    // It speaks WebSocket and is no debugger: nothing that it says next would be an answer.
+    // A WebSocket server that is not a debugger: none of its messages can be a response.
     else this.#socket.destroy();
   }
 
@@ -153,7 +153,7 @@ export class CdpClient {
   }
 }
 
-/** A message of the protocol; `null` if it is none. */
+/** Parses a message of the protocol; `null` if it is invalid. */
 function parseResponse(text: string): CdpResponse | null {
   try {
     const answer: unknown = JSON.parse(text);
@@ -178,11 +178,11 @@ interface Frame {
   final: boolean;
   opcode: number;
   payload: Buffer;
-  /** Of the whole frame. */
+  /** Length of the whole frame. */
   length: number;
 }
 
-/** The first frame of a server's bytes, which are not masked; `null` if there is no whole one. */
+/** Parses the first frame of a server's bytes, which are not masked; `null` if it is incomplete. */
 function parseFrame(bytes: Buffer): Frame | null {
   if (bytes.length < 2) return null;
   const first = bytes.readUInt8(0);

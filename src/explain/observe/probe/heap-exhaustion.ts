@@ -1,25 +1,25 @@
 import type { ProbedProcess } from './process.js';
 
-/** A process that has ended with its heap full. */
+/** A process that ended with a full heap. */
 export interface HeapExhaustion {
   pid: number;
   heapUsedMb: number;
   heapLimitMb: number;
-  /** Requests that it had answered. */
+  /** Requests that the process had answered. */
   requests: number;
 }
 
-/** Part of its limit from which on a heap is full, as it is looked at twice a second. */
+/** Share of its limit above which a heap counts as full; it is read twice a second. */
 const MIN_FULL_SHARE = 0.75;
-/** V8 counts the young generation into the limit: three of its halves. */
+/** V8's limit includes the young generation: three semi-spaces. */
 const SEMI_SPACES = 3;
 
-/** A process that has gone, if its heap was full when it was last looked at. */
+/** Returns a process that has ended as a list, if its heap was full at the last reading; otherwise an empty list. */
 export function findHeapExhaustion({ hello, samples }: ProbedProcess): HeapExhaustion[] {
   const levels = samples.findLast((sample) => sample.memory !== null)?.memory;
   if (!hello || !levels) return [];
   const heapLimitMb = levels.heapLimit / 1e6 - SEMI_SPACES * hello.semiSpaceMb;
-  // Garbage that is still to be collected fills no heap.
+  // Garbage that has not been collected yet does not count.
   const heapUsedMb = (levels.heapAfterOld ?? 0) / 1e6;
   if (heapUsedMb < MIN_FULL_SHARE * heapLimitMb) return [];
   return [

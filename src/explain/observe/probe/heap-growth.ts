@@ -3,15 +3,19 @@ import type { MeasuredRatio } from '../../../statistics/types.js';
 import type { Retained } from '../../hypotheses/machine/memory.js';
 import type { ServerUnderTest } from '../../target/server-under-test.js';
 
-/** Bytes that are held after a full collection, by all processes with a probe; `null` without one. */
+/**
+ * Measures the heap bytes in use after a full collection, summed over all processes with a probe; `null` without one.
+ */
 export async function measureHeapBytes({ hub }: ServerUnderTest): Promise<number | null> {
   if (!hub) return null;
-  // A process that ends meanwhile, or cannot: then this is not seen.
+  // Fails if a process ends meanwhile or does not support it; then the value is unknown.
   const answers = await hub.command('collect', {}).catch(() => []);
   return answers.length === 0 ? null : answers.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Memory that is kept per request, round by round, against what the baseline showed: a leak goes on, a cache is full once. */
+/**
+ * Memory retained per request, round by round, relative to the baseline: a leak keeps growing, a cache fills up once.
+ */
 export class HeapGrowth {
   readonly #subject: ServerUnderTest;
   readonly #pairs: [number, number][] = [];
@@ -32,7 +36,7 @@ export class HeapGrowth {
     const { requests, beforeBytes, afterBytes } = this.#baseline;
     const first = (afterBytes - beforeBytes) / requests;
     const responses = this.#subject.responseCount - this.#responsesBefore;
-    // Shrinking is no growth of any ratio.
+    // A heap that shrinks counts as one byte of growth, since a ratio needs a positive number.
     const since = Math.max(1, bytes - this.#bytesBefore) / Math.max(1, responses);
     this.#pairs.push([first, since]);
     this.#responsesBefore = this.#subject.responseCount;

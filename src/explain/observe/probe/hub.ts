@@ -11,20 +11,20 @@ import { findHeapExhaustion, type HeapExhaustion } from './heap-exhaustion.js';
 import { ProbedProcess } from './process.js';
 import { buildProbeView } from './view.js';
 
-/** What runs inside the server, by `--require`. */
+/** The script that loads the probe inside the server, by `--require`. */
 export const PRELOAD = fileURLToPath(new URL('../../../probe/preload.cjs', import.meta.url));
 
 interface ProbeEvents {
-  /** A process has said who it is; again when some of it has changed. */
+  /** A process has introduced itself, or has reported a change. */
   hello: [Hello];
-  /** A process has gone, or has closed its channel. */
+  /** A process has ended, or has closed its channel. */
   left: [Hello];
   /** A sample has arrived. */
   sample: [Hello];
 }
 
 /**
- * Opens the place where probes connect: a socket that only this user can reach.
+ * Opens the socket to which probes connect; only this user can reach it.
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is no folder for it.
  */
@@ -39,7 +39,7 @@ export async function openProbeHub(): Promise<ProbeHub> {
   });
 }
 
-/** Bytes that the path of a socket may have everywhere: unix(7) has 107, macOS 103. */
+/** Maximum length of a socket's path that works everywhere: unix(7) permits 107 bytes, macOS 103. */
 const MAX_PATH_BYTES = 103;
 
 async function startHub(path: string, folder: string | null): Promise<ProbeHub> {
@@ -48,19 +48,19 @@ async function startHub(path: string, folder: string | null): Promise<ProbeHub> 
   return hub;
 }
 
-/** Where the probes of a server's processes meet. */
+/** The server side of the probes' channels. */
 export class ProbeHub {
-  /** Path of the socket that probes connect to. */
+  /** Path of the socket to which probes connect. */
   readonly path: string;
   readonly events = new EventEmitter<ProbeEvents>();
   readonly #folder: string | null;
   readonly #server: Server;
-  /** Those that left stay: they are part of the time in which they served. */
+  /** Includes the processes that have left, as far as they served in the time of interest. */
   readonly #all = new Set<ProbedProcess>();
   readonly #open = new Set<Socket>();
   #ports: number[] | null = null;
 
-  /** @param folder that of the path, if it was made for that */
+  /** @param folder the folder of the path, if it was created for it */
   constructor(path: string, folder: string | null) {
     this.path = path;
     this.#folder = folder;
@@ -89,7 +89,7 @@ export class ProbeHub {
   }
 
   #sendPorts(probed: ProbedProcess): void {
-    // One that goes meanwhile serves nothing any more.
+    // A process that ends meanwhile serves nothing any more.
     probed.command('setPorts', { ports: this.#ports }).catch(() => {});
   }
 
@@ -97,7 +97,7 @@ export class ProbeHub {
     return [...this.#all].filter(({ isConnected }) => isConnected);
   }
 
-  /** The environment with which a process, and all that it starts, has the probe. */
+  /** Returns an environment in which a process and all its descendants load the probe. */
   environment(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     return {
       ...base,
@@ -109,21 +109,21 @@ export class ProbeHub {
     };
   }
 
-  /** The processes now connected. */
+  /** The processes that are connected now. */
   get processes(): Hello[] {
     return this.#connected.flatMap(({ hello }) => hello ?? []);
   }
 
   /**
-   * From now on only requests to these ports count, in all processes: a dependency that the command starts as well is
-   * none of the server. `null`: all do.
+   * Counts only requests to these ports from now on, in all processes; `null` counts all. Excludes dependencies that
+   * the command starts as well.
    */
   setPorts(ports: number[] | null): void {
     this.#ports = ports;
     for (const probed of this.#connected) this.#sendPorts(probed);
   }
 
-  /** Waits until a process has got a request that counts; at most so long. Returns whether one has. */
+  /** Waits until a process has received a request that counts, up to a time limit. Returns whether one has. */
   async waitUntilServed(timeoutMs: number): Promise<boolean> {
     const signal = AbortSignal.timeout(timeoutMs);
     const hasServed = () => selectServing(this.#connected).length > 0;
@@ -134,8 +134,8 @@ export class ProbeHub {
   }
 
   /**
-   * The processes that served requests, between two times of `performance.now()`; as far as there are samples. `null`:
-   * there is none, or too little of it.
+   * Returns the view of the processes that served requests between two times of `performance.now()`, as far as there
+   * are samples; `null` if there are none or too few.
    */
   between(fromMs: number, toMs: number): InsideView | null {
     const workers = findExpectedWorkers(this.#ports, this.processes);
@@ -143,12 +143,12 @@ export class ProbeHub {
   }
 
   /**
-   * Asks for samples, and waits until every process that serves has one of after the time, which has passed; at most so long. Before and
-   * after a block of load it makes the block's ends exact.
+   * Requests samples, and waits until every serving process has one that is later than a past time, up to a time limit.
+   * Before and after a block of load this makes the block's bounds exact.
    */
   async requestSamples(atMs: number, timeoutMs: number): Promise<void> {
     const late = selectServing(this.#connected).filter(({ lastSampleMs }) => lastSampleMs < atMs);
-    // For one that goes meanwhile there is nothing to wait for.
+    // A process that ends meanwhile sends nothing.
     const asked = late.map((probed) => probed.command('sample', {}).catch(() => null));
     const timeout = new AbortController();
     const { signal } = timeout;
@@ -160,9 +160,10 @@ export class ProbeHub {
   }
 
   /**
-   * Tells the processes that serve (all, if none does and none was chosen by `study`) to do something, and waits for what they answer.
+   * Sends a command to the processes that serve, and returns their answers. If no process serves and `setPorts` has
+   * chosen no ports, sends it to all processes.
    *
-   * @throws {Error} if one cannot.
+   * @throws {Error} if a process cannot run it.
    */
   async command<Name extends CommandName>(
     name: Name,
@@ -170,19 +171,19 @@ export class ProbeHub {
   ): Promise<Answers[Name][]> {
     const connected = this.#connected;
     const servingOnes = selectServing(connected);
-    // What serves only others is not changed.
+    // Processes that serve only other ports are left alone.
     const targets = servingOnes.length > 0 || this.#ports !== null ? servingOnes : connected;
     return Promise.all(targets.map((probed) => probed.command(name, args)));
   }
 
-  /** The processes that are connected are to end, but for those with these numbers. */
+  /** Marks the connected processes as expected to end, except those with these ids. */
   disconnect(keptPids: number[] = []): void {
     for (const probed of this.#connected) {
       probed.isExpectedToEnd ||= !keptPids.includes(probed.hello?.pid ?? 0);
     }
   }
 
-  /** Those that have served and have ended all the same, as far as their heap was full when it was last looked at. */
+  /** Processes that served and ended unexpectedly with a full heap. */
   get heapExhaustions(): HeapExhaustion[] {
     const lost = selectServing([...this.#all]).filter(
       (it) => !it.isConnected && !it.isExpectedToEnd,
@@ -190,7 +191,7 @@ export class ProbeHub {
     return lost.flatMap(findHeapExhaustion);
   }
 
-  /** Lets the probes go, which undoes all that they do, and removes the socket. */
+  /** Disconnects the probes, which undoes all their changes, and removes the socket. */
   async close(): Promise<void> {
     for (const socket of this.#open) socket.destroy();
     this.#server.close();
@@ -204,8 +205,8 @@ function selectServing(some: ProbedProcess[]): ProbedProcess[] {
 }
 
 /**
- * The workers of clusters that are to get requests for these ports: those of which their first process knows that they
- * listen. Where it knows of none, all: it may hand them its connections, or have no probe.
+ * Finds the cluster workers that are expected to receive requests for these ports: those that listen according to their
+ * primary process. If it knows of none, all workers: the primary may pass connections on itself, or have no probe.
  */
 function findExpectedWorkers(ports: number[] | null, known: Hello[]): number[] {
   const isWanted = (port: number) => ports === null || ports.includes(port);
@@ -219,16 +220,16 @@ function findExpectedWorkers(ports: number[] | null, known: Hello[]): number[] {
 }
 
 /**
- * Does something while the probe rests, and costs the server nothing.
+ * Runs a function while the probe is paused and costs the server nothing.
  *
- * @param onFailure hears why the probe does not watch any more afterwards
+ * @param onFailure receives the reason if the probe cannot be resumed
  */
 export async function withProbePaused<Result>(
   hub: Pick<ProbeHub, 'command'> | null,
   work: () => Promise<Result>,
   onFailure: (why: string) => void,
 ): Promise<Result> {
-  // One that cannot be told may have gone; others have been told.
+  // A process that cannot be reached may have ended; the others are paused.
   await hub?.command('subscribe', { on: false }).catch(() => {});
   try {
     return await work();
@@ -238,7 +239,7 @@ export async function withProbePaused<Result>(
   }
 }
 
-/** As an argument in NODE_OPTIONS. */
+/** Quotes an argument for NODE_OPTIONS. */
 function quoteOption(argument: string): string {
   return /[\s"\\]/.test(argument) ? `"${argument.replace(/["\\]/g, '\\$&')}"` : argument;
 }

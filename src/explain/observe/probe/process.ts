@@ -9,7 +9,7 @@ import type {
   ProbeSample,
 } from '../../../probe/protocol.cjs';
 
-/** Samples that are kept: five minutes of them. */
+/** Maximum number of samples: five minutes. */
 const MAX_SAMPLES = 3000;
 
 interface Listeners {
@@ -22,20 +22,20 @@ interface PendingCommand {
   reject(error: Error): void;
 }
 
-/** A sample on the clock of `performance.now()`, with everything that did not change filled in. */
+/** A sample on the clock of `performance.now()`, with all unchanged values filled in. */
 export interface FullSample extends Omit<ProbeSample, 'type'> {
-  /** The longest synchronous part of each route since the sample before. */
+  /** The longest synchronous part of each route since the previous sample. */
   longestSyncMs: Record<string, number>;
 }
 
 const COMMAND_TIMEOUT_MS = 8000;
 
-/** One process with a probe, from its channel's side here. */
+/** This side of the channel to one process with a probe. */
 export class ProbedProcess {
   hello: Hello | null = null;
-  /** Whether it is to end, and nothing is told by that. */
+  /** Whether the process is expected to end, so that its end is not a finding. */
   isExpectedToEnd = false;
-  /** In their order. */
+  /** In chronological order. */
   readonly samples: FullSample[] = [];
   readonly #socket: Socket;
   readonly #listeners: Listeners;
@@ -63,7 +63,7 @@ export class ProbedProcess {
     return !this.#socket.destroyed;
   }
 
-  /** When the last sample was taken; `-Infinity` before the first. */
+  /** Time of the last sample; `-Infinity` before the first. */
   get lastSampleMs(): number {
     return this.samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   }
@@ -71,7 +71,7 @@ export class ProbedProcess {
   command<Name extends CommandName>(name: Name, args: Commands[Name]): Promise<Answers[Name]> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      // A loop that is blocked for good answers never.
+      // A loop that is blocked for good never answers.
       const timeoutMs = COMMAND_TIMEOUT_MS + ('ms' in args ? Number(args.ms) : 0);
       const timer = setTimeout(() => {
         this.#pending.delete(id);
@@ -129,7 +129,7 @@ export class ProbedProcess {
   }
 }
 
-/** Whoever may connect may write anything: what is no message is nothing. */
+/** Parses a line; `null` if it is not a message. Any program of this user may connect. */
 function parseMessage(line: string): ProbeMessage | null {
   try {
     const message: unknown = JSON.parse(line);
@@ -140,5 +140,5 @@ function parseMessage(line: string): ProbeMessage | null {
 }
 
 const [seconds, nanoseconds] = process.hrtime();
-/** 0 of `performance.now()` on the clock of `process.hrtime`. */
+/** The time 0 of `performance.now()` on the clock of `process.hrtime`. */
 const monotonicOrigin = seconds * 1000 + nanoseconds / 1e6 - performance.now();

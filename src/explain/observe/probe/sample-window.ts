@@ -1,24 +1,24 @@
 import type { Counters } from '../../../probe/protocol.cjs';
 import type { FullSample, ProbedProcess } from './process.js';
 
-/** Counters, by any names. */
+/** Counters by the name of a route, an origin or the like. */
 type CountersByName = Record<string, Counters>;
 
-/** How much the counters of one process grew in a stretch of time. */
+/** Growth of the counters of one process in a range of time. */
 export interface SampleWindow {
   process: ProbedProcess;
   ms: number;
-  /** The samples within. */
+  /** The samples within the range. */
   samples: FullSample[];
-  /** Growth of counters, by where a sample has them. */
+  /** Returns the growth of the counters that `pick` selects from a sample. */
   computeGrowth(pick: (sample: FullSample) => Counters | undefined): Counters;
-  /** The names that any sample up to the end has. */
+  /** The sample at the end of the range; it has all names. */
   last: FullSample;
 }
 
 /**
- * The window of a process. Between two samples counters grow evenly; before the first and after the last sample there
- * is nothing known, and the window is cut. `null` if nothing is left of it.
+ * Returns the window of a process. Counters are interpolated between two samples. Before the first and after the last
+ * sample nothing is known, so the window is cut; `null` if nothing is left of it.
  */
 export function cutWindow(
   process: ProbedProcess,
@@ -43,7 +43,7 @@ export function cutWindow(
   };
 }
 
-/** A time between two samples, and how far it is from the first to the second. */
+/** A time between two samples, as a share of the distance from the first to the second. */
 interface Moment {
   before: FullSample;
   after: FullSample;
@@ -83,7 +83,7 @@ function subtract(from: Counters, to: Counters): Counters {
   return grown;
 }
 
-/** Adds up counters by their names. */
+/** Adds up counters by name. */
 export function sumCounters(all: Counters[]): Counters {
   const sum: Counters = {};
   for (const counters of all) {
@@ -92,7 +92,7 @@ export function sumCounters(all: Counters[]): Counters {
   return sum;
 }
 
-/** The growth of every part of a kind (routes, origins ...), added up over the processes by name. */
+/** Adds up the growth of each part (route, origin ...) over the processes, by name. */
 export function sumByName<Part>(
   windows: SampleWindow[],
   parts: (sample: FullSample) => Record<string, Part>,

@@ -4,15 +4,15 @@ import type { InsideView, OutboundView, RouteView } from '../types.js';
 import type { ProbedProcess } from './process.js';
 import { cutWindow, type SampleWindow, sumByName, sumCounters } from './sample-window.js';
 
-/** Less than this says nothing. */
+/** A shorter window says nothing. */
 const MIN_WINDOW_MS = 50;
 const MB = 1e6;
-/** How the name begins of a peer whose protocol is not HTTP. */
+/** Prefix of origins whose protocol is not HTTP. */
 export const TCP_PREFIX = 'tcp://';
 
 /**
- * The processes over a stretch of time. Rates and numbers are sums; shares are means over the processes, `utilisation`
- * is of the busiest.
+ * Builds the view of the processes in a range of time. Rates and numbers are sums, shares are means over the processes,
+ * `utilisation` is that of the busiest.
  */
 export function buildProbeView(
   processes: ProbedProcess[],
@@ -28,9 +28,9 @@ export function buildProbeView(
   const sum = sumCounters(each);
   const ms = Math.max(...windows.map((window) => window.ms));
   const of = (name: string) => sum[name] ?? 0;
-  /** Per second; of all processes together. */
+  /** Per second, summed over all processes. */
   const rate = (name: string) => (of(name) * 1000) / ms;
-  /** Of the time of all processes. */
+  /** As a share of the time of all processes. */
   const share = (time: number) => time / (ms * windows.length);
   return {
     seconds: ms / 1000,
@@ -167,7 +167,8 @@ function buildOutboundViews(windows: SampleWindow[], ms: number): OutboundView[]
     const of = (name: string) => grown[name] ?? 0;
     if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
     const median = computeQuantile(times[origin] ?? {}, 0.5);
-    // Among unknown questions there may be some that are to wait, as a monitor's for news: the mean would be theirs.
+    // Requests of an unknown protocol may include ones that wait for news, such as those of a monitor; the mean would
+    // be dominated by them.
     const isHttp = !origin.startsWith(TCP_PREFIX);
     const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
     const square = mean(of('answerSquaredMs'), of('answered'));
