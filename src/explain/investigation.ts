@@ -27,7 +27,7 @@ export async function investigate(
     if (!ended && error !== signal.reason) throw error;
     if (ended)
       runner.skippedExperiments.push(
-        `further experiments: the server ${subject.endReason ?? 'is gone'}`,
+        `further experiments: the server ${subject.endReason ?? 'no longer answers'}`,
       );
   }
   return { ...runner.result(), interrupted: signal.aborted };

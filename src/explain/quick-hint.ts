@@ -26,7 +26,7 @@ export function quickHint(result: LoadResult): Hint | null {
   if (!server || !main || main.cpu === 0) return null;
   const utilisation = main.cpu;
   const cpuMs = (utilisation * 1000) / throughput.mean;
-  const capacity = `${time(cpuMs)} of CPU per request, so one loop gives about ${rate(1000 / cpuMs)} req/s`;
+  const capacity = `${time(cpuMs)} of CPU per request, so one loop can serve about ${rate(1000 / cpuMs)} req/s`;
   if (plan.model === 'open') {
     if (result.warnings.some(({ id }) => id === 'rate-not-reached')) return null;
     return {
@@ -47,11 +47,11 @@ export function quickHint(result: LoadResult): Hint | null {
   if (gapMs.count > responses / 5 && isDelayedAck(gapMedianMs)) {
     return {
       limit: 'nagle-delayed-ack',
-      sentence: `likely a timer of TCP: ${time(gapMedianMs)} lie between the first and the last byte of a response (Nagle's algorithm and a delayed acknowledgement).`,
+      sentence: `likely Nagle's algorithm with delayed acknowledgements: the last byte of a response follows the first after ${time(gapMedianMs)}.`,
     };
   }
   return {
     limit: 'too-few-connections',
-    sentence: `likely too few connections: the main thread is only ${share(utilisation)} busy, and ${count(maxConcurrency)} in flight / ${time(latencyMs.mean)} = ${rate(maxConcurrency / meanSeconds)} req/s. Unless the requests queue inside.`,
+    sentence: `likely too few connections: the main thread is only ${share(utilisation)} busy, and ${count(maxConcurrency)} in flight / ${time(latencyMs.mean)} = ${rate(maxConcurrency / meanSeconds)} req/s, unless they are queued inside the server.`,
   };
 }

@@ -43,9 +43,7 @@ export async function runExplain(
   const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < MIN_BUDGET_MS) {
-    throw usageError(
-      `budget: ${budgetMs / 1000} s given; accepted: ${MIN_BUDGET_MS / 1000} s or more`,
-    );
+    throw usageError(`budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${budgetMs / 1000}s)`);
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
@@ -62,7 +60,7 @@ export async function runExplain(
   let notAttached: string[] = [];
   const subject = new ServerUnderTest(load, command ?? null, hub, signal, ports, trialOf(draft));
   try {
-    onStep(command ? 'starting the server' : 'looking at the server');
+    onStep(command ? 'starting the server' : 'examining the server');
     if (command) await subject.start();
     else {
       const known = knownServer(pid, null, draft.native.origins);
@@ -112,9 +110,9 @@ export async function runExplain(
       ...conclude(findings, [
         ...gaps,
         ...otherPorts.map(
-          (other) => `what is at port ${other}, where the command listens, too: give its URL`,
+          (other) => `port ${other}: the command listens there too; give its URL to load it`,
         ),
-        ...notAttached.map((reason) => `a part of the server from inside: ${reason}`),
+        ...notAttached.map((reason) => `some processes of the server from inside: ${reason}`),
       ]),
     };
   } finally {
@@ -136,9 +134,7 @@ async function rejectTlsServer(load: LoadOptions, started: boolean): Promise<voi
   const url = await findTlsUrl(load);
   if (url === null) return;
   const secure = url.replace('http:', 'https:');
-  throw usageError(
-    `${url}: the server speaks TLS; give ${started ? `its address before the command: ${secure} -- COMMAND` : secure}`,
-  );
+  throw usageError(`${url}: the server expects TLS: use ${secure}${started ? ' -- COMMAND' : ''}`);
 }
 
 /** Attaches the probe to a running server. Returns the reason for each process that could not get it. */
@@ -150,7 +146,7 @@ async function attachToServer(
   if (subject.pid === null || !hub) {
     throw new MillraceError(
       'ERR_MILLRACE_USAGE',
-      'attach: the process of the server is not known here; accepted: a server on this machine, or --pid',
+      'attach needs the process of a server on this machine, which is unknown: give its pid',
     );
   }
   return attachProbes(subject.pid, subject.endpoint, hub, signal);

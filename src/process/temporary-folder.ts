@@ -24,7 +24,7 @@ export async function withTemporaryFolder<Result>(
       reason ||= `${place}: ${fileErrorReason(error)}`;
     }
   }
-  throw usageError(`no folder for temporary files (${reason}); accepted: another TMPDIR`);
+  throw usageError(`no usable folder for temporary files (${reason}): set TMPDIR to another one`);
 }
 
 async function makeFolder<Result>(

@@ -14,18 +14,18 @@ export function explainProbeAbsence(
   if (probe) return [];
   const reason = () => {
     if (subject.isProbeForbidden) {
-      return `Node's permission model keeps the probe out; add --allow-fs-read=${join(dirname(PRELOAD), '*')}`;
+      return `Node.js's permission model denies the probe; add --allow-fs-read=${join(dirname(PRELOAD), '*')}`;
     }
     if (!subject.hub) {
       return runsNode === false
-        ? 'it is not Node.js, only its threads are seen'
-        : 'let millrace start it (millrace explain -- COMMAND), or permit --attach';
+        ? 'it is not Node.js; only its threads are visible'
+        : 'start it with millrace (millrace explain -- COMMAND), or use --attach';
     }
     if (!subject.canRestart) return 'the probe did not answer';
     if (subject.pid !== null && lacksProbeOption(subject.pid)) {
-      return 'its NODE_OPTIONS are set anew, without the probe, as by a script of package.json: write NODE_OPTIONS="$NODE_OPTIONS ..." there, give the command behind the script, or start the server and explain its URL with --attach';
+      return 'its NODE_OPTIONS were replaced, often by a script in package.json: use NODE_OPTIONS="$NODE_OPTIONS ..." there, give the command itself, or start the server and explain its URL with --attach';
     }
-    return 'the probe saw no request of node:http or node:https';
+    return 'the probe saw no request through node:http or node:https';
   };
   return [`inside the server: ${reason()}`];
 }

@@ -16,7 +16,7 @@ export function findVisibilityGaps(
   if (!sameHost) {
     const link =
       linkSpeeds().size === 0
-        ? ['how full the network is: no link of this machine tells its speed']
+        ? ['utilisation of the network: no interface of this machine reports its speed']
         : [];
     return [
       'threads, sockets and memory of the server: it is on another machine; run millrace there',
@@ -24,18 +24,20 @@ export function findVisibilityGaps(
     ];
   }
   if (!hasProcfs) {
-    return [`threads and sockets of the server: ${process.platform} does not tell; Linux does`];
+    return [
+      `threads and sockets of the server: ${process.platform} does not report them; run on Linux`,
+    ];
   }
   if (pid === null) {
     return [
-      "the server's process: its owner is not known, it may be another user's or in a container; give its --pid, run as its user, or as root",
+      "the server's process: unknown, it may belong to another user or run in a container; give its --pid, or run as its user or as root",
     ];
   }
   if (readText(`/proc/${pid}/stat`) === null) return [`the server's process: ${pid} has ended`];
   return [...findProcessGaps(pid), ...findSystemGaps(pid, endpoint)];
 }
 
-const OTHER_USER = "it is another user's; run as that user, or as root";
+const OTHER_USER = 'it belongs to another user; run as that user or as root';
 
 function findProcessGaps(pid: number): string[] {
   const seen: [boolean, string][] = [
@@ -44,30 +46,30 @@ function findProcessGaps(pid: number): string[] {
       'environment of the server (UV_THREADPOOL_SIZE, NODE_OPTIONS)',
     ],
     [descriptorTargets(pid) !== null, 'output and outgoing connections of the server'],
-    [countDescriptors(pid) !== null, 'number of descriptors of the server'],
-    [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'calls of the server to read and write'],
+    [countDescriptors(pid) !== null, 'open descriptors of the server'],
+    [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'read and write calls of the server'],
   ];
   return seen.filter(([ok]) => !ok).map(([, what]) => `${what}: ${OTHER_USER}`);
 }
 
 function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
   const seen: [boolean, string][] = [
-    [hasSchedstat, 'waiting for a core: this kernel keeps no scheduling statistics'],
+    [hasSchedstat, 'time that threads wait for a core: this kernel keeps no scheduling statistics'],
     [
       seesCgroups(pid),
-      "a quota of CPU: the server's cgroup cannot be seen from here; run where it is mounted (outside the container)",
+      "CPU quota: the server's cgroup is not visible; run where it is mounted (outside the container)",
     ],
     [
       existsSync('/proc/pressure/io'),
-      'pressure on the disk: this kernel does not tell (psi=1 at boot makes it)',
+      'disk pressure: this kernel does not report it (boot with psi=1)',
     ],
     [
       networkFolder(pid) === networkFolder(null),
-      'how many connections may wait to be accepted: the server has a network of its own (a container); run there',
+      'limit of the accept queue: the server has its own network namespace (a container); run there',
     ],
     [
       endpoint !== null,
-      'bytes that wait in sockets: the kernel does not tell of Unix sockets; load a TCP port',
+      'bytes waiting in sockets: the kernel does not report them for Unix sockets; load a TCP port',
     ],
   ];
   return seen.filter(([ok]) => !ok).map(([, what]) => what);

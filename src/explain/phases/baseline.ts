@@ -24,32 +24,29 @@ export async function measureBaseline(
 ): Promise<Baseline> {
   const { canAddLoad } = setting();
   /** Limits a length to a range and to a share of the time left. */
-  const boundedMs = (warmupTargetMs: number, minMs: number, maxMs: number, part: number) =>
-    Math.max(
-      500,
-      Math.min(maxMs, Math.max(minMs, warmupTargetMs), part * (untilMs - performance.now())),
-    );
+  const boundedMs = (targetMs: number, minMs: number, maxMs: number, part: number) =>
+    Math.max(500, Math.min(maxMs, Math.max(minMs, targetMs), part * (untilMs - performance.now())));
 
-  onStep('looking at the server without load');
+  onStep('observing the server without load');
   const idleView = await observeIdle(subject);
   const unloadedMs = durationMs ?? 50;
   let single: Observation | null = null;
   // One request after another may exceed the configured rate.
   if (canAddLoad || subject.options.rate === undefined) {
-    onStep('one request at a time');
+    onStep('measuring one request at a time');
     const measureMs = boundedMs(unloadedMs * 8, 1200, 6000, 0.15);
     single = await subject.runBlock({ settleMs: 300, measureMs }, { oneAtATime: true });
   }
   const estimateMs = Math.max(unloadedMs / 2, single?.load.latencyMs.p50 ?? unloadedMs);
 
-  onStep('warming up with the load as asked for');
+  onStep('warming up');
   // A requested warm-up may take up to half of the time.
-  const wantedMs = Math.min(warmupMs, (untilMs - performance.now()) / 2);
-  const warmupLengthMs = Math.max(wantedMs, boundedMs(estimateMs * 5, 1500, 5000, 0.1));
+  const requestedMs = Math.min(warmupMs, (untilMs - performance.now()) / 2);
+  const warmupLengthMs = Math.max(requestedMs, boundedMs(estimateMs * 5, 1500, 5000, 0.1));
   await subject.runBlock({ settleMs: 0, measureMs: warmupLengthMs });
   const bytesBefore = await measureHeapBytes(subject);
   const responsesBefore = subject.responseCount;
-  onStep('measuring with the load as asked for');
+  onStep('measuring the baseline');
   // An open load is in balance when requests end as fast as they begin, so not before the first responses.
   const settleMs = Math.max(
     boundedMs(estimateMs * 3, 300, 3000, 0.06),

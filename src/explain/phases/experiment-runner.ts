@@ -93,7 +93,7 @@ export class ExperimentRunner {
     this.skippedExperiments = isAnswered(metrics)
       ? []
       : [
-          `too few responses to reason with: ${completedOf(metrics.base.load)} in ${time(metrics.base.load.durationMs)} (--budget, --timeout)`,
+          `too few responses for a verdict: ${completedOf(metrics.base.load)} in ${time(metrics.base.load.durationMs)}; give it more time (--budget, --timeout)`,
         ];
     this.skippedExperiments.push(
       ...findSkippedExperiments(metrics, this.#judged.hypotheses, this.#setting),
@@ -116,7 +116,7 @@ export class ExperimentRunner {
         : [this.#affordable(some, this.#untilMs), this.#untilMs];
     if (chosen.length === 0 && some.length > 0) {
       this.skippedExperiments.push(
-        `experiments: blocks of ${time(this.#blockMs())} leave no time (--budget)`,
+        `experiments: no time, since a block takes ${time(this.#blockMs())}; give it more time (--budget)`,
       );
     }
     const growth = new HeapGrowth(this.#subject, this.#retained);
@@ -128,9 +128,8 @@ export class ExperimentRunner {
         length: this.#length,
         rounds: MOST_ROUNDS,
         untilMs,
-        onBlock: (what) => this.#onStep(`trying: ${what}`),
-        onFailed: (name, why) =>
-          this.skippedExperiments.push(`${name}: the probe could not: ${why}`),
+        onBlock: (what) => this.#onStep(`experiment: ${what}`),
+        onFailed: (name, why) => this.skippedExperiments.push(`${name}: the probe failed: ${why}`),
         onMeasured: (name, block) => {
           if (name === null || SAME_COST.has(name)) this.#note(block);
         },
@@ -182,7 +181,7 @@ export class ExperimentRunner {
     if (performance.now() + this.#blockMs() > this.#untilMs) return null;
     const { pipelining } = this.#metrics.base.load.plan;
     const connections = Math.max(1, Math.round(inFlight / pipelining));
-    this.#onStep(`trying: ${count(connections)} connections`);
+    this.#onStep(`experiment: ${count(connections)} connections`);
     const block = await this.#subject.runBlock(this.#length, { load: { connections } });
     const seen = evaluateRampStep(this.#metrics, block, before);
     if (!seen) {
@@ -229,7 +228,7 @@ export class ExperimentRunner {
     const failing = computeErrorShare(blocks.base);
     if (failing <= this.#metrics.errorShare + MORE_ERRORS) return blocks;
     this.skippedExperiments.push(
-      `all experiments: meanwhile ${share(failing)} of the requests failed as they were asked for, at first ${share(this.#metrics.errorShare)}`,
+      `all experiments: ${share(failing)} of the requests under the unchanged load failed meanwhile, at first ${share(this.#metrics.errorShare)}`,
     );
     return { base: [this.#metrics.base], changed: new Map() };
   }
@@ -252,13 +251,13 @@ export class ExperimentRunner {
       );
       if (!experiment) break;
       tried.add(experiment);
-      this.#onStep(`trying: ${experiment.name}`);
+      this.#onStep(`experiment: ${experiment.name}`);
       await this.#tryServers(experiment);
       // The result may make another experiment worthwhile or superfluous.
       this.#judged = this.#judge();
     }
     for (const { name } of untried()) {
-      this.skippedExperiments.push(`${name}: no time was left of the budget (--budget)`);
+      this.skippedExperiments.push(`${name}: no time left; give it more time (--budget)`);
     }
   }
 
@@ -300,7 +299,7 @@ export class ExperimentRunner {
         }
       }
     } catch (error) {
-      this.#missedByProbe('its own cost', error);
+      this.#missedByProbe('cost of the probe', error);
     }
     this.#probeCost = measureRatio(without, on);
   }
@@ -309,7 +308,7 @@ export class ExperimentRunner {
   async takeProfile(): Promise<void> {
     const { chosen } = this.#finding();
     if (!this.#subject.hub || this.#profileMs() === 0 || !chosen) return;
-    this.#onStep('taking a profile');
+    this.#onStep('taking a CPU profile');
     const { hotFunctions, loopTime, rootCause } = await takeProfiles(this.#subject, chosen.limit);
     this.#hot = hotFunctions;
     this.#culprit = rootCause && { of: chosen.limit, is: rootCause };
@@ -330,7 +329,7 @@ export class ExperimentRunner {
     const measureMs = Math.max(REPEATED.measureMs, this.#length.measureMs);
     const reserveMs = this.#serversMs(this.#onNewServers());
     if (performance.now() + settleMs + measureMs > this.#untilMs - reserveMs) return;
-    this.#onStep(`trying for longer: ${experiment.name}`);
+    this.#onStep(`repeating for longer: ${experiment.name}`);
     const change = experiment.change(this.#metrics, this.#subject.options);
     const hub = this.#setting.hasProbe ? this.#subject.hub : null;
     const repeat = () => this.#subject.runBlock({ settleMs, measureMs }, change);
@@ -348,7 +347,7 @@ export class ExperimentRunner {
    */
   #missedByProbe(what: string, error: unknown): void {
     if (!(error instanceof ProbeFailure)) throw error;
-    this.skippedExperiments.push(`${what}: the probe could not: ${error.message}`);
+    this.skippedExperiments.push(`${what}: the probe failed: ${error.message}`);
   }
 
   #repeated(experiment: ExperimentName, of: LimitId, block: Observation): void {
@@ -461,7 +460,9 @@ export class ExperimentRunner {
     }
     const { base, changed } = tried;
     if (changed.some((block) => experiment.hasTakenPlace?.(block, this.#metrics) === false)) {
-      this.skippedExperiments.push(`${experiment.name}: the command sets its own environment`);
+      this.skippedExperiments.push(
+        `${experiment.name}: the command overrides the environment variable`,
+      );
       return;
     }
     if (isAfterRestart(experiment)) this.#fresh = this.#ageOf(changed.at(-1));
@@ -477,7 +478,7 @@ export class ExperimentRunner {
     const blocks = changed.get(name) ?? [];
     const measured = measureRatio(base, blocks, metric?.read);
     if (!measured) {
-      if (blocks.length > 0) this.skippedExperiments.push(`${name}: it gave too little to compare`);
+      if (blocks.length > 0) this.skippedExperiments.push(`${name}: too few responses to compare`);
       return;
     }
     const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#metrics) };

@@ -35,7 +35,7 @@ export async function compareWithReference(
   const { chosen } = finding;
   if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, findings)) return findings;
   if (performance.now() + REFERENCE_RUN_MS > untilMs) return findings;
-  onStep('measuring a server that does nothing');
+  onStep('measuring a reference server that does nothing');
   const { options } = subject;
   await subject.close();
   try {
@@ -44,7 +44,7 @@ export async function compareWithReference(
   } catch (error) {
     if (error === signal.reason) return { ...findings, interrupted: true };
     if (!(error instanceof MillraceError)) throw error;
-    return { ...findings, skippedExperiments: [...findings.skippedExperiments, `a server that does nothing: ${error.message}`] };
+    return { ...findings, skippedExperiments: [...findings.skippedExperiments, `reference server: ${error.message}`] };
   }
 }
 

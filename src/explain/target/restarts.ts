@@ -92,7 +92,7 @@ async function measureNewServer(
   } catch (error) {
     if (Object.keys(environment).length === 0 || !isServerFailure(error)) throw error;
     await subject.restart();
-    return `the server does not start so: ${error.message}`;
+    return `the server does not start with this change: ${error.message}`;
   }
 }
 

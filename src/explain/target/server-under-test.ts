@@ -208,11 +208,11 @@ export class ServerUnderTest {
     const script = this.hub?.processes.find(({ serving }) => serving)?.argv[1];
     if (!this.#command || !this.#endpoint) return;
     if (script === undefined) {
-      throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is not known');
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is unknown');
     }
     this.#firstPids = this.hub?.processes.map(({ pid }) => pid) ?? [];
     const port = await freePort().catch(() => {
-      throw new MillraceError('ERR_MILLRACE_COMMAND', 'no port is free for it');
+      throw new MillraceError('ERR_MILLRACE_COMMAND', 'there is no free port for it');
     });
     const remap: PortRemap = { script, from: this.#endpoint.port, to: port };
     const second = await startCommand(this.#command, {
@@ -262,13 +262,13 @@ export class ServerUnderTest {
     try {
       const limits = await this.#sendCommand(on);
       if (on.name === 'maxSockets' && limits.flat().length === 0) {
-        throw new ProbeFailure('no agent with a bound was seen');
+        throw new ProbeFailure('no agent with maxSockets and no limited pool was seen');
       }
       const observation = await this.#runLoad(length, change);
       const results = await this.#sendCommand(off);
       if (off.name === 'outboundDelay') checkDelayed(results, observation);
       if (off.name === 'noDelay' && results.every((connections) => connections === 0)) {
-        throw new ProbeFailure('no connection holds back what it is given');
+        throw new ProbeFailure("no connection uses Nagle's algorithm");
       }
       return observation;
     } catch (error) {
@@ -353,5 +353,5 @@ function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
   const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
   const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];
   const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
-  if (delayed < calls / 2) throw new ProbeFailure('most of the calls cannot be delayed');
+  if (delayed < calls / 2) throw new ProbeFailure('most calls cannot be delayed');
 }

@@ -66,7 +66,7 @@ describe('a process that already runs', () => {
   test("is no cluster's first one whose workers cannot be seen", { skip: notLinux() }, async () => {
     await served({ probed: false, env: { WORKERS: '2' } }, async ({ hub, child }) => {
       const attached = attachProbes(child.pid, null, hub, patience().signal);
-      await assert.rejects(attached, /which workers of its cluster serve the port/);
+      await assert.rejects(attached, /the workers of its cluster that serve the port are unknown/);
       assert.equal(hub.processes.length, 0);
     });
   });
@@ -79,10 +79,10 @@ describe('a process that already runs', () => {
       const refused = (pid, reason) => assert.rejects(attachProbe(pid, hub), { message: reason });
       await refused(
         other.pid,
-        `cannot put the probe into process ${other.pid}: it is sleep, not node`,
+        `cannot attach the probe to process ${other.pid}: it is sleep, not node`,
       );
       const none = 2 ** 22 + 1;
-      await refused(none, `cannot put the probe into process ${none}: there is no such process`);
+      await refused(none, `cannot attach the probe to process ${none}: there is no such process`);
       assert.equal(other.exitCode, null);
     } finally {
       other.kill();

@@ -74,13 +74,13 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
     const [line] = explainProbeAbsence(true, subject, false);
-    assert.match(line, /^inside the server: its NODE_OPTIONS are set anew.*--attach$/);
+    assert.match(line, /^inside the server: its NODE_OPTIONS were replaced.*--attach$/);
   });
 
   test('that keeps NODE_OPTIONS is not accused of it', async () => {
     const subject = await started([process.execPath, script]);
     assert.deepEqual(explainProbeAbsence(true, subject, false), [
-      'inside the server: the probe saw no request of node:http or node:https',
+      'inside the server: the probe saw no request through node:http or node:https',
     ]);
     assert.deepEqual(explainProbeAbsence(true, subject, true), []);
   });
@@ -97,7 +97,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     const [line] = explainProbeAbsence(true, subject, false);
     assert.match(
       line,
-      /Node's permission model keeps the probe out; add --allow-fs-read=.*probe\/\*$/,
+      /Node\.js's permission model denies the probe; add --allow-fs-read=.*probe\/\*$/,
     );
     await subject.restart();
     assert.equal(await answerOf(subject), '');

@@ -95,7 +95,7 @@ test('a rate that is borne has no limit', limits, async () => {
     },
   );
   assertFits(found);
-  assert.match(found.cannotSee.join('\n'), /what is at port \d+, where the command listens, too/);
+  assert.match(found.cannotSee.join('\n'), /port \d+: the command listens there too; give its URL/);
 });
 
 test('what is ended early gives what was found by then, and stops the server', limits, async () => {
@@ -108,7 +108,7 @@ test('what is ended early gives what was found by then, and stops the server', l
     async () => {
       const abort = new AbortController();
       const run = explain({ command, connections: 4, signal: abort.signal });
-      for await (const { step } of run) if (/^trying: connections x2/.test(step)) abort.abort();
+      for await (const { step } of run) if (/^experiment: connections x2/.test(step)) abort.abort();
       return run;
     },
     ({ verdict }) => assert.equal(verdict.limit, 'too-few-connections', verdict.sentence),

@@ -336,14 +336,14 @@ describe('a server from outside', { skip, timeout }, () => {
     const server = await node('process.send(1); setInterval(() => {}, 1e6);');
     const dist = new URL('../../../dist/explain/', import.meta.url).href;
     const program = `
-      import { inventory } from '${dist}inventory.js';
-      import { watchOutside } from '${dist}outside.js';
-      const watch = watchOutside(${server.pid});
+      import { findCapabilities } from '${dist}observe/capabilities.js';
+      import { observeProcess } from '${dist}observe/process-observer.js';
+      const watch = observeProcess(${server.pid});
       // The window that is watched.
       await new Promise((resolve) => setTimeout(resolve, 50));
       const view = watch.between(0, performance.now());
       watch.stop();
-      console.log(JSON.stringify({ view, inventory: inventory(${server.pid}, null) }));`;
+      console.log(JSON.stringify({ view, inventory: findCapabilities(${server.pid}, null) }));`;
     const options = { uid: 65534, gid: 65534, cwd: '/', encoding: 'utf8' };
     const { status, stdout } = spawnSync(
       process.execPath,
@@ -356,8 +356,8 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(view.processes[0].rssMb > 10);
     assert.equal(inventory.isNode, true);
     const text = inventory.notObserved.join('\n');
-    for (const what of ['environment', 'output and outgoing connections', 'calls']) {
-      assert.match(text, new RegExp(`^${what} of the server.*: it is another user's`, 'm'));
+    for (const what of ['environment', 'output and outgoing connections', 'read and write calls']) {
+      assert.match(text, new RegExp(`^${what} of the server.*: it belongs to another user`, 'm'));
     }
   });
 });

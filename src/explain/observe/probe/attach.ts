@@ -40,10 +40,7 @@ export async function attachProbes(
 ): Promise<string[]> {
   const pids = await findAcceptingProcesses(server, endpoint, signal);
   if (pids === null) {
-    throw createAttachError(
-      server,
-      'which workers of its cluster serve the port cannot be seen from here',
-    );
+    throw createAttachError(server, 'the workers of its cluster that serve the port are unknown');
   }
   const failures: Error[] = [];
   for (const pid of pids) {
@@ -64,7 +61,7 @@ export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
   const fail = (reason: string) => createAttachError(pid, reason);
   checkTarget(pid, fail);
   if (await findDebuggerUrl(DEBUGGER_PORT)) {
-    throw fail(`port ${DEBUGGER_PORT}, where its debugger would open, is taken by a debugger`);
+    throw fail(`another debugger is open on port ${DEBUGGER_PORT}`);
   }
   const before = findListeningPorts(pid);
   try {
@@ -73,7 +70,7 @@ export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
     throw fail(describeError(error));
   }
   const url = await waitForDebugger(pid, before);
-  if (!url) throw fail('its debugger does not open');
+  if (!url) throw fail('its debugger did not open');
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const joined = waitForHello(hub, pid, signal);
   // Its rejection matters only if nothing failed before.
@@ -82,12 +79,12 @@ export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
     await loadProbe(pid, url, hub.path, signal);
     await joined;
   } catch (error) {
-    throw fail(signal.aborted ? 'the probe does not answer' : (error as Error).message);
+    throw fail(signal.aborted ? 'the probe did not answer' : (error as Error).message);
   }
 }
 
 function createAttachError(pid: number, reason: string): MillraceError {
-  return usageError(`cannot put the probe into process ${pid}: ${reason}`);
+  return usageError(`cannot attach the probe to process ${pid}: ${reason}`);
 }
 
 /** Checks that the process handles SIGUSR1, which would end it otherwise. */
@@ -102,7 +99,7 @@ function checkTarget(pid: number, fail: (reason: string) => MillraceError): void
   if (!/^node/.test(program)) throw fail(`it is ${program}, not node`);
   const caught = /^SigCgt:\s*([\da-f]+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
   if ((BigInt(`0x${caught ?? 0}`) & SIGUSR1) === 0n) {
-    throw fail('it does not wait for SIGUSR1 (started with --disable-sigusr1?)');
+    throw fail('it does not handle SIGUSR1 (was it started with --disable-sigusr1?)');
   }
 }
 
@@ -164,7 +161,7 @@ async function loadProbe(
   try {
     signal.addEventListener('abort', () => client.close());
     const own = await evaluate(client, 'process.pid');
-    if (own !== readNamespacePid(pid)) throw new Error(`its debugger is that of process ${own}`);
+    if (own !== readNamespacePid(pid)) throw new Error(`the debugger belongs to process ${own}`);
     const path = JSON.stringify(channel);
     try {
       const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;

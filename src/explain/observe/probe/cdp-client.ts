@@ -60,7 +60,7 @@ export class CdpClient {
     const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64');
     if (response.headers['sec-websocket-accept'] !== accept) {
       socket.destroy();
-      throw new Error('what listens there is no debugger');
+      throw new Error('the port does not belong to a debugger');
     }
     return new CdpClient(socket, head);
   }

@@ -235,7 +235,7 @@ export async function withProbePaused<Result>(
     return await work();
   } finally {
     const resumed = hub?.command('subscribe', { on: true });
-    await resumed?.catch(({ message }) => onFailure(`the probe, after it rested: ${message}`));
+    await resumed?.catch(({ message }) => onFailure(`the probe could not be resumed: ${message}`));
   }
 }
 

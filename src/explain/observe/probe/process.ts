@@ -54,7 +54,7 @@ export class ProbedProcess {
     });
     socket.on('error', () => {});
     socket.on('close', () => {
-      for (const { reject } of this.#pending.values()) reject(new Error('the process has gone'));
+      for (const { reject } of this.#pending.values()) reject(new Error('the process has ended'));
       this.#pending.clear();
     });
   }
