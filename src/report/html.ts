@@ -1,6 +1,6 @@
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
-import { explainMarks } from './distribution.js';
+import { explainMarks, hasResponse } from './distribution.js';
 import { renderConditions } from './html/conditions.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
 import { renderHeadline } from './html/headline.js';
@@ -26,7 +26,7 @@ import { listWarnings } from './warnings.js';
 export function renderLoadPage(result: LoadResult): string {
   const failing = renderFailingResponses(result);
   const overTime = buildTimePlots(result);
-  const distribution = buildDistributionPlots(result);
+  const distribution = hasResponse(result) ? buildDistributionPlots(result) : [];
   const hint = html`<p class="hint">Drag to zoom, double-click to reset. On the keyboard, arrow keys move the cursor and Escape resets the zoom.</p>`;
   return renderPage({
     title: 'Load report',
@@ -42,7 +42,7 @@ export function renderLoadPage(result: LoadResult): string {
       renderSection(
         'Numbers',
         html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
-        explainMarks([result.latencyMs, result.serviceTimeMs]).map(
+        explainMarks(hasResponse(result) ? [result.latencyMs, result.serviceTimeMs] : []).map(
           (mark) => html`<p class="hint">${mark}</p>`,
         ),
       ),

@@ -95,7 +95,8 @@ async function report(
   writeResult(html, renderCapacityPage(result));
 }
 
-function exitCode({ sweep, search }: CapacityResult): number {
+function exitCode({ sweep, search, warnings }: CapacityResult): number {
+  if (warnings.some(({ id }) => id === 'target-not-reached')) return EXIT.unreachable;
   const ended = sweep?.ended ?? search?.ended;
   if (ended === 'server-ended') return EXIT.unreachable;
   if (sweep)

@@ -71,7 +71,9 @@ async function explainAndReport(invocation: ExplainInvocation): Promise<number> 
     const explanation = await run;
     line.clear();
     await report(explanation, invocation);
-    const failed = explanation.load.requests.ok === 0 || explanation.serverEnded !== null;
+    const { requests, warnings } = explanation.load;
+    const isUnreached = warnings.some(({ id }) => id === 'target-not-reached');
+    const failed = requests.ok === 0 || isUnreached || explanation.serverEnded !== null;
     return failed ? EXIT.unreachable : EXIT.ok;
   } catch (error) {
     line.clear();

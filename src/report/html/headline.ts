@@ -1,6 +1,6 @@
 import { bytes, cores, count, rate, share } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
-import { formatStatistic } from '../distribution.js';
+import { formatStatistic, hasResponse } from '../distribution.js';
 import type { Markup } from './markup.js';
 import { renderTile, renderTiles, splitUnit } from './tiles.js';
 
@@ -9,23 +9,13 @@ export function renderHeadline(result: LoadResult): Markup {
   const { throughput, latencyMs, requests, server } = result;
   const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
   const spread = throughput.stdev === null ? '' : `stdev ${rate(throughput.stdev)}`;
+  const formatLatency = (key: 'p50' | 'p99' | 'max') =>
+    hasResponse(result) ? formatStatistic(latencyMs, key) : '–';
   const shown = [
     renderTile('Throughput', rate(throughput.mean), 'req/s', spread),
-    renderTile(
-      'Latency p50',
-      ...splitUnit(formatStatistic(latencyMs, 'p50')),
-      'half of the requests',
-    ),
-    renderTile(
-      'Latency p99',
-      ...splitUnit(formatStatistic(latencyMs, 'p99')),
-      '99 of 100 requests',
-    ),
-    renderTile(
-      'Latency max',
-      ...splitUnit(formatStatistic(latencyMs, 'max')),
-      'the slowest request',
-    ),
+    renderTile('Latency p50', ...splitUnit(formatLatency('p50')), 'half of the requests'),
+    renderTile('Latency p99', ...splitUnit(formatLatency('p99')), '99 of 100 requests'),
+    renderTile('Latency max', ...splitUnit(formatLatency('max')), 'the slowest request'),
     renderTile(
       'Failed',
       ...splitUnit(requests.sent > 0 ? share(failed / requests.sent) : '–'),

@@ -1,7 +1,7 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import { formatStatistic, isSameDistribution, STATISTICS } from '../distribution.js';
+import { formatStatistic, hasResponse, isSameDistribution, STATISTICS } from '../distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
 import { type Child, html, type Markup } from './markup.js';
@@ -20,7 +20,7 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
         ['service time', result.serviceTimeMs],
       ];
   const all: [string, Distribution][] = [
-    ...clocks,
+    ...(hasResponse(result) ? clocks : []),
     ['connect', result.connectMs],
     ['TLS', result.tlsMs],
   ];

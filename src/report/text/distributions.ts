@@ -5,6 +5,7 @@ import {
   computeUnknownShare,
   explainMarks,
   formatStatistic,
+  hasResponse,
   isBounded,
   isCensoringVisible,
   isSameDistribution,
@@ -23,8 +24,7 @@ const SHORT_BAR_WIDTH = 12;
 /** Formats the percentiles of latency and service time next to the histogram of latency. */
 export function formatDistributions(result: LoadResult, sheet: Sheet): string[] {
   if (result.latencyMs.count === 0) return ['No request was sent: there is no latency to show.'];
-  const { ok, statusErrors } = result.requests;
-  if (ok + statusErrors === 0) return ['No response came: there is no latency to show.'];
+  if (!hasResponse(result)) return ['No response came: there is no latency to show.'];
   const histogram = formatHistogram(result, sheet);
   return [
     ...joinColumns(sheet, formatPercentiles(result, sheet), histogram, 4),

@@ -154,9 +154,14 @@ describe('text', () => {
     const { requests, ...rest } = fixture('tls-errors');
     const { ok, statusErrors, transportErrors } = requests;
     const none = { ok: 0, statusErrors: 0, transportErrors: ok + statusErrors + transportErrors };
-    const text = plain({ ...rest, requests: { ...requests, ...none } });
+    const result = { ...rest, requests: { ...requests, ...none } };
+    const text = plain(result);
     assert.match(text, /^No response came: there is no latency to show\.$/m);
     assert.doesNotMatch(text, /^p99/m);
+    const page = renderLoadPage(result);
+    const main = page.slice(page.indexOf('<main>'), page.indexOf('</main>'));
+    assert.match(main, /<dt>Latency p99<\/dt><dd><strong>–/);
+    assert.doesNotMatch(main, /(at least|≥) 50\d ms/);
   });
 
   test('a figure of which only a bound is known says so, and so does the histogram', () => {
