@@ -40,6 +40,8 @@ interface ForeignParser {
   close?(): void;
 }
 
+export type PeerAddress = ReturnType<typeof native.stackAddresses>['remote'];
+
 type Callback = (error?: Error | null) => void;
 
 const kEvents = Symbol('millrace.events');
@@ -145,7 +147,14 @@ export class ServerSocket {
   #writable: WritableView | null = null;
   #readable: ReadableView | null = null;
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
-  #peer: ReturnType<typeof native.stackAddresses>['remote'];
+  #peer: PeerAddress;
+  /** Address of the peer, if somebody has asked for it: it outlives the connection. */
+  get knownPeer() {
+    return this.#peer;
+  }
+  set knownPeer(peer: PeerAddress) {
+    this.#peer = peer;
+  }
   /** Bytes read of a connection that is gone. */
   #read = 0;
   /** As far as somebody has asked for one. */

@@ -1,5 +1,5 @@
 import type net from 'node:net';
-import { ServerSocket } from '../connection/socket.js';
+import { type PeerAddress, ServerSocket } from '../connection/socket.js';
 import { nodeConnection } from '../install/node-internals.js';
 import { resetTimeout } from '../request/exchange.js';
 import type { HttpServer, NativeServer } from '../server/native-server.js';
@@ -13,6 +13,7 @@ export interface Carried {
   readonly own: PropertyDescriptorMap;
   /** As `setTimeout` was called last. */
   readonly timeout: number | undefined;
+  readonly peer: PeerAddress;
   readonly paused: boolean;
   readonly referenced: boolean;
   readonly bytesWritten: number;
@@ -40,6 +41,7 @@ export function carry(home: NativeServer, socket: ServerSocket, bytesCame: boole
     events: socket.isObserved || socket._httpMessage !== null ? socket._events : null,
     own,
     timeout: Object.getOwnPropertySymbols(own).some(isTimer) ? socket.timeout : undefined,
+    peer: socket.knownPeer,
     paused: socket.pausedReading,
     referenced: home.isReferenced(socket),
     bytesWritten: socket.bytesWritten,

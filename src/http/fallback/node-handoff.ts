@@ -115,6 +115,7 @@ function release(
   } else {
     construct.call(ordinary, { ...options, fd });
   }
+  if (carried.peer) ordinary._peername = carried.peer;
   countFrom(ordinary._handle, read, carried.bytesWritten);
   ordinary._server = ordinary.server = server;
   if (!carried.referenced) ordinary.unref();
@@ -219,6 +220,8 @@ interface Parser {
 
 interface OrdinarySocket extends net.Socket {
   _handle: Handle;
+  /** Kept when the handle is gone. */
+  _peername?: object;
   _server: net.Server;
   server: net.Server;
   parser: Parser | null;

@@ -74,6 +74,7 @@ export function becomeStream(
   });
   stream._server = server;
   stream.carrier = new Carrier(id, home, stream);
+  stream.carrier.knownPeer = carried.peer;
   stream.carrier.sent = carried.bytesWritten;
   if (carried.paused) {
     stream.carrier.pausedReading = true;
