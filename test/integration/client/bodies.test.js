@@ -95,7 +95,7 @@ const streams = {
 };
 
 describe('bodies of the client', () => {
-  test('what can be sent again is, as often as it takes', limits, async (t) => {
+  test('a body that is not a stream is sent again by each retry', limits, async (t) => {
     const peer = await echo(t);
     const client = createClient({
       origin: url(peer),
@@ -133,7 +133,7 @@ describe('bodies of the client', () => {
     }
   });
 
-  test('a stream of which nothing would come is refused', limits, async (t) => {
+  test('a stream that has nothing left to send is refused', limits, async (t) => {
     const peer = await echo(t);
     const client = createClient({ origin: url(peer) });
     t.after(() => client.destroy());
@@ -160,34 +160,38 @@ describe('bodies of the client', () => {
     assert.equal(came.body, 'b');
   });
 
-  test('files of a foreign FormData are sent with what they can be read by', limits, async (t) => {
-    const peer = await echo(t);
-    const client = createClient({ origin: url(peer) });
-    t.after(() => client.destroy());
-    const bytes = new TextEncoder().encode('content');
-    const send = async (file) => {
-      const body = Object.assign([['file', file]], { [Symbol.toStringTag]: 'FormData' });
-      return (await client.request('/', { method: 'POST', body })).json();
-    };
-    const file = { name: 'a.txt', type: 'text/plain', size: bytes.length };
-    for (const readable of [
-      { arrayBuffer: async () => bytes.buffer },
-      { stream: () => new Blob([bytes]).stream() },
-      { stream: () => Readable.from([bytes]) },
-    ]) {
-      const came = await send({ ...file, ...readable });
-      assert.deepEqual(came.body, [['file', ['a.txt', 'text/plain', 'content']]]);
-    }
-    for (const unreadable of [file, { ...file, size: undefined, stream: () => bytes }, 1, null]) {
-      await assert.rejects(send(unreadable), ({ code, message }) => {
-        assert.equal(code, 'ERR_MILLRACE_USAGE');
-        assert.match(message, /^body: field 'file' of the FormData must be [^\n]+$/);
-        return true;
-      });
-    }
-  });
+  test(
+    'files of a foreign FormData are sent if they have stream() or arrayBuffer(), else refused',
+    limits,
+    async (t) => {
+      const peer = await echo(t);
+      const client = createClient({ origin: url(peer) });
+      t.after(() => client.destroy());
+      const bytes = new TextEncoder().encode('content');
+      const send = async (file) => {
+        const body = Object.assign([['file', file]], { [Symbol.toStringTag]: 'FormData' });
+        return (await client.request('/', { method: 'POST', body })).json();
+      };
+      const file = { name: 'a.txt', type: 'text/plain', size: bytes.length };
+      for (const readable of [
+        { arrayBuffer: async () => bytes.buffer },
+        { stream: () => new Blob([bytes]).stream() },
+        { stream: () => Readable.from([bytes]) },
+      ]) {
+        const came = await send({ ...file, ...readable });
+        assert.deepEqual(came.body, [['file', ['a.txt', 'text/plain', 'content']]]);
+      }
+      for (const unreadable of [file, { ...file, size: undefined, stream: () => bytes }, 1, null]) {
+        await assert.rejects(send(unreadable), ({ code, message }) => {
+          assert.equal(code, 'ERR_MILLRACE_USAGE');
+          assert.match(message, /^body: field 'file' of the FormData must be [^\n]+$/);
+          return true;
+        });
+      }
+    },
+  );
 
-  test('the body of an answer comes once', limits, async (t) => {
+  test('the body of a response can be read once', limits, async (t) => {
     const peer = await web(t, (_request, response) => response.end('{}'));
     const client = createClient({ origin: url(peer) });
     t.after(() => client.destroy());
@@ -203,7 +207,7 @@ describe('bodies of the client', () => {
     }
   });
 
-  test('a blob of a file is read as it is sent', limits, async (t) => {
+  test('a blob of a file is read while it is sent', limits, async (t) => {
     const peer = await echo(t);
     const client = createClient({ origin: url(peer) });
     t.after(() => client.destroy());
@@ -213,7 +217,7 @@ describe('bodies of the client', () => {
     assert.equal(came.body, Buffer.from(await blob.arrayBuffer()).toString('latin1'));
   });
 
-  test('the type that the call names goes before', limits, async (t) => {
+  test('a Content-Type of the call takes precedence', limits, async (t) => {
     const peer = await echo(t);
     const client = createClient({ origin: url(peer) });
     t.after(() => client.destroy());
@@ -230,7 +234,7 @@ describe('bodies of the client', () => {
     }
   });
 
-  test('a stream that is never sent is given up with its call', limits, async (t) => {
+  test('a stream is destroyed when its call ends before it is sent', limits, async (t) => {
     const peer = await mute(t);
     const client = createClient({
       origin: url(peer),
@@ -256,7 +260,7 @@ describe('bodies of the client', () => {
     await ended;
   });
 
-  test('a stream is closed by each call that fails before it is sent', limits, async (t) => {
+  test('a stream is destroyed by a call that is refused', limits, async (t) => {
     const peer = await echo(t);
     const options = { origin: url(peer) };
     const client = createClient(options);

@@ -32,7 +32,7 @@ async function turns(t, statuses, headers = {}) {
 
 // They wait most of the time.
 describe('the client', { concurrency: 4 }, () => {
-  test('a call: paths of an origin, status, headers, body', limits, async (t) => {
+  test('a call has a path, a status, headers and a body', limits, async (t) => {
     const peer = await web(t, async (request, response) => {
       const body = (await request.toArray()).join('');
       response.setHeader('X-Method', request.method);
@@ -81,7 +81,7 @@ describe('the client', { concurrency: 4 }, () => {
     stats: () => made.stats(),
   });
 
-  test('total: from the call to the last byte, and the connection goes', limits, async (t) => {
+  test('total limits a call up to its last byte, and closes its connection', limits, async (t) => {
     const made = client(t, { limits: { total: 300 }, retries: false });
     const never = await mute(t);
     const closed = new Promise((resolve) => {
@@ -101,7 +101,7 @@ describe('the client', { concurrency: 4 }, () => {
     assert.deepEqual([hits.total, failed, inFlight], [2, 2, 0]);
   });
 
-  test('headers and idle', limits, async (t) => {
+  test('headers and idle limit the response', limits, async (t) => {
     const made = client(t, { limits: { headers: 100, idle: 100 }, retries: false });
     await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
     const response = await made.request(url(await stopping(t)));
@@ -110,14 +110,14 @@ describe('the client', { concurrency: 4 }, () => {
     assert.deepEqual(hits, { connect: 0, headers: 1, idle: 1, total: 0 });
   });
 
-  test('connect', { ...limits, skip: !has('python3') }, async (t) => {
+  test('connect limits opening a connection', { ...limits, skip: !has('python3') }, async (t) => {
     const made = client(t, { limits: { connect: 300 }, retries: false });
     const call = made.request(url(await dropping(t)));
     await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT' });
     assert.equal(made.stats().hits.connect, 1);
   });
 
-  test("a call's own limits, and its signal", limits, async (t) => {
+  test('a call may have limits and a signal of its own', limits, async (t) => {
     const made = client(t, { limits: { total: '20s' }, retries: false });
     const never = url(await mute(t));
     await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
@@ -145,24 +145,20 @@ describe('the client', { concurrency: 4 }, () => {
     },
   );
 
-  test(
-    'pipelining: the next requests are sent before the first one is answered',
-    limits,
-    async (t) => {
-      const waiting = [];
-      const peer = await web(t, (_request, response) => {
-        if (waiting.push(response) < 4) return;
-        for (const one of waiting.splice(0)) one.end();
-      });
-      const made = client(t, { connections: 1, pipelining: 4 });
-      await Promise.all(
-        Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()),
-      );
-      assert.equal(peer.sockets.size, 1);
-    },
-  );
+  test('pipelining sends requests before the first one is answered', limits, async (t) => {
+    const waiting = [];
+    const peer = await web(t, (_request, response) => {
+      if (waiting.push(response) < 4) return;
+      for (const one of waiting.splice(0)) one.end();
+    });
+    const made = client(t, { connections: 1, pipelining: 4 });
+    await Promise.all(
+      Array.from({ length: 8 }, async () => (await made.request(url(peer))).text()),
+    );
+    assert.equal(peer.sockets.size, 1);
+  });
 
-  test('a call whose time is over in the queue costs nobody a connection', limits, async (t) => {
+  test('a call whose time is over in the queue closes no connection', limits, async (t) => {
     let connections = 0;
     let answer = () => {};
     const peer = await web(t, (request, response) => {
@@ -186,30 +182,34 @@ describe('the client', { concurrency: 4 }, () => {
     assert.equal(connections, 1);
   });
 
-  test('nor does one whose time is over before its connection is open', limits, async (t) => {
-    let connections = 0;
-    const peer = await web(t, (_request, response) => response.end('here'));
-    peer.server.on('connection', () => {
-      connections += 1;
-    });
-    const { lookup } = dns;
-    t.after(() => Object.assign(dns, { lookup }));
-    let find = () => {};
-    const mayFind = new Promise((resolve) => {
-      find = resolve;
-    });
-    dns.lookup = (...args) => mayFind.then(() => lookup(...args));
-    const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
-    const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
-    const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
-    const next = made.request('/');
-    for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
-    find();
-    assert.equal(await (await next).text(), 'here');
-    assert.equal(connections, 1);
-  });
+  test(
+    'a call whose time is over while its connection opens closes no other',
+    limits,
+    async (t) => {
+      let connections = 0;
+      const peer = await web(t, (_request, response) => response.end('here'));
+      peer.server.on('connection', () => {
+        connections += 1;
+      });
+      const { lookup } = dns;
+      t.after(() => Object.assign(dns, { lookup }));
+      let find = () => {};
+      const mayFind = new Promise((resolve) => {
+        find = resolve;
+      });
+      dns.lookup = (...args) => mayFind.then(() => lookup(...args));
+      const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
+      const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
+      const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
+      const next = made.request('/');
+      for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
+      find();
+      assert.equal(await (await next).text(), 'here');
+      assert.equal(connections, 1);
+    },
+  );
 
-  test('what is sent behind a POST does not make it be sent twice', limits, async (t) => {
+  test('a POST is not repeated when a call behind it is aborted', limits, async (t) => {
     let posts = 0;
     let answer = () => {};
     const peer = await web(t, (request, response) => {
@@ -226,37 +226,37 @@ describe('the client', { concurrency: 4 }, () => {
     assert.equal(posts, 1);
   });
 
-  test('the bound holds where each answer ends its connection', limits, async (t) => {
-    let [now, most] = [0, 0];
-    const peer = await web(t, (_request, response) => {
-      now += 1;
-      most = Math.max(most, now);
-      setTimeout(() => {
-        now -= 1;
-        response.writeHead(200, { Connection: 'close' }).end('here');
-      }, 20);
-    });
-    const made = client(t, { connections: 1, limits: { total: '20s' } });
-    const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
-    assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
-    assert.equal(most, 1);
-    // And nothing is kept of an origin that has no connections any more.
-    while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
-  });
-
   test(
-    'answers that nobody reads do not hold up others, if all of them is here',
+    'the bound of connections holds where each response closes its connection',
     limits,
     async (t) => {
-      const peer = await web(t, (_request, response) => response.end('small'));
+      let [now, most] = [0, 0];
+      const peer = await web(t, (_request, response) => {
+        now += 1;
+        most = Math.max(most, now);
+        setTimeout(() => {
+          now -= 1;
+          response.writeHead(200, { Connection: 'close' }).end('here');
+        }, 20);
+      });
       const made = client(t, { connections: 1, limits: { total: '20s' } });
-      const unread = [];
-      for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
-      for (const response of unread) assert.equal(await response.text(), 'small');
+      const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
+      assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
+      assert.equal(most, 1);
+      // And nothing is kept of an origin that has no connections any more.
+      while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
     },
   );
 
-  test('what has failed by chance is tried again', limits, async (t) => {
+  test('responses that arrived in full and are not read do not block others', limits, async (t) => {
+    const peer = await web(t, (_request, response) => response.end('small'));
+    const made = client(t, { connections: 1, limits: { total: '20s' } });
+    const unread = [];
+    for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
+    for (const response of unread) assert.equal(await response.text(), 'small');
+  });
+
+  test('a transient failure is retried', limits, async (t) => {
     const peer = await turns(t, [503, 502, 200]);
     const made = client(t, { retries: { baseDelay: 1, minPerSecond: 5 } });
     const response = await made.request(url(peer));
@@ -264,7 +264,7 @@ describe('the client', { concurrency: 4 }, () => {
     assert.equal(made.stats().retries, 2);
   });
 
-  test('a connection that is refused is tried again', limits, async (t) => {
+  test('a refused connection is retried', limits, async (t) => {
     const peer = await web(t, (_request, response) => response.end('here'));
     const { port } = peer;
     peer.server.close();
@@ -275,7 +275,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test(
-    'not tried again: POST, streams, other statuses, what the budget refuses',
+    'POST, streams, other statuses, and calls beyond the budget are not retried',
     limits,
     async (t) => {
       const peer = await turns(t, [503]);
@@ -296,7 +296,7 @@ describe('the client', { concurrency: 4 }, () => {
     },
   );
 
-  test('a further try waits for no rest of the failed answer', limits, async (t) => {
+  test('a retry does not wait for the rest of the failed response', limits, async (t) => {
     let asked = 0;
     const peer = await web(t, (_request, response) => {
       asked += 1;
@@ -315,7 +315,7 @@ describe('the client', { concurrency: 4 }, () => {
     assert.deepEqual([response.status, response.tries], [200, 2]);
   });
 
-  test('Retry-After is respected, and never beyond the total', limits, async (t) => {
+  test('Retry-After is respected, but not beyond the total', limits, async (t) => {
     const made = client(t, { limits: { total: '2s' }, retries: { baseDelay: 1, minPerSecond: 5 } });
     const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
     assert.equal((await made.request(url(soon))).status, 200);
@@ -325,33 +325,37 @@ describe('the client', { concurrency: 4 }, () => {
     assert.deepEqual([response.status, response.tries], [503, 1]);
   });
 
-  test('Retry-After without sense, and one beyond any timer', limits, async (t) => {
-    const warnings = [];
-    const warned = ({ name }) => warnings.push(name);
-    process.on('warning', warned);
-    t.after(() => process.off('warning', warned));
-    const options = { limits: { total: 0 }, retries: { baseDelay: 400, minPerSecond: 10 } };
-    const made = client(t, options);
-    for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
-      const far = await turns(t, [503], { 'Retry-After': asked });
-      const response = await made.request(url(far));
-      assert.deepEqual([response.status, response.tries], [503, 1], asked);
-      await response.dump();
-    }
-    const random = Math.random;
-    t.after(() => Object.assign(Math, { random }));
-    Math.random = () => 0.5;
-    for (const asked of ['soon', 'soon 2199', 'Fri, soon', '-5']) {
-      const senseless = await turns(t, [503, 503, 200], { 'Retry-After': asked });
-      assert.equal((await made.request(url(senseless))).tries, 3, asked);
-      const [first, second, third] = senseless.times;
-      assert.ok(second - first >= 190 && third - second >= 390, `${asked}: ${senseless.times}`);
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(warnings, []);
-  });
+  test(
+    'an invalid Retry-After is ignored, and one beyond any timer prevents the retry',
+    limits,
+    async (t) => {
+      const warnings = [];
+      const warned = ({ name }) => warnings.push(name);
+      process.on('warning', warned);
+      t.after(() => process.off('warning', warned));
+      const options = { limits: { total: 0 }, retries: { baseDelay: 400, minPerSecond: 10 } };
+      const made = client(t, options);
+      for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
+        const far = await turns(t, [503], { 'Retry-After': asked });
+        const response = await made.request(url(far));
+        assert.deepEqual([response.status, response.tries], [503, 1], asked);
+        await response.dump();
+      }
+      const random = Math.random;
+      t.after(() => Object.assign(Math, { random }));
+      Math.random = () => 0.5;
+      for (const asked of ['soon', 'soon 2199', 'Fri, soon', '-5']) {
+        const senseless = await turns(t, [503, 503, 200], { 'Retry-After': asked });
+        assert.equal((await made.request(url(senseless))).tries, 3, asked);
+        const [first, second, third] = senseless.times;
+        assert.ok(second - first >= 190 && third - second >= 390, `${asked}: ${senseless.times}`);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual(warnings, []);
+    },
+  );
 
-  test('Retry-After with a date', limits, async (t) => {
+  test('Retry-After may be a date', limits, async (t) => {
     const made = client(t, {
       limits: { total: '20s' },
       retries: { baseDelay: 1, minPerSecond: 5 },
@@ -373,15 +377,19 @@ describe('the client', { concurrency: 4 }, () => {
     return `${day} ${month} ${String(Number(of)).padStart(2)} ${time} ${year}`;
   }
 
-  test('an answer that is not read is nobody else’s fault', limits, async (t) => {
-    const peer = await web(t, (_request, response) => response.end('small'));
-    const made = client(t, { limits: { total: 100 } });
-    const response = await made.request(url(peer));
-    // The limit's time passes, and nothing happens: there is no event to wait for.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
-    assert.equal(await response.text(), 'small');
-  });
+  test(
+    'a response that arrived in full and is not read does not reach the total',
+    limits,
+    async (t) => {
+      const peer = await web(t, (_request, response) => response.end('small'));
+      const made = client(t, { limits: { total: 100 } });
+      const response = await made.request(url(peer));
+      // The limit's time passes, and nothing happens: there is no event to wait for.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
+      assert.equal(await response.text(), 'small');
+    },
+  );
 
   test('close waits for the calls in flight, destroy does not', limits, async (t) => {
     const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 200));
@@ -412,7 +420,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test(
-    'close waits for a call that pauses before a further try, and may be called again',
+    'close waits for a call that pauses before a retry, and may be called again',
     limits,
     async (t) => {
       let asked = 0;
@@ -433,7 +441,7 @@ describe('the client', { concurrency: 4 }, () => {
   );
 
   test(
-    'a call that pauses before a further try is ended by destroy, and by its signal',
+    'a call that pauses before a retry is ended by destroy, and by its signal',
     limits,
     async (t) => {
       const peer = await turns(t, [503], { 'Retry-After': '3600' });
@@ -459,7 +467,7 @@ describe('the client', { concurrency: 4 }, () => {
     },
   );
 
-  test('a client that is closed makes no calls, used before or not', limits, async (t) => {
+  test('a closed client makes no calls, whether it was used or not', limits, async (t) => {
     const peer = await web(t, (_request, response) => response.end('here'));
     for (const isUsed of [false, true]) {
       for (const [end, code, error] of [
@@ -482,7 +490,7 @@ describe('the client', { concurrency: 4 }, () => {
     }
   });
 
-  test('mistakes', limits, async (t) => {
+  test('invalid options are one line that names the option', limits, async (t) => {
     const usage = (message) => ({ code: 'ERR_MILLRACE_USAGE', message });
     const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
     wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");

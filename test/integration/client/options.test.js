@@ -102,7 +102,7 @@ function assertRefused(error, name, accepted, what) {
 
 describe("the client's options", () => {
   for (const [name, refused] of Object.entries(ofClient)) {
-    test(name, () => {
+    test(`the option ${name} is optional, and invalid values are refused`, () => {
       createClient(nested(name, undefined));
       for (const [value, accepted] of refused) {
         let error;
@@ -117,21 +117,25 @@ describe("the client's options", () => {
   }
 
   for (const [name, refused] of Object.entries(ofCall)) {
-    test(`${name} of a call`, limits, async (t) => {
-      const peer = await web(t, (_request, response) => response.end('here'));
-      const client = createClient({ origin: url(peer) });
-      t.after(() => client.destroy());
-      const { status, tries } = await client.request('/', nested(name, undefined));
-      assert.deepEqual([status, tries], [200, 1]);
-      for (const [value, accepted] of refused) {
-        const error = await client.request('/', nested(name, value)).catch((reason) => reason);
-        assertRefused(error, name, accepted, `${name}: ${String(value)}`);
-      }
-      assert.equal(client.stats().calls, 1);
-    });
+    test(
+      `the option ${name} of a call is optional, and invalid values are refused`,
+      limits,
+      async (t) => {
+        const peer = await web(t, (_request, response) => response.end('here'));
+        const client = createClient({ origin: url(peer) });
+        t.after(() => client.destroy());
+        const { status, tries } = await client.request('/', nested(name, undefined));
+        assert.deepEqual([status, tries], [200, 1]);
+        for (const [value, accepted] of refused) {
+          const error = await client.request('/', nested(name, value)).catch((reason) => reason);
+          assertRefused(error, name, accepted, `${name}: ${String(value)}`);
+        }
+        assert.equal(client.stats().calls, 1);
+      },
+    );
   }
 
-  test('options themselves, and where a call goes to', async () => {
+  test('options must be objects, and the target a path or a URL', async () => {
     for (const options of [null, 'http://a.test', 1, []]) {
       assert.throws(
         () => createClient(options),
@@ -157,7 +161,7 @@ describe("the client's options", () => {
     }
   });
 
-  test('a limit of a call that is undefined stays as the client has it', limits, async (t) => {
+  test('an undefined limit of a call is that of the client', limits, async (t) => {
     const peer = await web(t, (_request, response) => {
       setTimeout(() => response.end('late'), 400);
     });

@@ -83,7 +83,7 @@ describe('certificates of the client', { skip: !has('openssl') }, () => {
     },
   );
 
-  test('what cannot be used is one line that names the option', () => {
+  test('invalid certificates and keys are one line that names the option', () => {
     const { authority, client, stranger } = made;
     const damaged = client.cert.replace(/\n[^-]/, '\n!');
     const path = file('present.pem', 'no PEM');

@@ -23,9 +23,11 @@ const late = (t, ms) =>
   });
 
 // They wait most of the time.
-describe('what the application sets, and what is to last', { concurrency: 4 }, () => {
+describe('timeouts of the application, and calls that are meant to last', {
+  concurrency: 4,
+}, () => {
   test(
-    "the application's own limits are met first, and those that are longer are waited for",
+    'timeouts of the application fire first, and longer ones replace the limits',
     limits,
     async (t) => {
       const { call, stats } = service(t, short);
@@ -48,7 +50,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   );
 
   test(
-    'a signal by time is the limit of its own call, whenever its library listens',
+    'the signal of AbortSignal.timeout limits its own call, whenever the library adds its listener',
     limits,
     async (t) => {
       const { call, stats } = service(t, short);
@@ -63,20 +65,20 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     },
   );
 
-  test('a signal of several, one of which is by time', limits, async (t) => {
+  test('a combined signal has the timeout of its parts', limits, async (t) => {
     const { call } = service(t, short);
     const { port } = await late(t, 500);
     const { value, error } = await call('anySignalled', { port, url: url({ port }), ms: 5000 });
     assert.deepEqual(value, ['late', 'late', 'late', 'total'], error?.message);
   });
 
-  test("the signal of a client's call is no other call's", limits, async (t) => {
+  test('the signal of a call of millrace/client applies to no other call', limits, async (t) => {
     const { call } = service(t, short);
     const { value, error } = await call('besideClient', { url: url(await late(t, 500)), ms: 5000 });
     assert.deepEqual(value, [200, 'total'], error?.message);
   });
 
-  test("a client's calls have its own limits alone", limits, async (t) => {
+  test('calls of millrace/client have only the limits of their client', limits, async (t) => {
     const { call } = service(t, short);
     const slow = await web(t, (_request, response) => {
       let left = 16;
@@ -91,7 +93,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal(value, 'x'.repeat(16), error?.message);
   });
 
-  test('a redirect has the signal of its call', limits, async (t) => {
+  test('a redirect keeps the signal of its call', limits, async (t) => {
     const { call } = service(t, short);
     const peer = await web(t, (request, response) => {
       if (request.url === '/late') setTimeout(() => response.end('late'), 500);
@@ -104,14 +106,14 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal(error.limit, 'total');
   });
 
-  test('a timeout without a listener limits nothing, so it is none', limits, async (t) => {
+  test('a timeout without a listener does not replace the limits', limits, async (t) => {
     const { call } = service(t, short);
     const { port } = await mute(t);
     const { error } = await call('http', { port, timeout: 5000 });
     assert.deepEqual([error.limit, error.limitMs], ['total', 200]);
   });
 
-  test('an application that reads or writes at its own pace', limits, async (t) => {
+  test('an application may read and write at its own pace', limits, async (t) => {
     const { call } = service(t, { ...patient, MILLRACE_DEADLINE_IDLE: '500ms' });
     const size = 4_000_000;
     const large = await web(t, (_request, response) => response.end(Buffer.alloc(size)));
@@ -128,7 +130,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal((await call('slowFetchWriter', { url: url(taking), ms: LONG_MS })).value, 'taken');
   });
 
-  test('a body of undici that nobody reads yet', limits, async (t) => {
+  test('a body of undici that is not read yet is not idle', limits, async (t) => {
     const { call } = service(t, { ...patient, MILLRACE_DEADLINE_HOSTS: 'localhost=off' });
     let unread;
     const peer = await web(t, (request, response) => {
@@ -147,7 +149,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal(value, 'one two', error?.message);
   });
 
-  test('streams of events last', limits, async (t) => {
+  test('event streams are not limited', limits, async (t) => {
     const { call } = service(t, patient);
     const source = await web(t, (_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -159,7 +161,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal((await call('eventsByHttp', { port: source.port, count: 2 })).value, 2);
   });
 
-  test('upgraded and raw connections last', limits, async (t) => {
+  test('upgraded and raw connections are not limited', limits, async (t) => {
     const { call, stats } = service(t, patient);
     const echo = await web(t, () => {});
     echo.server.on('upgrade', (_request, socket) => {
@@ -181,13 +183,13 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.deepEqual(Object.values(hits), [0, 0, 0, 0, 0]);
   });
 
-  test('an answer that has arrived while the event loop was busy is in time', limits, async (t) => {
+  test('a response that arrives while the event loop is blocked is in time', limits, async (t) => {
     const { call } = service(t, { MILLRACE_DEADLINE_HEADERS: '1000ms' });
     const quick = await late(t, 500);
     assert.equal((await call('busy', { url: url(quick), ms: 2000 })).value, 'late');
   });
 
-  test('time for which the event loop was busy counts against nobody', limits, async (t) => {
+  test('time for which the event loop is blocked does not count', limits, async (t) => {
     const { call, stats } = service(t, patient);
     const peer = await web(t, (_request, response) => response.end('answer'));
     const { value, error } = await call('busyAtOnce', { port: peer.port, ms: 2000 });
@@ -195,7 +197,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.deepEqual(Object.values((await stats()).hits), [0, 0, 0, 0, 0]);
   });
 
-  test('a request that has no socket yet is ended, too, and once', limits, async (t) => {
+  test('a request without a socket is ended, too, and once', limits, async (t) => {
     const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '500ms' });
     const peer = await web(t, (request, response) => {
       if (request.url !== '/events') return response.end('answer');
@@ -213,13 +215,13 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.deepEqual([inFlight, hits.total], [0, 3]);
   });
 
-  test('errors arrive in the asynchronous context of their call', limits, async (t) => {
+  test('errors are emitted in the asynchronous context of their call', limits, async (t) => {
     const { call } = service(t, short);
     const { port } = await mute(t);
     assert.deepEqual((await call('contexts', { port })).value, ['a', 'b', 'c']);
   });
 
-  test('channels tell of limits and calls', limits, async (t) => {
+  test('the diagnostics channels report limits and calls', limits, async (t) => {
     const { call } = service(t, short);
     const { port } = await mute(t);
     const { hit, end } = (await call('channels', { port })).value;
@@ -244,7 +246,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     });
   }
 
-  test('its timer does not keep a process alive', limits, async (t) => {
+  test('the timer of deadlines does not keep a process alive', limits, async (t) => {
     const { port } = await mute(t);
     const { stdout } = await run(
       `import http from 'node:http';
@@ -284,13 +286,13 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     assert.equal(stdout, 'total 1 0\n');
   });
 
-  test('MILLRACE_DEADLINES=off', limits, async (t) => {
+  test('MILLRACE_DEADLINES=off turns all limits off', limits, async (t) => {
     const { call, stats } = service(t, { ...short, MILLRACE_DEADLINES: 'off' });
     assert.equal((await call('fetch', { url: url(await late(t, 500)) })).value, 'late');
     assert.equal((await stats()).calls, 0);
   });
 
-  test('together with the native stack', limits, async (t) => {
+  test('deadlines work together with the native stack', limits, async (t) => {
     const peer = await mute(t);
     const { stdout, stderr } = await run(
       `import 'millrace/register';
@@ -338,7 +340,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   }
 
   test(
-    'connections of undici from before the module: the total, and from the first that lasts on all limits',
+    "undici's older connections have the total, and all limits after the first call that lasts",
     limits,
     async (t) => {
       const peer = await web(t, (request, response) => {
@@ -372,7 +374,7 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
   );
 
   test(
-    'requests of undici that something else has changed are heard all the same',
+    'requests of undici are observed where their class was patched by others',
     limits,
     async (t) => {
       const peer = await web(t, (request, response) => {
@@ -398,15 +400,18 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     },
   );
 
-  test('so are upgrades of version 5, which tells of them by nothing else', limits, async (t) => {
-    const echo = await web(t, () => {});
-    echo.server.on('upgrade', (_request, socket) => {
-      socket.write(
-        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n',
-      );
-    });
-    const { stdout } = await run(
-      `
+  test(
+    'upgrades of undici 5 are observed where its request class was patched by others',
+    limits,
+    async (t) => {
+      const echo = await web(t, () => {});
+      echo.server.on('upgrade', (_request, socket) => {
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n',
+        );
+      });
+      const { stdout } = await run(
+        `
     import Request from 'undici-5/lib/core/request.js';
     import { upgrade } from 'undici-5';
     import { stats } from 'millrace/deadlines';
@@ -415,8 +420,9 @@ describe('what the application sets, and what is to last', { concurrency: 4 }, (
     await upgrade('${url(echo)}', { protocol: 'echo' });
     console.log(stats().calls, stats().inFlight);
     process.exit();`,
-      {},
-    );
-    assert.equal(stdout, '1 0\n');
-  });
+        {},
+      );
+      assert.equal(stdout, '1 0\n');
+    },
+  );
 });

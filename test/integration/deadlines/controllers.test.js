@@ -28,8 +28,8 @@ async function each(call, asks, options) {
 
 const all = (asks, value) => Object.fromEntries(asks.map((way) => [way, value]));
 
-describe('a controller and a timer', { concurrency: 4 }, () => {
-  test('a timer that is longer than the limits is waited for', limits, async (t) => {
+describe('an AbortController with a timer', { concurrency: 4 }, () => {
+  test('a timer longer than the limits replaces them', limits, async (t) => {
     const { call, stats } = service(t, env);
     const peer = await web(t, (request, response) => {
       if (request.url === '/moved') response.writeHead(302, { Location: '/' }).end();
@@ -40,7 +40,7 @@ describe('a controller and a timer', { concurrency: 4 }, () => {
     assert.equal((await stats()).hits.total, 0);
   });
 
-  test('and ends its call', limits, async (t) => {
+  test('the timer of a controller ends its call', limits, async (t) => {
     const { call, stats } = service(t, env);
     const options = { url: url(await mute(t)), ms: 1300 };
     const asks = withTimer.filter((way) => !way.startsWith('axios'));
@@ -48,14 +48,14 @@ describe('a controller and a timer', { concurrency: 4 }, () => {
     assert.equal((await stats()).hits.total, 0);
   });
 
-  test('without both of them a call that hangs is ended', limits, async (t) => {
+  test('a call without a controller or without a timer ends by its limit', limits, async (t) => {
     const { call, stats } = service(t, env);
     const options = { url: url(await mute(t)), ms: 20_000 };
     assert.deepEqual(await each(call, withoutTimer, options), all(withoutTimer, 'total'));
     assert.equal((await stats()).hits.total, withoutTimer.length);
   });
 
-  test('timers and controllers look as they do', limits, async (t) => {
+  test('the patched setTimeout and AbortController look unpatched', limits, async (t) => {
     const { call } = service(t, env);
     const { value, error } = await call('looks');
     assert.deepEqual(

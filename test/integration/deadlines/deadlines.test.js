@@ -16,7 +16,7 @@ function fired({ error, ms }, limit, least) {
 
 // They wait most of the time.
 describe('limits of calls', { concurrency: 4 }, () => {
-  test('the defaults: three seconds in all', limits, async (t) => {
+  test('the default total is three seconds', limits, async (t) => {
     const { call } = service(t);
     const result = await call('fetch', { url: url(await mute(t)) });
     fired(result, 'total', 3000);
@@ -24,7 +24,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
   });
 
   for (const way of ['--import', '--require']) {
-    test(`total, loaded by ${way}`, limits, async (t) => {
+    test(`the total limits all libraries, loaded by ${way}`, limits, async (t) => {
       const { call, stats } = service(t, { MILLRACE_DEADLINE_TOTAL: '300ms' }, way);
       const peer = await mute(t);
       const byHttp = await call('http', { port: peer.port });
@@ -46,7 +46,10 @@ describe('limits of calls', { concurrency: 4 }, () => {
     });
   }
 
-  test('a peer that drops every packet', { ...limits, skip: !has('python3') }, async (t) => {
+  test('connect ends a call to a peer that drops every packet', {
+    ...limits,
+    skip: !has('python3'),
+  }, async (t) => {
     const { call, stats } = service(t, { MILLRACE_DEADLINE_CONNECT: '300ms' });
     const peer = await dropping(t);
     const byHttp = await call('http', { port: peer.port });
@@ -62,14 +65,14 @@ describe('limits of calls', { concurrency: 4 }, () => {
     assert.equal((await stats()).hits.connect, 4);
   });
 
-  test('a name that is never found', limits, async (t) => {
+  test('connect ends the lookup of a name that is never found', limits, async (t) => {
     const { call } = service(t, { MILLRACE_DEADLINE_CONNECT: '300ms' });
     const result = await call('unresolved');
     fired(result, 'connect', 300);
     assert.equal(result.error.host, 'never.test');
   });
 
-  test('a TLS handshake that is never answered', limits, async (t) => {
+  test('tls ends a TLS handshake that is never answered', limits, async (t) => {
     const { call } = service(t, { MILLRACE_DEADLINE_TLS: '300ms' });
     const { port } = await mute(t);
     for (const kind of ['https', 'tls', 'startTls']) {
@@ -83,7 +86,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
     assert.equal(byFetch.error.code, 'UND_ERR_CONNECT_TIMEOUT');
   });
 
-  test('a peer that accepts and never answers', limits, async (t) => {
+  test('headers ends a call to a peer that never answers', limits, async (t) => {
     const { call } = service(t, { MILLRACE_DEADLINE_HEADERS: '300ms' });
     const peer = await mute(t);
     fired(await call('http', { port: peer.port }), 'headers', 300);
@@ -92,7 +95,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
   });
 
   test(
-    'a peer that stops in the middle of a body: its connection goes at once',
+    'idle ends a body that stops in the middle, and closes its connection at once',
     limits,
     async (t) => {
       const { call } = service(t, { MILLRACE_DEADLINE_IDLE: '300ms' });
@@ -110,19 +113,15 @@ describe('limits of calls', { concurrency: 4 }, () => {
     },
   );
 
-  test(
-    'a peer that answers byte by byte is never silent, and too slow in all',
-    limits,
-    async (t) => {
-      const env = { MILLRACE_DEADLINE_IDLE: '800ms', MILLRACE_DEADLINE_TOTAL: '1s' };
-      const { call } = service(t, env);
-      const peer = await dripping(t, 20);
-      fired(await call('http', { port: peer.port }), 'total', 1000);
-      fired(await call('fetch', { url: url(peer) }), 'total', 1000);
-    },
-  );
+  test('total ends a body that arrives byte by byte and is never idle', limits, async (t) => {
+    const env = { MILLRACE_DEADLINE_IDLE: '800ms', MILLRACE_DEADLINE_TOTAL: '1s' };
+    const { call } = service(t, env);
+    const peer = await dripping(t, 20);
+    fired(await call('http', { port: peer.port }), 'total', 1000);
+    fired(await call('fetch', { url: url(peer) }), 'total', 1000);
+  });
 
-  test('limits by host', limits, async (t) => {
+  test('MILLRACE_DEADLINE_HOSTS sets limits by host', limits, async (t) => {
     const env = {
       MILLRACE_DEADLINE_TOTAL: '200ms',
       MILLRACE_DEADLINE_HOSTS: 'localhost=headers:600ms,total:5s; *.0.0.2=off',
@@ -133,7 +132,7 @@ describe('limits of calls', { concurrency: 4 }, () => {
     fired(await call('fetch', { url: `http://localhost:${port}/` }), 'headers', 600);
   });
 
-  test('a host without limits', limits, async (t) => {
+  test('MILLRACE_DEADLINE_HOSTS turns the limits of a host off', limits, async (t) => {
     const env = { MILLRACE_DEADLINE_TOTAL: '100ms', MILLRACE_DEADLINE_HOSTS: '127.0.0.1=off' };
     const { call } = service(t, env);
     const peer = await web(t, (_request, response) => setTimeout(() => response.end('late'), 400));

@@ -76,7 +76,7 @@ for (const [variable, given, message] of mistakes) {
   });
 }
 
-test('a host in any of its spellings', limits, async () => {
+test('a host is recognised in any of its spellings', limits, async () => {
   const spellings = {
     'api.test': ['API.test', 'api.test.', 'Api.Test.'],
     '*.below.test.': ['A.Below.test', 'a.b.below.test.'],
@@ -100,7 +100,7 @@ test('a host in any of its spellings', limits, async () => {
   assert.deepEqual(JSON.parse(stdout), expected);
 });
 
-test('a pattern of names is none of paths', limits, async () => {
+test('a pattern of names does not match paths of sockets', limits, async () => {
   const { stdout } = await run(
     `import { limitsFor } from 'millrace/deadlines';
     console.log(limitsFor('unix:/run/app.sock').total, limitsFor('app.sock').total);`,
@@ -109,7 +109,7 @@ test('a pattern of names is none of paths', limits, async () => {
   assert.equal(stdout, '1000 7000\n');
 });
 
-test('what stands in for http.request is left as it is', limits, async () => {
+test('a replacement of http.request is left as it is', limits, async () => {
   const mock = `data:text/javascript,${encodeURIComponent(
     `import http from 'node:http';
     http.request = () => 'no request';

@@ -35,23 +35,27 @@ async function peer(t, onStream) {
 // They wait most of the time.
 describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
   for (const version of [6, 7]) {
-    test(`undici ${version}: one that never answers, and one that stops`, limits, async (t) => {
-      const { call } = service(t, total(400));
-      const mute = await peer(t, () => {});
-      const { error } = await call('http2', { url: mute.url, version });
-      assert.deepEqual([error?.limit, error?.code], ['total', 'UND_ERR_HEADERS_TIMEOUT']);
-      const stopping = await peer(t, (stream) => {
-        stream.respond({ ':status': 200 });
-        stream.write('part');
-      });
-      const stopped = await call('http2', { url: stopping.url, version });
-      assert.deepEqual(
-        [stopped.error?.limit, stopped.error?.code],
-        ['total', 'UND_ERR_BODY_TIMEOUT'],
-      );
-    });
+    test(
+      `undici ${version}: a call that is never answered and a body that stops are ended`,
+      limits,
+      async (t) => {
+        const { call } = service(t, total(400));
+        const mute = await peer(t, () => {});
+        const { error } = await call('http2', { url: mute.url, version });
+        assert.deepEqual([error?.limit, error?.code], ['total', 'UND_ERR_HEADERS_TIMEOUT']);
+        const stopping = await peer(t, (stream) => {
+          stream.respond({ ':status': 200 });
+          stream.write('part');
+        });
+        const stopped = await call('http2', { url: stopping.url, version });
+        assert.deepEqual(
+          [stopped.error?.limit, stopped.error?.code],
+          ['total', 'UND_ERR_BODY_TIMEOUT'],
+        );
+      },
+    );
 
-    test(`undici ${version}: streams of events last`, limits, async (t) => {
+    test(`undici ${version}: event streams are not limited`, limits, async (t) => {
       const { call } = service(t, total(400));
       const events = await peer(t, (stream) => {
         stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
@@ -63,7 +67,7 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
     });
   }
 
-  test('an application that reads at its own pace, or writes', limits, async (t) => {
+  test('an application may read and write streams of HTTP/2 at its own pace', limits, async (t) => {
     const { call } = service(t, total(1000));
     const size = 4_000_000;
     const large = await peer(t, (stream) => {
@@ -86,7 +90,7 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
     }
   });
 
-  test('a call that ends takes no other one of its connection with it', limits, async (t) => {
+  test('a call that ends leaves the other calls of its connection alone', limits, async (t) => {
     const { call } = service(t, total(400));
     const both = await peer(t, (stream, { ':path': path }) => {
       if (path === '/never') return;
@@ -104,7 +108,7 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
   });
 
   test(
-    'a connection on which nothing moves is left, one that answers others is not',
+    'a connection without any bytes is closed, one that answers other calls is not',
     limits,
     async (t) => {
       const { call } = service(t, total(1000));

@@ -22,7 +22,7 @@ const LIBRARIES = {
 // They wait most of the time.
 describe('a peer that never answers, by library', { concurrency: 4 }, () => {
   for (const [name, { code, isSeen }] of Object.entries(LIBRARIES)) {
-    test(name, limits, async (t) => {
+    test(`${name} receives an error that its users know`, limits, async (t) => {
       const { call, stats } = service(t, env);
       const peer = await web(t, (request, response) => {
         if (request.url === '/') response.end('here');

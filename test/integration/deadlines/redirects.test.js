@@ -35,7 +35,9 @@ const program = (port) => `
   console.log(JSON.stringify(told));
   process.exit();`;
 
-test('a redirect that follow-redirects follows', { timeout: 30_000 }, async (t) => {
+test('a redirect that follow-redirects follows keeps the timeout of its signal', {
+  timeout: 30_000,
+}, async (t) => {
   const { port } = await web(t, (request, response) => {
     if (request.url === '/') response.writeHead(302, { Location: '/late' }).end();
     else setTimeout(() => response.end('late'), 500);

@@ -52,16 +52,20 @@ describe('millrace/deadlines and millrace/deadlines/register', { concurrency: 2 
     });
   }
 
-  test('so does NODE_OPTIONS, once for a process with worker threads', limits, async () => {
-    const source = `import { Worker } from 'node:worker_threads';
+  test(
+    'NODE_OPTIONS with millrace/deadlines warns once for a process with worker threads',
+    limits,
+    async () => {
+      const source = `import { Worker } from 'node:worker_threads';
       new Worker('', { eval: true });`;
-    for (const text of ['--import millrace/deadlines', '--import=millrace/deadlines']) {
-      const { stderr } = await run(source, [], { NODE_OPTIONS: text });
-      assert.equal(stderr, warning('--import'), text);
-    }
-  });
+      for (const text of ['--import millrace/deadlines', '--import=millrace/deadlines']) {
+        const { stderr } = await run(source, [], { NODE_OPTIONS: text });
+        assert.equal(stderr, warning('--import'), text);
+      }
+    },
+  );
 
-  test('both modules loaded by flags warn of nothing', limits, async () => {
+  test('flags that load both modules print no warning', limits, async () => {
     const both = ['--import', 'millrace/deadlines', '--import', 'millrace/deadlines/register'];
     const { stdout, stderr } = await run(report, both);
     assert.deepEqual({ stdout, stderr }, { stdout: '3000 0 true\n', stderr: '' });

@@ -25,7 +25,7 @@ async function late(t) {
 }
 
 for (const kind of ['http', 'undiciSocket']) {
-  test(`${kind}: without limits, where its socket is named`, limits, async (t) => {
+  test(`${kind}: unix:PATH=off turns the limits of a socket off`, limits, async (t) => {
     const socketPath = await late(t);
     const env = {
       MILLRACE_DEADLINE_TOTAL: '200ms',
@@ -38,7 +38,7 @@ for (const kind of ['http', 'undiciSocket']) {
     assert.deepEqual([calls, inFlight, own.calls, own.inFlight], [1, 0, 1, 0]);
   });
 
-  test(`${kind}: with a limit of its own`, limits, async (t) => {
+  test(`${kind}: a socket may have a limit of its own`, limits, async (t) => {
     const socketPath = await late(t);
     const env = { MILLRACE_DEADLINE_HOSTS: `unix:${socketPath}=100ms` };
     const { call } = service(t, env);
