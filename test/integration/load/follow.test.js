@@ -59,15 +59,17 @@ test('the time of a request is that of its whole chain, and its limit too', asyn
     by({
       '/': slow(redirection('/next'), 60),
       '/next': slow(PAGE, 60),
-      '/slow': slow(redirection('/'), 400),
+      '/slow': slow(redirection('/late'), 500),
+      '/late': slow(PAGE, 1000),
     }),
   );
   const { latencyMs, serviceTimeMs } = await load({
     ...{ url: server.url, requests: 4, connections: 2, follow: 2 },
   });
   assert.ok(latencyMs.min >= 120 && serviceTimeMs.min >= 120, `${latencyMs.min}`);
+  // Each of the two responses would be in time.
   const late = await load({
-    ...{ url: `${server.url}slow`, requests: 1, connections: 1, follow: 2, timeout: 450 },
+    ...{ url: `${server.url}slow`, requests: 1, connections: 1, follow: 2, timeout: 1200 },
   });
   assert.deepEqual([late.requests.timeouts, late.requests.followed], [1, 1]);
   assertAddsUp(late);
