@@ -7,7 +7,7 @@ export function formatFailingLabel({ status, error }: FailingResponse): string {
 
 /** Describes the request of a failing response, and how complete the response is. */
 export function describeFailingResponse({ error, request }: FailingResponse): string {
-  const how = error === null ? 'first response' : 'received before the first one';
+  const how = error === null ? 'first response' : 'partial response before the first error';
   return `${how}, to ${request.method} ${request.url}`;
 }
 

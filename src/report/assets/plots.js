@@ -1,12 +1,12 @@
-// Draws the plots of a page (see html/plot.ts for their data) with uPlot. Runs in the browser, in one script with uPlot and
-// with the functions of units.ts.
-/* global uPlot, bytes, cores, duration, percentile, rate, roundTime, time */
+// Draws the plots of a page (their data: html/plot.ts) with uPlot. Runs in the browser, in one script with uPlot and the
+// functions of format/units.ts and html/scale.ts.
+/* global uPlot, bytes, cores, duration, listDecades, percentile, rate, roundTime, time */
 
-const height = 220;
-const printedWidth = 680;
+const HEIGHT = 220;
+const PRINTED_WIDTH = 680;
 
-/** uPlot's number for a logarithmic scale. */
-const logarithmic = 3;
+/** uPlot's number of a logarithmic scale. */
+const LOGARITHMIC = 3;
 
 const units = {
   time: { axis: roundTime, value: time },
@@ -16,73 +16,73 @@ const units = {
 };
 
 const axes = {
-  time: { label: 'time', axis: instant, value: instant },
+  time: { label: 'time', axis: formatInstant, value: formatInstant },
   percentile: {
     label: 'percentile',
-    axis: (x) => `${percentileAt(x)} %`,
-    value: (x) => percentile(percentileAt(x)),
+    axis: (x) => `${toPercentile(x)} %`,
+    value: (x) => percentile(toPercentile(x)),
   },
 };
 
 const plots = JSON.parse(document.getElementById('plots').textContent);
 let drawn = [];
 
-/** Seconds from the start of the measurement; to the millisecond in the first minute. */
-function instant(x) {
+/** Formats seconds since the start of the measurement, to the millisecond in the first minute. */
+function formatInstant(x) {
   return x < 60 ? `${Number(x.toFixed(3))} s` : duration(x * 1000);
 }
 
-/** The percentile at a place on the axis where each further nine is one unit. */
-function percentileAt(x) {
+/** Converts a position on the axis where each further nine is one unit to a percentile. */
+function toPercentile(x) {
   return Number((100 - 100 * 10 ** -x).toFixed(Math.max(0, Math.ceil(x))));
 }
 
 function draw(width) {
   for (const chart of drawn) chart.destroy();
   drawn = plots.map((plot) => {
-    const place = document.getElementById(`plot-${plot.id}`);
+    const container = document.getElementById(`plot-${plot.id}`);
     const data = [plot.x, ...plot.series.map((series) => series.values)];
-    return new uPlot(options(plot, width ?? place.clientWidth), data, place);
+    return new uPlot(buildOptions(plot, width ?? container.clientWidth), data, container);
   });
 }
 
-function options(plot, width) {
-  const color = palette();
+function buildOptions(plot, width) {
+  const color = readColors();
   const onTime = plot.axis === 'time';
   return {
     width,
-    height,
+    height: HEIGHT,
     padding: [12, onTime ? 16 : 28, 0, 0],
     cursor: {
       y: false,
-      dataIdx: plot.series.some((series) => series.stepped) ? windowAt : undefined,
+      dataIdx: plot.series.some((series) => series.stepped) ? findWindow : undefined,
       drag: { x: true, y: false },
       ...(onTime && { sync: { key: 'time', scales: ['x', null] } }),
     },
-    legend: { markers: { width: 3, dash: (_, index) => dash(plot.series[index - 1]) } },
-    scales: { x: xScale(plot), y: yScale(plot) },
-    axes: [xAxis(plot, color), yAxis(plot, color)],
+    legend: { markers: { width: 3, dash: (_, index) => chooseDash(plot.series[index - 1]) } },
+    scales: { x: buildXScale(plot), y: buildYScale(plot) },
+    axes: [buildXAxis(plot, color), buildYAxis(plot, color)],
     series: [
-      { label: axes[plot.axis].label, value: (_, x) => shown(axes[plot.axis].value, x) },
-      ...plot.series.map((series) => line(series, plot, color)),
+      { label: axes[plot.axis].label, value: (_, x) => formatValue(axes[plot.axis].value, x) },
+      ...plot.series.map((series) => buildSeries(series, plot, color)),
     ],
   };
 }
 
-/** The window that the cursor is in, not the start that it is nearest to. */
-function windowAt(chart, _, nearest, x) {
+/** Finds the window under the cursor, rather than the nearest start of a window. */
+function findWindow(chart, _, nearest, x) {
   const pixel = chart.posToVal(1, 'x') - chart.posToVal(0, 'x');
   return nearest > 0 && chart.data[0][nearest] > x + pixel ? nearest - 1 : nearest;
 }
 
-function dash(series) {
+function chooseDash(series) {
   return series?.dashed ? 'dashed' : 'solid';
 }
 
-function line(series, plot, color) {
+function buildSeries(series, plot, color) {
   return {
     label: series.label,
-    value: (_, value) => shown(units[plot.unit].value, value),
+    value: (_, value) => formatValue(units[plot.unit].value, value),
     stroke: color[series.color],
     fill: series.filled ? color.fill : undefined,
     width: 2,
@@ -92,66 +92,62 @@ function line(series, plot, color) {
   };
 }
 
-/** All of the axis, if not zoomed: a plot whose data ends earlier keeps in line with the others. */
-function xScale({ x, end }) {
+/** Shows the whole axis unless zoomed, so that plots whose data ends earlier stay aligned with the others. */
+function buildXScale({ x, end }) {
   const all = (from, to) => from <= x[0] && to >= x.at(-1);
   return { time: false, range: (_, from, to) => (all(from, to) ? [0, end || 1] : [from, to]) };
 }
 
-/** From zero, so that heights compare; a logarithmic scale has no zero. */
-function yScale(plot) {
-  if (plot.log) return { distr: logarithmic, range: logRange };
-  return { range: (_, __, most) => [0, uPlot.rangeNum(0, most || 1, 0.1, true)[1]] };
+/** A linear scale starts at zero, so that heights can be compared. */
+function buildYScale(plot) {
+  if (plot.log) return { distr: LOGARITHMIC, range: computeLogRange };
+  return { range: (_, __, high) => [0, uPlot.rangeNum(0, high || 1, 0.1, true)[1]] };
 }
 
-/** A zoom into a gap leaves no value to show. */
-function logRange(_, least, most) {
-  return least > 0 ? [least / 1.3, most * 1.3] : [1, 10];
+/** Computes the range of a logarithmic scale. Zooming into a gap leaves no values. */
+function computeLogRange(_, low, high) {
+  return low > 0 ? [low / 1.3, high * 1.3] : [1, 10];
 }
 
-function xAxis(plot, color) {
+function buildXAxis(plot, color) {
   const axis = {
-    ...axisStyle(color),
+    ...buildAxisStyle(color),
     space: 60,
     size: 30,
     values: (_, ticks) => ticks.map((tick) => axes[plot.axis].axis(tick)),
   };
-  if (plot.axis === 'percentile') axis.splits = nines;
+  if (plot.axis === 'percentile') axis.splits = listNines;
   return axis;
 }
 
-function nines(chart, _, from, to) {
+function listNines(chart, _, from, to) {
   const all = [0, Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9];
   const roomForMedian = chart.width > 600;
   return all.filter((x) => x >= from && x <= to && (Number.isInteger(x) || roomForMedian));
 }
 
-function yAxis(plot, color) {
+function buildYAxis(plot, color) {
   const axis = {
-    ...axisStyle(color),
-    // One width for all plots: their time axes are above each other.
+    ...buildAxisStyle(color),
+    // All plots have the same width, so that their time axes are aligned.
     size: 76,
-    values: (_, ticks) => ticks.map((tick) => tickLabel(tick, units[plot.unit].axis)),
+    values: (_, ticks) => ticks.map((tick) => formatTick(tick, units[plot.unit].axis)),
   };
-  return plot.log ? { ...axis, splits: decades, filter: (_, ticks) => ticks } : axis;
+  return plot.log
+    ? {
+        ...axis,
+        splits: (_, __, low, high) => listDecades({ low, high }),
+        filter: (_, ticks) => ticks,
+      }
+    : axis;
 }
 
-/** 1, 10, 100, ...; with 2 and 5 between them where there are few. */
-function decades(_, __, least, most) {
-  const rungs = most / least > 1000 ? [1] : [1, 2, 5];
-  const ticks = [];
-  for (let decade = Math.floor(Math.log10(least)); 10 ** decade <= most; decade += 1) {
-    ticks.push(...rungs.map((rung) => Number(`${rung}e${decade}`)));
-  }
-  return ticks.filter((tick) => tick >= least && tick <= most);
-}
-
-function tickLabel(tick, format) {
+function formatTick(tick, format) {
   if (tick === null) return '';
   return tick === 0 ? '0' : format(tick);
 }
 
-function axisStyle(color) {
+function buildAxisStyle(color) {
   return {
     stroke: color.muted,
     font: '12px system-ui, sans-serif',
@@ -160,12 +156,12 @@ function axisStyle(color) {
   };
 }
 
-function shown(format, value) {
+function formatValue(format, value) {
   return value === null || value === undefined ? '–' : format(value);
 }
 
-/** The colours of the style sheet, in the scheme that holds. */
-function palette() {
+/** Reads the colours of the style sheet in the current colour scheme. */
+function readColors() {
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -178,7 +174,7 @@ function palette() {
   };
 }
 
-/** Arrow keys move the cursor, Escape shows all again: what the mouse does. */
+/** Handles keys: arrows move the cursor, Escape resets the zoom. */
 function onKey(event) {
   const chart = drawn.find(({ root }) => event.currentTarget.contains(root));
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -193,13 +189,14 @@ function onKey(event) {
 function fit() {
   for (const chart of drawn) {
     const width = chart.root.parentElement.clientWidth;
-    if (width > 0 && width !== chart.width) chart.setSize({ width, height });
+    if (width > 0 && width !== chart.width) chart.setSize({ width, height: HEIGHT });
   }
 }
 
-for (const place of document.querySelectorAll('.canvas')) place.addEventListener('keydown', onKey);
+for (const canvas of document.querySelectorAll('.canvas'))
+  canvas.addEventListener('keydown', onKey);
 draw();
 addEventListener('resize', fit);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
-addEventListener('beforeprint', () => draw(printedWidth));
+addEventListener('beforeprint', () => draw(PRINTED_WIDTH));
 addEventListener('afterprint', () => draw());

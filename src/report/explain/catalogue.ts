@@ -52,12 +52,12 @@ export function formatCatalogue(): string {
 }
 
 /** Formats all fields of a limit, at most 80 columns wide. Throws a usage error for an unknown id. */
-export function formatEntry(given: string): string {
-  const id = LIMIT_IDS.find((one) => one === given);
+export function formatEntry(limit: string): string {
+  const id = LIMIT_IDS.find((one) => one === limit);
   if (!id) {
-    const near = nearest(given, LIMIT_IDS);
+    const near = nearest(limit, LIMIT_IDS);
     throw usageError(
-      `why: there is no limit '${given}'${near ? `; did you mean ${near}?` : ';'} --list prints all`,
+      `--why: unknown limit '${limit}'${near ? `; did you mean ${near}?` : ';'} --list prints all`,
     );
   }
   const entry = CATALOGUE[id];

@@ -2,7 +2,7 @@ import { parseCondition } from '../../load/plan/condition.js';
 import type { LoadResult } from '../../load/result.js';
 import { html, type Markup } from './markup.js';
 
-/** Whether the conditions of `--fail-on` hold, with what was measured; nothing without conditions. */
+/** Renders whether the conditions of `--fail-on` hold, with the measured values; `null` without conditions. */
 export function renderConditions(result: LoadResult): Markup | null {
   const { conditions = [] } = result;
   if (conditions.length === 0) return null;

@@ -10,7 +10,7 @@ export function renderHeadline(result: LoadResult): Markup {
   const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
   const spread = throughput.stdev === null ? '' : `stdev ${rate(throughput.stdev)}`;
   const formatLatency = (key: 'p50' | 'p99' | 'max') =>
-    hasResponse(result) ? formatStatistic(latencyMs, key) : '–';
+    hasResponse(result) ? formatStatistic(latencyMs, key, '≥') : '–';
   const shown = [
     renderTile('Throughput', rate(throughput.mean), 'req/s', spread),
     renderTile('Latency p50', ...splitUnit(formatLatency('p50')), 'half of the requests'),

@@ -26,9 +26,15 @@ export function drawSquare(
   return html`<rect class="${joinClasses('point', kind)}" x="${x}" y="${y}" width="${2 * half}" height="${2 * half}" transform="translate(-${half} -${half})">${renderTitle(title)}</rect>`;
 }
 
-/** Draws a vertical bar between two heights in pixels, at a position in percent. */
-export function drawSpread(at: number, from: number, to: number): Markup {
-  return html`<line class="spread" x1="${at}%" x2="${at}%" y1="${from}" y2="${to}"/>`;
+/** Draws a measured value with a vertical bar for its interval. The position is in percent, heights are in pixels. */
+export function drawMeasurement(
+  at: number,
+  { mean, low, high }: { mean: number; low: number; high: number },
+  style: MarkerStyle,
+): Markup {
+  const bar = html`<line class="spread" x1="${at}%" x2="${at}%" y1="${low}" y2="${high}"/>`;
+  return html`${bar}${drawDot(`${at}%`, mean, style)}
+`;
 }
 
 function joinClasses(shape: string, kind: string | null): string {

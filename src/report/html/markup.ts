@@ -27,6 +27,11 @@ export function renderJsonScript(id: string, data: unknown): Markup {
   return html`<script type="application/json" id="${id}">${markTrusted(json)}</script>`;
 }
 
+/** Capitalizes a sentence, such as that of a verdict, which in text reports follows "LIMIT: ". */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function render(child: Child): string {
   if (child === null) return '';
   if (child instanceof Markup) return child.text;

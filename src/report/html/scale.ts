@@ -1,3 +1,5 @@
+// Inlined into pages by page.ts: this file must import nothing and use no API of Node.js.
+
 /** A scale from values to percent of a length. Values beyond its ends are clamped. */
 export interface Scale {
   low: number;

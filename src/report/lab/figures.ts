@@ -3,7 +3,7 @@ import { type Axis, renderChart, toPixels } from '../html/chart.js';
 import { drawPolyline } from '../html/curves.js';
 import { drawLineSign, type LegendEntry, renderLegend } from '../html/legend.js';
 import { drawDot } from '../html/markers.js';
-import { html, type Markup } from '../html/markup.js';
+import { capitalize, html, type Markup } from '../html/markup.js';
 import {
   createLinearScale,
   createLogScaleAround,
@@ -122,10 +122,6 @@ function drawBar(value: number | null, highest: number, color: string): Markup |
 
 function getColor(index: number): string {
   return COLORS[index % COLORS.length] ?? 'first';
-}
-
-function capitalize(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function describePlot({ title, series, x, y }: LabPlot): string {

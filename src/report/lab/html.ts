@@ -1,7 +1,7 @@
 import { duration, rate } from '../../format/units.js';
 import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
-import { html, type Markup } from '../html/markup.js';
+import { capitalize, html, type Markup } from '../html/markup.js';
 import { formatOrigin, renderPage } from '../html/page.js';
 import { renderTable } from '../html/tables.js';
 import { renderFigure } from './figures.js';
@@ -80,7 +80,7 @@ function renderCause({ limit, status, sentence, arithmetic, remedy, command }: L
     : '';
   return html`<div class="verdict ${status}">
 <p class="status"><span class="badge">${STATUS[status].word}</span>${limit ? html`<code>${limit}</code>` : null}</p>
-<p class="sentence">${sentence}</p>
+<p class="sentence">${capitalize(sentence)}</p>
 <ul>${arithmetic.map((line) => html`<li>${line}</li>`)}</ul>
 ${remedy ? html`<p>Remedy: ${remedy.change}.${promise}</p>` : null}
 <p><code>${command}</code></p>

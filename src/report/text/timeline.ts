@@ -13,8 +13,8 @@ export function formatTimeline(result: LoadResult, sheet: Sheet): string[] {
   const completed = points.map((point) => point.completed);
   const p99s = points.map((point) => point.highestP99Ms);
   const lines = [
-    ...formatSparkline(sheet, 'over time', completed, (most) => `0 to ${rate(most)} req/s`),
-    ...formatSparkline(sheet, 'highest p99', p99s, (most) => `0 to ${time(most)}`),
+    ...formatSparkline(sheet, 'over time', completed, (highest) => `0 to ${rate(highest)} req/s`),
+    ...formatSparkline(sheet, 'highest p99', p99s, (highest) => `0 to ${time(highest)}`),
   ];
   return result.server ? [...lines, ...formatServer(result.server, sheet)] : lines;
 }
@@ -31,7 +31,7 @@ function formatServer(server: ServerResult, sheet: Sheet): string[] {
     '',
     ...formatField(sheet, 'server', who),
     ...formatField(sheet, 'CPU', cpu),
-    ...formatSparkline(sheet, '', cpus, (most) => `0 to ${cores(most)} cores`),
+    ...formatSparkline(sheet, '', cpus, (highest) => `0 to ${cores(highest)} cores`),
     ...formatSparkline(sheet, 'memory', memory, () => `0 to ${bytes(server.rssMaxMb * 1e6)}`),
   ];
 }
@@ -40,13 +40,13 @@ function formatSparkline(
   sheet: Sheet,
   label: string,
   values: (number | null)[],
-  scale: (highest: number) => string,
+  formatScale: (highest: number) => string,
 ): string[] {
-  const most = Math.max(0, ...values.map((value) => value ?? 0));
-  if (most === 0) return [];
+  const highest = Math.max(0, ...values.map((value) => value ?? 0));
+  if (highest === 0) return [];
   const [name = ''] = formatField(sheet, label, '');
   return [
-    `${name}${sheet.paint('bar', drawSparkline(values, most))}  ${sheet.paint('dim', scale(most))}`,
+    `${name}${sheet.paint('bar', drawSparkline(values, highest))}  ${sheet.paint('dim', formatScale(highest))}`,
   ];
 }
 

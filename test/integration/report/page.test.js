@@ -89,6 +89,81 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
+  test('failing responses are shown as they were received, with their request, and cut nothing off', async () => {
+    const request = { method: 'GET', url: 'https://127.0.0.1:8443/items?id=1' };
+    const failingResponses = [
+      {
+        status: 503,
+        error: null,
+        request,
+        head: 'HTTP/1.1 503 Service Unavailable\nretry-after: 1',
+        body: '{"error":"<b>too many</b> requests"}',
+        bodyTruncated: false,
+      },
+      {
+        status: null,
+        error: 'reset',
+        request,
+        head: 'HTTP/1.1 200 OK\ncontent-length: 4096',
+        body: 'x'.repeat(400),
+        bodyTruncated: true,
+      },
+    ];
+    const { page, complaints } = await open(
+      { ...fixture('tls-errors'), failingResponses },
+      { width: 390 },
+    );
+    const section = page.locator('section', {
+      has: page.getByRole('heading', { name: 'Failing responses' }),
+    });
+    assert.deepEqual(await section.locator('figcaption').allTextContents(), [
+      '503: first response, to GET https://127.0.0.1:8443/items?id=1',
+      'reset: partial response before the first error, to GET https://127.0.0.1:8443/items?id=1',
+    ]);
+    assert.deepEqual(await section.locator('pre').allTextContents(), [
+      'HTTP/1.1 503 Service Unavailable\nretry-after: 1\n\n{"error":"<b>too many</b> requests"}',
+      `HTTP/1.1 200 OK\ncontent-length: 4096\n\n${'x'.repeat(400)} …`,
+    ]);
+    assert.deepEqual(await cutOff(page), []);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('without failing responses the page has no section for them', async () => {
+    const { page } = await open(fixture('closed'));
+    const headings = await page.getByRole('heading').allTextContents();
+    assert.ok(headings.includes('Numbers') && !headings.includes('Failing responses'));
+    await page.close();
+  });
+
+  test('a lower bound is marked in tile, table, caption and definition, and its line ends early', async () => {
+    const result = fixture('tls-errors');
+    const { page } = await open(result);
+    const tile = page.locator('.headline div', { hasText: 'Latency max' });
+    assert.match(await tile.textContent(), /≥ 503 ms/);
+    const row = page.getByRole('row', { name: /^p99\.9 / });
+    assert.deepEqual(await row.getByRole('cell').allTextContents(), [
+      `≥ ${time(result.latencyMs.p99_9)}`,
+      `≥ ${time(result.serviceTimeMs.p99_9)}`,
+      time(result.connectMs.p99_9),
+      time(result.tlsMs.p99_9),
+    ]);
+    const text = await page.locator('main').textContent();
+    assert.match(text, /A line that ends below 100 % means that unfinished requests/);
+    assert.match(text, /at least: unfinished requests were older than all finished ones/);
+    assert.match(text, /at least, ≥:?\s*a lower bound/);
+    const known = result.percentiles.latency.at(-1)[0];
+    assert.ok(known < 100);
+    const last = await page.evaluate(`(() => {
+      const [plot] = plots.filter(({ id }) => id === 'distribution');
+      const values = plot.series[0].values;
+      const end = values.findLastIndex((value) => value !== null);
+      return { part: plot.x[end] / plot.end };
+    })()`);
+    assert.ok(last.part < 0.9, `the line reaches ${last.part} of the axis`);
+    await page.close();
+  });
+
   test('arrow keys move the cursor of all plots over time', async () => {
     const { page } = await open(fixture('server'));
     const values = (id) => page.locator(`#plot-${id} .u-value`).allTextContents();

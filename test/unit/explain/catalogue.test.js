@@ -90,10 +90,10 @@ describe('text', () => {
     assert.throws(() => formatEntry('nagel-delayd-ack'), {
       code: 'ERR_MILLRACE_USAGE',
       message:
-        "why: there is no limit 'nagel-delayd-ack'; did you mean nagle-delayed-ack? --list prints all",
+        "--why: unknown limit 'nagel-delayd-ack'; did you mean nagle-delayed-ack? --list prints all",
     });
     assert.throws(() => formatEntry('toString'), {
-      message: "why: there is no limit 'toString'; --list prints all",
+      message: "--why: unknown limit 'toString'; --list prints all",
     });
   });
 });

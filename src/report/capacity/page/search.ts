@@ -13,7 +13,8 @@ import {
 import { type ChartPoint, drawPolyline } from '../../html/curves.js';
 import { drawAreaSign, drawLineSign, renderLegend } from '../../html/legend.js';
 import { drawDot, drawSquare, type MarkerStyle } from '../../html/markers.js';
-import { html, type Markup } from '../../html/markup.js';
+import type { Markup } from '../../html/markup.js';
+import { drawRange } from '../../html/ranges.js';
 import {
   createLinearScale,
   createLogScaleAround,
@@ -181,9 +182,11 @@ function createValueAxis({ boundMs, bound, text }: Condition, points: TrialValue
 
 function drawInterval({ rate: found }: Search, x: Scale): Markup | null {
   if (!found) return null;
-  const from = x.at(found.low);
-  const to = hasUpperEnd(found.high) ? x.at(found.high) : 100;
-  return html`<rect class="band" x="${from}%" width="${Math.max(0.3, Number((to - from).toFixed(2)))}%" y="${AREA_TOP}" height="${AREA_BOTTOM - AREA_TOP}"/>`;
+  const high = hasUpperEnd(found.high) ? found.high : x.high;
+  return drawRange('band', { low: found.low, high }, x, {
+    y: AREA_TOP,
+    height: AREA_BOTTOM - AREA_TOP,
+  });
 }
 
 function listMarks({ rate: found }: Search): ChartMark[] {

@@ -5,7 +5,7 @@ import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
 import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/chart.js';
 import { type ChartPoint, drawArea, drawPolyline } from '../../html/curves.js';
 import { drawAreaSign, drawLineSign, renderLegend } from '../../html/legend.js';
-import { drawDot, drawSpread } from '../../html/markers.js';
+import { drawDot, drawMeasurement } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import {
   createLogScaleAround,
@@ -133,10 +133,12 @@ function drawBoundName(y: Scale, maxThroughput: number): Markup {
 
 function drawLevel(level: CapacityLevel, x: Scale, y: Scale, isLeftOut: boolean): Markup {
   const { mean, low, high } = level.throughput;
-  const at = x.at(level.connections);
+  const heights = { mean: toPixels(y, mean), low: toPixels(y, low), high: toPixels(y, high) };
   const title = `${plural(level.connections, 'connection')}: ${rate(mean)} req/s`;
-  return html`${drawSpread(at, toPixels(y, low), toPixels(y, high))}${drawDot(`${at}%`, toPixels(y, mean), { kind: isLeftOut ? 'left-out' : null, title })}
-`;
+  return drawMeasurement(x.at(level.connections), heights, {
+    kind: isLeftOut ? 'left-out' : null,
+    title,
+  });
 }
 
 function listMarks(model: CapacityCurve | null): ChartMark[] {

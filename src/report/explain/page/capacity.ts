@@ -3,7 +3,8 @@ import { count, rate, time } from '../../../format/units.js';
 import { formatStatistic } from '../../distribution.js';
 import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
 import { type ChartMark, renderChart, toPixels } from '../../html/chart.js';
-import { drawDot, drawSpread } from '../../html/markers.js';
+import { drawPolyline } from '../../html/curves.js';
+import { drawMeasurement } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 import { renderTable } from '../../html/tables.js';
@@ -32,10 +33,15 @@ export function renderCapacity({ capacity, load }: Explanation): Markup | null {
     x: { scale: x, ticks: listDecades(x), label: count },
     y: { scale: y, ticks: listDecades(y), label: rate },
     content: [
-      ...bounds.filter((bound) => bound !== null),
-      ...connections(points, x, y),
+      ...bounds,
+      drawPolyline(
+        'line first',
+        points.map(
+          (point) => [x.at(point.connections), toPixels(y, point.throughput.mean)] as const,
+        ),
+      ),
       ...points.map((point) => drawPoint(point, x, y, point.connections === own)),
-    ],
+    ].filter((drawn) => drawn !== null),
     marks,
   })}
 ${renderCapacityTable(points)}`;
@@ -64,21 +70,15 @@ function formatCaption({ loopLimit, singleMs }: Explanation['capacity']): string
   return `Responses per second with N requests in flight; the bars are the range of the blocks.${dashed} Logarithmic scales.`;
 }
 
-/** The lines from one point to the next. */
-function connections(points: CapacityPoint[], x: Scale, y: Scale): Markup[] {
-  return points.slice(1).flatMap((to, index) => {
-    const from = points[index];
-    if (!from) return [];
-    return html`<line class="line first" x1="${x.at(from.connections)}%" x2="${x.at(to.connections)}%" y1="${toPixels(y, from.throughput.mean)}" y2="${toPixels(y, to.throughput.mean)}"/>`;
-  });
-}
-
 function drawPoint(point: CapacityPoint, x: Scale, y: Scale, isOwn: boolean): Markup {
   const { low, high, mean } = point.throughput;
-  const at = x.at(point.connections);
+  const heights = { mean: toPixels(y, mean), low: toPixels(y, low), high: toPixels(y, high) };
   const title = `${count(point.connections)}: ${rate(mean)} req/s`;
-  return html`${drawSpread(at, toPixels(y, low), toPixels(y, high))}${drawDot(`${at}%`, toPixels(y, mean), { kind: isOwn ? 'own' : null, title, large: isOwn })}
-`;
+  return drawMeasurement(x.at(point.connections), heights, {
+    kind: isOwn ? 'own' : null,
+    title,
+    large: isOwn,
+  });
 }
 
 function renderCapacityTable(points: CapacityPoint[]): Markup | null {

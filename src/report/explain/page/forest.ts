@@ -3,7 +3,9 @@ import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
 import { plural } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
+import { drawDot } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
+import { drawRange } from '../../html/ranges.js';
 import { createLogScale, listPowersOfTwo, type Scale } from '../../html/scale.js';
 
 /** Maximum ratio between predictions and measurements that the scale includes; other predictions end at its edge. */
@@ -44,7 +46,7 @@ function renderExperiment(
   scale: Scale,
   ticks: number[],
 ): Markup {
-  const ground = html`${ticks.map((tick) => drawVerticalLine(tick === 1 ? 'one' : 'grid', scale.at(tick)))}${drawBand(measured, scale)}`;
+  const ground = html`${ticks.map((tick) => drawVerticalLine(tick === 1 ? 'one' : 'grid', scale.at(tick)))}${drawRange('band', measured, scale, { y: 0, height: ROW_HEIGHT })}`;
   const rivals = Object.entries(predicted)
     .map(([id, range]) => ({ id, range, kind: chooseKind(id, limit, excludes) }))
     .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
@@ -82,24 +84,12 @@ function drawVerticalLine(kind: string, at: number): Markup {
   return html`<line class="${kind}" x1="${at}%" x2="${at}%" y1="0" y2="${ROW_HEIGHT}"/>`;
 }
 
-function drawBand(range: Range, scale: Scale): Markup {
-  const [from, wide] = placeRange(range, scale);
-  return html`<rect class="band" x="${from}%" width="${wide}%" height="${ROW_HEIGHT}"/>`;
-}
-
 function drawInterval({ ratio, low, high }: Range & { ratio: number }, scale: Scale): Markup {
-  return html`<line class="spread" x1="${scale.at(low)}%" x2="${scale.at(high)}%" y1="${MIDDLE}" y2="${MIDDLE}"/><circle class="point" cx="${scale.at(ratio)}%" cy="${MIDDLE}" r="4.5"/>`;
+  const bar = html`<line class="spread" x1="${scale.at(low)}%" x2="${scale.at(high)}%" y1="${MIDDLE}" y2="${MIDDLE}"/>`;
+  return html`${bar}${drawDot(`${scale.at(ratio)}%`, MIDDLE, {})}`;
 }
 
 function drawPrediction(range: Range, scale: Scale): Markup {
-  const [from, wide] = placeRange(range, scale);
-  return html`<rect class="predicted" x="${from}%" width="${wide}%" y="${MIDDLE - BAR_HALF_HEIGHT}" height="${2 * BAR_HALF_HEIGHT}" rx="2"/>`;
-}
-
-/** Minimum width in percent, so that the range of a single number is visible. */
-const MIN_WIDTH = 0.3;
-
-function placeRange({ low, high }: Range, scale: Scale): [from: number, wide: number] {
-  const from = scale.at(low);
-  return [from, Math.max(MIN_WIDTH, Number((scale.at(high) - from).toFixed(2)))];
+  const heights = { y: MIDDLE - BAR_HALF_HEIGHT, height: 2 * BAR_HALF_HEIGHT, radius: 2 };
+  return drawRange('predicted', range, scale, heights);
 }

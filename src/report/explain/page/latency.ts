@@ -33,7 +33,7 @@ export function renderLatency({ load }: Explanation): Markup | null {
   const x = createTimeScale(first.fromMs, last.toMs);
   const y = createLinearScale(1.08 * Math.max(...shown.map((bin) => bin.share)));
   return renderChart({
-    title: 'Response times',
+    title: 'Distribution of response times',
     caption:
       'Share of the requests by latency. A peak at a marked TCP timer means that requests wait for that timer. Logarithmic scale of time.',
     summary: `Response times: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,

@@ -1,7 +1,7 @@
 import { CATALOGUE } from '../../../explain/limits/catalogue.js';
 import type { Explanation } from '../../../explain/result.js';
 import { throughputRange } from '../../../format/ratios.js';
-import { html, type Markup } from '../../html/markup.js';
+import { capitalize, html, type Markup } from '../../html/markup.js';
 import { STATUS } from '../status.js';
 
 /** Renders the limit in a sentence, its status, and the arithmetic. */
@@ -42,9 +42,4 @@ export function renderList(kind: string, lines: string[]): Markup | null {
 
 function joinNames(names: Markup[]): Markup {
   return html`${names.map((name, index) => html`${index > 0 ? ', ' : ''}${name}`)}`;
-}
-
-/** Capitalizes the sentence of a verdict, which in text reports follows "LIMIT: ". */
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
