@@ -2,7 +2,7 @@ import { maskText } from './masking/text.js';
 
 /** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
 export type ErrorCode =
-  /** An option, URL, file or placeholder that cannot be used. The message names it, what was given and what is accepted. */
+  /** An option, URL, file or placeholder that cannot be used. The message names it, what it must be, and what it was. */
   | 'ERR_MILLRACE_USAGE'
   /** No connection to the target could be opened. The message gives the reason. */
   | 'ERR_MILLRACE_UNREACHABLE'
@@ -27,7 +27,7 @@ export class MillraceError extends Error {
   }
 }
 
-/** An `ERR_MILLRACE_USAGE`: one line saying what was given and what is accepted. */
+/** An `ERR_MILLRACE_USAGE`: one line that names the option, what it must be, and what it was. */
 export function usageError(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_USAGE', message);
 }

@@ -1,9 +1,9 @@
-import { usageError } from './errors.js';
+import { type MillraceError, usageError } from './errors.js';
+import { mustBe } from './validation/shape.js';
 
-// Durations, counts, rates and sizes as people type them; format/units.ts is how they are printed.
-// `name` is the flag or field that a message names.
+// Parses durations, counts, rates and sizes; format/units.ts prints them. `name` is the flag or option that a message names.
 
-/** A duration: milliseconds as a number, or text with a unit: `'500ms'`, `'10s'`, `'1m30s'`, `'2h'`. Bare digits in text are seconds. */
+/** A duration: milliseconds as a number, or text with a unit: `'500ms'`, `'10s'`, `'1m30s'`, `'2h'`. */
 export type Duration = number | string;
 
 const MS_PER_UNIT: Record<string, number> = {
@@ -43,26 +43,39 @@ export interface Range {
   max: number;
 }
 
-/** Milliseconds from a number of them or from text such as `500ms`, `10s`, `1m30s`, `2h`; bare digits in text are seconds. */
+/** Parses an option of the API: milliseconds from a number of them, or from text such as `500ms`, `10s`, `1m30s`, `2h`. */
 export function parseDuration(value: number | string, name: string): number {
-  const ms = typeof value === 'number' ? value : durationOf(value);
-  if (!(ms >= 0 && ms < Number.MAX_SAFE_INTEGER)) {
-    throw usageError(
-      `${name}: '${value}' is not a duration; accepted: 500ms, 10s, 1m30s, 2h, or digits for seconds`,
-    );
-  }
-  return ms;
+  const ms = typeof value === 'number' ? value : readDuration(value);
+  if (isDuration(ms)) return ms;
+  if (typeof value === 'string' && DIGITS.test(value)) throw needsUnit(value, name);
+  throw mustBe(name, 'a duration such as 500ms, 10s, 1m30s or 2h', value);
 }
 
-/** Whether the text is a duration that names its unit. */
+/** Parses the value of a flag: milliseconds from text such as `500ms`, `10s`, `1m30s`, `2h`; digits alone are seconds. */
+export function parseFlagDuration(value: string, name: string): number {
+  const ms = DIGITS.test(value) ? Number(value) * 1000 : readDuration(value);
+  if (isDuration(ms)) return ms;
+  throw mustBe(name, 'a duration such as 10 (seconds), 500ms, 10s, 1m30s or 2h', value);
+}
+
+function isDuration(ms: number): boolean {
+  return ms >= 0 && ms < Number.MAX_SAFE_INTEGER;
+}
+
+function needsUnit(digits: string, name: string): MillraceError {
+  return usageError(
+    `${name} needs a unit, as in '${digits}s' or '${digits}ms' (got '${digits}'; a number without quotes is milliseconds)`,
+  );
+}
+
+/** Reports whether text is a duration that names its unit. */
 export function hasDurationUnit(text: string): boolean {
   return DURATION.test(text);
 }
 
-function durationOf(text: string): number {
-  if (typeof text !== 'string') return Number.NaN;
-  if (DIGITS.test(text)) return Number(text) * 1000;
-  if (!DURATION.test(text)) return Number.NaN;
+/** Milliseconds; `NaN` for text that is not a duration with a unit. */
+function readDuration(text: string): number {
+  if (typeof text !== 'string' || !DURATION.test(text)) return Number.NaN;
   let ms = 0;
   for (const [, amount, unit] of text.matchAll(DURATION_PART)) {
     ms += Number(amount) * (MS_PER_UNIT[unit ?? ''] ?? Number.NaN);
@@ -70,16 +83,13 @@ function durationOf(text: string): number {
   return ms;
 }
 
-/** A whole number within the range, from a number or from text such as `400`, `10k`, `1M`. */
+/** Parses a whole number within the range from a number or from text such as `400`, `10k`, `1M`. */
 export function parseCount(value: number | string, name: string, { min, max }: Range): number {
-  const count = typeof value === 'number' ? value : scaled(value, COUNT, COUNT_SUFFIX);
+  const count = typeof value === 'number' ? value : readScaled(value, COUNT, COUNT_SUFFIX);
   if (!Number.isSafeInteger(count) || count < min || count > max) {
     const examples = COUNT_EXAMPLES.filter(([example]) => example >= min && example <= max);
-    const such =
-      examples.length > 0 ? `, such as ${examples.map(([, text]) => text).join(', ')}` : '';
-    throw usageError(
-      `${name}: '${value}' given; accepted: a whole number from ${min} to ${max}${such}`,
-    );
+    const such = examples.length > 0 ? `, such as ${examples.map(([, it]) => it).join(', ')}` : '';
+    throw mustBe(name, `a whole number from ${min} to ${max}${such}`, value);
   }
   return count;
 }
@@ -90,44 +100,41 @@ const COUNT_EXAMPLES: readonly (readonly [number, string])[] = [
   [1_000_000, '1M'],
 ];
 
-/** Whether the text is a count, such as `400` or `10k`. */
+/** Reports whether text is a count, such as `400` or `10k`. */
 export function isCount(text: string): boolean {
   return COUNT.test(text);
 }
 
-/** Arrivals per second, from a number or from text: `1000`, `10k`, `50/1s`, `200/m`. */
+/** Parses arrivals per second from a number or from text: `1000`, `10k`, `50/1s`, `200/m`. */
 export function parseRate(value: number | string, name: string, { min, max }: Range): number {
-  const rate = typeof value === 'number' ? value : rateOf(value);
+  const rate = typeof value === 'number' ? value : readRate(value);
   if (!(rate >= min && rate <= max)) {
-    throw usageError(
-      `${name}: '${value}' is not a rate; accepted: requests per second from ${min} to ${max}, such as 1000, 10k, 50/1s, 200/m`,
-    );
+    const such = 'such as 1000, 10k, 50/1s, 200/m';
+    throw mustBe(name, `a rate from ${min} to ${max} requests per second, ${such}`, value);
   }
   return rate;
 }
 
-function rateOf(text: string): number {
+function readRate(text: string): number {
   if (typeof text !== 'string') return Number.NaN;
   const [amount = '', per, ...more] = text.split('/');
   if (more.length > 0) return Number.NaN;
-  const count = scaled(amount, COUNT, COUNT_SUFFIX);
+  const count = readScaled(amount, COUNT, COUNT_SUFFIX);
   if (per === undefined) return count;
   const interval = /^[\d.]/.test(per) ? per : `1${per}`;
-  return hasDurationUnit(interval) ? (count * 1000) / durationOf(interval) : Number.NaN;
+  return hasDurationUnit(interval) ? (count * 1000) / readDuration(interval) : Number.NaN;
 }
 
-/** Bytes from a number or from text: `1000`, `16k`, `64KiB`, `1MB`. */
+/** Parses bytes from a number or from text: `1000`, `16k`, `64KiB`, `1MB`. */
 export function parseBytes(value: number | string, name: string): number {
-  const bytes = typeof value === 'number' ? value : scaled(value, BYTES, BYTES_PER_UNIT);
+  const bytes = typeof value === 'number' ? value : readScaled(value, BYTES, BYTES_PER_UNIT);
   if (!Number.isSafeInteger(bytes) || bytes < 0) {
-    throw usageError(
-      `${name}: '${value}' is not a size; accepted: bytes, such as 1000, 16k, 64KiB, 1MB`,
-    );
+    throw mustBe(name, 'a size in bytes, such as 1000, 16k, 64KiB or 1MB', value);
   }
   return bytes;
 }
 
-function scaled(text: string, pattern: RegExp, suffixes: Record<string, number>): number {
+function readScaled(text: string, pattern: RegExp, suffixes: Record<string, number>): number {
   const match = typeof text === 'string' ? pattern.exec(text) : null;
   if (!match) return Number.NaN;
   const value = Number(match[1]) * (suffixes[(match[2] ?? '').toLowerCase()] ?? Number.NaN);

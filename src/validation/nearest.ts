@@ -1,4 +1,4 @@
-/** The name that differs least from `given`, if it is near enough to be a slip. */
+/** Finds the name that differs least from `given`, if it is close enough to be a misspelling. */
 export function nearest(given: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;

@@ -1,36 +1,54 @@
 import { inspect } from 'node:util';
-import { usageError } from '../errors.js';
+import { type MillraceError, usageError } from '../errors.js';
 import { nearest } from './nearest.js';
 
-// What the options of the API may be: a program without types can pass anything.
+// Checks the types of the options of the API: a program without types can pass anything.
 
-/** Refuses a value that cannot be used as `name`. */
+/** Throws a usage error for a value that the option `name` does not accept. */
 export type Shape = (value: unknown, name: string) => void;
 
-/** One shape for each field of `Options`, so that a misspelt one is noticed. */
+/** A shape for each field of `Options`: a field without one is a misspelt option. */
 export type Shapes<Options> = Record<keyof Options, Shape>;
 
 export const text = shape('text', (value) => typeof value === 'string');
 export const flag = shape('true or false', (value) => typeof value === 'boolean');
 export const count = shape("a number, or text such as '10k'", isNumberOrText);
 export const rate = shape("a number, or text such as '50/1s'", isNumberOrText);
-export const duration = shape("milliseconds, or text such as '10s'", isNumberOrText);
+export const duration = shape("milliseconds, or text with a unit such as '10s'", isNumberOrText);
 export const size = shape("bytes, or text such as '16k'", isNumberOrText);
 export const number = shape('a number', (value) => typeof value === 'number');
 
-/** What `fits`; `accepted` says so in a message. */
+/** Accepts the values that `fits` accepts; `accepted` names them in a message. */
 export function shape(accepted: string, fits: (value: unknown) => boolean): Shape {
   return (value, name) => {
-    if (!fits(value)) throw usageError(`${name}: ${shown(value)} given; accepted: ${accepted}`);
+    if (!fits(value)) throw mustBe(name, accepted, value);
   };
 }
 
-/** One of these words. */
-export function oneOf(...words: string[]): Shape {
-  return shape(words.join(', '), (value) => words.some((word) => word === value));
+/** The error for a value that is not `accepted`: `-c must be a whole number from 1 to 100 (got x)`. */
+export function mustBe(name: string, accepted: string, value: unknown): MillraceError {
+  return usageError(`${name} must be ${accepted} (got ${describeGiven(name, value)})`);
 }
 
-/** A list of what `each` takes. */
+/** The value of a flag as it was typed, in quotes where it has spaces or is empty; that of an option of the API as code. */
+function describeGiven(name: string, value: unknown): string {
+  const isTyped =
+    name.startsWith('-') && typeof value === 'string' && /^[^\s'"]{1,60}$/.test(value);
+  return isTyped ? String(value) : shown(value);
+}
+
+/** `a, b or c`. */
+export function listAlternatives(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
+}
+
+/** Accepts one of these words. */
+export function oneOf(...words: string[]): Shape {
+  return shape(listAlternatives(words), (value) => words.some((word) => word === value));
+}
+
+/** Accepts a list of values that `each` accepts. */
 export function listOf(accepted: string, each: Shape): Shape {
   const list = shape(accepted, Array.isArray);
   return (value, name) => {
@@ -39,7 +57,7 @@ export function listOf(accepted: string, each: Shape): Shape {
   };
 }
 
-/** An object with these fields and no other. */
+/** Accepts an object with these fields and no other. */
 export function objectOf<Fields>(
   accepted: string,
   fields: Shapes<Fields>,
@@ -54,20 +72,20 @@ export function objectOf<Fields>(
   };
 }
 
-/** Refuses options that are no object, hold an unknown name, or a value of another shape. What is undefined is absent. */
+/** Throws a usage error for options that are not an object, have an unknown name, or a value of another shape. `undefined` counts as absent. */
 export function checkOptions<Options>(options: unknown, shapes: Shapes<Options>): void {
   shape('an object', isObject)(options, 'options');
   checkFields(options as object, shapes, (field) => [field, 'unknown option']);
 }
 
-/** Whether a value is an object, and not a list. */
+/** Reports whether a value is an object and not a list. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value of any type in one line, as a message shows it. */
+/** A value of any type as code in one line, for a message. */
 export function shown(value: unknown): string {
-  // That of an error has its stack.
+  // Inspecting an error would show its stack.
   const text = inspect(value instanceof Error ? String(value) : value, {
     depth: 0,
     breakLength: Infinity,

@@ -11,6 +11,7 @@ import {
   controlDirectories,
 } from '../../http/cache/control-protocol.js';
 import type { CacheSelection } from '../../http/cache/server-cache.js';
+import { mustBe } from '../../validation/shape.js';
 import { EXIT } from '../exit.js';
 import type { Flag } from '../flags/flag.js';
 import { parseArguments } from '../flags/parse.js';
@@ -72,7 +73,7 @@ export const CACHE_FLAGS: Flag<CacheCommand>[] = [
 
 function aPath(value: string, given: string): string {
   if (value.startsWith('/')) return value;
-  throw usageError(`${given}: '${value}' given; accepted: a path, as /news?page=2`);
+  throw mustBe(given, 'a path such as /news?page=2', value);
 }
 
 /** Looks at the output caches of this user's processes, or removes what they hold. */
@@ -80,9 +81,9 @@ export async function cacheCommand(args: string[]): Promise<number> {
   const command: CacheCommand = {};
   const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command, {}, 'cache');
   const [pid, ...more] = [...positional, ...(rest ?? [])];
-  if (more.length > 0) throw usageError(`cache: '${more[0]}' given; accepted: one process number`);
+  if (more.length > 0) throw usageError(`cache takes one process id (got '${more[0]}' as well)`);
   if (pid !== undefined && !/^[1-9]\d*$/.test(pid)) {
-    throw usageError(`cache: '${pid}' given; accepted: one process number`);
+    throw usageError(`cache takes a process id (got '${pid}')`);
   }
   const only = pid === undefined ? null : Number(pid);
   const answers = await ask(only, requestOf(command));

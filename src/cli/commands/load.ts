@@ -49,7 +49,7 @@ function readInvocation(args: string[]): { invocation: Invocation; flags: TypedF
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
   if (invocation.abortOnFail && invocation.failOn.length === 0) {
-    throw usageError('--abort-on-fail given without --fail-on; accepted: with one or more');
+    throw usageError('--abort-on-fail needs --fail-on: a condition to end the run by');
   }
   return { invocation, flags };
 }

@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.js';
 import { startTestServer, type TestServerOptions } from '../../index.js';
-import { hasDurationUnit, parseBytes, parseCount, parseDuration } from '../../units.js';
+import { hasDurationUnit, parseBytes, parseCount, parseFlagDuration } from '../../units.js';
+import { mustBe } from '../../validation/shape.js';
 import { EXIT } from '../exit.js';
 import type { Flag } from '../flags/flag.js';
 import { parseArguments } from '../flags/parse.js';
@@ -129,7 +130,7 @@ export async function testServerCommand(args: string[]): Promise<number> {
     'testserver',
   );
   const [extra] = [...positional, ...(command ?? [])];
-  if (extra !== undefined) throw usageError(`testserver: '${extra}' given; accepted: flags only`);
+  if (extra !== undefined) throw usageError(`testserver takes flags only (got '${extra}')`);
   const interrupted = new Promise<number>((resolve) => onInterrupt(() => resolve(EXIT.ok)));
   const server = await startTestServer(options);
   console.log(`Listening on ${server.url}`);
@@ -143,17 +144,17 @@ function parseDelay(text: string, given: string): NonNullable<TestServerOptions[
   const [, time, every] = /^([^/]+)\/(\d+)$/.exec(text) ?? [];
   if (time !== undefined && every !== undefined) {
     const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
-    return { ms: parseDuration(time, given), every: parseCount(every, given, range) };
+    return { ms: parseFlagDuration(time, given), every: parseCount(every, given, range) };
   }
   const [, from, to] = /^([^-]+)-([^-]+)$/.exec(text) ?? [];
-  if (from === undefined || to === undefined) return parseDuration(text, given);
+  if (from === undefined || to === undefined) return parseFlagDuration(text, given);
   // In 0-1000ms the unit is that of both.
   const unit = hasDurationUnit(from) ? '' : (/[a-zµ]+$/.exec(to)?.[0] ?? '');
-  return { from: parseDuration(`${from}${unit}`, given), to: parseDuration(to, given) };
+  return { from: parseFlagDuration(`${from}${unit}`, given), to: parseFlagDuration(to, given) };
 }
 
 function parseShare(text: string, given: string): number {
   const share = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
   if (text !== '' && share >= 0 && share <= 1) return share;
-  throw usageError(`${given}: '${text}' given; accepted: a share from 0 to 1, or in %`);
+  throw mustBe(given, 'a share from 0 to 1, or in %', text);
 }

@@ -1,7 +1,7 @@
 // The flags of `millrace capacity`: its own, and those of the load that apply.
 import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
-import { parseDuration } from '../../units.js';
+import { parseFlagDuration } from '../../units.js';
 import type { Flag } from './flag.js';
 import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
@@ -69,7 +69,7 @@ export const CAPACITY_OWN_FLAGS: Flag<CapacityInvocation>[] = [
     help: 'time for everything',
     details: 'At least 5 s. More time makes intervals narrower.',
     set({ own }, value, given) {
-      own.budget = parseDuration(value, given);
+      own.budget = parseFlagDuration(value, given);
     },
   },
   {

@@ -1,6 +1,6 @@
 // The flags of `millrace explain`: those of the load that apply, and its own.
 import { MIN_BUDGET_MS } from '../../explain/options.js';
-import { parseCount, parseDuration } from '../../units.js';
+import { parseCount, parseFlagDuration } from '../../units.js';
 import type { Flag } from './flag.js';
 import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
@@ -59,7 +59,7 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
     help: 'time for everything',
     details: 'At least 15 s. What was not tried for want of time is said.',
     set(invocation, value, given) {
-      invocation.budgetMs = parseDuration(value, given);
+      invocation.budgetMs = parseFlagDuration(value, given);
     },
   },
   {
@@ -77,7 +77,7 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 60s`);
         return;
       }
-      invocation.budgetMs = Math.max(parseDuration(value, given), MIN_BUDGET_MS);
+      invocation.budgetMs = Math.max(parseFlagDuration(value, given), MIN_BUDGET_MS);
       notes.push(
         `${given} ${value} is taken as --budget ${invocation.budgetMs / 1000}s, the time for everything; at least 15s`,
       );
@@ -91,7 +91,7 @@ export const OWN_FLAGS: Flag<ExplainInvocation>[] = [
     help: 'load the server so long before it is measured',
     details: 'It is part of --budget, and takes half of it at most.',
     set(invocation, value, given) {
-      invocation.warmupMs = parseDuration(value, given);
+      invocation.warmupMs = parseFlagDuration(value, given);
       invocation.notes.push(
         `${given} ${value} is part of --budget: the load runs so long before it is measured`,
       );

@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.js';
 import type { StudyName } from '../../index.js';
+import { mustBe } from '../../validation/shape.js';
 import type { Flag } from './flag.js';
 
 /** What a command line of `millrace lab` asks for. */
@@ -60,7 +60,7 @@ export const LAB_FLAGS: Flag<LabInvocation>[] = [
     common: true,
     help: 'write a page with plots to a file',
     set(invocation, value, given) {
-      if (value === '-') throw usageError(`${given}: '-' given; accepted: the name of a file`);
+      if (value === '-') throw mustBe(given, 'the name of a file', value);
       invocation.html = value;
     },
   },

@@ -6,7 +6,8 @@ import { DEFAULTS, LIMITS } from '../../load/defaults.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { readExpect } from '../../load/plan/expect.js';
 import { readHeaderFile, splitHeader } from '../../load/requests/header.js';
-import { hasDurationUnit, isCount, parseCount, parseDuration, parseRate } from '../../units.js';
+import { hasDurationUnit, isCount, parseCount, parseFlagDuration, parseRate } from '../../units.js';
+import { listAlternatives, mustBe } from '../../validation/shape.js';
 import { type Flag, namesOf } from './flag.js';
 import type { Invocation } from './invocation.js';
 import type { UnsupportedFlags } from './parse.js';
@@ -47,7 +48,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
       'They share the connections and the rate. One is enough for most servers; the report says when it was not (CLIENT-BOUND). A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-t' && hasDurationUnit(value) && !isCount(value)) {
-        options.timeout = parseDuration(value, given);
+        options.timeout = parseFlagDuration(value, given);
         notes.push(`-t ${value} is taken as --timeout ${value}; threads are -t N`);
       } else {
         options.threads = parseCount(value, given, LIMITS.threads);
@@ -71,7 +72,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
         notes.push(`${given} '${value}' is taken as --body; a duration is ${given} 10s`);
       } else {
         refuseForm(value, given);
-        options.duration = parseDuration(value, given);
+        options.duration = parseFlagDuration(value, given);
       }
     },
   },
@@ -126,11 +127,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
       }
       const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
       if (time === undefined || rate === undefined) {
-        throw usageError(
-          `${given}: '${value}' is not a stage; accepted: TIME:RATE, such as 30s:100`,
-        );
+        throw usageError(`${given} must be TIME:RATE, such as 30s:100 (got ${value})`);
       }
-      const duration = parseDuration(time, given);
+      const duration = parseFlagDuration(time, given);
       options.stages = [
         ...(options.stages ?? []),
         { duration, rate: parseRate(rate, given, LIMITS.rate) },
@@ -179,7 +178,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     help: 'wait between a response and the next request',
     details: 'Not with a rate.',
     set({ options }, value, given) {
-      options.thinkTime = parseDuration(value, given);
+      options.thinkTime = parseFlagDuration(value, given);
     },
   },
   {
@@ -191,7 +190,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     help: 'load before, left out of the statistics',
     details: 'At the rate of -R, also where stages follow.',
     set({ options }, value, given) {
-      options.warmup = parseDuration(value, given);
+      options.warmup = parseFlagDuration(value, given);
     },
   },
   {
@@ -448,7 +447,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
         options.headers = [...((options.headers as [string, string][] | undefined) ?? []), header];
         notes.push(`-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`);
       } else {
-        options.timeout = parseDuration(value, given);
+        options.timeout = parseFlagDuration(value, given);
       }
     },
   },
@@ -459,7 +458,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
     help: 'for the connect, and again for the handshake',
     set({ options }, value, given) {
-      options.connectTimeout = parseDuration(value, given);
+      options.connectTimeout = parseFlagDuration(value, given);
     },
   },
   {
@@ -492,7 +491,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: 'write the result as a page with plots',
     set(invocation, value, given) {
-      if (value === '-') throw usageError(`${given}: '-' given; accepted: the name of a file`);
+      if (value === '-') throw mustBe(given, 'the name of a file', value);
       invocation.html = value;
     },
   },
@@ -583,7 +582,7 @@ export function setBody(options: LoadOptions, value: string): void {
 /** Refuses the fields of a form where a duration is expected, as in curl's `-d a=1`. */
 function refuseForm(value: string, given: string): void {
   if (!value.includes('=')) return;
-  throw usageError(`${given}: '${value}' is not a duration; a body is -b '${value}'`);
+  throw usageError(`${given} must be a duration (got '${value}'): a body is -b '${value}'`);
 }
 
 /** Adds a URL to the targets. */
@@ -594,7 +593,7 @@ export function addUrl({ options }: Invocation, url: string): void {
 function oneOf<Choice extends string>(value: string, choices: Choice[], given: string): Choice {
   const choice = choices.find((choice) => choice === value);
   if (choice === undefined) {
-    throw usageError(`${given}: '${value}' given; accepted: ${choices.join(', ')}`);
+    throw mustBe(given, listAlternatives(choices), value);
   }
   return choice;
 }

@@ -121,7 +121,7 @@ class Parser<Into> {
     if (!flag) throw this.#unknown(given, name);
     if (flag.value !== undefined) this.#set(flag, given, value);
     else if (value === undefined) this.#switchOn(flag, given);
-    else throw usageError(`${given}: '${value}' given; accepted: no value`);
+    else throw usageError(`${given} takes no value (got '${value}')`);
   }
 
   #short(letters: string): void {

@@ -73,6 +73,6 @@ function portOf({ native }: Plan): number {
   const origin = native.origins[0];
   if (origin && origin.unixPath === undefined) return origin.port;
   throw usageError(
-    'a command and a Unix socket given; accepted: a command that listens on a TCP port',
+    'a command cannot be combined with a Unix socket: its server must listen on a TCP port',
   );
 }

@@ -26,25 +26,28 @@ const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 export function readAuthorities(path: string, passphrase?: string): Buffer {
   const file = new CertificateFile(path, 'ca file');
   const certificates = file.certificates(passphrase);
-  if (certificates.length === 0) throw file.refused('holds no certificate');
+  if (certificates.length === 0) throw file.refused('contains no certificate');
   return pemOf(certificates);
 }
 
 /** The client's certificate and key, from PEM, DER or PKCS #12. A file may hold both. */
 export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity | null {
   if (cert === undefined && key === undefined) return null;
-  if (cert === undefined) throw usageError('key without cert; accepted: both');
+  if (cert === undefined)
+    throw usageError('key needs cert: the client certificate that it belongs to');
   const certFile = new CertificateFile(cert, 'cert file');
   const keyFile = key === undefined ? certFile : new CertificateFile(key, 'key file');
   const privateKey = keyFile.key(passphrase);
   if (!privateKey && key === undefined) {
-    throw usageError('cert without key; accepted: both, or a file that holds both');
+    throw usageError(
+      'cert needs key: the private key of the certificate, unless the file of cert contains both',
+    );
   }
-  if (!privateKey) throw keyFile.refused('holds no private key');
+  if (!privateKey) throw keyFile.refused('contains no private key');
   checkKind(privateKey, keyFile);
   const certificates = certFile.certificates(passphrase);
   const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
-  if (certificates.length === 0) throw certFile.refused('holds no certificate');
+  if (certificates.length === 0) throw certFile.refused('contains no certificate');
   if (own < 0) throw keyFile.refused(`does not belong to the certificate in '${cert}'`);
   checkCertificate(certificates[own] as X509Certificate, certFile);
   const chain = [...certificates.splice(own, 1), ...certificates];
@@ -87,13 +90,13 @@ class CertificateFile {
       this.key(undefined);
       return false;
     } catch (error) {
-      return /is locked/.test((error as Error).message);
+      return /is encrypted/.test((error as Error).message);
     }
   }
 
   certificates(passphrase: string | undefined): X509Certificate[] {
     if (this.#blocks.some(([label]) => label === 'PKCS7' || label === 'CMS')) {
-      throw this.refused('is of PKCS #7; convert it with openssl pkcs7 -print_certs');
+      throw this.refused('is PKCS #7; convert it with openssl pkcs7 -print_certs');
     }
     if (this.#blocks.length > 0) {
       return this.#blocks
@@ -148,7 +151,7 @@ class CertificateFile {
     } catch (error) {
       if (locked)
         throw this.refused(
-          'cannot be opened: the passphrase is wrong, or its cipher is out of use',
+          'cannot be decrypted: the passphrase is wrong, or its cipher is obsolete',
         );
       throw this.refused(`cannot be read: ${(error as Error).message}`);
     }
@@ -167,7 +170,7 @@ class CertificateFile {
   }
 
   #locked(): Error {
-    return this.refused('is locked; its passphrase is given by --passphrase (option passphrase)');
+    return this.refused('is encrypted: give its passphrase with --passphrase (option passphrase)');
   }
 
   readonly #certificate = (bytes: string | Buffer): X509Certificate => {
@@ -175,13 +178,13 @@ class CertificateFile {
       return new X509Certificate(bytes);
     } catch {
       throw typeof bytes === 'string'
-        ? this.refused('holds a certificate that cannot be read')
+        ? this.refused('contains a certificate that cannot be read')
         : this.#unknown();
     }
   };
 
   #unknown(): Error {
-    const accepted = 'accepted: PEM, DER or PKCS #12';
+    const accepted = 'use PEM, DER or PKCS #12';
     if (this.#bytes.length === 0) return this.refused('is empty');
     if (this.#bytes.subarray(0, 4).toString('hex') === 'feedfeed') {
       return this.refused(
@@ -191,7 +194,7 @@ class CertificateFile {
     if (this.#bytes.includes('PuTTY-User-Key-File')) {
       return this.refused(`is a key of PuTTY; ${accepted}`);
     }
-    return this.refused(`is no certificate or key that is known; ${accepted}`);
+    return this.refused(`is not a certificate or key in a known format; ${accepted}`);
   }
 }
 
@@ -213,13 +216,14 @@ const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 function checkKind(key: KeyObject, file: CertificateFile): void {
   const kind = key.asymmetricKeyType ?? 'unknown';
   const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
-  const accepted = 'accepted: RSA from 2048 to 8192 bits, Ed25519, EC on P-256, P-384 or P-521';
+  const accepted = 'use RSA from 2048 to 8192 bits, Ed25519, or EC on P-256, P-384 or P-521';
   if (kind === 'rsa' && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS) return;
-  if (kind === 'rsa') throw file.refused(`holds an RSA key of ${modulusLength} bits; ${accepted}`);
+  if (kind === 'rsa')
+    throw file.refused(`contains an RSA key of ${modulusLength} bits; ${accepted}`);
   if (kind === 'ed25519') return;
   if (kind === 'ec' && CURVES.includes(namedCurve ?? '')) return;
   const curve = namedCurve === undefined ? '' : ` on ${namedCurve}`;
-  throw file.refused(`holds a key of kind ${kind}${curve}; ${accepted}`);
+  throw file.refused(`contains a key of kind ${kind}${curve}; ${accepted}`);
 }
 
 /** prime-field (1.2.840.10045.1.1), which only the explicit parameters of a curve contain. */
@@ -230,13 +234,13 @@ function checkCertificate(certificate: X509Certificate, file: CertificateFile): 
   // RFC 5280, 4.1.2.1: version 1 has no extensions.
   if (!hasVersion(certificate.raw)) {
     throw file.refused(
-      'holds a certificate of X.509 version 1; accepted: version 3, as openssl req -x509 and openssl x509 -extfile write it',
+      'contains a certificate of X.509 version 1; use version 3, as openssl req -x509 and openssl x509 -extfile write it',
     );
   }
   // RFC 5480, 2.1.1, forbids them.
   if (certificate.raw.includes(PRIME_FIELD)) {
     throw file.refused(
-      'holds a certificate whose EC key has explicit curve parameters; accepted: a named curve (openssl ec -param_enc named_curve, and a new certificate)',
+      'contains a certificate whose EC key has explicit curve parameters; use a named curve (openssl ec -param_enc named_curve, and a new certificate)',
     );
   }
 }

@@ -5,7 +5,7 @@ import type { LoadOptions } from '../options.js';
 export function checkPid(pid: LoadOptions['pid']): void {
   if (pid === undefined || pid === false) return;
   if (Number.isSafeInteger(pid) && pid > 0 && isRunning(pid)) return;
-  throw usageError(`pid: ${pid} is not a running process; accepted: a process id, or none`);
+  throw usageError(`pid must be the id of a running process (got ${pid})`);
 }
 
 function isRunning(pid: number): boolean {

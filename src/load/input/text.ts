@@ -33,9 +33,7 @@ export function decodeText(bytes: Buffer, what: string): string {
   const wide = utf16Of(bytes);
   if (wide) return new TextDecoder(wide).decode(bytes);
   if (!isUtf8(bytes)) {
-    throw usageError(
-      `${what} is not UTF-8: see line ${lineOfFault(bytes)}; accepted: UTF-8 or UTF-16`,
-    );
+    throw usageError(`${what} must be UTF-8 or UTF-16 (line ${findFaultyLine(bytes)} is neither)`);
   }
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
@@ -54,7 +52,7 @@ export function linesOf(text: string): string[] {
   return text.split(/\r\n|\n|\r/);
 }
 
-function lineOfFault(bytes: Buffer): number {
+function findFaultyLine(bytes: Buffer): number {
   const lines = bytes.toString('latin1').split('\n');
   return lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1;
 }

@@ -23,12 +23,10 @@ export function readConcurrency(
   const fallback = open ? DEFAULTS.openConnections : DEFAULTS.connections;
   const asked = parseCount(options.connections ?? fallback, 'connections', LIMITS.connections);
   const threads = parseCount(options.threads ?? DEFAULTS.threads, 'threads', LIMITS.threads);
-  const least = threads * origins;
-  if (asked < least) {
+  const min = threads * origins;
+  if (asked < min) {
     const many = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
-    throw usageError(
-      `connections: ${asked} given for ${many}; accepted: ${least} or more, so that each has one`,
-    );
+    throw usageError(`connections must be at least ${min}, one for each of ${many} (got ${asked})`);
   }
   const pipelining = parseCount(
     options.pipelining ?? DEFAULTS.pipelining,
@@ -63,7 +61,7 @@ function refuseToFollow(
   if (pipelining === 1 && connection === 'keep-alive') return;
   const cause = pipelining > 1 ? `pipelining ${pipelining}` : 'a new connection for each request';
   throw usageError(
-    `follow ${follow} with ${cause}: redirections are followed on the same connection; accepted: one of them`,
+    `follow ${follow} cannot be combined with ${cause}: redirections are followed on the same connection`,
   );
 }
 
@@ -76,21 +74,21 @@ function refuseUnreachableDepth(
   if (connection === 'close') {
     const cause = tls === undefined ? 'connection close' : `tls ${tls}`;
     throw usageError(
-      `pipelining ${pipelining} with ${cause}, which sends one request per connection; accepted: pipelining 1, or keep-alive`,
+      `pipelining ${pipelining} cannot be combined with ${cause}, which sends one request per connection`,
     );
   }
   if (schedule.model === 'closed') return;
   const { maxPending, durationMs, requests } = schedule;
   if (maxPending !== null && maxPending < pipelining) {
     throw usageError(
-      `pipelining ${pipelining} with at most ${maxPending} pending arrivals: the depth cannot be reached; accepted: ${maxPending} or less`,
+      `pipelining must be at most ${maxPending}, the value of maxPending (got ${pipelining})`,
     );
   }
   const due = durationMs === null ? Number.POSITIVE_INFINITY : arrivalsWithin(schedule, durationMs);
   const arrivals = Math.floor(Math.min(due, requests ?? due));
   if (arrivals < pipelining) {
     throw usageError(
-      `pipelining ${pipelining} with ${arrivals} arrivals in all: the depth cannot be reached; accepted: ${Math.max(arrivals, 1)} or less, or a higher rate`,
+      `pipelining must be at most ${Math.max(arrivals, 1)} in a run of ${plural(arrivals, 'arrival')} (got ${pipelining}): use a higher rate or a longer run`,
     );
   }
 }

@@ -44,8 +44,8 @@ export interface Condition {
 
 /** Names are read in any case. */
 const SYNTAX = /^(?:(latency|service|connect|tls)\.)?([a-z0-9_.-]+)\s*(<=|>=|<|>)\s*(\S+)$/i;
-const ACCEPTED =
-  "accepted: 'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1', 'throughput>1000'";
+const EXAMPLES =
+  "'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1' or 'throughput>1000'";
 
 const DISTRIBUTIONS = {
   latency: 'latencyMs',
@@ -73,8 +73,11 @@ export function parseCondition(text: string, given: string): Condition {
   const measure = measureOf(metric.toLowerCase(), distribution?.toLowerCase(), bound, given);
   if (!measure) {
     const meant = suggestCondition(text);
-    const advice = meant === null ? ACCEPTED : `write '${meant}'`;
-    throw usageError(`${given}: '${text}' is not a condition; ${advice}`);
+    throw usageError(
+      meant === null
+        ? `${given} must be a condition such as ${EXAMPLES} (got '${text}')`
+        : `${given} must be a condition (got '${text}'): write '${meant}'`,
+    );
   }
   if (!measure.hasMinimum && comparison.startsWith('>')) {
     throw usageError(`${given} says what must hold: write '${suggestCondition(text)}'`);

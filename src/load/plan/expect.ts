@@ -1,20 +1,21 @@
 import { usageError } from '../../errors.js';
+import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 
 const FIRST = 100;
 const LAST = 999;
-const ACCEPTED = "accepted: statuses and classes, such as '2xx' or '200,201,3xx,404'";
+const ACCEPTED = "statuses, classes or ranges, such as '2xx' or '200-204,3xx,404'";
 
 /** Reads which statuses count as a success: each a status (`404`), a class (`2xx`) or a range (`200-204`). */
 export function readExpect(value: LoadOptions['expect'], name = 'expect'): string[] {
   if (value === undefined) return [...DEFAULTS.expect];
   const words = [value].flat().flatMap((word) => String(word).split(','));
-  if (words.length === 0) throw usageError(`${name} must name at least one status; ${ACCEPTED}`);
+  if (words.length === 0) throw usageError(`${name} must be ${ACCEPTED} (got an empty list)`);
   return words.map((word) => {
     const pattern = word.trim().toLowerCase();
     if (boundsOf(pattern) !== null) return pattern;
-    throw usageError(`${name}: '${word}' given; ${ACCEPTED}`);
+    throw mustBe(name, ACCEPTED, word);
   });
 }
 

@@ -106,11 +106,11 @@ export function trialOf({ native }: Plan): TrialRequest {
 function checkCommand({ command, socketPath }: LoadOptions): void {
   if (command === undefined) return;
   if (command.length === 0) {
-    throw usageError('command: an empty list given; accepted: a list, the program first');
+    throw usageError('command must name a program (got an empty list)');
   }
   if (socketPath !== undefined) {
     throw usageError(
-      'a command and a Unix socket given; accepted: a command that listens on a TCP port',
+      'a command cannot be combined with a Unix socket: its server must listen on a TCP port',
     );
   }
 }

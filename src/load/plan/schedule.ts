@@ -28,9 +28,7 @@ export function readSchedule(options: LoadOptions): Schedule {
   const model =
     options.rate !== undefined || options.stages ? readOpen(options) : readClosed(options);
   if (model.rate === 0 && warmupMs > 0) {
-    throw usageError(
-      'warmup with stages that start from a rate of 0, which would send nothing in it; accepted: with a rate (-R) to warm up at',
-    );
+    throw usageError('warmup needs a rate (-R) to warm up at: the stages start from a rate of 0');
   }
   const stagesMs = model.stages.reduce((sum, { durationMs }) => sum + durationMs, 0);
   return { ...model, requests, warmupMs, durationMs: readDuration(options, stagesMs, requests) };
@@ -65,7 +63,7 @@ type Model = Pick<
 function readOpen(options: LoadOptions): Model {
   const { arrivals = DEFAULTS.arrivals } = options;
   if (options.thinkTime !== undefined) {
-    throw usageError('think time with a rate; accepted: think time in a run without a rate');
+    throw usageError('thinkTime cannot be combined with a rate: it is for closed runs');
   }
   const stages = (options.stages ?? []).map(({ duration, rate }, index) => ({
     durationMs: parseDuration(duration, `stages[${index}].duration`),
@@ -73,7 +71,7 @@ function readOpen(options: LoadOptions): Model {
   }));
   const rate = parseRate(options.rate ?? 0, 'rate', LIMITS.rate);
   if (rate === 0 && stages.every((stage) => stage.rate === 0)) {
-    throw usageError('rate: 0 given; accepted: requests per second above 0');
+    throw usageError('rate must be above 0 (got 0)');
   }
   const maxPending = parseCount(
     options.maxPending ?? DEFAULTS.maxPending,
@@ -84,10 +82,8 @@ function readOpen(options: LoadOptions): Model {
 }
 
 function readClosed(options: LoadOptions): Model {
-  const openOnly = { arrivals: 'arrivals', maxPending: 'a bound of pending arrivals' } as const;
-  for (const [option, words] of Object.entries(openOnly) as [keyof typeof openOnly, string][]) {
-    if (options[option] === undefined) continue;
-    throw usageError(`${words} without a rate; accepted: with a rate or stages`);
+  for (const option of ['arrivals', 'maxPending'] as const) {
+    if (options[option] !== undefined) throw usageError(`${option} needs a rate or stages`);
   }
   const thinkTimeMs = parseDuration(options.thinkTime ?? DEFAULTS.thinkTimeMs, 'thinkTime');
   return { model: 'closed', rate: null, arrivals: null, stages: [], maxPending: null, thinkTimeMs };
@@ -101,7 +97,9 @@ function readDuration(
   if (duration !== undefined) {
     const ms = parseDuration(duration, 'duration');
     if (ms === 0 && warmup !== undefined) {
-      throw usageError('warmup with a duration of 0: there is nothing to measure after it');
+      throw usageError(
+        'duration must be above 0 (got 0): there is nothing to measure after the warm-up',
+      );
     }
     return positive(ms, 'duration');
   }
@@ -112,5 +110,5 @@ function readDuration(
 /** Refuses a time of 0. */
 export function positive(ms: number, name: string): number {
   if (ms > 0) return ms;
-  throw usageError(`${name}: 0 given; accepted: a time above 0`);
+  throw usageError(`${name} must be above 0 (got 0)`);
 }

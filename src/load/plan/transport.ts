@@ -21,7 +21,9 @@ export function readTransport(options: LoadOptions, mix: RequestMix): Transport 
   const connection = readConnection(options, mix.close);
   const tls = secure ? (options.tls ?? DEFAULTS.tls[connection === 'close' ? 1 : 0]) : null;
   if (tls === 'keep-alive' && connection === 'close') {
-    throw usageError('tls keep-alive with connection close; accepted with it: resume, full');
+    throw usageError(
+      'tls keep-alive cannot be combined with connection close: use tls resume or full',
+    );
   }
   return { connection, tls, native: { ...readCertificates(options), mode: tls ?? 'keep-alive' } };
 }
@@ -31,13 +33,11 @@ function readConnection(options: LoadOptions, headersClose: boolean): PlanSummar
   const handshakes = tls === 'resume' || tls === 'full';
   if (connection === 'keep-alive' && handshakes) {
     throw usageError(
-      `connection keep-alive with tls ${tls}, which opens a connection for each request; accepted: one of them`,
+      `connection keep-alive cannot be combined with tls ${tls}, which opens a connection for each request`,
     );
   }
   if (connection === 'keep-alive' && headersClose) {
-    throw usageError(
-      'connection keep-alive with a header Connection: close; accepted: one of them',
-    );
+    throw usageError('connection keep-alive cannot be combined with a header Connection: close');
   }
   return handshakes || headersClose ? 'close' : (connection ?? DEFAULTS.connection);
 }
@@ -47,9 +47,7 @@ function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
   for (const option of ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const) {
     if (options[option] === undefined) continue;
     const shown = option === 'passphrase' ? '***' : options[option];
-    throw usageError(
-      `${option}: '${shown}' given without an https:// URL; accepted: only with one`,
-    );
+    throw usageError(`${option} needs an https:// URL (got '${shown}' and none)`);
   }
 }
 

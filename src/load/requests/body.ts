@@ -5,7 +5,7 @@ import type { LoadOptions } from '../options.js';
 /** The body that requests without one of their own carry. */
 export function sharedBody({ body, bodyFile }: LoadOptions): Buffer | undefined {
   if (body !== undefined && bodyFile !== undefined) {
-    throw usageError('a body and a body file are given; accepted: one of them');
+    throw usageError('body cannot be combined with bodyFile');
   }
   return bodyFile === undefined ? bodyBytes(body) : readInput(bodyFile, 'body file');
 }

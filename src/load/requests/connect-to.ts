@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { usageError } from '../../errors.js';
+import { mustBe } from '../../validation/shape.js';
 import type { LoadOptions } from '../options.js';
 
 /** Where connections for a host and port really go. */
@@ -58,7 +59,7 @@ export class ConnectionOverrides {
 function readConnectTo(text: string): Redirection {
   const [, host, port, toHost = '', toPort = ''] = CONNECT_TO.exec(text) ?? [];
   if (host === undefined || port === undefined) {
-    throw usageError(`connectTo: '${text}' given; accepted: HOST1:PORT1:HOST2:PORT2`);
+    throw mustBe('connectTo', 'HOST1:PORT1:HOST2:PORT2', text);
   }
   return {
     fits: (ofHost, ofPort) =>
@@ -75,7 +76,7 @@ function readResolve(text: string): Redirection {
   const [, host, port, addresses] = RESOLVE.exec(text) ?? [];
   const [first, ...more] = addresses?.split(',').map(bare) ?? [];
   if (!host || port === undefined || !first || ![first, ...more].every((one) => isIP(one) > 0)) {
-    throw usageError(`resolve: '${text}' given; accepted: HOST:PORT:ADDRESS[,ADDRESS]`);
+    throw mustBe('resolve', 'HOST:PORT:ADDRESS[,ADDRESS]', text);
   }
   const from = readPort(port, text);
   return {
@@ -87,7 +88,7 @@ function readResolve(text: string): Redirection {
 function readPort(digits: string, text: string): number {
   const port = Number(digits);
   if (port >= 1 && port <= 65_535) return port;
-  throw usageError(`'${text}': ${digits} is no port`);
+  throw usageError(`the port in '${text}' must be from 1 to 65535 (got ${digits})`);
 }
 
 function bare(host: string): string {

@@ -1,4 +1,5 @@
 import { usageError } from '../../errors.js';
+import { plural } from '../../format/units.js';
 
 /** A CSV file with a header line. */
 export interface Csv {
@@ -11,12 +12,14 @@ export function parseCsv(text: string, file: string): Csv {
   const records = readRecords(text.replace(/^\uFEFF/, ''), file);
   const [header, ...rows] = records;
   if (!header || rows.length === 0) {
-    throw usageError(`CSV file '${file}' needs a line of column names and at least one more`);
+    throw usageError(
+      `CSV file '${file}' must have a line of column names and at least one more line`,
+    );
   }
   for (const { fields, line } of rows) {
     if (fields.length === header.fields.length) continue;
     throw usageError(
-      `${file}:${line}: ${fields.length} fields given; accepted: ${header.fields.length}, as in the first line`,
+      `${file}:${line} must have ${plural(header.fields.length, 'field')}, as the first line has (got ${fields.length})`,
     );
   }
   return { columns: header.fields, rows: rows.map(({ fields }) => fields) };

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.js';
 import type { NativeHeader } from '../../native.js';
-import { shown } from '../../validation/shape.js';
+import { mustBe, shown } from '../../validation/shape.js';
 import { packageVersion } from '../../version.js';
 import { linesOf, readText } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
@@ -27,7 +27,7 @@ export function readHeaders(headers: LoadOptions['headers'], where: string): Nat
 /** Splits `Name: value`. */
 export function splitHeader(line: string, where: string): [name: string, value: string] {
   const colon = line.indexOf(':');
-  if (colon < 0) throw usageError(`${where}: '${line}' has no colon; accepted: 'Name: value'`);
+  if (colon < 0) throw usageError(`${where} must be 'Name: value' (got '${line}')`);
   return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
 }
 
@@ -81,7 +81,7 @@ export function frameHeaders(
     }
   });
   if (kept.filter(({ name }) => name.toLowerCase() === 'host').length > 1) {
-    throw usageError(`${where}: the header Host is given more than once; accepted: once`);
+    throw usageError(`${where}: the header Host must be given once`);
   }
   return { headers: kept, close };
 }
@@ -89,15 +89,17 @@ export function frameHeaders(
 function readHeader(name: unknown, value: unknown, where: string): NativeHeader {
   if (typeof name !== 'string' || !TOKEN.test(name)) {
     throw usageError(
-      `${where}: ${shown(name)} is not a header name; accepted: letters, digits and -`,
+      `${where}: the name of a header must consist of letters, digits and - (got ${shown(name)})`,
     );
   }
   if (typeof value !== 'string') {
-    throw usageError(`${where}: ${name}: ${shown(value)} given; accepted: text`);
+    throw mustBe(`${where}: ${name}`, 'text', value);
   }
   // Tab, visible characters and beyond ASCII: RFC 9110, 5.5.
   if (/[^\t\x20-\x7e\u0080-\uffff]/.test(value)) {
-    throw usageError(`${where}: the value of ${name} holds a character that no header may hold`);
+    throw usageError(
+      `${where}: the value of ${name} contains a character that a header cannot contain`,
+    );
   }
   return { name, value };
 }
@@ -106,7 +108,7 @@ function connectionCloses(value: string, where: string): boolean {
   const option = value.trim().toLowerCase();
   if (option === 'close') return true;
   if (option === 'keep-alive') return false;
-  throw usageError(`${where}: Connection: ${value} given; accepted: close, keep-alive`);
+  throw usageError(`${where}: Connection must be close or keep-alive (got ${value})`);
 }
 
 function has(headers: NativeHeader[], name: string): boolean {

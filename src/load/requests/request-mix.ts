@@ -56,7 +56,7 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
   origins.redirections.checkUsed();
   if (closing > 0 && closing < targets.length) {
     throw usageError(
-      `Connection: close in ${closing} of ${targets.length} targets; accepted: in all of them or in none`,
+      `Connection: close must be in all targets or in none (got ${closing} of ${targets.length})`,
     );
   }
   mix.close = closing > 0;
@@ -73,7 +73,7 @@ function givenTargets(options: LoadOptions, command: Location | null): Given {
   const urls = [options.url ?? []].flat().map((url) => ({ url, where: 'URL' }));
   const base = command ? { base: command } : {};
   if (options.targets && options.targetsFile !== undefined) {
-    throw usageError('targets and a targets file are given; accepted: one of them');
+    throw usageError('targets cannot be combined with targetsFile');
   }
   const targets = options.targets
     ? options.targets.map((target, index) => ({ ...target, where: `targets[${index}]` }))
@@ -82,7 +82,7 @@ function givenTargets(options: LoadOptions, command: Location | null): Given {
       : readTargetsFile(options.targetsFile);
   if (targets) {
     if (targets.length === 0)
-      throw usageError('targets: an empty list given; accepted: one or more');
+      throw usageError('targets must contain at least one target (got an empty list)');
     return { targets, ...base, ...baseOfTargets(urls, targets) };
   }
   if (urls.length > 0) return { targets: urls, ...base };
@@ -90,7 +90,7 @@ function givenTargets(options: LoadOptions, command: Location | null): Given {
   if (options.socketPath !== undefined) {
     return { targets: [{ url: 'http://localhost/', where: 'URL' }] };
   }
-  throw usageError('no target given; accepted: a URL, targets, a targets file or a command');
+  throw usageError('url, targets, targetsFile or command is needed: there is nothing to load');
 }
 
 // Beside targets, a URL is the base of those that name no host.
@@ -99,7 +99,7 @@ function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Lo
   if (!url) return {};
   if (more.length > 0 || !targets.some(isRelative)) {
     throw usageError(
-      `URL '${(more[0] ?? url).url}' given with targets; accepted: one URL, for the targets that begin with /`,
+      `URL '${(more[0] ?? url).url}' cannot be combined with these targets: one URL is the server of targets that begin with /`,
     );
   }
   const isPath = url.url.trim().startsWith('/');
@@ -119,7 +119,7 @@ function connectTo(location: Location, { socketPath }: LoadOptions, where: strin
   checkSocketPath(socketPath ?? location.unixPath ?? '');
   if (socketPath === undefined) return location;
   if (location.unixPath === undefined) return { ...location, unixPath: socketPath };
-  throw usageError(`${where}: a unix: URL and a socket path are given; accepted: one of them`);
+  throw usageError(`${where}: a unix: URL cannot be combined with socketPath`);
 }
 
 /** The longest path of a Unix socket, in bytes: `sun_path` of unix(7), without the zero at its end. */
@@ -156,7 +156,7 @@ function completeRequest(
   const complete = completeHeaders(given, shared.headers, location);
   const { headers, close } = frameHeaders(complete, body?.length ?? 0, where);
   if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
-    throw usageError(`${where}: weight ${weight} given; accepted: a number above 0`);
+    throw usageError(`${where}: weight must be a number above 0 (got ${weight})`);
   }
   const request = { origin, method, target: location.target, headers, weight };
   return { request: body ? { ...request, body } : request, close };
@@ -165,7 +165,7 @@ function completeRequest(
 function readMethod(method: string, where: string): string {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method) || method.toUpperCase() === 'CONNECT') {
     throw usageError(
-      `${where}: method '${method}' given; accepted: GET, POST, and all but CONNECT`,
+      `${where}: method must be GET, POST or another name of a method but CONNECT (got '${method}')`,
     );
   }
   return method.toUpperCase();

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.js';
-import { isObject, shown } from '../../validation/shape.js';
+import { isObject, mustBe } from '../../validation/shape.js';
 import { readInput } from '../input/file.js';
 import { linesOf, readText } from '../input/text.js';
 import type { Target } from '../options.js';
@@ -17,7 +17,7 @@ export function readTargetsFile(path: string): GivenTarget[] {
   const targets = first?.trimStart().startsWith('{')
     ? jsonTargets(lines, path)
     : textTargets(lines, path);
-  if (targets.length === 0) throw usageError(`targets file '${path}' holds no target`);
+  if (targets.length === 0) throw usageError(`targets file '${path}' contains no target`);
   return targets;
 }
 
@@ -42,9 +42,9 @@ function textTargets(lines: string[], path: string): GivenTarget[] {
       headers = [];
       targets.push({ where, method, url, headers });
     } else if (!headers || !current) {
-      throw usageError(`${where}: '${line}' is not a target; accepted: METHOD URL`);
+      throw usageError(`${where} must be METHOD URL (got '${line}')`);
     } else if (current.body !== undefined) {
-      throw usageError(`${where}: '${line}' follows the body; accepted: METHOD URL`);
+      throw usageError(`${where} must be METHOD URL, as it follows the body (got '${line}')`);
     } else if (line.startsWith('@')) {
       current.body = readInput(line.slice(1), `${where}: body file`);
     } else {
@@ -63,19 +63,17 @@ function jsonTargets(lines: string[], path: string): GivenTarget[] {
 function jsonTarget(line: string, where: string): GivenTarget {
   const { method, url, header, body, weight, ...unknown } = parseObject(line, where);
   for (const name of Object.keys(unknown)) {
-    throw usageError(
-      `${where}: the field '${name}' is not known; accepted: method, url, header, body, weight`,
-    );
+    throw usageError(`${where}: unknown field '${name}': use method, url, header, body and weight`);
   }
   if (typeof method !== 'string' || typeof url !== 'string') {
-    throw usageError(`${where}: a target needs a method and a url, both text`);
+    throw usageError(`${where} must have a method and a url, both text`);
   }
   const target: GivenTarget = { where, method, url };
   if (header !== undefined && header !== null) target.headers = jsonHeaders(header, where);
   if (body !== undefined && body !== null) target.body = base64(body, where);
   if (weight !== undefined) {
     if (typeof weight !== 'number') {
-      throw usageError(`${where}: weight: ${shown(weight)} given; accepted: a number`);
+      throw mustBe(`${where}: weight`, 'a number', weight);
     }
     target.weight = weight;
   }
@@ -89,20 +87,18 @@ function parseObject(line: string, where: string): Record<string, unknown> {
   } catch {
     // The message below says it.
   }
-  throw usageError(
-    `${where}: not a target; accepted: one JSON object per line, {"method":"GET","url":"http://..."}`,
-  );
+  throw usageError(`${where} must be one JSON object, such as {"method":"GET","url":"http://..."}`);
 }
 
 function jsonHeaders(header: unknown, where: string): Record<string, string[]> {
   if (isObject(header) && Object.values(header).every(Array.isArray))
     return header as Record<string, string[]>;
-  throw usageError(`${where}: the header field needs lists of text: {"Name": ["value"]}`);
+  throw usageError(`${where}: header must contain lists of text, such as {"Name": ["value"]}`);
 }
 
 function base64(body: unknown, where: string): Buffer {
   if (typeof body === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(body)) {
     return Buffer.from(body, 'base64');
   }
-  throw usageError(`${where}: the body is not base64`);
+  throw usageError(`${where}: body must be base64`);
 }

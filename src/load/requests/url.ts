@@ -16,7 +16,7 @@ export interface Location {
   authorization?: string;
 }
 
-const ACCEPTED = 'accepted: http://host/, https://host/ or unix:/path/to.sock:/target';
+const ACCEPTED = 'use http://host/, https://host/ or unix:/path/to.sock:/target';
 const DEFAULT_PORT = { 'http:': 80, 'https:': 443 } as const;
 
 /**

@@ -36,7 +36,7 @@ export function readCommandLine(command: string[]): CommandLine {
     words = words.slice(1);
     if (words.length === 0) {
       const given = maskArguments(command).map(shellQuote).join(' ');
-      const message = `cannot start \`${given}\`: no program is named; accepted: -- ${given} node server.js`;
+      const message = `cannot start \`${given}\`: no program is named: try -- ${given} node server.js`;
       throw new MillraceError('ERR_MILLRACE_COMMAND', message);
     }
   }
@@ -73,10 +73,10 @@ function adviceOn(words: string[]): string | null {
   if (OF_THE_SHELL.test(program) && !(program === '.' && words.length === 1)) {
     return `it is a word of the shell: -- sh -c ${shellQuote(`${words.join(' ')} && node server.js`)}`;
   }
-  if (/\.[cm]?tsx?$/.test(program)) return `accepted: -- npx tsx ${line}`;
-  if (/\.[cm]?jsx?$/.test(program) || isDirectory(program)) return `accepted: -- node ${line}`;
-  if (scripts().includes(program)) return `accepted: -- npm run ${line}`;
-  if (existsSync(join('node_modules', '.bin', program))) return `accepted: -- npx ${line}`;
+  if (/\.[cm]?tsx?$/.test(program)) return `try -- npx tsx ${line}`;
+  if (/\.[cm]?jsx?$/.test(program) || isDirectory(program)) return `try -- node ${line}`;
+  if (scripts().includes(program)) return `try -- npm run ${line}`;
+  if (existsSync(join('node_modules', '.bin', program))) return `try -- npx ${line}`;
   return null;
 }
 

@@ -4,7 +4,7 @@ import { processTree } from './process-tree.js';
 
 /** `ok` if a pid is that of a Node process, else what speaks against it, in one line. */
 export function checkPid(pid: number): string {
-  if (!Number.isInteger(pid) || pid <= 0) return `pid ${pid} given; accepted: a process id`;
+  if (!Number.isInteger(pid) || pid <= 0) return `pid must be a process id (got ${pid})`;
   if (!exists(pid)) return `no process has the id ${pid}`;
   if (!hasProcfs) return 'ok';
   const owner = Number(/^Tgid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] ?? pid);

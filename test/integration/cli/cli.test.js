@@ -88,52 +88,70 @@ const BAD_INPUT = [
   [['-y', 'h'], /^millrace: unknown flag '-y'; millrace --help lists/],
   [
     ['htp://h'],
-    /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; accepted/,
+    /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; use/,
   ],
   [['http://h:99999'], /'http:\/\/h:99999' is not a URL to load: 99999 is no port/],
   [['lab', '--frob'], /unknown flag '--frob'; millrace lab --help lists/],
   [['explain', '--frob', 'h'], /unknown flag '--frob'; millrace explain --help lists/],
   [['lod'], /'lod' given; did you mean load\? A host of that name is http:\/\/lod\/$/],
-  [['-d', 'abc', 'h'], /^millrace: -d: 'abc' is not a duration; accepted: 500ms/],
-  [['--duration=10x', 'h'], /^millrace: --duration: '10x' is not a duration/],
-  [['-c', '0', 'h'], /^millrace: -c: '0' given; accepted: a whole number from 1/],
-  [['-c2', '-t4', 'h'], /connections: 2 given for 4 threads; accepted: 4 or more/],
-  [['-p', '4', '--connection', 'close', 'h'], /pipelining 4 with connection close/],
-  [['-p', '4', '--tls', 'full', 'https://h'], /pipelining 4 with tls full/],
-  [['-R', '1', '-d', '5s', '-p', '16', 'h'], /pipelining 16 with 5 arrivals in all/],
-  [['-R', '100', '--max-pending', '8', '-p', '16', 'h'], /pipelining 16 with at most 8 pending/],
-  [['-R', 'fast', 'h'], /^millrace: -R: 'fast' is not a rate; accepted/],
+  [
+    ['-d', 'abc', 'h'],
+    /^millrace: -d must be a duration such as 10 \(seconds\), 500ms, .* \(got abc\)$/,
+  ],
+  [['--duration=10x', 'h'], /^millrace: --duration must be a duration such as .* \(got 10x\)/],
+  [['-c', '0', 'h'], /^millrace: -c must be a whole number from 1 .* \(got 0\)$/],
+  [['-c2', '-t4', 'h'], /connections must be at least 4, one for each of 4 threads \(got 2\)/],
+  [
+    ['-p', '4', '--connection', 'close', 'h'],
+    /pipelining 4 cannot be combined with connection close/,
+  ],
+  [['-p', '4', '--tls', 'full', 'https://h'], /pipelining 4 cannot be combined with tls full/],
+  [
+    ['-R', '1', '-d', '5s', '-p', '16', 'h'],
+    /pipelining must be at most 5 in a run of 5 arrivals \(got 16\)/,
+  ],
+  [
+    ['-R', '100', '--max-pending', '8', '-p', '16', 'h'],
+    /pipelining must be at most 8, the value of maxPending \(got 16\)/,
+  ],
+  [['-R', 'fast', 'h'], /^millrace: -R must be a rate from 0 .* \(got fast\)/],
   [['-b', '@/no/such/file', 'h'], /body file '\/no\/such\/file' cannot be read: no such file/],
-  [['-b', 'a', '-i', 'b', 'h'], /a body and a body file are given; accepted: one of them/],
-  [['-H', 'no colon', 'h'], /^millrace: -H: 'no colon' has no colon; accepted: 'Name: value'$/],
+  [['-b', 'a', '-i', 'b', 'h'], /body cannot be combined with bodyFile/],
+  [['-H', 'no colon', 'h'], /^millrace: -H must be 'Name: value' \(got 'no colon'\)$/],
   [['--targets', '/no/such/file'], /targets file '\/no\/such\/file' cannot be read/],
-  [['--tls', 'full', 'http://h'], /tls: 'full' given without an https:\/\/ URL/],
-  [['--tls', 'half', 'https://h'], /--tls: 'half' given; accepted: keep-alive, resume, full/],
-  [['--key', 'k.pem', 'https://h'], /key without cert; accepted: both/],
-  [['--warmup', '5s', '-d', '0', 'h'], /warmup with a duration of 0/],
-  [['-n', '0', 'h'], /^millrace: -n: '0' given; accepted/],
-  [['--stage', '30s', 'h'], /--stage: '30s' is not a stage; accepted: TIME:RATE/],
-  [['--pid', 'x', 'h'], /--pid: 'x' given/],
-  [['--fail-on', 'p99<50', 'h'], /--fail-on: 'p99<50' is not a condition; write 'p99<50ms'$/],
+  [['--tls', 'full', 'http://h'], /tls needs an https:\/\/ URL/],
+  [['--tls', 'half', 'https://h'], /--tls must be keep-alive, resume or full \(got half\)/],
+  [['--key', 'k.pem', 'https://h'], /key needs cert: /],
+  [
+    ['--warmup', '5s', '-d', '0', 'h'],
+    /duration must be above 0 \(got 0\): there is nothing to measure/,
+  ],
+  [['-n', '0', 'h'], /^millrace: -n must be a whole number from 1 .* \(got 0\)$/],
+  [['--stage', '30s', 'h'], /--stage must be TIME:RATE, such as 30s:100 \(got 30s\)/],
+  [['--pid', 'x', 'h'], /--pid must be a whole number .* \(got x\)/],
+  [
+    ['--fail-on', 'p99<50', 'h'],
+    /--fail-on must be a condition \(got 'p99<50'\): write 'p99<50ms'$/,
+  ],
   [['-o', '/no/such/folder/file', 'h'], /'\/no\/such\/folder\/file' cannot be written/],
   [['-c'], /^millrace: -c needs a value: -c N$/],
-  [['--json=yes', 'h'], /--json: 'yes' given; accepted: no value/],
+  [['--json=yes', 'h'], /--json takes no value \(got 'yes'\)/],
   [['--'], /-- given without a command after it/],
   [['-s', 'post.lua', 'h'], /^millrace: -s is not taken: scripts are not run; .*--targets/],
   [['--json', '-', 'h'], /^millrace: URL: '-' is not a URL to load/],
   [['-W', '5s', 'h'], /^millrace: -W is not taken: .*--warmup/],
   [['--on-port', 'h'], /^millrace: --on-port is not taken: .*-- node server\.js/],
   [['-keepalive=false', 'h'], /^millrace: -keepalive is not taken: .*--connection close/],
-  [['--html', '-', 'h'], /^millrace: --html: '-' given; accepted: the name of a file$/],
-  [
-    ['--stage', '5s:10', '--warmup', '1s', 'h'],
-    /warmup with stages that start from a rate of 0, .*-R/,
-  ],
+  [['--html', '-', 'h'], /^millrace: --html must be the name of a file \(got -\)$/],
+  [['--stage', '5s:10', '--warmup', '1s', 'h'], /warmup needs a rate \(-R\) to warm up at/],
   [['-r', '5', 'h'], /^millrace: -r is not taken: .*-R/],
   [['help', 'conections'], /there is no flag 'conections'; did you mean --connections\?/],
-  [['testserver', '--delay', 'long'], /--delay: 'long' is not a duration/],
-  [['testserver', '--error-rate', '2'], /--error-rate: '2' given; accepted: a share from 0 to 1/],
-  [['testserver', 'x'], /testserver: 'x' given; accepted: flags only/],
+  [['testserver', '--delay', 'long'], /--delay must be a duration such as .* \(got long\)/],
+  [
+    ['testserver', '--error-rate', '2'],
+    /--error-rate must be a share from 0 to 1, or in % \(got 2\)/,
+  ],
+  [['testserver', 'x'], /testserver takes flags only \(got 'x'\)/],
   [['http://h/{{nothing}}'], /unknown placeholder .*nothing/],
 ];
 
@@ -153,7 +171,7 @@ test('a line of a targets file that does not parse is named', async () => {
   const path = join(folder, 'bad-targets.txt');
   writeFileSync(path, 'GET http://h/\nno colon\n');
   const { code, stderr } = await millrace('--targets', path);
-  assert.match(stderr, /bad-targets\.txt:2: 'no colon' has no colon/);
+  assert.match(stderr, /bad-targets\.txt:2 must be 'Name: value' \(got 'no colon'\)/);
   assert.equal(code, 2);
 });
 

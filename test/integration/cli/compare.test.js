@@ -137,7 +137,7 @@ const refused = [
   [['--pairs', '0', '--', 'node'], 2, '--pairs 0: accepted is 1 to 99'],
   [['-H', 'x', '--', 'node'], 2, "--header 'x': accepted is 'NAME: VALUE'"],
   [['/a', '/b', '--', 'node'], 2, "'/b' given; accepted is one URL"],
-  [['-c', 'x', '--', 'node'], 2, /^connections: 'x' given; accepted: a whole number/],
+  [['-c', 'x', '--', 'node'], 2, /^connections must be a whole number/],
   [['--', 'no-such-program'], 3, 'cannot start `no-such-program`: no such program'],
   [
     [...SHORT, '/missing', '--', ...application('missing')],

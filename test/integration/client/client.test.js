@@ -495,7 +495,7 @@ describe('the client', { concurrency: 4 }, () => {
     const wrong = (options, message) => assert.throws(() => createClient(options), usage(message));
     wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
     wrong({ origin: 'ftp://a' }, "origin must be a URL with http:// or https:// (got 'ftp://a')");
-    wrong({ connections: 0 }, /^connections: '0' given; accepted: a whole number from 1/);
+    wrong({ connections: 0 }, /^connections must be a whole number from 1 .* \(got 0\)$/);
     wrong(
       { limits: { total: 'soon' } },
       /^limits.total must be milliseconds, or text with a unit .* \(got 'soon'\)$/,
@@ -503,7 +503,7 @@ describe('the client', { concurrency: 4 }, () => {
     wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
     wrong(
       { retries: { budgetRatio: -1 } },
-      'retries.budgetRatio: -1 given; accepted: a number, 0 or more',
+      'retries.budgetRatio must be a number, 0 or more (got -1)',
     );
     const made = client(t, { origin: 'http://a.test' });
     await assert.rejects(

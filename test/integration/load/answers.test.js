@@ -39,7 +39,7 @@ test('expect: a status, a class, a range or a list decides what is ok', async (t
   for (const expect of ['2x', '', '1000', '300-200', 20]) {
     await assert.rejects(load({ url: server.url, expect }), {
       code: 'ERR_MILLRACE_USAGE',
-      message: /^expect: '.*' given; accepted: statuses and classes, such as '2xx'/,
+      message: /^expect must be statuses, classes or ranges, such as '2xx' .* \(got '.*'\)$/,
     });
   }
 });

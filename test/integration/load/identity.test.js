@@ -124,25 +124,28 @@ describe('a client certificate', { timeout: 60_000 }, () => {
   }
 
   for (const [{ cert = 'client.pem', key = 'client.key', ...more }, message] of [
-    [{ key: 'locked.pem' }, /locked.pem' is locked; its passphrase is given by --passphrase/],
-    [{ key: 'locked.der' }, /locked.der' is locked/],
+    [{ key: 'locked.pem' }, /locked.pem' is encrypted: give its passphrase with --passphrase/],
+    [{ key: 'locked.der' }, /locked.der' is encrypted/],
     [{ key: 'locked.pem', passphrase: 'wrong' }, /the passphrase is wrong/],
-    [{ cert: 'new.p12', key: null }, /new.p12' is locked/],
+    [{ cert: 'new.p12', key: null }, /new.p12' is encrypted/],
     [{ cert: 'new.p12', key: null, passphrase: 'wrong' }, /the passphrase is wrong/],
     [{ key: 'server.key' }, /server.key' does not belong to the certificate in/],
-    [{ key: null }, /cert without key; accepted: both, or a file that holds both/],
-    [{ cert: 'client.key' }, /client.key' holds no certificate/],
+    [{ key: null }, /cert needs key: .*, unless the file of cert contains both/],
+    [{ cert: 'client.key' }, /client.key' contains no certificate/],
     [{ key: 'openssh.key' }, /OpenSSH's own form; convert a copy with ssh-keygen/],
     [{ cert: 'store.jks' }, /Java key store; convert it with keytool/],
     [{ cert: 'chain.p7b' }, /PKCS #7; convert it with openssl/],
     [{ cert: 'empty' }, /empty' is empty/],
     [
       { cert: 'weak-client.pem', key: 'weak-client.key' },
-      /weak-client.key' holds an RSA key of 1024 bits; accepted: RSA from 2048/,
+      /weak-client.key' contains an RSA key of 1024 bits; use RSA from 2048/,
     ],
-    [{ cert: 'version1.pem' }, /version1.pem' holds a certificate of X.509 version 1; accepted/],
-    [{ cert: 'spelled.pem', key: 'spelled.key' }, /explicit curve parameters; accepted: a named/],
-    [{ key: null, cert: null, ca: path('trust.p12') }, /trust.p12' is locked/],
+    [
+      { cert: 'version1.pem' },
+      /version1.pem' contains a certificate of X.509 version 1; use version 3/,
+    ],
+    [{ cert: 'spelled.pem', key: 'spelled.key' }, /explicit curve parameters; use a named/],
+    [{ key: null, cert: null, ca: path('trust.p12') }, /trust.p12' is encrypted/],
     [{ key: null, cert: null, ca: path('trust.p12'), passphrase: 'no' }, /the passphrase is wrong/],
   ]) {
     test(`refused: ${message.source}`, async () => {
@@ -187,7 +190,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     const files = ['--cert', path('client.pem'), '--key', path('locked.pem')];
     const words = ['setsid', '-w', process.execPath, cliPath, ...files, 'https://127.0.0.1:1/'];
     const { stdout, status } = spawnSync('script', ['-qec', words.join(' '), '/dev/null']);
-    assert.match(String(stdout), /millrace: key file '.*' is locked; its passphrase is given by /);
+    assert.match(String(stdout), /millrace: key file '.*' is encrypted: give its passphrase with /);
     assert.equal(status, 2);
   });
 

@@ -63,7 +63,7 @@ describe('a command line', () => {
   test('of assignments alone names no program', () => {
     assert.throws(() => readCommandLine(['PORT=1']), {
       code: 'ERR_MILLRACE_COMMAND',
-      message: 'cannot start `PORT=1`: no program is named; accepted: -- PORT=1 node server.js',
+      message: 'cannot start `PORT=1`: no program is named: try -- PORT=1 node server.js',
     });
   });
 
@@ -86,19 +86,19 @@ describe('what cannot be started is told with what to type', { skip: noProcfs },
   mkdirSync(join(folder, 'app'));
   for (const [command, message] of [
     [['no-such-program'], /^cannot start `no-such-program`: no such program$/],
-    [['server.js', '-p'], /: no such program; accepted: -- node server\.js -p$/],
-    [[script], /: it is not executable; accepted: -- node \/.*server\.js$/],
-    [['server.ts'], /: no such program; accepted: -- npx tsx server\.ts$/],
-    [[join(folder, 'app')], /: it is a directory; accepted: -- node \/.*app$/],
-    [['.'], /: it is a directory; accepted: -- node \.$/],
+    [['server.js', '-p'], /: no such program; try -- node server\.js -p$/],
+    [[script], /: it is not executable; try -- node \/.*server\.js$/],
+    [['server.ts'], /: no such program; try -- npx tsx server\.ts$/],
+    [[join(folder, 'app')], /: it is a directory; try -- node \/.*app$/],
+    [['.'], /: it is a directory; try -- node \.$/],
     [['http://localhost:3000'], /; a URL stands before --: http:\/\/localhost:3000 -- COMMAND$/],
     [
       ['ulimit', '-n', '10'],
       /; it is a word of the shell: -- sh -c 'ulimit -n 10 && node server\.js'$/,
     ],
     // This package's own.
-    [['check'], /: no such program; accepted: -- npm run check$/],
-    [['biome', 'x'], /: no such program; accepted: -- npx biome x$/],
+    [['check'], /: no such program; try -- npm run check$/],
+    [['biome', 'x'], /: no such program; try -- npx biome x$/],
   ]) {
     test(`\`${command.join(' ')}\``, async () => {
       await assert.rejects(start(...command), { code: 'ERR_MILLRACE_COMMAND', message });

@@ -457,7 +457,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       'no such program': [['no-such-server'], 'cannot start `no-such-server`: no such program'],
       'not a program': [
         [import.meta.dirname ?? '/tmp'],
-        /^cannot start `.*`: it is a directory; accepted: -- node .*$/,
+        /^cannot start `.*`: it is a directory; try -- node .*$/,
       ],
       'nothing named': [[], 'cannot start ``: no program is named'],
       'ends early': [

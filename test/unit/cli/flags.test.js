@@ -151,7 +151,7 @@ for (const [args, message] of [
     ['--json', '{"a":1}'],
     /^'\{"a":1\}' is not a URL; a body is -b '\{"a":1\}' -H 'Content-Type: application\/json'$/,
   ],
-  [['-d', 'a=1&b=2'], /^-d: 'a=1&b=2' is not a duration; a body is -b 'a=1&b=2'$/],
+  [['-d', 'a=1&b=2'], /^-d must be a duration \(got 'a=1&b=2'\): a body is -b 'a=1&b=2'$/],
 ]) {
   test(`a habit from another tool is refused with what to type: ${args.join(' ')}`, () => {
     assert.throws(() => parseLoad(...args), { code: 'ERR_MILLRACE_USAGE', message });

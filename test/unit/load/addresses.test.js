@@ -96,10 +96,10 @@ describe('other addresses', () => {
   }
 
   for (const [options, message] of [
-    [{ resolve: ['a.test:80'] }, /resolve: 'a.test:80' given; accepted: HOST:PORT:ADDRESS/],
-    [{ resolve: ['a.test:80:b.test'] }, /accepted: HOST:PORT:ADDRESS/],
-    [{ resolve: ['a.test:0:127.0.0.1'] }, /0 is no port/],
-    [{ connectTo: ['a.test:80'] }, /accepted: HOST1:PORT1:HOST2:PORT2/],
+    [{ resolve: ['a.test:80'] }, /resolve must be HOST:PORT:ADDRESS.* \(got 'a.test:80'\)/],
+    [{ resolve: ['a.test:80:b.test'] }, /must be HOST:PORT:ADDRESS/],
+    [{ resolve: ['a.test:0:127.0.0.1'] }, /must be from 1 to 65535 \(got 0\)/],
+    [{ connectTo: ['a.test:80'] }, /must be HOST1:PORT1:HOST2:PORT2/],
     [{ resolve: ['a.test:443:127.0.0.1'] }, /'a.test:443:127.0.0.1' fits no target/],
   ]) {
     test(`refused: ${JSON.stringify(options)}`, async () => {

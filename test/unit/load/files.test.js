@@ -81,9 +81,11 @@ test('text in another encoding is refused with its line', async () => {
   const csv = file('latin1.csv', LATIN1);
   await assert.rejects(buildPlan({ url: `${url}{{csv:${csv}:id}}` }), {
     code: 'ERR_MILLRACE_USAGE',
-    message: `CSV file '${csv}' is not UTF-8: see line 2; accepted: UTF-8 or UTF-16`,
+    message: `CSV file '${csv}' must be UTF-8 or UTF-16 (line 2 is neither)`,
   });
-  await assert.rejects(buildPlan({ targetsFile: csv }), { message: /is not UTF-8: see line 2/ });
+  await assert.rejects(buildPlan({ targetsFile: csv }), {
+    message: /must be UTF-8 or UTF-16 \(line 2 is neither\)/,
+  });
 });
 
 test('a body that is no text has no placeholders, whatever it holds', async () => {

@@ -9,7 +9,13 @@ import { buildPlan } from '../../../dist/load/plan/plan.js';
 import { arrivalsWithin } from '../../../dist/load/plan/schedule.js';
 import { parseCsv } from '../../../dist/load/requests/csv.js';
 import { parseUrl } from '../../../dist/load/requests/url.js';
-import { parseBytes, parseCount, parseDuration, parseRate } from '../../../dist/units.js';
+import {
+  parseBytes,
+  parseCount,
+  parseDuration,
+  parseFlagDuration,
+  parseRate,
+} from '../../../dist/units.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-options-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -34,8 +40,6 @@ test('durations', () => {
     [250, 250],
     ['500ms', 500],
     ['10s', 10_000],
-    ['10', 10_000],
-    ['0.5', 500],
     ['1.5s', 1500],
     ['1m30s', 90_000],
     ['2h', 7_200_000],
@@ -45,16 +49,35 @@ test('durations', () => {
   for (const given of ['', 'abc', '10x', '-1', '1s5', '10 s', -1, Number.NaN, Infinity]) {
     assert.throws(
       () => parseDuration(given, 'warmup'),
-      /^MillraceError: warmup: .*accepted: 500ms/,
+      /^MillraceError: warmup must be a duration such as 500ms/,
     );
   }
 });
 
+test('digits alone in text: of the API refused in one line, of a flag seconds', async () => {
+  for (const name of ['duration', 'timeout', 'connectTimeout', 'warmup', 'thinkTime']) {
+    await assert.rejects(load({ url, [name]: '10' }), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: `${name} needs a unit, as in '10s' or '10ms' (got '10'; a number without quotes is milliseconds)`,
+    });
+  }
+  await assert.rejects(load({ url, stages: [{ duration: '0.5', rate: 1 }] }), {
+    message: /^stages\[0\]\.duration needs a unit, as in '0\.5s'/,
+  });
+  assert.equal(parseFlagDuration('10', '-d'), 10_000);
+  assert.equal(parseFlagDuration('0.5', '-d'), 500);
+  assert.equal(parseFlagDuration('1m30s', '-d'), 90_000);
+  assert.throws(
+    () => parseFlagDuration('ten', '-d'),
+    /^MillraceError: -d must be a duration .* \(got ten\)$/,
+  );
+});
+
 test('a count out of range: the examples are within it', () => {
   const refused = (max) => () => parseCount('x', 'n', { min: 1, max });
-  assert.throws(refused(10), { message: "n: 'x' given; accepted: a whole number from 1 to 10" });
-  assert.throws(refused(100), /from 1 to 100, such as 50$/);
-  assert.throws(refused(1e6), /from 1 to 1000000, such as 50, 10k, 1M$/);
+  assert.throws(refused(10), { message: "n must be a whole number from 1 to 10 (got 'x')" });
+  assert.throws(refused(100), /from 1 to 100, such as 50 \(got 'x'\)$/);
+  assert.throws(refused(1e6), /from 1 to 1000000, such as 50, 10k, 1M \(got 'x'\)$/);
 });
 
 test('counts, rates and sizes', () => {
@@ -78,7 +101,10 @@ test('counts, rates and sizes', () => {
     ['1000', '16k', '64KiB', '1MB', '10b'].map((text) => parseBytes(text, 'x')),
     [1000, 16_000, 65_536, 1_000_000, 10],
   );
-  assert.throws(() => parseBytes('1 MB', 'size'), /size: '1 MB' is not a size/);
+  assert.throws(
+    () => parseBytes('1 MB', 'size'),
+    /size must be a size in bytes, .* \(got '1 MB'\)/,
+  );
 });
 
 test('a closed run by default, every default spelled out', async () => {
@@ -207,10 +233,7 @@ test('URLs', () => {
     '/x',
     'unix:',
   ]) {
-    assert.throws(
-      () => read(text),
-      /^MillraceError: URL: '.*' is not a URL to load: .*; accepted: /,
-    );
+    assert.throws(() => read(text), /^MillraceError: URL: '.*' is not a URL to load: .*; use /);
   }
 });
 
@@ -340,7 +363,7 @@ test("vegeta's JSON targets", async () => {
 test('a list of no status, and a command with a zero byte, are refused in one line', async () => {
   await assert.rejects(load({ url: 'h', expect: [] }), {
     code: 'ERR_MILLRACE_USAGE',
-    message: /^expect must name at least one status; accepted: /,
+    message: /^expect must be statuses, .* \(got an empty list\)$/,
   });
   for (const command of [['a\0b'], ['A=\0', 'node'], ['node', '\0']]) {
     await assert.rejects(load({ command }), {
@@ -359,7 +382,7 @@ test('CSV by RFC 4180', () => {
   ]);
   assert.throws(
     () => parseCsv('a,b\n1,"x\ny"\n2\n', 'f.csv'),
-    /f\.csv:4: 1 fields given; accepted: 2/,
+    /f\.csv:4 must have 2 fields, as the first line has \(got 1\)/,
   );
   assert.throws(() => parseCsv('a\n"x', 'f.csv'), /f\.csv:2: a quote/);
   assert.throws(() => parseCsv('a\nb"x"\n', 'f.csv'), /f\.csv:2: a quote/);
@@ -371,56 +394,83 @@ test('CSV by RFC 4180', () => {
   ]);
   const [[long]] = parseCsv(`a\n"${'x""'.repeat(4_000_000)}"`, 'f.csv').rows;
   assert.equal(long.length, 8_000_000, 'a long field in quotes');
-  assert.throws(() => parseCsv('a\n', 'f.csv'), /needs a line of column names/);
+  assert.throws(() => parseCsv('a\n', 'f.csv'), /must have a line of column names/);
 });
 
 const REFUSED = [
-  [{}, /no target given/],
+  [{}, /^url, targets, targetsFile or command is needed/],
   [{ url, conections: 5 }, /unknown option 'conections'; did you mean 'connections'\?/],
   [{ url: 'nope://x' }, /the scheme nope:\/\/ is not known/],
-  [{ url, duration: 'long' }, /duration: 'long' is not a duration/],
-  [{ url, duration: 0 }, /duration: 0 given/],
-  [{ url, duration: 0, warmup: '5s' }, /warmup with a duration of 0/],
-  [{ url, connections: 0 }, /connections: '0' given; accepted: a whole number from 1/],
-  [{ url, connections: 2.5 }, /connections: '2.5' given/],
-  [{ url, connections: 2, threads: 4 }, /connections: 2 given for 4 threads; accepted: 4 or more/],
-  [{ url: ['a', 'b'], connections: 1 }, /connections: 1 given for 1 thread and 2 servers/],
-  [{ url, requests: 0 }, /requests: '0' given/],
-  [{ url, rate: 0 }, /rate: 0 given/],
-  [{ url, rate: 'fast' }, /rate: 'fast' is not a rate/],
-  [{ url, stages: [{ duration: 'x', rate: 1 }] }, /stages\[0\]\.duration: 'x' is not a duration/],
-  [{ url, pipelining: 4, connection: 'close' }, /pipelining 4 with connection close/],
-  [{ url: 'https://h', pipelining: 4, tls: 'resume' }, /pipelining 4 with tls resume/],
-  [{ url, pipelining: 16, rate: 1, duration: '5s' }, /pipelining 16 with 5 arrivals in all/],
-  [{ url, pipelining: 16, rate: 100, maxPending: 8 }, /pipelining 16 with at most 8 pending/],
+  [{ url, duration: 'long' }, /duration must be a duration such as .* \(got 'long'\)/],
+  [{ url, duration: 0 }, /duration must be above 0 \(got 0\)/],
+  [
+    { url, duration: 0, warmup: '5s' },
+    /duration must be above 0 \(got 0\): there is nothing to measure after the warm-up/,
+  ],
+  [{ url, connections: 0 }, /connections must be a whole number from 1.* \(got 0\)/],
+  [{ url, connections: 2.5 }, /connections must be a whole number from 1 .* \(got 2.5\)/],
+  [
+    { url, connections: 2, threads: 4 },
+    /connections must be at least 4, one for each of 4 threads \(got 2\)/,
+  ],
+  [
+    { url: ['a', 'b'], connections: 1 },
+    /connections must be at least 2, one for each of 1 thread and 2 servers \(got 1\)/,
+  ],
+  [{ url, requests: 0 }, /requests must be a whole number from 1 .* \(got 0\)/],
+  [{ url, rate: 0 }, /rate must be above 0 \(got 0\)/],
+  [{ url, rate: 'fast' }, /rate must be a rate from 0 .* \(got 'fast'\)/],
+  [
+    { url, stages: [{ duration: 'x', rate: 1 }] },
+    /stages\[0\]\.duration must be a duration such as .* \(got 'x'\)/,
+  ],
+  [
+    { url, pipelining: 4, connection: 'close' },
+    /pipelining 4 cannot be combined with connection close/,
+  ],
+  [
+    { url: 'https://h', pipelining: 4, tls: 'resume' },
+    /pipelining 4 cannot be combined with tls resume/,
+  ],
+  [
+    { url, pipelining: 16, rate: 1, duration: '5s' },
+    /pipelining must be at most 5 in a run of 5 arrivals \(got 16\)/,
+  ],
+  [
+    { url, pipelining: 16, rate: 100, maxPending: 8 },
+    /pipelining must be at most 8, the value of maxPending \(got 16\)/,
+  ],
   [{ url, poisson: true }, /unknown option 'poisson'/],
-  [{ url, arrivals: 'poisson' }, /arrivals without a rate/],
-  [{ url, rate: 5, arrivals: 'bursts' }, /arrivals: 'bursts' given; accepted: constant, poisson/],
-  [{ url, rate: 5, thinkTime: '1s' }, /think time with a rate/],
-  [{ url, maxPending: 5 }, /pending arrivals without a rate/],
-  [{ url, tls: 'full' }, /tls: 'full' given without an https/],
-  [{ url, sni: 'x' }, /sni: 'x' given without an https/],
-  [{ url: 'https://h', tls: 'half' }, /tls: 'half' given; accepted: keep-alive, resume, full/],
+  [{ url, arrivals: 'poisson' }, /arrivals needs a rate or stages/],
+  [{ url, rate: 5, arrivals: 'bursts' }, /arrivals must be constant or poisson.* \(got 'bursts'\)/],
+  [{ url, rate: 5, thinkTime: '1s' }, /thinkTime cannot be combined with a rate/],
+  [{ url, maxPending: 5 }, /maxPending needs a rate or stages/],
+  [{ url, tls: 'full' }, /^tls needs an https:\/\/ URL/],
+  [{ url, sni: 'x' }, /^sni needs an https:\/\/ URL/],
+  [{ url: 'https://h', tls: 'half' }, /tls must be keep-alive, resume or full.* \(got 'half'\)/],
   [
     { url: 'https://h', tls: 'full', connection: 'keep-alive' },
-    /connection keep-alive with tls full/,
+    /connection keep-alive cannot be combined with tls full/,
   ],
   [
     { url: 'https://h', tls: 'keep-alive', connection: 'close' },
-    /tls keep-alive with connection close/,
+    /tls keep-alive cannot be combined with connection close/,
   ],
   [{ url: 'https://h', cert: 'c.pem' }, /cert file 'c.pem' cannot be read/],
-  [{ url, passphrase: 'x' }, /passphrase: '\*\*\*' given without an https:\/\/ URL/],
-  [{ url: 'https://h', key: 'k.pem' }, /key without cert/],
+  [{ url, passphrase: 'x' }, /^passphrase needs an https:\/\/ URL/],
+  [{ url: 'https://h', key: 'k.pem' }, /key needs cert: /],
   [{ url: 'https://h', ca: '/no/such/ca.pem' }, /ca file '.*' cannot be read: no such file/],
-  [{ url, connection: 'often' }, /connection: 'often' given/],
-  [{ url, body: 'a', bodyFile: 'b' }, /a body and a body file are given/],
+  [{ url, connection: 'often' }, /connection must be keep-alive or close \(got 'often'\)/],
+  [{ url, body: 'a', bodyFile: 'b' }, /body cannot be combined with bodyFile/],
   [{ url, bodyFile: '/no/such/file' }, /body file '.*' cannot be read: no such file/],
   [{ url, bodyFile: folder }, /body file '.*' cannot be read: is a directory/],
-  [{ url, method: 'GET IT' }, /method 'GET IT' given/],
-  [{ url, method: 'CONNECT' }, /all but CONNECT/],
-  [{ url, headers: { 'a b': 'c' } }, /'a b' is not a header name/],
-  [{ url, headers: { a: 'b\r\nc: d' } }, /the value of a holds a character/],
+  [{ url, method: 'GET IT' }, /method must be GET, .* \(got 'GET IT'\)/],
+  [{ url, method: 'CONNECT' }, /method must be GET, .* but CONNECT \(got 'CONNECT'\)/],
+  [{ url, headers: { 'a b': 'c' } }, /the name of a header must consist of .* \(got 'a b'\)/],
+  [
+    { url, headers: { a: 'b\r\nc: d' } },
+    /the value of a contains a character that a header cannot/,
+  ],
   [
     { url, headers: { 'Transfer-Encoding': 'chunked' } },
     /Transfer-Encoding: chunked cannot be sent/,
@@ -431,7 +481,7 @@ const REFUSED = [
   ],
   [
     { url, headers: { Connection: 'upgrade' } },
-    /Connection: upgrade given; accepted: close, keep-alive/,
+    /Connection must be close or keep-alive \(got upgrade\)/,
   ],
   [
     {
@@ -441,16 +491,16 @@ const REFUSED = [
         ['host', 'b'],
       ],
     },
-    /the header Host is given more than once/,
+    /the header Host must be given once/,
   ],
-  [{ url, connection: 'keep-alive', headers: { Connection: 'close' } }, /keep-alive with a header/],
-  [{ targets: [] }, /targets: an empty list/],
-  [{ targets: [{ url: '/x' }] }, /targets\[0\]: '\/x' is not a URL to load: it names no host/],
-  [{ targets: [{ url, weight: 0 }] }, /targets\[0\]: weight 0 given/],
   [
-    { url, targets: [{ url }] },
-    /given with targets; accepted: one URL, for the targets that begin/,
+    { url, connection: 'keep-alive', headers: { Connection: 'close' } },
+    /keep-alive cannot be combined with a header/,
   ],
+  [{ targets: [] }, /targets must contain at least one target/],
+  [{ targets: [{ url: '/x' }] }, /targets\[0\]: '\/x' is not a URL to load: it names no host/],
+  [{ targets: [{ url, weight: 0 }] }, /targets\[0\]: weight must be a number above 0 \(got 0\)/],
+  [{ url, targets: [{ url }] }, /cannot be combined with these targets: one URL is the server/],
   [
     { url: 'localhost:3000/api', targets: [{ url: '/x' }] },
     /^URL 'localhost:3000\/api' has a path, .*: http:\/\/localhost:3000\/ is the server, or put the path into the targets$/,
@@ -459,67 +509,67 @@ const REFUSED = [
     { url: '/api', targets: [{ url: '/x' }], command: ['node'] },
     /^URL '\/api' has a path, .*: leave it out, or put the path into the targets$/,
   ],
-  [{ targets: [{ url }], targetsFile: 'x' }, /targets and a targets file are given/],
+  [{ targets: [{ url }], targetsFile: 'x' }, /targets cannot be combined with targetsFile/],
   [{ targetsFile: '/no/such/file' }, /targets file '.*' cannot be read/],
-  [{ url: 'unix:/a', socketPath: '/b' }, /a unix: URL and a socket path/],
-  [{ url, timeout: 0 }, /timeout: 0 given/],
-  [{ url, timeout: 'soon' }, /timeout: 'soon' is not a duration/],
-  [{ url, connectTimeout: 'soon' }, /connectTimeout: 'soon' is not a duration/],
-  [{ command: [] }, /command: an empty list/],
-  [{ command: 'node server.js' }, /command: 'node server\.js' given; accepted: a list/],
-  [{ command: ['node'], socketPath: '/tmp/s' }, /a command and a Unix socket given/],
+  [{ url: 'unix:/a', socketPath: '/b' }, /a unix: URL cannot be combined with socketPath/],
+  [{ url, timeout: 0 }, /timeout must be above 0 \(got 0\)/],
+  [{ url, timeout: 'soon' }, /timeout must be a duration such as .* \(got 'soon'\)/],
+  [{ url, connectTimeout: 'soon' }, /connectTimeout must be a duration such as .* \(got 'soon'\)/],
+  [{ command: [] }, /command must name a program/],
+  [{ command: 'node server.js' }, /command must be a list.* \(got 'node server\.js'\)/],
+  [{ command: ['node'], socketPath: '/tmp/s' }, /a command cannot be combined with a Unix socket/],
   [
     { url, stages: [{ duration: '1s', rate: 5 }], warmup: '1s' },
-    /warmup with stages that start from/,
+    /warmup needs a rate \(-R\) to warm up at/,
   ],
-  [{ url, pid: 2 ** 30 }, /pid: 1073741824 is not a running process/],
+  [{ url, pid: 2 ** 30 }, /pid must be the id of a running process \(got 1073741824\)/],
   [
     { targets: [{ url }, { url, headers: { connection: 'close' } }] },
-    /Connection: close in 1 of 2 targets/,
+    /Connection: close must be in all targets or in none \(got 1 of 2\)/,
   ],
 ];
 
 /** What a program without types may pass. */
 const WRONG_SHAPES = [
-  [undefined, /^options: undefined given; accepted: an object$/],
-  [[], /^options: \[\] given/],
-  [{ url: 5 }, /^url: 5 given; accepted: text, or a list of text$/],
-  [{ url: ['a', null] }, /^url: \[ 'a', null \] given/],
-  [{ url, method: 5 }, /^method: 5 given; accepted: text$/],
-  [{ url, body: 5 }, /^body: 5 given; accepted: text or a Uint8Array$/],
-  [{ url, headers: 5 }, /^headers: 5 given; accepted: an object, or a list of pairs/],
-  [{ url, headers: null }, /^headers: null given/],
-  [{ url, headers: ['ab'] }, /^headers: \[ 'ab' \] given/],
-  [{ url, headers: new Map([['a', 'b']]) }, /^headers: Map\(1\) .* given/],
-  [{ url, headers: { a: 5 } }, /^headers: a: 5 given; accepted: text$/],
-  [{ url, headers: [[Symbol('a'), 'b']] }, /^headers: Symbol\(a\) is not a header name/],
+  [undefined, /^options must be an object \(got undefined\)/],
+  [[], /^options must be an object \(got \[\]\)/],
+  [{ url: 5 }, /^url must be text, or a list of text \(got 5\)/],
+  [{ url: ['a', null] }, /^url must be text, .* \(got \[ 'a', null \]\)/],
+  [{ url, method: 5 }, /^method must be text \(got 5\)/],
+  [{ url, body: 5 }, /^body must be text or a Uint8Array \(got 5\)/],
+  [{ url, headers: 5 }, /^headers must be an object, or a list of pairs.* \(got 5\)/],
+  [{ url, headers: null }, /^headers must be an object, .* \(got null\)/],
+  [{ url, headers: ['ab'] }, /^headers must be an object, .* \(got \[ 'ab' \]\)/],
+  [{ url, headers: new Map([['a', 'b']]) }, /^headers must be an object, .* \(got Map\(1\) .*\)/],
+  [{ url, headers: { a: 5 } }, /^headers: a must be text \(got 5\)$/],
   [
-    { url, connections: {} },
-    /^connections: \{\} given; accepted: a number, or text such as '10k'$/,
+    { url, headers: [[Symbol('a'), 'b']] },
+    /^headers: the name of a header must .* \(got Symbol\(a\)\)/,
   ],
-  [{ url, connections: null }, /^connections: null given/],
+  [{ url, connections: {} }, /^connections must be a number, or text such as '10k' \(got \{\}\)/],
+  [{ url, connections: null }, /^connections must be a number, .* \(got null\)/],
   [
     { url, duration: true },
-    /^duration: true given; accepted: milliseconds, or text such as '10s'$/,
+    /^duration must be milliseconds, or text with a unit such as '10s' \(got true\)/,
   ],
-  [{ url, rate: [5] }, /^rate: \[ 5 \] given/],
-  [{ url, placeholders: 'no' }, /^placeholders: 'no' given; accepted: true or false$/],
-  [{ url, signal: {} }, /^signal: \{\} given; accepted: an AbortSignal$/],
-  [{ url, pid: 'x' }, /^pid: 'x' given; accepted: a process id, or false$/],
-  [{ command: ['node', 5] }, /^command\[1\]: 5 given; accepted: text$/],
-  [{ targets: url }, /^targets: 'http.*' given; accepted: a list of targets$/],
-  [{ url, targets: [{}] }, /^targets\[0\]: \{\} given; accepted: an object with a url$/],
-  [{ targets: [{ url }, 5] }, /^targets\[1\]: 5 given/],
+  [{ url, rate: [5] }, /^rate must be a number, .* \(got \[ 5 \]\)/],
+  [{ url, placeholders: 'no' }, /^placeholders must be true or false \(got 'no'\)/],
+  [{ url, signal: {} }, /^signal must be an AbortSignal \(got \{\}\)/],
+  [{ url, pid: 'x' }, /^pid must be a process id, or false \(got 'x'\)/],
+  [{ command: ['node', 5] }, /^command\[1\] must be text \(got 5\)/],
+  [{ targets: url }, /^targets must be a list of targets \(got 'http.*'\)/],
+  [{ url, targets: [{}] }, /^targets\[0\] must be an object with a url \(got \{\}\)/],
+  [{ targets: [{ url }, 5] }, /^targets\[1\] must be an object with a url \(got 5\)/],
   [
     { targets: [{ url, methd: 'PUT' }] },
     /^targets\[0\]: unknown field 'methd'; did you mean 'method'\?$/,
   ],
-  [{ targets: [{ url, method: 5 }] }, /^targets\[0\]\.method: 5 given; accepted: text$/],
-  [{ targets: [{ url, weight: '5' }] }, /^targets\[0\]\.weight: '5' given; accepted: a number$/],
-  [{ url, stages: 5 }, /^stages: 5 given; accepted: a list of stages$/],
+  [{ targets: [{ url, method: 5 }] }, /^targets\[0\]\.method must be text \(got 5\)/],
+  [{ targets: [{ url, weight: '5' }] }, /^targets\[0\]\.weight must be a number \(got '5'\)/],
+  [{ url, stages: 5 }, /^stages must be a list of stages \(got 5\)/],
   [
     { url, stages: [{ duration: 5 }] },
-    /^stages\[0\]: \{ duration: 5 \} given; accepted: an object with/,
+    /^stages\[0\] must be an object with.* \(got \{ duration: 5 \}\)/,
   ],
   [{ url, stages: [{ duration: 5, rate: 5, ramp: 1 }] }, /^stages\[0\]: unknown field 'ramp'$/],
 ];
@@ -539,22 +589,22 @@ for (const [options, message] of [...REFUSED, ...WRONG_SHAPES]) {
 
 test('refused lines of a targets file are named', async () => {
   const cases = [
-    ['GET http://h/\nno colon here', /:2: 'no colon here' has no colon/],
-    ['http://h/', /:1: 'http:\/\/h\/' is not a target; accepted: METHOD URL/],
-    ['GET http://h/\n\nX-A: b', /:3: 'X-A: b' is not a target/],
+    ['GET http://h/\nno colon here', /:2 must be 'Name: value' \(got 'no colon here'\)/],
+    ['http://h/', /:1 must be METHOD URL \(got 'http:\/\/h\/'\)/],
+    ['GET http://h/\n\nX-A: b', /:3 must be METHOD URL \(got 'X-A: b'\)/],
     ['GET http://h/\n\n# c\nGET ftp://h/', /:4: 'ftp:\/\/h\/' is not a URL/],
     ['POST http://h/\n@/no/such/file', /:2: body file '\/no\/such\/file' cannot be read/],
+    ['{"method":"GET","url":"http://h/"}\n{"method":', /:2 must be one JSON object/],
+    ['{"method":"GET"}', /:1 must have a method and a url/],
+    ['{"method":"GET","url":"http://h/","headers":{}}', /:1: unknown field 'headers'/],
     [
-      '{"method":"GET","url":"http://h/"}\n{"method":',
-      /:2: not a target; accepted: one JSON object/,
+      '{"method":"GET","url":"http://h/","header":{"a":"b"}}',
+      /:1: header must contain lists of text/,
     ],
-    ['{"method":"GET"}', /:1: a target needs a method and a url/],
-    ['{"method":"GET","url":"http://h/","headers":{}}', /:1: the field 'headers' is not known/],
-    ['{"method":"GET","url":"http://h/","header":{"a":"b"}}', /:1: the header field needs lists/],
-    ['{"method":"GET","url":"http://h/","header":{"a":[5]}}', /:1: a: 5 given; accepted: text/],
-    ['{"method":"GET","url":"http://h/","weight":"5"}', /:1: weight: '5' given; accepted: a num/],
-    ['{"method":"GET","url":"http://h/","body":"***"}', /:1: the body is not base64/],
-    ['# nothing\n', /holds no target/],
+    ['{"method":"GET","url":"http://h/","header":{"a":[5]}}', /:1: a must be text \(got 5\)/],
+    ['{"method":"GET","url":"http://h/","weight":"5"}', /:1: weight must be a number \(got '5'\)/],
+    ['{"method":"GET","url":"http://h/","body":"***"}', /:1: body must be base64/],
+    ['# nothing\n', /contains no target/],
   ];
   for (const [text, message] of cases) {
     const targetsFile = file('bad.txt', text);
