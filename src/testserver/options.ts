@@ -11,7 +11,7 @@ import {
   count,
   duration,
   flag,
-  isObject
+  isObject,
   number,
   objectOf,
   type Shape,
