@@ -1,6 +1,8 @@
 import type http from 'node:http';
 import { fromEnvironment } from '../../environment.js';
 import { type MillraceError, usageError } from '../../errors.js';
+import { nearest } from '../../validation/nearest.js';
+import { shown } from '../../validation/shape.js';
 import { native } from '../reactor/native.js';
 
 /** The output cache of a server: what its options, or `MILLRACE_CACHE_DURATION`, say. */
@@ -76,28 +78,33 @@ function read(given: unknown): CacheOptions | null {
   const base = ofEnvironment ?? DEFAULTS;
   if (given === true) return base;
   if (typeof given !== 'object' || given === null) {
-    throw usage('cache', given, 'true, false or an object');
+    throw mustBe('cache', 'true, false or an object', given);
   }
   const options: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(given)) {
     if (!Object.hasOwn(CACHE_SETTINGS, key)) {
-      throw usage(`cache.${key}`, value, `no such setting; they are ${KEYS.join(', ')}`);
+      const near = nearest(key, KEYS);
+      const hint = near ? `did you mean ${near}?` : `the settings are ${KEYS.join(', ')}`;
+      throw usageError(`cache.${key} is an unknown setting; ${hint}`);
     }
     if (value === undefined) continue;
-    const { fallback, least } = CACHE_SETTINGS[key as Key];
+    const { fallback, least, unit } = CACHE_SETTINGS[key as Key];
     if (typeof fallback === 'boolean' && typeof value !== 'boolean') {
-      throw usage(`cache.${key}`, value, 'true or false');
+      throw mustBe(`cache.${key}`, 'true or false', value);
     }
     if (typeof fallback === 'number' && !(typeof value === 'number' && value >= (least ?? 0))) {
-      throw usage(`cache.${key}`, value, `a number, ${least} or more`);
+      throw mustBe(`cache.${key}`, `a number of ${UNITS[unit] ?? unit}, ${least} or more`, value);
     }
     options[key] = value;
   }
   return options as unknown as CacheOptions;
 }
 
-function usage(what: string, given: unknown, accepted: string): MillraceError {
-  return usageError(`${what} = ${String(given)}: accepted is ${accepted}`);
+/** Units that are abbreviated in the table, in words. */
+const UNITS: Record<string, string> = { s: 'seconds', ms: 'milliseconds' };
+
+function mustBe(name: string, requirement: string, value: unknown): MillraceError {
+  return usageError(`${name} must be ${requirement} (got ${shown(value)})`);
 }
 
 function givenDuration(): CacheOptions | null {
@@ -106,7 +113,7 @@ function givenDuration(): CacheOptions | null {
   const duration = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text)) {
     throw usageError(
-      `MILLRACE_CACHE_DURATION: '${text}' given; accepted: seconds, as 10 or 0.5; 0 stores only what says how long`,
+      `MILLRACE_CACHE_DURATION must be seconds, such as 10 or 0.5, or 0 to store only responses that say for how long (got '${text}')`,
     );
   }
   return { ...DEFAULTS, duration };
@@ -164,7 +171,7 @@ export class ServerCache {
   /** What is stored, in no order, at most so many entries. */
   entries(most = 1000): CacheEntry[] {
     if (!(typeof most === 'number' && most >= 0)) {
-      throw usage('server.cache.entries', most, 'a number, 0 or more');
+      throw mustBe('the argument of server.cache.entries', 'a number, 0 or more', most);
     }
     const id = this.#id();
     return id < 0 ? [] : native.stackCacheEntries(id, Math.min(most, 0xffff_ffff));
@@ -184,12 +191,14 @@ export class ServerCache {
   }
 }
 
+const DELETE = 'the argument of server.cache.delete';
+
 function selectionOf(what: string | URL | CacheSelection): CacheSelection {
   if (typeof what === 'string' && what.startsWith('/')) return { path: what };
   if (typeof what === 'string' || what instanceof URL) {
     const url = URL.canParse(String(what)) ? new URL(what) : null;
     if (!url || !/^https?:$/.test(url.protocol)) {
-      throw usage('server.cache.delete', what, 'a path, an http or https URL, or a selection');
+      throw mustBe(DELETE, 'a path, an http or https URL, or a selection', what);
     }
     return { path: url.pathname + url.search, host: url.host, secure: url.protocol === 'https:' };
   }
@@ -197,16 +206,13 @@ function selectionOf(what: string | URL | CacheSelection): CacheSelection {
   const given = entries.filter(([, value]) => value !== undefined);
   // A mistyped selection must not be taken for "all".
   if (given.length === 0 || given.some(([key]) => !SELECTING.includes(key))) {
-    throw usage(
-      'server.cache.delete',
-      JSON.stringify(what),
-      `a path, a URL, or an object with some of ${SELECTING.join(', ')}`,
-    );
+    const requirement = `a path, a URL, or an object with some of ${SELECTING.join(', ')}`;
+    throw usageError(`${DELETE} must be ${requirement} (got ${JSON.stringify(what)})`);
   }
   const wrong = given.find(([key, value]) => typeof value !== SELECTING_BY[key as Selecting]);
   if (wrong) {
     const [key, value] = wrong;
-    throw usage(`server.cache.delete: ${key}`, value, `a ${SELECTING_BY[key as Selecting]}`);
+    throw mustBe(`${key} in ${DELETE}`, `a ${SELECTING_BY[key as Selecting]}`, value);
   }
   return Object.fromEntries(given);
 }

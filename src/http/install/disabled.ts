@@ -15,7 +15,7 @@ export const isOff = offBecause !== null;
 function wantsNodes(): boolean {
   const given = process.env.MILLRACE_STACK ?? '';
   if (given === '' || given === 'node') return given === 'node';
-  throw usageError(`MILLRACE_STACK: '${given}' given; accepted: node, which turns the stack off`);
+  throw usageError(`MILLRACE_STACK must be node, which turns the stack off (got '${given}')`);
 }
 
 function lackOfAddon(): string | null {

@@ -5,6 +5,7 @@ import { packageVersion } from '../../version.js';
 import { isOff, isTurnedOff } from './disabled.js';
 import { install, installPrefixes, installSecure, takeOptions } from './installation.js';
 import { nodeHttp } from './node-http.js';
+import './unknown-variables.js';
 
 /**
  * Puts the native stack under `node:http` for this process: servers that listen from now on are served

@@ -1,5 +1,6 @@
 import type http from 'node:http';
 import { usageError } from '../../errors.js';
+import { shown } from '../../validation/shape.js';
 import { native } from './native.js';
 
 /** Servers that want to be served while the event loop is busy. */
@@ -13,7 +14,7 @@ export function serveWhileBusy(server: http.Server, options: unknown): void {
   const { whileBusy } = options as { whileBusy?: unknown };
   if (whileBusy === undefined) return;
   if (typeof whileBusy !== 'boolean') {
-    throw usageError(`whileBusy = ${String(whileBusy)}: accepted is true or false`);
+    throw usageError(`whileBusy must be true or false (got ${shown(whileBusy)})`);
   }
   if (whileBusy) refusing.delete(server);
   else refusing.add(server);

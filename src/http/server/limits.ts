@@ -1,7 +1,8 @@
 import type http from 'node:http';
 import { fromEnvironment } from '../../environment.js';
-import { MillraceError, usageError } from '../../errors.js';
+import { usageError } from '../../errors.js';
 import { hasDurationUnit, parseDuration } from '../../units.js';
+import { shown } from '../../validation/shape.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
@@ -22,16 +23,18 @@ export interface StackLimits {
 interface Limit {
   unit: string;
   fallback: number;
-  /** The least that is accepted, or all that is. */
+  /** What is counted: fractions are not accepted. */
+  isWhole?: true;
+  /** The minimum, or all accepted values. */
   accepted: number | readonly number[];
 }
 
 /** What is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
 export const LIMITS: Record<keyof StackLimits, Limit> = {
-  maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1 },
+  maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1, isWhole: true },
   responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
   responseTimeoutStatus: { unit: 'status', fallback: 408, accepted: [408, 503, 504] },
-  maxRequestsInFlight: { unit: 'requests', fallback: 0, accepted: 0 },
+  maxRequestsInFlight: { unit: 'requests', fallback: 0, accepted: 0, isWhole: true },
   minReceiveRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
   minSendRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
 };
@@ -88,17 +91,23 @@ export function takeLimits(server: http.Server, options: unknown): void {
 function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
   const limit = LIMITS[name];
   if (!isAccepted(limit, value)) {
-    throw new MillraceError(
-      'ERR_MILLRACE_USAGE',
-      `server.${name} = ${String(value)}: accepted is a number, ${acceptedText(limit)}`,
-    );
+    throw usageError(`server.${name} must be ${requirement(limit)} (got ${shown(value)})`);
   }
   set.set(server, { ...limitsOf(server), [name]: value });
 }
 
-function isAccepted({ accepted }: Limit, value: unknown): boolean {
+function isAccepted({ accepted, isWhole }: Limit, value: unknown): boolean {
   if (typeof value !== 'number') return false;
-  return typeof accepted === 'number' ? value >= accepted : accepted.includes(value);
+  if (typeof accepted !== 'number') return accepted.includes(value);
+  return value >= accepted && !(isWhole && value !== Infinity && !Number.isInteger(value));
+}
+
+/** What a limit must be, as a part of a sentence. */
+function requirement(limit: Limit): string {
+  const { accepted, unit, isWhole } = limit;
+  if (typeof accepted !== 'number') return acceptedText(limit);
+  if (isWhole) return `a whole number, ${acceptedText(limit)}`;
+  return `a number of ${unit === 'ms' ? 'milliseconds' : 'bytes per second'}, ${acceptedText(limit)}`;
 }
 
 function oneOf(numbers: readonly number[]): string {
@@ -111,7 +120,7 @@ function givenResponseTimeoutStatus(): number {
   if (!text) return limit.fallback;
   if (/^\d+$/.test(text) && isAccepted(limit, Number(text))) return Number(text);
   throw usageError(
-    `MILLRACE_RESPONSE_TIMEOUT_STATUS: '${text}' given; accepted: ${acceptedText(limit)}`,
+    `MILLRACE_RESPONSE_TIMEOUT_STATUS must be ${acceptedText(limit)} (got '${text}')`,
   );
 }
 
@@ -121,6 +130,6 @@ function givenResponseTimeout(): number {
   if (/^\d+$/.test(text)) return Number(text);
   if (hasDurationUnit(text)) return parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
   throw usageError(
-    `MILLRACE_RESPONSE_TIMEOUT: '${text}' given; accepted: milliseconds, or 500ms, 3s, 1m30s`,
+    `MILLRACE_RESPONSE_TIMEOUT must be milliseconds or a duration with a unit, such as 500ms, 3s or 1m30s (got '${text}')`,
   );
 }

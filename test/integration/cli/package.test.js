@@ -116,16 +116,26 @@ test('the installed package is imported, and its types compile without skipLibCh
     ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] },
     typeRoots: [join(root, 'node_modules', '@types')],
   };
+  // Alone, as the declarations of `millrace/http` hold for a whole program.
   writeFileSync(
-    join(app, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
+    join(app, 'registering.ts'),
+    `import 'millrace/register';
+    import http from 'node:http';
+    const server = http.createServer({ responseTimeout: 3000 }, (_request, response) => {
+      response.cacheDuration = 10;
+    });
+    export const hits = server.cache.stats()?.hits satisfies number | undefined;
+    // @ts-expect-error it is a number
+    server.maxRequestsInFlight = '1000';`,
   );
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  assert.deepEqual(await run(app, process.execPath, [tsc, '-p', '.']), {
-    code: 0,
-    stdout: '',
-    stderr: '',
+  const compiled = ['consumer.ts', 'registering.ts'].map((file) => {
+    const project = join(app, `${file}.json`);
+    writeFileSync(project, JSON.stringify({ compilerOptions, files: [file] }));
+    return run(app, process.execPath, [tsc, '-p', project]);
   });
+  const expected = { code: 0, stdout: '', stderr: '' };
+  assert.deepEqual(await Promise.all(compiled), [expected, expected]);
 
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
   assert.equal(

@@ -166,16 +166,18 @@ describe('rates', { concurrency: true }, () => {
 
 test('what is no limit is refused', () => {
   const server = createServer();
-  for (const [name, value, least] of [
-    ['maxPipelinedRequests', 0, 1],
-    ['responseTimeout', -1, 0],
-    ['maxRequestsInFlight', '5', 0],
-    ['minSendRate', Number.NaN, 0],
-    ['responseTimeoutStatus', 500, '408, 503'],
-    ['responseTimeoutStatus', '504', '408, 503'],
+  for (const [name, value, accepted] of [
+    ['maxPipelinedRequests', 0, 'a whole number, 1 or more (got 0)'],
+    ['maxPipelinedRequests', 1.5, 'a whole number, 1 or more (got 1.5)'],
+    ['responseTimeout', -1, 'a number of milliseconds, 0 or more (got -1)'],
+    ['responseTimeout', '3s', "a number of milliseconds, 0 or more (got '3s')"],
+    ['maxRequestsInFlight', '5', "a whole number, 0 or more (got '5')"],
+    ['maxRequestsInFlight', 1.5, 'a whole number, 0 or more (got 1.5)'],
+    ['minSendRate', Number.NaN, 'a number of bytes per second, 0 or more (got NaN)'],
+    ['responseTimeoutStatus', 500, '408, 503 or 504 (got 500)'],
+    ['responseTimeoutStatus', '504', "408, 503 or 504 (got '504')"],
   ]) {
-    const more = name === 'responseTimeoutStatus' ? '504' : 'more';
-    const message = `server.${name} = ${value}: accepted is a number, ${least} or ${more}`;
+    const message = `server.${name} must be ${accepted}`;
     assert.throws(() => Object.assign(server, { [name]: value }), { message });
     assert.throws(() => createServer({ [name]: value }), { message });
   }

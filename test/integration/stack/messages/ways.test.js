@@ -195,20 +195,39 @@ test('MILLRACE_STATS_FILE that cannot be written leaves the end as it is', limit
 
 describe('what the environment may not say', () => {
   const refused = {
-    MILLRACE_STACK: ['off', "'off' given; accepted: node, which turns the stack off"],
+    MILLRACE_STACK: ['off', "must be node, which turns the stack off (got 'off')"],
     MILLRACE_CACHE_DURATION: [
       '10s',
-      "'10s' given; accepted: seconds, as 10 or 0.5; 0 stores only what says how long",
+      "must be seconds, such as 10 or 0.5, or 0 to store only responses that say for how long (got '10s')",
     ],
-    MILLRACE_RESPONSE_TIMEOUT_STATUS: ['500', "'500' given; accepted: 408, 503 or 504"],
-    MILLRACE_RESPONSE_TIMEOUT: ['3 s', "'3 s' given; accepted: milliseconds, or 500ms, 3s, 1m30s"],
+    MILLRACE_RESPONSE_TIMEOUT_STATUS: ['500', "must be 408, 503 or 504 (got '500')"],
+    MILLRACE_RESPONSE_TIMEOUT: [
+      '3 s',
+      "must be milliseconds or a duration with a unit, such as 500ms, 3s or 1m30s (got '3 s')",
+    ],
   };
   for (const [name, [value, message]] of Object.entries(refused)) {
     test(name, limits, async () => {
       const { stdout, stderr, end } = await run(viaNode, ways[0][2], { [name]: value });
       assert.equal(stdout, '');
       assert.deepEqual(end, [2, null]);
-      assert.equal(stderr, `millrace: ${name}: ${message}\n`);
+      assert.equal(stderr, `millrace: ${name} ${message}\n`);
     });
   }
 });
+
+test(
+  'a variable that is nearly one of the stack is warned of, and others are not',
+  limits,
+  async () => {
+    const variables = {
+      MILLRACE_RESPONS_TIMEOUT: '3s',
+      MILLRACE_DEADLINE_TOTAL: '3s',
+      MILLRACE_MINE: '1',
+    };
+    const { stderr, end } = await run(viaNode, ways[0][2], variables);
+    assert.deepEqual(end, [0, null]);
+    const hint = 'did you mean MILLRACE_RESPONSE_TIMEOUT?';
+    assert.equal(stderr, `millrace: MILLRACE_RESPONS_TIMEOUT is an unknown variable; ${hint}\n`);
+  },
+);

@@ -160,7 +160,7 @@ describe('limits of the stack among the options', { skip, timeout: 60_000 }, () 
       assert.equal(make().maxPipelinedRequests, 256);
       assert.throws(() => make({ maxPipelinedRequests: 0 }), {
         code: 'ERR_MILLRACE_USAGE',
-        message: 'server.maxPipelinedRequests = 0: accepted is a number, 1 or more',
+        message: 'server.maxPipelinedRequests must be a whole number, 1 or more (got 0)',
       });
     });
   }
