@@ -1,7 +1,7 @@
-// What deadlines cost: the CPU time of a call with them and without, and with the least that they could do (least.js)
-// and without, each within one process (sides.js). Processes differ by themselves, so there are several sets of them.
+// What deadlines cost: the CPU time of a call with deadlines ÷ without, and with the minimum that they could do
+// (minimal.js) ÷ without, each within one process (sides.js). Processes differ, so several sets of them are measured.
 //
-//   npm run bench -- deadlines [--case http | fetch | undici]... [--sets N] [--bytes N]: of a body
+//   npm run bench -- deadlines [--case http | fetch | undici | controller]... [--sets N] [--bytes N]: of a body
 //   npm run bench -- deadlines --soak [--calls N]: whether anything stays behind, see soak.js
 import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,22 +15,22 @@ import { interval, table } from '../table.js';
 import { usage } from '../usage.js';
 import { makeCopies, UNDICI } from './sides.js';
 
-const CASES = ['http', 'fetch', 'undici'];
-/** What hears of the calls in the two processes of a set. */
-const HEARERS = {
-  least: new URL('least.js', import.meta.url).href,
+const CASES = ['http', 'fetch', 'undici', 'controller'];
+/** What observes the calls in the two processes of a set. */
+const OBSERVERS = {
+  minimal: new URL('minimal.js', import.meta.url).href,
   full: 'millrace/deadlines/register',
 };
-/** Before that, so that something is left which it does not hear of. */
+/** Loaded before, for the side that is not observed. */
 const ORIGINALS = new URL('originals.js', import.meta.url).href;
-/** Calls at once, calls in a block, rounds that do not count, rounds that do. */
+/** Concurrent calls, calls in a block, rounds to warm up, measured rounds. */
 const AT_ONCE = 10;
 const CALLS = 100;
 const WARM_UP = 200;
 const ROUNDS = 600;
-/** What a call with deadlines may cost, against one without. */
+/** Maximum cost of a call with deadlines, relative to one without. */
 const BAR = 1.05;
-/** Of a body, if nothing else is asked for. */
+/** Default size of a body. */
 const BYTES = 5;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -95,7 +95,7 @@ function startServer(bytes) {
   });
 }
 
-/** In a process of its own, which prints what it found. */
+/** Runs in a process of its own, which prints its result. */
 function soak(calls) {
   const argv = ['--import', 'millrace/deadlines/register', file('soak.js'), calls];
   const env = { ...process.env, MILLRACE_DEADLINE_TOTAL: '500ms' };
@@ -107,14 +107,17 @@ function soak(calls) {
   process.exitCode = status ?? 1;
 }
 
-/** For each set the CPU time of a call of either side, in both processes. */
+/** Measures the CPU time of a call of each side, in both processes of each set. */
 async function measure(name, port, sets) {
   const copies = await makeCopies();
   const results = [];
   try {
     for (let set = 0; set < sets; set++) {
-      const compare = (hearer) => compareSides(name, port, hearer, copies.folder, set);
-      results.push({ least: await compare(HEARERS.least), full: await compare(HEARERS.full) });
+      const compare = (observer) => compareSides(name, port, observer, copies.folder, set);
+      results.push({
+        minimal: await compare(OBSERVERS.minimal),
+        full: await compare(OBSERVERS.full),
+      });
     }
   } finally {
     await copies.remove();
@@ -122,11 +125,11 @@ async function measure(name, port, sets) {
   return results;
 }
 
-/** Either side is made first in turn. */
-async function compareSides(name, port, hearer, folder, set) {
-  const first = set % 2 === 0 ? 'heard' : 'unheard';
+/** Measures both sides in one process; the side that is made first alternates. */
+async function compareSides(name, port, observer, folder, set) {
+  const first = set % 2 === 0 ? 'observed' : 'plain';
   const child = fork(file('sides.js'), [name, port, String(AT_ONCE), first, folder], {
-    execArgv: ['--import', ORIGINALS, '--import', hearer],
+    execArgv: ['--import', ORIGINALS, '--import', observer],
     cwd: file('../..'),
   });
   execFileSync('taskset', ['-a', '-c', '-p', '1', String(child.pid)]);
@@ -140,23 +143,23 @@ async function compareSides(name, port, hearer, folder, set) {
   return costs;
 }
 
-/** What a case adds to the suite's file. */
+/** Builds the section of a case in the suite's file. */
 function sectionOf(name, bytes, sets) {
   const of = (pick) => sets.map(pick);
   const costs = [
-    ({ least, full }) => (least.unheard + full.unheard) / 2,
-    ({ least }) => least.heard,
-    ({ full }) => full.heard,
+    ({ minimal, full }) => (minimal.plain + full.plain) / 2,
+    ({ minimal }) => minimal.observed,
+    ({ full }) => full.observed,
   ].map((pick) => `${median(of(pick)).toFixed(1)} µs`);
-  const least = medianInterval(of((one) => one.least.heard / one.least.unheard));
-  const full = medianInterval(of((one) => one.full.heard / one.full.unheard));
+  const minimal = medianInterval(of((one) => one.minimal.observed / one.minimal.plain));
+  const full = medianInterval(of((one) => one.full.observed / one.full.plain));
   const verdict = full.high <= BAR ? 'met' : full.low > BAR ? 'missed' : 'open';
-  const head = ['calls by', 'CPU per call, without', 'least', 'with'];
-  head.push('least ÷ without', 'with ÷ without');
+  const head = ['calls by', 'CPU per call, without', 'minimal', 'with'];
+  head.push('minimal ÷ without', 'with ÷ without');
   return {
     name: bytes === BYTES ? name : `${name}, ${bytes} bytes`,
     lines: [
-      ...table(head, [[name, ...costs, interval(least, 3), interval(full, 3)]]),
+      ...table(head, [[name, ...costs, interval(minimal, 3), interval(full, 3)]]),
       '',
       `- bar: with ÷ without ≤ ${BAR}: **${verdict}**`,
     ],

@@ -1,4 +1,4 @@
-// Answers at once, with a body of so many bytes, all but every Nth request; prints its port.
+// Answers at once with a body of BYTES bytes, except for each Nth request; prints its port.
 //
 //   server.js [BYTES [N]]
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
-// Whether anything stays behind: many calls, every tenth of which is never answered and ends by its limit. Prints what
-// the process holds after the first tenth of them and after all, and fails if it has grown.
+// Finds leaks: many calls, every tenth of which is never answered and ends by its limit. Prints what the process holds
+// after the first tenth of the calls and after all, and fails if it has grown.
 //
 //   npm run bench -- deadlines --soak [--calls N]
 import { spawn } from 'node:child_process';
@@ -16,10 +16,10 @@ import { stats } from '../../dist/deadlines/index.js';
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc');
 const calls = Number(process.argv[2] ?? 100_000);
-/** Calls at once. */
+/** Concurrent calls. */
 const AT_ONCE = 200;
-/** What the heap may grow by, in bytes. */
-const MOST_GROWTH = 3_000_000;
+/** Maximum growth of the heap, in bytes. */
+const MAX_GROWTH = 3_000_000;
 
 const server = spawn(
   process.execPath,
@@ -57,8 +57,8 @@ async function callUntil(count) {
   }
 }
 
-/** What is held once nothing is in flight and idle connections have gone. */
-async function held() {
+/** Measures what the process holds once nothing is in flight and idle connections are closed. */
+async function measureResources() {
   agent.destroy();
   // undici keeps idle connections for four seconds, and its own timers look once a second.
   await sleep(6000);
@@ -80,17 +80,17 @@ async function held() {
 const run = (count) => Promise.all(Array.from({ length: AT_ONCE }, () => callUntil(count)));
 
 await run(calls / 10);
-const before = await held();
+const before = await measureResources();
 await run(calls);
-const after = await held();
+const after = await measureResources();
 const { hits } = stats();
 console.log(JSON.stringify({ calls, ended, hits, before, after }, null, 1));
 
 const grown = ['descriptors', 'sockets', 'timers', 'inFlight'].filter(
   (name) => after[name] > before[name],
 );
-if (after.heapBytes - before.heapBytes > MOST_GROWTH) grown.push('heapBytes');
+if (after.heapBytes - before.heapBytes > MAX_GROWTH) grown.push('heapBytes');
 if (hits.total !== ended.limited) grown.push('hits that are no errors');
-console.log(grown.length === 0 ? 'nothing stays behind' : `grown: ${grown.join(', ')}`);
+console.log(grown.length === 0 ? 'no leak' : `grown: ${grown.join(', ')}`);
 server.kill();
 process.exit(grown.length === 0 && ended.other === 0 ? 0 : 1);

@@ -1,19 +1,19 @@
-// The least that deadlines could do for a call: know when it began, keep it in a list until it ends, count its time.
-// What a call costs with this, limits cannot go below.
+// The minimum that deadlines could do for a call: note when it began, keep it in a list until it ends, count its
+// duration. A call with limits cannot cost less than a call with this.
 import { AsyncResource } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import http from 'node:http';
 import { performance } from 'node:perf_hooks';
 
 const now = performance.now.bind(performance);
-const kCall = Symbol('least.call');
+const kCall = Symbol('minimal.call');
 const CONTEXT = { requireManualDestroy: true };
 const times = new Uint32Array(300);
 let first = null;
 
 class Call {
   constructor(context) {
-    this.begun = now();
+    this.startedAt = now();
     this.context = context;
     this.response = null;
     this.previous = null;
@@ -27,7 +27,7 @@ class Call {
     if (previous === null) first = next;
     else previous.next = next;
     if (next !== null) next.previous = previous;
-    times[Math.max(0, Math.floor(Math.log2((now() - this.begun) * 1000) * 8))]++;
+    times[Math.max(0, Math.floor(Math.log2((now() - this.startedAt) * 1000) * 8))]++;
   }
 }
 
@@ -38,24 +38,24 @@ function onClose() {
 for (const name of ['request', 'get']) {
   const original = http[name];
   http[name] = (...args) => {
-    const made = original(...args);
-    made[kCall] = new Call(new AsyncResource('LEAST_CALL', CONTEXT));
-    made.on('close', onClose);
-    return made;
+    const request = original(...args);
+    request[kCall] = new Call(new AsyncResource('MINIMAL_CALL', CONTEXT));
+    request.on('close', onClose);
+    return request;
   };
 }
 
-const kIsHeard = Symbol('least.isHeard');
+const kIsPatched = Symbol('minimal.isPatched');
 
-/** By their class: the channels of the head and of the end would cost as much as all else. */
-function hear(requests) {
-  requests[kIsHeard] = true;
+/** Patches the class of requests: the channels of headers and end would cost as much as everything else. */
+function patchRequestClass(requests) {
+  requests[kIsPatched] = true;
   const { onHeaders, onFinally } = requests;
-  requests.onHeaders = function heard(status, headers, resume, statusText) {
+  requests.onHeaders = function observe(status, headers, resume, statusText) {
     this[kCall].response = headers;
     return onHeaders.call(this, status, headers, resume, statusText);
   };
-  requests.onFinally = function heard() {
+  requests.onFinally = function observe() {
     this[kCall].end();
     return onFinally.call(this);
   };
@@ -63,5 +63,5 @@ function hear(requests) {
 
 subscribe('undici:request:create', ({ request }) => {
   request[kCall] = new Call(null);
-  if (request[kIsHeard] !== true) hear(Object.getPrototypeOf(request));
+  if (request[kIsPatched] !== true) patchRequestClass(Object.getPrototypeOf(request));
 });
