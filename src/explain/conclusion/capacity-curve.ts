@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { CapacityPoint } from '../result.js';
 
-/** Throughput over the requests in flight, of every number that had a block. */
+/** Builds the curve of throughput over requests in flight, with a point for each number that was measured. */
 export function buildCapacityCurve(
   metrics: Metrics,
   { base, changed }: MeasuredBlocks,

@@ -27,7 +27,7 @@ type Conclusion = Omit<
   'schemaVersion' | 'tool' | 'startedAt' | 'durationMs' | 'interrupted' | 'serverEnded'
 >;
 
-/** The explanation that follows from what was found out. */
+/** Draws the conclusion from the findings. `notObserved` lists what could not be observed. */
 export function conclude(found: Findings, notObserved: string[]): Conclusion {
   const { metrics, finding, hypotheses, ruledOut, noise } = found;
   const { chosen } = finding;
@@ -55,7 +55,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
       ...(found.referenceThroughput === null
         ? []
         : buildLoadEvidence(
-            'a server that does nothing, under this load',
+            'throughput of a server that does nothing, under this load',
             found.referenceThroughput,
           )),
       ...(found.repeatedRemedy ? buildRepeatEvidence(found.repeatedRemedy) : []),
@@ -88,21 +88,21 @@ function describeVerdict({ metrics, finding }: Findings): string {
   if (chosen) return chosen.sentence;
   if (status === 'no-limit') {
     const busy = metrics.loop ? `; the event loop is ${share(metrics.loop.busy)} busy` : '';
-    return `nothing limits at this load: all of ${rate(metrics.throughput)} req/s are answered, in ${time(metrics.responseMs)}${busy}.`;
+    return `nothing limits the service at this load: it answers all ${rate(metrics.throughput)} req/s, in ${time(metrics.responseMs)} each${busy}.`;
   }
   if (metrics.throughput === 0) {
-    return `cannot tell: no request was answered in ${time(metrics.base.load.durationMs)}; ${count(metrics.inFlight)} wait for their response.`;
+    return `cannot tell: no request was answered in ${time(metrics.base.load.durationMs)}; ${count(metrics.inFlight)} still wait for a response.`;
   }
   const open = also.map(({ limit }) => limit);
   if (open.length > 0) {
-    return `cannot tell: what was seen fits ${open.join(' and ')}, and none was shown.`;
+    return `cannot tell: the measurements fit ${open.join(' and ')}, and no experiment confirmed ${open.length === 1 ? 'it' : 'any of them'}.`;
   }
   const seen = `${rate(metrics.throughput)} req/s in ${time(metrics.responseMs)} each`;
   const thread = describeBusyThread(metrics);
-  if (thread) return `cannot tell: ${seen}; ${thread}, and what it does is not seen.`;
+  if (thread) return `cannot tell: ${seen}; ${thread}, and its work is not observed.`;
   const starving = describeStarvedGenerator(metrics);
   if (starving) return `cannot tell what the server can do: ${seen}; ${starving}.`;
-  return `cannot tell: ${seen}, and no signal that was seen explains it.`;
+  return `cannot tell: ${seen}, and no measurement explains it.`;
 }
 
 function buildLoadEvidence(what: string, throughput: number): Evidence[] {
@@ -110,24 +110,27 @@ function buildLoadEvidence(what: string, throughput: number): Evidence[] {
 }
 
 function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): Evidence[] {
-  return buildLoadEvidence(`${experiment}, tried for longer and without the probe`, throughput);
+  return buildLoadEvidence(
+    `throughput of '${experiment}', repeated for longer without the probe`,
+    throughput,
+  );
 }
 
-/** Where the load is not the one that was asked for. */
+/** Describes that a closed load replaced a rate that the server does not sustain. */
 function describeOverload({ overload, base }: Findings['metrics']): string[] {
   if (overload === null) return [];
   const { connections } = base.load.plan;
   return [
-    `of ${rate(overload.rate)} req/s asked for ${rate(overload.answered)} are answered: a queue grows; what follows is measured with ${count(connections)} connections in place of the rate`,
+    `the server answers ${rate(overload.answered)} of the requested ${rate(overload.rate)} req/s, and a queue grows: the rest is measured with ${count(connections)} connections in place of the rate`,
   ];
 }
 
-/** What the service could bear, by its CPU time per request. */
+/** Describes the capacity of the service by its CPU time per request. */
 function describeCapacity({ metrics }: Findings): string[] {
   const most = deriveLoopLimit(metrics);
   if (most === null || !metrics.loop) return [];
   return [
-    `${time(metrics.loop.cpuMs)} of CPU per request: one loop gives about ${rate(most)} req/s at most`,
+    `${time(metrics.loop.cpuMs)} of CPU per request: at most about ${rate(most)} req/s per loop`,
   ];
 }
 
@@ -145,21 +148,21 @@ function buildRemedy(
   return {
     change: `${addFunction(remedy.change, found, hot)}${describeSecondProcess(chosen, found)}`,
     predictedThroughput,
-    // What an experiment has excluded is not announced.
+    // A limit that an experiment has excluded is not the next one.
     nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
     ...(remedy.settings && { settings: remedy.settings }),
   };
 }
 
-/** The remedy, and the function that it is about. */
+/** Adds the function that the remedy applies to. */
 function addFunction(change: string, found: Findings, hot: HotFunction | null): string {
   const { rootCauseFunction, finding, metrics } = found;
   const { chosen } = finding;
-  if (rootCauseFunction) return `it is ${formatFunction(rootCauseFunction)}: ${change}`;
+  if (rootCauseFunction) return `the cause is ${formatFunction(rootCauseFunction)}: ${change}`;
   if (!hot || chosen?.limit !== 'event-loop-cpu') return change;
   const without = isLimitedByLoad(chosen, found)
     ? ''
-    : `: without it ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s`;
+    : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
   return `${formatFunction(hot)} takes ${share(hot.share)} of the loop's time${without}; ${change}`;
 }
 
@@ -168,15 +171,17 @@ function formatFunction({ name, place }: HotFunction): string {
   return name === '(anonymous)' ? `the function at ${place}` : `${name} (${place})`;
 }
 
-/** What a second process showed, where that says what to do. */
+/** Describes the result of a second process, where it affects the remedy. */
 function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: Findings): string {
   const tried = experiments.find(({ name }) => name === 'second process');
   if (!tried) return '';
   const { ratio, low, high } = tried.measured;
-  const gave = `a second process beside the first gave x ${ratio.toFixed(2)}`;
+  const gave = `a second process yielded x ${ratio.toFixed(2)}`;
   if (limit === 'serialized') {
-    if (low > 1.4) return `; ${gave}: each has its own, so it lies in what the command starts`;
-    return high < 1.4 ? `; ${gave}: it lies outside, in what both call` : '';
+    if (low > 1.4) return `; ${gave}: the limit is inside the process`;
+    return high < 1.4
+      ? `; ${gave}: the limit is outside the process, in something that both use`
+      : '';
   }
   return limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu' ? `; ${gave}` : '';
 }
@@ -191,16 +196,16 @@ function addExclusions(experiment: ExperimentResult, noise: number): ExperimentR
   return { ...experiment, excludes };
 }
 
-/** What is loaded is then the answer that points elsewhere. */
+/** Describes that only the redirect was loaded, if the server answers with one. */
 function describeRedirect({ metrics }: Findings): string[] {
   const { status, headers } = metrics.sample ?? {};
   if (status === undefined || status < 300 || status >= 400 || status === 304) return [];
   return [
-    `what is behind the redirect (${status}) to ${headers?.location ?? 'elsewhere'}: load that URL`,
+    `the target of the redirect (${status}) to ${headers?.location ?? 'elsewhere'}: load that URL to measure it`,
   ];
 }
 
-/** What may be the limit, and is not seen inside. */
+/** Describes busy threads that may be the limit but are not observed. */
 function describeUnobserved({ metrics, finding }: Findings): string[] {
   if (finding.status !== 'cannot-tell') return [];
   const thread = describeBusyThread(metrics);
@@ -208,50 +213,51 @@ function describeUnobserved({ metrics, finding }: Findings): string[] {
   return [
     ...(thread
       ? [
-          `what is done there: ${thread}; a profile tells (node --cpu-prof of worker threads, else perf)`,
+          `the work of a busy thread: ${thread}; a profile shows it (node --cpu-prof for worker threads, else perf)`,
         ]
       : []),
     ...(starving
       ? [
-          `what the server gives a generator with cores of its own (taskset, another machine): ${starving}`,
+          `throughput with a load generator that has its own cores (taskset, another machine): ${starving}`,
         ]
       : []),
   ];
 }
 
-/** What the host takes of the CPU time that is wanted, from which on it falsifies what is measured; of next to nothing any part is nothing. */
+/** Minimum share of steal that distorts measurements, and the minimum of wanted cores at which the share counts. */
 const MIN_STEAL_SHARE = 0.05;
 const MIN_WANTED_CORES = 0.2;
 
-/** What is measured while the machine's host takes cores away holds for that time only. */
+/** Describes steal: measurements taken meanwhile do not hold at other times. */
 function describeSteal({ metrics: { machine }, finding: { chosen, also } }: Findings): string[] {
   const isReported = [chosen, ...also].some((one) => one !== null && isStealHypothesis(one));
   if (!machine || isReported) return [];
   const { cpu } = machine;
   if (cpu.wanted < MIN_WANTED_CORES || computeStealShare(cpu) < MIN_STEAL_SHARE) return [];
   return [
-    `what the server gives where it has its cores to itself: the machine's host took ${share(computeStealShare(cpu))} of the CPU time that was wanted (steal)`,
+    `throughput on dedicated cores: the machine's host took ${share(computeStealShare(cpu))} of the wanted CPU time (steal)`,
   ];
 }
 
-/** Where throughput went to another level within the load as asked for, and stayed: its means are of neither. */
+/** Describes changes of the throughput level within the baseline, whose means apply to neither level. */
 function describeSteps({ metrics }: Findings): string[] {
   const { series, durationMs } = metrics.base.load;
   const windowMs = durationMs / Math.max(1, series.length);
   const rates = series.map(({ completed }) => (completed * 1000) / windowMs);
   return findChangePoints(rates).map(
     ({ index, before, after }) =>
-      `why throughput went from ${rate(before)} to ${rate(after)} req/s within the baseline, after ${time(index * windowMs)}`,
+      `why throughput changed from ${rate(before)} to ${rate(after)} req/s during the baseline, after ${time(index * windowMs)}`,
   );
 }
 
-/** Suspects that nothing contradicts, though another is the verdict. */
+/** Describes rivals of the verdict that nothing contradicts. */
 function describeOpenRivals({ status, chosen, also }: Finding, hypotheses: Hypothesis[]): string[] {
   if (status !== 'likely' || !chosen) return [];
   const rivals = also.filter(
     (hypothesis) => hypotheses.includes(hypothesis) && !isSameCause(hypothesis, chosen),
   );
   return rivals.map(
-    ({ limit }) => `whether it is not ${limit}: no experiment here tells them apart`,
+    ({ limit }) =>
+      `whether the limit is ${limit} instead: no experiment here distinguishes the two`,
   );
 }

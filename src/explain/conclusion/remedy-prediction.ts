@@ -8,16 +8,16 @@ import { findWorkingProcesses } from '../metrics/derive.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
 
-/** How an experiment stands to the remedy of a limit. */
+/** An experiment that applies the remedy of a limit. */
 interface RemedyExperiment {
   experiment: ExperimentName;
-  /** It is a part of the remedy, which gives no less. */
+  /** Set if it applies a part of the remedy, which yields at least as much. */
   isPartial?: true;
-  /** It does the same in another way, which may cost less. */
+  /** Set if it has the same effect in another way, which may cost less. */
   isSubstitute?: true;
 }
 
-/** The experiments that are the remedy itself, for a while: what they gave is the best prediction. */
+/** Experiments that apply the remedy for a while: their result is the best prediction. */
 const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExperiment[]>> = {
   'generator-saturated': { experiment: 'two generators' },
   'event-loop-cpu': { experiment: 'second process' },
@@ -28,20 +28,20 @@ const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExper
   threadpool: { experiment: 'thread pool x4' },
   'slow-dependency': { experiment: 'client deadline' },
   'head-of-line': { experiment: 'depth 1' },
-  // Nagle still collects what comes before the acknowledgement.
+  // Nagle's algorithm still holds back data until the acknowledgement.
   'nagle-delayed-ack': [
     { experiment: 'early acknowledgement', isSubstitute: true },
     { experiment: 'questions at once' },
   ],
-  // The parts are collected by the stream, after all that each of them costs before.
+  // The stream combines the parts, after the work above it for each of them.
   'many-writes': { experiment: 'writes corked', isPartial: true },
-  // Formatted all the same.
+  // The lines are still formatted.
   logging: { experiment: 'output muted', isPartial: true },
   'connection-churn': { experiment: 'keep-alive' },
   'tls-handshake': { experiment: 'tls kept' },
 };
 
-/** Whose remedy is more processes, or another load: they are not bound to what one idle server can give. */
+/** Limits whose remedy is more processes or cores: the throughput of one idle server does not bound it. */
 const MORE_CAPACITY_LIMITS = new Set<LimitId>([
   'event-loop-cpu',
   'single-core',
@@ -50,7 +50,7 @@ const MORE_CAPACITY_LIMITS = new Set<LimitId>([
   'generator-saturated',
   'cpu-quota',
 ]);
-/** Whose remedy is less time of the loop for the same requests: what they wait for beside it stays. */
+/** Limits whose remedy is less loop time per request: the time that requests wait for something else stays. */
 const LOOP_TIME_LIMITS = new Set<LimitId>([
   'event-loop-cpu',
   'event-loop-blocked',
@@ -61,16 +61,16 @@ const LOOP_TIME_LIMITS = new Set<LimitId>([
   'degrades-over-time',
   'idle-work',
 ]);
-/** A wait of a single request that is shorter is that for wake-ups, which a busy loop does not have. */
+/** Minimum wait of a single request, ms: a shorter one is for wake-ups, which a busy loop does not need. */
 const MIN_WAIT_MS = 1;
-/** Where requests wait as long as the load lets them, some queue for the loop all the same. */
+/** Lower end near the bound of the load, as a share of it: some requests still queue for the loop. */
 const NEAR_BOUND_SHARE = 0.8;
-/** One run of a server differs from another by so much, and where its blocks do by more, by so much at most. */
+/** Minimum and maximum relative difference that is assumed between two runs of a server. */
 const [MIN_RUN_NOISE, MAX_RUN_NOISE] = [0.08, 0.2];
-/** A prediction beyond so many times what there is, or as wide, is held against a server that does nothing. */
+/** Minimum gain, or width, at which a prediction is compared with a server that does nothing. */
 const MIN_LARGE_GAIN = 2;
 
-/** Throughput after the remedy: by the experiment that was the remedy, else by what the limit's own arithmetic says. */
+/** Predicts throughput after the remedy: from the experiment that applied it, else from the limit's own arithmetic. */
 export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): Range | null {
   const range = predictWithoutLoadBound(chosen, found);
   const most = computeMaxDemand(chosen, found);
@@ -89,7 +89,7 @@ export function isLimitedByLoad(chosen: Hypothesis, found: Findings): boolean {
   return range !== null && most !== null && (range.low + range.high) / 2 >= most;
 }
 
-/** The same for a load that asks for more and more. */
+/** Predicts throughput after the remedy for an unbounded load. */
 function predictWithoutLoadBound(chosen: Hypothesis, found: Findings): Range | null {
   const repeated = readRepeatedRemedy(chosen.limit, found);
   if (repeated && !isPartialRemedy(chosen.limit)) return repeated;
@@ -97,13 +97,13 @@ function predictWithoutLoadBound(chosen: Hypothesis, found: Findings): Range | n
   return predicted && raiseTo(predicted, repeated);
 }
 
-/** A part of the remedy gave that much. */
+/** Raises a range to a minimum that a part of the remedy yielded. */
 function raiseTo({ low, high }: Range, minimum: Range | null): Range {
   if (!minimum) return { low, high };
   return { low: Math.max(low, minimum.low), high: Math.max(high, minimum.high) };
 }
 
-/** What the remedy gave for longer. Where that was less than in short blocks, it may be either. */
+/** Reads the result of the repeated remedy; if it was less than in the short blocks, the range covers both. */
 function readRepeatedRemedy(limit: LimitId, found: Findings): Range | null {
   const { repeatedRemedy, noise } = found;
   const pairs = predictFromExperiment(limit, found);
@@ -115,7 +115,7 @@ function readRepeatedRemedy(limit: LimitId, found: Findings): Range | null {
   return { low, high: repeatedRemedy.throughput < pairs.low ? Math.max(high, pairs.high) : high };
 }
 
-/** The experiment that was the remedy, where it gave so much more that it is worth to be tried for longer. */
+/** Finds the experiment that applied the remedy, if it gained enough to be repeated for longer. */
 export function findRemedyToRepeat(found: Findings): ExperimentName | null {
   const { chosen } = found.finding;
   if (!chosen) return null;
@@ -125,7 +125,7 @@ export function findRemedyToRepeat(found: Findings): ExperimentName | null {
   return trial && !trial.isSubstitute ? trial.experiment : null;
 }
 
-/** The one of them that was made; of several that gave most. */
+/** Finds the experiment of a limit's remedy that was made; of several, the one that gained most. */
 function findRemedyExperiment(
   limit: LimitId,
   { experiments }: Findings,
@@ -136,15 +136,15 @@ function findRemedyExperiment(
   return made.sort((a, b) => (gave(b) ?? 0) - (gave(a) ?? 0))[0];
 }
 
-/** Whether the experiment is a part of the remedy only. */
+/** Whether the experiment applies only a part of the remedy. */
 function isPartialRemedy(limit: LimitId): boolean {
   return [REMEDY_EXPERIMENTS[limit] ?? []].flat().some(({ isPartial }) => isPartial);
 }
 
 /**
- * The most that the load asks for once the loop has time: N requests that wait for something else meanwhile give N / (R + Z), where R is
- * what a single one waits beside the loop (the asymptotic bound of a closed load). `null`: nothing is known to bound it, or an experiment
- * has shown what there is then.
+ * Computes the maximum throughput that the load asks for once the loop has time: N / (R + Z), where R is the time that a
+ * single request waits for something other than the loop (the asymptotic bound of a closed load). `null` if no bound is
+ * known, or an experiment measured the result.
  */
 function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   const { metrics, baselineThroughput } = found;
@@ -154,7 +154,7 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   if (isUnbounded || unloadedLatencyMs === null || busy === null || !loop || loop.busy < SATURATED)
     return null;
   if (findTriedRemedy(chosen.limit, found) && !isPartialRemedy(chosen.limit)) return null;
-  // What holds the loop while it waits goes on beside it.
+  // Synchronous waits become asynchronous ones, off the loop.
   const isHeld = chosen.limit === 'event-loop-sync-wait';
   const heldMs = isHeld
     ? (1000 * loop.waiting * findWorkingProcesses(metrics.base).length) / metrics.throughput
@@ -162,7 +162,7 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   const waitMs = unloadedLatencyMs * Math.max(0, 1 - busy) + heldMs;
   if (waitMs < MIN_WAIT_MS) return null;
   const most = (maxConcurrency * 1000) / (waitMs + metrics.base.load.plan.thinkTimeMs);
-  // A single request may wait for what many do not, as an acknowledgement that is delayed.
+  // A single request may wait for something that many do not wait for, such as a delayed acknowledgement.
   return most > Math.max(metrics.throughput, baselineThroughput) ? most : null;
 }
 
@@ -182,13 +182,13 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
     : predictedThroughput;
 }
 
-/** What is said of the first block with the probe, for the level of all blocks without it. */
+/** Predicts throughput without the bound of the reference server, at the level of all blocks, without the probe. */
 function predictUncapped(chosen: Hypothesis, found: Findings): Range | null {
   const range = sortBounds(predictThroughput(chosen, found));
   return removeProbeCost(scaleToLevel(range, found), chosen, found);
 }
 
-/** Whether what is promised is that of the same loop without its most costly function. */
+/** Whether the prediction is that of the same loop without its most expensive function. */
 function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolean {
   const { limit } = chosen;
   return (
@@ -198,7 +198,7 @@ function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolean {
   );
 }
 
-/** Whether it is worth to know what a server that does nothing would give. */
+/** Whether the prediction is large or wide enough to be compared with a server that does nothing. */
 export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   const range = predictUncapped(chosen, found);
   const { metrics } = found;
@@ -210,7 +210,7 @@ export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   );
 }
 
-/** Of a busy loop, the function outside of Node itself that takes most of its time. */
+/** Finds the function that takes most of a busy loop's time, outside Node.js itself. */
 export function findHotFunction(
   { limit, causeOf }: Hypothesis,
   { hotFunctions }: Findings,
@@ -220,25 +220,25 @@ export function findHotFunction(
   return isLoop && top && top.share >= 0.1 ? top : null;
 }
 
-/** Throughput of a busy loop without a function. */
+/** Computes the throughput of a busy loop without a function. */
 export function computeWithoutFunction({ share }: HotFunction, throughput: number): number {
   return throughput / (1 - Math.min(0.95, share));
 }
 
-/** The experiment that was the remedy, if there was one and it helped. */
+/** Finds the experiment that applied the remedy, if it helped. */
 function findTriedRemedy(limit: LimitId, found: Findings): ExperimentResult | null {
   const name = findRemedyExperiment(limit, found)?.experiment;
   const tried = found.experiments.find((it) => it.name === name);
   return tried && tried.measured.ratio >= 1.1 ? tried : null;
 }
 
-/** Throughput after the remedy by an experiment: what was measured, as far as it agrees with what was said before. */
+/** Predicts throughput from the experiment that applied the remedy, narrowed by its prediction where the two agree. */
 function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
   const tried = findTriedRemedy(limit, found);
   if (!tried) return null;
   const { measured } = tried;
   const { ratio } = measured;
-  // Of few pairs that differ the interval reaches far up: what was measured stays the middle.
+  // Few differing pairs make the interval reach far up: the range stays symmetric around the measured ratio.
   const off = Math.min(ratio - measured.low, measured.high - ratio);
   const range = { low: Math.max(1, ratio - off), high: ratio + off };
   const predicted = tried.predicted[limit] ?? range;
@@ -249,7 +249,7 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
   return scale(agreed, found.metrics.throughput);
 }
 
-/** Ratios are of the first block; a busy loop may have become faster since, as its code was compiled, or its cores slower. */
+/** Scales a range from the first block to the level of all: code is compiled meanwhile, and cores change their speed. */
 function scaleToLevel(
   range: Range | null,
   { metrics, finding, baselineThroughput }: Findings,
@@ -260,14 +260,14 @@ function scaleToLevel(
   return { low: range.low * by, high: range.high * by };
 }
 
-/** The most that the probe is taken to hold back. */
+/** Maximum share of throughput that is attributed to the probe. */
 const MAX_PROBE_SHARE = 0.2;
-/** What the probe costs for a request of which nothing else is known, ms: between 2 µs and 5 µs on a Xeon of 2023. */
+/** Typical cost of the probe per request, ms: 2 to 5 µs were measured on a Xeon of 2023. */
 const PROBE_MS = 0.003;
 
 /**
- * A loop that stays busy has the probe's time for its requests again when the probe is gone. That is taken to be the usual time, as far as
- * what was measured permits: a difference of a few percent that may be chance would be more than the probe can cost of a long request.
+ * Removes the cost of the probe, whose time a busy loop has for requests again. The cost is the typical one, bounded by
+ * the measured interval: a measured difference of a few percent may be chance, and more than the probe can cost.
  */
 function removeProbeCost(range: Range | null, chosen: Hypothesis, found: Findings): Range | null {
   const { metrics, baselineThroughput, probeCost } = found;
@@ -279,17 +279,17 @@ function removeProbeCost(range: Range | null, chosen: Hypothesis, found: Finding
   const held = Math.min(Math.max(usual, 1 - high), 1 - low);
   if (held <= 0) return range;
   const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
-  // Of more loops each gives what it did; of one that gives more the probe would take more.
+  // More loops serve as much as before each; a single loop that serves more would also spend more time in the probe.
   const share = (rate: number) =>
     Math.min(MAX_PROBE_SHARE, isMore ? held : (held * rate) / baselineThroughput);
   const without = (rate: number) => rate / (1 - share(rate));
   return { low: without(range.low), high: without(range.high) };
 }
 
-/** What a server gives that could do more than one that does nothing, as a part of that: the load is the same, or (TLS, new connections) dearer. */
+/** Lower end near the reference server, as a share of it: with the same load, and with a costlier one (TLS, reconnects). */
 const [SAME_LOAD_SHARE, COSTLIER_LOAD_SHARE] = [0.9, 0.8];
 
-/** No server that does something gives more than one that does nothing, but for noise. */
+/** Caps a range by the reference server, which does nothing: a real server serves no more, but for noise. */
 function capByReference(
   range: Range | null,
   { referenceThroughput, metrics }: Findings,
@@ -303,7 +303,7 @@ function capByReference(
   };
 }
 
-/** Two bounds of different kinds may come out the other way round. */
+/** Sorts the bounds of a range, as two bounds of different kinds may be reversed. */
 function sortBounds(range: Range | null): Range | null {
   return range && { low: Math.min(range.low, range.high), high: Math.max(range.low, range.high) };
 }

@@ -3,9 +3,9 @@ import type { Loop, Metrics } from '../metrics/types.js';
 import type { Stage } from '../result.js';
 
 /**
- * Where the requests are: by Little's law each stage holds throughput times the time spent in it. A loop serves one at
- * a time, so what holds it holds one request at most. The stages sum to the number of requests; what no signal places
- * is `unexplained`.
+ * Derives where the requests in flight are: by Little's law a stage contains throughput times the time spent in it. A
+ * loop serves one request at a time, so that its stages contain at most one. The stages sum to the number of requests;
+ * those that no measurement locates are `unexplained`.
  */
 export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
   const total = metrics.maxConcurrency;
@@ -33,8 +33,8 @@ export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
     place('on a core', Math.max(0, loops.run - collected));
     place('garbage collection', collected);
     place('waiting for a core', loops.queued);
-    place("on a core that the machine's host has taken", loops.stolen);
-    place('held in a synchronous call', loops.waiting);
+    place('on a core taken by the host (steal)', loops.stolen);
+    place('waiting in a synchronous call', loops.waiting);
   }
   if (inside) {
     const onLoop = loops?.busy ?? 0;
@@ -46,11 +46,11 @@ export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
       inHandler -= placed;
     };
     for (const { origin, waiting, answering } of inside.outbound) {
-      placeInHandler(`waiting for a socket to ${origin}`, waiting);
+      placeInHandler(`waiting for a connection to ${origin}`, waiting);
       placeInHandler(`waiting for ${origin}`, answering);
     }
-    placeInHandler('waiting for files', inside.resources.FSReqCallback ?? 0);
-    placeInHandler('waiting for names (DNS)', inside.resources.GetAddrInfoReqWrap ?? 0);
+    placeInHandler('waiting for file access', inside.resources.FSReqCallback ?? 0);
+    placeInHandler('waiting for DNS lookups', inside.resources.GetAddrInfoReqWrap ?? 0);
     placeInHandler('waiting in handlers', inHandler);
   }
   const gap = (load.gapMs.mean ?? 0) * (load.gapMs.count / Math.max(1, load.durationMs));
@@ -62,14 +62,14 @@ export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
     const unread = sockets.server.unread * sockets.server.sockets * perSocket;
     place('waiting to be read by the server', Math.min(behind, unread));
   }
-  // What the server has read in one go and not begun: a busy loop takes many events per turn.
+  // Requests that the server has read but not begun: a busy loop takes many events per turn.
   if (loop && loop.busy > 0.85 && findBusiestProcess(base))
     place('waiting for the event loop', left);
   if (throughput > 0 && left > total * 0.01) stages.push({ stage: 'unexplained', requests: left });
   return stages;
 }
 
-/** Of all loops together, each of which serves one request at a time: busy, and of that on a core, without one, and waiting within a call. */
+/** Sums how all loops spend their time, each of which serves one request at a time. */
 function sumLoops({
   base,
   loop,

@@ -7,33 +7,34 @@ import { sustainsRate } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExperimentResult, Status } from '../result.js';
 
-/** What was found, before it is put into words. */
+/** The verdict before it is put into words. */
 export interface Finding {
   status: Status;
-  /** The limit, or `null` where nothing limits or it cannot be told. */
+  /** The limit; `null` if nothing limits the load, or the limit is unknown. */
   chosen: Hypothesis | null;
+  /** Further hypotheses that nothing contradicts. */
   also: Hypothesis[];
-  /** Suspects that an experiment spoke against. */
+  /** Limits that an experiment contradicts. */
   excluded: RuledOut[];
 }
 
-/** Least weight of a suspect that can be the verdict. */
+/** Minimum weight of a hypothesis that can be the verdict. */
 const MIN_VERDICT_WEIGHT = 0.45;
-/** Least weight at which the cause of a busy loop is named before the busy loop itself. */
+/** Minimum weight at which the cause of a busy loop is the verdict in place of the busy loop. */
 const MIN_CAUSE_WEIGHT = 0.6;
-/** The same, where an experiment of its own would tell and was not made. */
+/** The same minimum for a cause that has an experiment of its own which does not support it. */
 const MIN_UNTESTED_CAUSE_WEIGHT = 0.8;
-/** Part of a busy loop's time from which on what takes it is the cause. */
+/** Minimum share of a busy loop's time at which what takes it is its cause. */
 const MIN_DOMINANT_SHARE = 0.4;
-/** Least weight of a grave limit that comes before what an experiment has shown: a few errors are none. */
+/** Minimum weight at which a severe limit precedes one that an experiment supports: a few errors do not. */
 const MIN_SEVERE_WEIGHT = 0.7;
 
 /**
- * The verdict on the suspects after the experiments. `confirmed`: an experiment in which this limit predicted a change
- * came out within its prediction, none contradicts it, and every rival is contradicted by one. `likely`: the signature
- * is there and nothing contradicts it. Otherwise it cannot be told.
+ * Decides the verdict from the hypotheses and the experiments. `confirmed`: this limit predicted a change, an experiment
+ * measured it, none contradicts the limit, and each rival is contradicted by one. `likely`: the signature was observed
+ * and nothing contradicts it. `no-limit`: the service sustains the rate. Otherwise `cannot-tell`.
  *
- * @param noise the smallest ratio that is told from none, see `noiseFloor`
+ * @param noise the smallest relative change that differs from noise, see `estimateNoiseFloor`
  */
 export function decideVerdict(
   metrics: Metrics,
@@ -42,7 +43,7 @@ export function decideVerdict(
   noise: number,
 ): Finding {
   const assessed = hypotheses.map((hypothesis) => {
-    // Where the wider limit is none, this is not its cause: but by what it says itself, it is held to its own word.
+    // A limit is excluded with the broader one that it causes. Where it makes its own prediction, only that one counts.
     const wider = hypotheses.filter(({ limit }) => limit === hypothesis.causeOf);
     const isBoundBy = (one: Hypothesis, { name }: ExperimentResult) =>
       one === hypothesis || hypothesis.predictions[name as ExperimentName] === undefined;
@@ -84,7 +85,7 @@ export function decideVerdict(
   return { status, chosen, also: others.slice(0, 3), excluded };
 }
 
-/** A busy loop is a finding, what keeps it busy a better one. */
+/** Finds the cause of a busy loop, which is a better verdict than the busy loop itself. */
 function findCause(
   first: Hypothesis,
   hypotheses: Hypothesis[],
@@ -96,12 +97,12 @@ function findCause(
   if (!busy) return first;
   const causes = hypotheses.filter((hypothesis) => {
     if (hypothesis.causeOf !== busy.limit || hypothesis.weight < MIN_CAUSE_WEIGHT) return false;
-    // A setting that does not help says nothing of what most of the time was seen to go to.
+    // What takes most of the measured time is the cause, even if an experiment with one setting did not help.
     if ((hypothesis.loopShare ?? 0) >= MIN_DOMINANT_SHARE) return true;
     const own = listOwnPredictions(hypothesis);
     const made = experiments.filter(({ name }) => own.has(name));
     if (made.some((experiment) => isSupportedBy(experiment, hypothesis, noise))) return true;
-    // One whose own experiment showed nothing is at most a part, and one that was not told by it may be.
+    // A cause whose experiment clearly fell short of its prediction is at most a part of the cost.
     const isOpen = made.every(
       ({ name, measured }) => measured.high >= computeGeometricMean(own.get(name)),
     );
@@ -110,7 +111,7 @@ function findCause(
   return causes[0] ?? busy;
 }
 
-/** The changes that a cause of a busy loop predicts of experiments of its own. */
+/** Lists the changes that a cause of a busy loop predicts for experiments of its own. */
 function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
   const changes = Object.entries(predictions).filter(
     ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
@@ -122,7 +123,7 @@ function computeGeometricMean(range: Range | undefined): number {
   return range ? Math.sqrt(range.low * range.high) : 0;
 }
 
-/** The one is the cause of the other, or both are causes of the same. */
+/** Whether one limit causes the other, or both cause the same broader one. */
 export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
   return (
     a.causeOf === b.limit ||
@@ -131,7 +132,7 @@ export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
   );
 }
 
-/** What a suspect predicts of an experiment; `null`: nothing. */
+/** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
 export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
   const listed = hypothesis.predictions[experiment as ExperimentName];
   if (listed) return listed;
@@ -139,7 +140,7 @@ export function findPrediction(hypothesis: Hypothesis, experiment: string): Rang
   return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
 }
 
-/** They change more than one thing, or are no throughput: who says nothing about them predicts nothing. */
+/** Experiments that change more than one thing or do not compare throughput: hypotheses predict nothing by default. */
 const WITHOUT_DEFAULT_PREDICTION = new Set([
   'dependency, connections x2',
   'pool wait, connections x2',
@@ -159,7 +160,7 @@ function isContradicted(
   return predicted !== null && !hasOverlap(experiment.measured, predicted, noise);
 }
 
-/** Whether it predicted a change, and that change was measured. */
+/** Whether the hypothesis predicted a change, and the experiment measured it. */
 function isSupportedBy(
   experiment: ExperimentResult,
   hypothesis: Hypothesis,
@@ -167,20 +168,20 @@ function isSupportedBy(
 ): boolean {
   const { name, measured, otherwise } = experiment;
   const predicted = hypothesis.predictions[name as ExperimentName];
-  // That the loop is busy shows nothing of what keeps it busy.
+  // A busy loop is no evidence of what keeps it busy.
   if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
     return false;
   const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
-  // What drifts falls on both of a pair: the interval has most of the noise already.
+  // Drift affects both blocks of a pair: the interval includes most of the noise already.
   const least = Math.min(noise, MIN_CHANGE);
   const moved = measured.low > otherwise + least || measured.high < otherwise - least;
   return active && moved && hasOverlap(measured, predicted, noise);
 }
 
-/** A smaller change shows nothing. */
+/** Minimum change that supports a hypothesis. */
 const MIN_CHANGE = 0.05;
 
-/** What every busy loop predicts alike, see `busyLoop`. */
+/** Experiments that every cause of a busy loop predicts alike, see `predictBusyLoop`. */
 const BUSY_LOOP_EXPERIMENTS = new Set([
   'connections x2',
   'connections /2',
@@ -189,7 +190,7 @@ const BUSY_LOOP_EXPERIMENTS = new Set([
   'calls delayed',
 ]);
 
-/** Whether the intervals meet, the measured one widened by the noise. */
+/** Whether the measured interval, widened by the noise, overlaps the predicted one. */
 export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
   return (
     measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
@@ -201,10 +202,10 @@ function describeContradiction(
   hypothesis: Hypothesis,
 ): string {
   const predicted = findPrediction(hypothesis, name) ?? UNCHANGED;
-  return `${name}: it would give ${factor(predicted)}, measured ${measuredRatio(measured)}`;
+  return `${name}: it predicts ${factor(predicted)}, measured ${measuredRatio(measured)}`;
 }
 
-/** Seen as such, and before everything else: no throughput is worth comparing before they are mended. */
+/** Limits that precede all others: throughput is not comparable until they are fixed. */
 const SEVERE_LIMITS = new Set<LimitId>([
   'errors',
   'fd-limit',
@@ -214,16 +215,17 @@ const SEVERE_LIMITS = new Set<LimitId>([
   'shared-cores',
 ]);
 
-/** A process has ended of it: errors are what comes of that. */
+/** Whether a process ended because of the limit, which errors follow from. */
 function isFatal({ limit, weight }: Hypothesis): boolean {
   return limit === 'memory-growth' && weight >= 1;
 }
 
+/** Whether a severe limit precedes the others. */
 function isSevere({ limit, weight }: Hypothesis): boolean {
   return SEVERE_LIMITS.has(limit) && weight >= MIN_SEVERE_WEIGHT;
 }
 
-/** The limits that matter though the service keeps up with the rate. */
+/** Limits that matter even if the service sustains the rate. */
 const LIMITS_AT_SUSTAINED_RATE = new Set<LimitId>([
   'errors',
   'event-loop-blocked',
@@ -236,7 +238,7 @@ const LIMITS_AT_SUSTAINED_RATE = new Set<LimitId>([
   'slow-dependency',
 ]);
 
-/** An open load of which all is answered, and no queue grows. */
+/** Whether the service answers an open load at its rate, so that no queue grows. */
 export function isKeepingUp({ model, base }: Metrics): boolean {
   return model === 'open' && sustainsRate(base);
 }

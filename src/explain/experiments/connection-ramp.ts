@@ -2,25 +2,25 @@ import { computeErrorShare, computeLoopLimit, computeResponseMs } from '../metri
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 
-/** A response time that has grown by so much is queueing. */
+/** Minimum growth of the response time at which requests queue. */
 const MIN_QUEUEING_STRETCH = 1.3;
-/** Of what the growing number of connections would give. */
+/** Minimum gain in throughput, as a share of the gain in connections, at which requests do not queue. */
 const MIN_GAIN_SHARE = 0.75;
-/** More than there are, from which on it makes a difference. */
+/** Minimum ratio of the knee to the present connections at which it makes a difference. */
 const MIN_KNEE_RATIO = 1.1;
-/** To be beyond the knee, not just at it. */
+/** Factor by which a step goes beyond the estimated knee. */
 const KNEE_MARGIN = 1.2;
-/** Steps stay this small: a pool or another service may be full before. */
+/** Maximum and minimum growth per step: a pool or another service may be full before the loop is. */
 const MAX_GROWTH = 8;
 const MIN_GROWTH = 1.5;
-/** Within what descriptors permit nearly everywhere. */
+/** Maximum of the connections: limits of open files permit that many nearly everywhere. */
 const MAX_CONNECTIONS = 2000;
-/** Share of the requests that fail, from which on more connections are no answer. */
+/** Maximum share of failed requests at which more connections are tried. */
 const MAX_FAILURE_SHARE = 0.01;
 
 /**
- * Whether further connections may be tried: nobody elsewhere is asked for more, neither by the calls that the probe sees
- * nor by the sockets that the system sees (of protocols that the probe does not know), and errors are no answer.
+ * Whether more connections may be tried: requests do not fail, and the service calls no other machine, neither in the
+ * calls that the probe sees nor over the sockets that the system sees (protocols that the probe does not know).
  */
 export function canTryMore({ base, model, errorShare, sockets }: Metrics): boolean {
   const called = base.inside?.outbound.map(({ origin }) => parseHost(origin)) ?? [];
@@ -29,7 +29,7 @@ export function canTryMore({ base, model, errorShare, sockets }: Metrics): boole
   return model === 'closed' && errorShare < MAX_FAILURE_SHARE && isLocal;
 }
 
-/** Of `http://localhost:3001`, `tcp://[::1]:5432`, `127.0.0.1:5432`. */
+/** Parses the host of `http://localhost:3001`, `tcp://[::1]:5432` or `127.0.0.1:5432`. */
 function parseHost(peer: string): string {
   const [, bracketed, host = ''] = /^(?:[a-z]+:\/\/)?(?:\[(.+)\]|([^:/]+))/.exec(peer) ?? [];
   return bracketed ?? host;
@@ -39,7 +39,7 @@ function isLoopback(host: string): boolean {
   return /^(?:localhost|(?:::ffff:)?127(?:\.\d+){3}|::1)$/.test(host);
 }
 
-/** The next number of connections to try, as far as the knee seems to be; `null` if there is no sense in more. */
+/** Chooses the next number of connections to try, beyond the estimated knee; `null` if more cannot help. */
 export function chooseNextConnections(
   metrics: Metrics,
   before: ConnectionRamp | null,
@@ -55,24 +55,24 @@ export function chooseNextConnections(
   return next > now ? next : null;
 }
 
-/** The requests in flight from which on they queue, by what more of them gave: N = X (R + Z). `null`: hardly more than there are. */
+/** Estimates the knee, the requests in flight at which they begin to queue: N = X (R + Z). `null` if it is reached. */
 export function estimateKnee(metrics: Metrics, { throughput }: ConnectionRamp): number | null {
   const knee = Math.round((throughput * computeCycleMs(metrics)) / 1000);
   return knee > MIN_KNEE_RATIO * metrics.maxConcurrency ? knee : null;
 }
 
-/** What a request takes that waits for no other, and what a client thinks before the next. */
+/** Computes the time of a cycle without queueing: the response time and the think time after it. */
 function computeCycleMs({ unloadedLatencyMs, responseMs, base }: Metrics): number {
   return Math.min(unloadedLatencyMs ?? responseMs, responseMs) + base.load.plan.thinkTimeMs;
 }
 
-/** What is known of more connections after so many as the knee has: the code was compiled by then, so that they may give more than many did. */
+/** Adds the measurement at the knee. It may exceed that with more connections, as code was compiled meanwhile. */
 export function addKnee(before: ConnectionRamp, knee: ConnectionRamp): ConnectionRamp {
   const best = knee.throughput > before.throughput ? { ...knee, isQueueing: true } : before;
   return { ...best, throughputAtKnee: knee.throughput };
 }
 
-/** What a block with more connections says. `null`: requests failed, which is no throughput. */
+/** Evaluates a block with more connections; `null` if more requests failed than before. */
 export function evaluateRampStep(
   metrics: Metrics,
   block: Observation,

@@ -13,28 +13,28 @@ import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { Change, ExperimentName, ExperimentSetting } from './types.js';
 
-/** One thing to change, and why it tells something. */
+/** One controlled change. */
 export interface Experiment {
   name: ExperimentName;
-  /** In words, for the report. */
+  /** Describes the change for the report. */
   describe(metrics: Metrics): string;
-  /** Why it cannot be done here; `null` if it can. */
+  /** Returns why the experiment is not possible here; `null` if it is. */
   findObstacle(setting: ExperimentSetting, metrics: Metrics): string | null;
   change(metrics: Metrics, options: LoadOptions): Change;
-  /** Whether the change took place, as far as that is seen: a command may set its own environment. */
+  /** Whether the change took effect, where that can be seen: a command may set its own environment. */
   hasTakenPlace?(block: Observation, metrics: Metrics): boolean;
-  /** What is compared; without it throughput. */
+  /** Metric that is compared; throughput by default. */
   metric?: { name: string; read(block: Observation): number | null };
 }
 
-const OTHER_MACHINE = 'the server is on another machine: --allow-more-load permits it';
+const OTHER_MACHINE = 'the server is on another machine (--allow-more-load permits it)';
 const findNone = () => null;
 const requireProbe = ({ hasProbe }: ExperimentSetting) =>
-  hasProbe ? null : 'there is no probe inside the server';
+  hasProbe ? null : 'the server has no probe';
 const requireRestart = ({ canRestart }: ExperimentSetting) =>
-  canRestart ? null : 'the server was not started by this tool';
+  canRestart ? null : 'millrace did not start the server';
 
-/** A server with other settings of its process. */
+/** Defines an experiment that restarts the server with other environment variables. */
 function defineRestart(
   name: ExperimentName,
   words: string,
@@ -61,13 +61,13 @@ export const EXPERIMENTS: Experiment[] = [
     describe: (metrics) =>
       `${count(metrics.maxConcurrency)} to ${count(computeHalvedShare(metrics) * metrics.maxConcurrency)} in flight`,
     findObstacle: (_, { base }) =>
-      base.load.plan.connections < 2 ? 'there is one connection' : null,
+      base.load.plan.connections < 2 ? 'the load has one connection' : null,
     change: (metrics) => ({ load: { connections: halveConnections(metrics) } }),
   },
   {
     name: 'cpu injection',
     describe: (metrics) =>
-      `${Math.round(computeInjectedMs(metrics) * 1000)} µs of work more per request`,
+      `${Math.round(computeInjectedMs(metrics) * 1000)} µs of extra work per request`,
     findObstacle: requireProbe,
     change: (metrics) => ({
       probe: {
@@ -82,33 +82,35 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'early acknowledgement',
     describe: () =>
-      'an empty line is sent as soon as a response has begun: the acknowledgement goes with it',
+      'the client sends an empty line as soon as a response begins, which carries the acknowledgement',
     findObstacle: (_, { base }) =>
-      base.load.plan.connection === 'close' ? 'connections are not kept' : null,
+      base.load.plan.connection === 'close' ? 'the load does not keep connections open' : null,
     change: () => ({ earlyAckProbe: true }),
   },
   {
     name: 'identity encoding',
     describe: () => 'accept-encoding: identity',
     findObstacle: (_, { identityBytes }) =>
-      identityBytes === null ? 'the server compresses what is to be plain, too' : null,
+      identityBytes === null
+        ? 'the server compresses responses to requests for identity encoding too'
+        : null,
     change: (_, { headers }) => ({
       load: { headers: setHeader(headers, 'accept-encoding', 'identity') },
     }),
   },
   {
     name: 'keep-alive',
-    describe: () => 'connections are kept',
+    describe: () => 'the client keeps connections open',
     findObstacle: (_, { base }) =>
       base.load.plan.connection === 'close' ? null : 'the client keeps its connections already',
     change: (metrics) => ({ load: keepConnections(metrics) }),
   },
   {
     name: 'tls kept',
-    describe: () => 'connections, and with them TLS sessions, are kept',
+    describe: () => 'the client keeps connections open, with their TLS sessions',
     findObstacle: (_, { base }) =>
       base.load.plan.tls === null
-        ? 'there is no TLS'
+        ? 'the load has no TLS'
         : base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
           ? 'the client keeps its connections already'
           : null,
@@ -116,26 +118,25 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'depth 1',
-    describe: ({ maxConcurrency }) => `${count(maxConcurrency)} connections with one request each`,
+    describe: ({ maxConcurrency }) => `${count(maxConcurrency)} connections without pipelining`,
     findObstacle: ({ canAddLoad }, { model }) => {
-      if (model === 'open') return 'the load is a rate';
+      if (model === 'open') return 'the load has a rate';
       return canAddLoad ? null : OTHER_MACHINE;
     },
     change: ({ maxConcurrency }) => ({ load: { connections: maxConcurrency, pipelining: 1 } }),
   },
   {
     name: 'two generators',
-    describe: ({ base }) =>
-      `${base.load.plan.threads * 2} threads of the generator, the same connections`,
+    describe: ({ base }) => `${base.load.plan.threads * 2} generator threads, the same connections`,
     findObstacle: (_, { base }) =>
       base.load.plan.connections < base.load.plan.threads * 2
-        ? 'there are too few connections'
+        ? 'the load has too few connections'
         : null,
     change: ({ base }) => ({ load: { threads: base.load.plan.threads * 2 } }),
   },
   {
     name: 'output muted',
-    describe: () => 'what the server writes to stdout and stderr is dropped',
+    describe: () => 'output of the server to stdout and stderr is discarded',
     // A server that was running already keeps its log.
     findObstacle: (setting) => requireProbe(setting) ?? requireRestart(setting),
     change: () => ({
@@ -147,11 +148,9 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'writes corked',
-    describe: () => 'the parts of a response are collected and written at once',
+    describe: () => 'the parts of a response are combined into one write',
     findObstacle: (setting) =>
-      setting.isNativeStack
-        ? 'the native stack writes once per turn anyway'
-        : requireProbe(setting),
+      setting.isNativeStack ? 'the native stack combines writes anyway' : requireProbe(setting),
     change: () => ({
       probe: {
         on: { name: 'cork', options: { on: true } },
@@ -161,7 +160,7 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'sockets x2',
-    describe: () => 'twice the sockets for calls to others (maxSockets, connections of undici)',
+    describe: () => 'twice the sockets for outbound calls (maxSockets, connections of undici)',
     findObstacle: requireProbe,
     change: () => ({
       probe: {
@@ -176,8 +175,10 @@ export const EXPERIMENTS: Experiment[] = [
       `each call to another service begins ${computeCallDelayMs(metrics)} ms later`,
     findObstacle: (setting, metrics) =>
       requireProbe(setting) ??
-      (metrics.model === 'open' ? 'the load is a rate' : null) ??
-      (computeCallDelayMs(metrics) === null ? 'there are no calls, or too short ones' : null),
+      (metrics.model === 'open' ? 'the load has a rate' : null) ??
+      (computeCallDelayMs(metrics) === null
+        ? 'there are no outbound calls, or they are too short'
+        : null),
     change: (metrics) => ({
       probe: {
         on: { name: 'outboundDelay', options: { ms: computeCallDelayMs(metrics) ?? 0 } },
@@ -187,7 +188,7 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'questions at once',
-    describe: () => 'connections to other services send what they are given at once (TCP_NODELAY)',
+    describe: () => 'connections to other services send data at once (TCP_NODELAY)',
     findObstacle: requireProbe,
     change: () => ({
       probe: {
@@ -198,14 +199,14 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'unknown path',
-    describe: () => 'requests for a path that there is not (404)',
+    describe: () => 'requests for a path that does not exist (404)',
     findObstacle: ({ canAddLoad }, { unknownPath, model }) => {
-      if (model === 'open') return 'the load is a rate';
-      if (unknownPath === null) return 'every path is answered alike';
+      if (model === 'open') return 'the load has a rate';
+      if (unknownPath === null) return 'the server answers every path alike';
       return canAddLoad ? null : OTHER_MACHINE;
     },
     change: ({ unknownPath }) => (unknownPath === null ? {} : { url: unknownPath }),
-    // Errors are what it is to give.
+    // Error responses are expected here.
     metric: { name: 'responses per second', read: ({ throughput }) => throughput },
   },
   {
@@ -213,20 +214,19 @@ export const EXPERIMENTS: Experiment[] = [
     describe: ({ base }) =>
       `half of the pause between two requests: ${base.load.plan.thinkTimeMs / 2} ms`,
     findObstacle: ({ canAddLoad }, { base }) => {
-      if (base.load.plan.thinkTimeMs === 0) return 'there are no pauses';
+      if (base.load.plan.thinkTimeMs === 0) return 'the load has no pauses (--think-time)';
       return canAddLoad ? null : OTHER_MACHINE;
     },
     change: ({ base }) => ({ load: { thinkTime: base.load.plan.thinkTimeMs / 2 } }),
-    metric: { name: 'share of requests that fail', read: computeFailureShare },
+    metric: { name: 'share of failed requests', read: computeFailureShare },
   },
   {
     name: 'client deadline',
-    describe: (metrics) =>
-      `the client gives up after its time limit (${readDeadlineMs(metrics)} ms)`,
+    describe: (metrics) => `the client gives up after ${readDeadlineMs(metrics)} ms`,
     findObstacle: findNone,
     change: (metrics) => ({ load: { timeout: readDeadlineMs(metrics) } }),
     metric: {
-      name: 'requests ended per second',
+      name: 'finished requests per second',
       read: ({ load }) =>
         ((load.requests.ok + load.requests.statusErrors + load.requests.timeouts) * 1000) /
         load.durationMs,
@@ -235,20 +235,20 @@ export const EXPERIMENTS: Experiment[] = [
   {
     ...defineRestart(
       'thread pool x4',
-      'started again with a thread pool four times as large',
+      'restarted with a thread pool four times as large',
       (metrics) => ({ UV_THREADPOOL_SIZE: String(proposePoolSize(metrics)) }),
     ),
     hasTakenPlace: ({ inside }, metrics) =>
       Number(inside?.threadPoolSize) === proposePoolSize(metrics),
   },
   {
-    ...defineRestart('young generation x4', 'started again with --max-semi-space-size=64', () => ({
+    ...defineRestart('young generation x4', 'restarted with --max-semi-space-size=64', () => ({
       NODE_OPTIONS: '--max-semi-space-size=64',
     })),
     hasTakenPlace: ({ inside }) => inside?.maxSemiSpaceMb === 64,
   },
   {
-    ...defineRestart('heap x2', 'started again with twice the heap', ({ base }) => ({
+    ...defineRestart('heap x2', 'restarted with twice the heap', ({ base }) => ({
       NODE_OPTIONS: `--max-old-space-size=${Math.round(2 * computeHeapLimitMb(base))}`,
     })),
     hasTakenPlace: ({ inside }, { base }) =>
@@ -256,39 +256,41 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'second process',
-    describe: () => 'the command once more beside the first, each with half of the connections',
+    describe: () => 'a second process of the command, each with half of the connections',
     findObstacle: (setting, { base }) =>
       requireRestart(setting) ??
-      (setting.hasProbe ? null : 'its port is moved by the probe') ??
+      (setting.hasProbe ? null : 'a second process needs the probe, which moves its port') ??
       (setting.socketPath
-        ? `the server listens on ${setting.socketPath}, which it would take`
+        ? `the server listens on ${setting.socketPath}, which a second process would take over`
         : null) ??
-      (findWorkingProcesses(base).length > 1 ? 'several processes work already' : null) ??
-      (base.load.plan.connections < 2 * base.load.plan.threads ? 'there is one connection' : null),
+      (findWorkingProcesses(base).length > 1 ? 'several processes serve requests already' : null) ??
+      (base.load.plan.connections < 2 * base.load.plan.threads
+        ? 'the load has too few connections'
+        : null),
     change: () => ({ withSecondProcess: true }),
   },
   {
-    ...defineRestart('fresh start', 'started again, all else the same', () => ({})),
+    ...defineRestart('fresh start', 'restarted, without other changes', () => ({})),
     metric: { name: 'CPU per response', read: computeCpuMs },
   },
 ];
 
-/** Share of the requests that failed, as if half of one had: a ratio needs a number. */
+/** Computes the share of failed requests. Half a failure is added, as a ratio needs a number above 0. */
 function computeFailureShare({ load: { requests } }: Observation): number {
   return (requests.transportErrors + 0.5) / (requests.sent + 1);
 }
 
-/** Of one process. */
+/** Computes the heap limit of one process in MB; 2000 without a probe. */
 function computeHeapLimitMb({ inside }: Observation): number {
   return inside ? inside.heap.limitMb / Math.max(1, inside.processes) : 2000;
 }
 
-/** Connections, and with them TLS sessions, that are kept. */
+/** Returns the options of a load that keeps connections, and with them TLS sessions. */
 function keepConnections({ base }: Metrics): LoadOptions {
   return { connection: 'keep-alive', ...(base.load.plan.tls !== null && { tls: 'keep-alive' }) };
 }
 
-/** The time limit that `slow-dependency` proposes, for the client to try. */
+/** Reads the time limit that `slow-dependency` proposes, which the client tries in place of the server. */
 function readDeadlineMs(metrics: Metrics): number {
   return metrics.deadlineMs ?? 1000;
 }

@@ -6,20 +6,20 @@ import type { BlockLength } from '../target/block-length.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
 import type { Experiment } from './definitions.js';
 
-/** What the blocks of an experiment showed, round by round beside those of the unchanged load. */
+/** Blocks of the unchanged load and of each experiment, in the order of the rounds. */
 export interface MeasuredBlocks {
   base: Observation[];
   changed: Map<string, Observation[]>;
 }
 
-/** The order of the blocks in a round: forwards, then backwards, so that what drifts falls on all alike. */
+/** Orders the blocks of a round: every other round runs backwards, so that drift affects every variant equally. */
 function orderKinds<T>(round: number, kinds: T[]): T[] {
   return round % 2 === 0 ? kinds : [...kinds].reverse();
 }
 
 /**
- * Runs the experiments in rounds, one block each and one of the unchanged load, until the rounds or the time are over.
- * What they show is added to `blocks`; a round that is not complete is left out.
+ * Runs rounds of one block per experiment and one of the unchanged load, until the number of rounds or the time is
+ * reached. Adds them to `blocks`; an incomplete round is left out.
  */
 export async function runRounds(
   subject: ServerUnderTest,
@@ -37,14 +37,14 @@ export async function runRounds(
   }: {
     length: BlockLength;
     rounds: number;
-    /** On the clock of `performance.now()`. */
+    /** Time of the end, on the clock of `performance.now()`. */
     untilMs: number;
     onBlock?: (what: string) => void;
-    /** Told of each block; `null` is the unchanged load. */
+    /** Called after each block; `null` is the unchanged load. */
     onMeasured?: (name: string | null, block: Observation) => void;
-    /** Told of an experiment that could not be made, and is left out. */
+    /** Called for an experiment that failed and is left out. */
     onFailed?: (name: string, why: string) => void;
-    /** Awaited between two rounds. */
+    /** Called and awaited after each round. */
     onRound?: () => Promise<void>;
   },
 ): Promise<void> {
@@ -56,7 +56,7 @@ export async function runRounds(
     const seen = new Map<string | null, Observation>();
     for (const experiment of orderKinds(round, kinds)) {
       if (experiment && failed.has(experiment)) continue;
-      onBlock?.(experiment ? experiment.name : 'as asked for');
+      onBlock?.(experiment ? experiment.name : 'the unchanged load');
       const change = experiment?.change(metrics, subject.options);
       try {
         const block = await subject.runBlock(length, change);
@@ -77,7 +77,7 @@ export async function runRounds(
   }
 }
 
-/** The ratio of a quantity after / before, by pairs of the same round; `null` if it was not seen. */
+/** Measures the ratio of a quantity after / before over pairs of the same round; `null` with fewer than two pairs. */
 export function measureRatio(
   before: Observation[],
   after: Observation[],

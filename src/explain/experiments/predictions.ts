@@ -8,7 +8,7 @@ import type { ExperimentResult } from '../result.js';
 import { EXPERIMENTS } from './definitions.js';
 import { type MeasuredBlocks, measureRatio } from './interleaved-rounds.js';
 
-/** An experiment with what each suspect predicts of it. */
+/** Adds the predictions of each hypothesis to an experiment. */
 export function addPredictions(
   result: Omit<ExperimentResult, 'predicted' | 'excludes'>,
   hypotheses: Hypothesis[],
@@ -21,7 +21,7 @@ export function addPredictions(
   return { ...result, predicted, excludes: [] };
 }
 
-/** Quantities that are compared beside throughput when connections are doubled. */
+/** Quantities other than throughput that are compared when the connections are doubled. */
 const DERIVED_METRICS: {
   name: string;
   metric: string;
@@ -29,7 +29,7 @@ const DERIVED_METRICS: {
 }[] = [
   {
     name: 'dependency, connections x2',
-    metric: 'answer time of the dependency',
+    metric: 'response time of the dependency',
     read({ inside }, metrics) {
       const origin = findMainDependency(metrics)?.origin;
       return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
@@ -42,7 +42,7 @@ const DERIVED_METRICS: {
   },
 ];
 
-/** What the blocks with twice the connections tell besides throughput. */
+/** Derives further results from the blocks with twice the connections. */
 export function deriveResults(
   { base, changed }: MeasuredBlocks,
   metrics: Metrics,
@@ -60,7 +60,7 @@ export function deriveResults(
   });
 }
 
-/** Memory that each request has left behind, by collections after each round. */
+/** Builds the result of 'memory after rest': the growth per request after a full collection, round by round. */
 export function buildMemoryResult(
   measured: MeasuredRatio,
   hypotheses: Hypothesis[],
@@ -68,8 +68,8 @@ export function buildMemoryResult(
   return addPredictions(
     {
       name: 'memory after rest',
-      metric: 'memory kept per request',
-      change: 'further requests, and a full collection after each round',
+      metric: 'memory growth per request',
+      change: 'more requests, and a full collection after each round',
       otherwise: 0,
       measured,
     },

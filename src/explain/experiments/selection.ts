@@ -3,12 +3,12 @@ import type { Metrics } from '../metrics/types.js';
 import { EXPERIMENTS, type Experiment } from './definitions.js';
 import type { ExperimentName, ExperimentSetting } from './types.js';
 
-/** A suspect below this weight is not worth an experiment of its own. */
+/** Minimum weight of a hypothesis at which it deserves an experiment of its own. */
 export const MIN_WEIGHT = 0.45;
 
 /**
- * The experiments that tell the suspects apart, the most telling first: those in which a suspect predicts something
- * that a rival does not, weighed by how likely the suspect is.
+ * Ranks the possible experiments by how informative they are, the best first: an experiment is worth as much as the
+ * change that a hypothesis predicts of it, times the weight of that hypothesis.
  */
 export function rankExperiments(
   metrics: Metrics,
@@ -30,10 +30,10 @@ export function rankExperiments(
   }).sort((a, b) => b.worth - a.worth);
 }
 
-/** Whether more requests in flight give more is asked of every closed load. */
+/** Worth of 'connections x2', which is the first experiment of every closed load. */
 const FIRST_EXPERIMENT_WORTH = 3;
 
-/** How far from "no change" a suspect predicts, as a logarithm: less where it could not be told from "no change". */
+/** Computes the logarithmic distance of a prediction from "no change", reduced where it includes "no change". */
 function computeInformation({ predictions }: Hypothesis, name: ExperimentName): number {
   const predicted = predictions[name];
   if (!predicted) return 0;
@@ -42,10 +42,10 @@ function computeInformation({ predictions }: Hypothesis, name: ExperimentName): 
   return Math.min(2, certainty * Math.abs(Math.log(middle)));
 }
 
-/** What a prediction is worth that "no change" would fulfil, too. */
+/** Factor for a prediction that "no change" would fulfil too. */
 const AMBIGUOUS = 0.3;
 
-/** The experiments that would tell more and cannot be made here. */
+/** Lists the informative experiments that are not possible here, with the reason. */
 export function findSkippedExperiments(
   metrics: Metrics,
   hypotheses: Hypothesis[],
@@ -65,13 +65,13 @@ export function findSkippedExperiments(
   });
 }
 
-/** Whether an experiment starts a server. */
+/** Whether an experiment starts another server. */
 export function needsServer(experiment: Experiment, metrics: Metrics): boolean {
   const { environment, withSecondProcess } = experiment.change(metrics, {});
   return environment !== undefined || withSecondProcess === true;
 }
 
-/** Those for which the time is enough, where each comes before what tells less. */
+/** Selects the experiments that fit into the time, in their order. */
 export function selectWithinTime(
   experiments: Experiment[],
   leftMs: number,
@@ -86,11 +86,11 @@ export function selectWithinTime(
   });
 }
 
-/** What needs the first server comes before what ends it. */
+/** Orders the experiments so that those which need the first server precede those which end it. */
 export function orderByServer(experiments: Experiment[]): Experiment[] {
   const place = ({ name }: Experiment) => LAST_EXPERIMENTS.indexOf(name);
   return experiments.toSorted((a, b) => place(b) - place(a));
 }
 
-/** From the last to the first; others come after them. */
+/** The experiments that run first, in reverse order. */
 const LAST_EXPERIMENTS: string[] = ['second process', 'fresh start'];

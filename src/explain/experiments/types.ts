@@ -1,7 +1,7 @@
 import type { LoadOptions } from '../../load/options.js';
 import type { CommandName, Commands } from '../../probe/protocol.cjs';
 
-/** The experiments, by the name that the result gives them. */
+/** Names of the experiments, as in the result. */
 export type ExperimentName =
   | 'connections x2'
   | 'connections /2'
@@ -29,38 +29,38 @@ export type ExperimentName =
   | 'dependency, connections x2'
   | 'pool wait, connections x2';
 
-/** What is possible with this server and this load. */
+/** Conditions that decide which experiments are possible. */
 export interface ExperimentSetting {
-  /** The probe is inside the server. */
+  /** Whether the server has a probe. */
   hasProbe: boolean;
-  /** The server runs on millrace's own HTTP stack. */
+  /** Whether the server runs on millrace's native HTTP stack. */
   isNativeStack: boolean;
-  /** The server was started by this tool, and can be again. */
+  /** Whether millrace started the server, and can restart it. */
   canRestart: boolean;
-  /** The server may be given more load than was asked for. */
+  /** Whether more load than the user asked for is allowed. */
   canAddLoad: boolean;
-  /** A path on which the server listens: a second one would take it away. */
+  /** Path of the Unix socket on which the server listens, which a second process would take over. */
   socketPath: string | null;
 }
 
-/** One thing that is different in a block. */
+/** The change of one block. */
 export interface Change {
   load?: LoadOptions;
-  /** All requests ask for this, without content; header fields stay. */
+  /** URL of all requests, which have no content then; header fields stay. */
   url?: string;
-  /** One request at a time on one connection, without a schedule. */
+  /** One request at a time on one connection, without a rate. */
   oneAtATime?: boolean;
-  /** A command to the probe, and the one that undoes it. */
+  /** Commands of the probe that make the change and undo it. */
   probe?: { on: ProbeCommand; off: ProbeCommand };
-  /** Sends an empty line when a response has begun, see the plan's `nudge`. */
+  /** Whether the client sends an empty line when a response begins. */
   earlyAckProbe?: boolean;
-  /** Environment of a new server. */
+  /** Environment variables of a restarted server. */
   environment?: Record<string, string>;
-  /** The command is started once more, and both servers have the load. */
+  /** Whether a second process of the command shares the load. */
   withSecondProcess?: boolean;
 }
 
-/** One of the probe's commands with what it takes. */
+/** A command of the probe with its options. */
 export type ProbeCommand = {
   [Name in CommandName]: { name: Name; options: Commands[Name] };
 }[CommandName];

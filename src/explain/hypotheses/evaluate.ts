@@ -7,7 +7,7 @@ import * as opening from './connections/opening.js';
 import * as refused from './connections/refused.js';
 import {
   type CostOverTime,
-  detectDegradesOverTime,
+  createDegradesOverTimeDetector,
   type SecondProcess,
 } from './event-loop/cost-over-time.js';
 import * as loop from './event-loop/loop.js';
@@ -22,26 +22,26 @@ import { detectThreadpool } from './machine/threadpool.js';
 import * as dependency from './outbound/dependency.js';
 import { detectOutboundPool } from './outbound/outbound-pool.js';
 
-/** What the facts say of each limit. */
+/** Evaluation of the metrics for every limit. */
 export interface Evaluation {
-  /** The strongest first. */
+  /** Strongest first. */
   hypotheses: Hypothesis[];
   ruledOut: RuledOut[];
 }
 
-/** What is seen over several blocks. */
+/** Observations over several blocks. */
 export interface History {
   retained: memory.Retained | null;
-  /** Processes that have ended with their heap full. */
+  /** Processes that ended because their heap was full. */
   exhausted: HeapExhaustion[];
   costOverTime: CostOverTime[];
-  /** What a second process beside the first gave; `null`: not tried. */
+  /** Throughput with a second process; `null` if it was not tried. */
   secondProcess: SecondProcess | null;
-  /** What a fresh start showed; `null`: not tried. */
+  /** Cost per request after a restart; `null` if it was not tried. */
   afterRestart: CostOverTime | null;
 }
 
-/** Every limit for which there is a signature, judged by the facts. */
+/** Evaluates the metrics for every limit that has a detector. */
 export function evaluateHypotheses(
   metrics: Metrics,
   { retained, exhausted, costOverTime, secondProcess, afterRestart }: History,
@@ -68,7 +68,7 @@ export function evaluateHypotheses(
     machine.detectBandwidth,
     machine.detectPacketLoss,
     machine.detectDisk,
-    memory.detectMemoryGrowth(retained, exhausted),
+    memory.createMemoryGrowthDetector(retained, exhausted),
     memory.detectGcYoung,
     memory.detectGcOld,
     output.detectLogging,
@@ -77,7 +77,7 @@ export function evaluateHypotheses(
     loop.detectEventLoopSyncWait,
     loop.detectWorkerImbalance,
     loop.detectIdleWork,
-    detectDegradesOverTime(costOverTime, secondProcess, afterRestart),
+    createDegradesOverTimeDetector(costOverTime, secondProcess, afterRestart),
     loop.detectEventLoopCpu,
     loop.detectSingleCore,
     detectOutboundPool,
@@ -88,14 +88,14 @@ export function evaluateHypotheses(
   ];
   const found = detectors.flatMap((detect) => detect(metrics) ?? []);
   const hypotheses = found.filter(isHypothesis).sort((a, b) => b.weight - a.weight);
-  // Some limits may be on either side of the service: one is enough.
-  const suspectedLimits = new Set(hypotheses.map(({ limit }) => limit));
+  // Some limits have two detectors, one for inbound and one for outbound connections: the stronger result counts.
+  const supportedLimits = new Set(hypotheses.map(({ limit }) => limit));
   return {
     hypotheses: hypotheses.filter(
       (it) => it === hypotheses.find(({ limit }) => limit === it.limit),
     ),
     ruledOut: found.flatMap((it) =>
-      isHypothesis(it) || suspectedLimits.has(it.limit) ? [] : [it],
+      isHypothesis(it) || supportedLimits.has(it.limit) ? [] : [it],
     ),
   };
 }

@@ -4,32 +4,32 @@ import type { LimitId } from '../limits/ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Evidence, Remedy } from '../result.js';
 
-/** A limit whose signature is there. */
+/** A limit whose signature was observed. */
 export interface Hypothesis {
   limit: LimitId;
-  /** How much of the signature is there, 0 to 1. */
+  /** Strength of the signature, 0 to 1. */
   weight: number;
-  /** The wider limit of which this is the cause, if there is one: they are no rivals. */
+  /** The broader limit that this one causes, if there is one. The two do not exclude each other. */
   causeOf?: LimitId;
-  /** Part of the busy loop's time that was seen to go to it, where that is seen directly. */
+  /** Share of the busy loop's time that this limit takes, where it is measured directly. */
   loopShare?: number;
   sentence: string;
   arithmetic: string[];
   evidence: Evidence[];
-  /** The ratio that each experiment would give. */
+  /** Predicted ratio per experiment. */
   predictions: Partial<Record<ExperimentName, Range>>;
-  /** What it says of experiments that are not named: that they change nothing, or nothing. */
+  /** Prediction for experiments that `predictions` does not list: no change, or none at all. */
   unlisted: 'unchanged' | 'unknown';
   remedy: Remedy;
 }
 
-/** A limit that a number speaks against. */
+/** A limit that a measurement rules out. */
 export interface RuledOut {
   limit: LimitId;
   why: string;
 }
 
-/** Looks at the facts for one limit. `null`: what it needs was not seen. */
+/** Evaluates the metrics for one limit; `null` if the measurements that it needs are missing. */
 export type Detector = (metrics: Metrics) => Hypothesis | RuledOut | null;
 
 export function isHypothesis(found: Hypothesis | RuledOut): found is Hypothesis {
@@ -38,12 +38,16 @@ export function isHypothesis(found: Hypothesis | RuledOut): found is Hypothesis 
 
 export const UNCHANGED: Range = { low: 1, high: 1 };
 
-/** A range around a ratio, `share` to either side. */
+/** Returns the range of a ratio plus and minus a share of it. */
 export function widen(ratio: number, tolerance = 0.08): Range {
   return { low: ratio * (1 - tolerance), high: ratio * (1 + tolerance) };
 }
 
-/** Throughput of a busy loop after `share` of its time is freed, from `least` of it to all of it. */
+/**
+ * Computes the gain in throughput of a busy loop when a share of its time is freed.
+ *
+ * @param minFreed,maxFreed part of the share that is freed at least and at most
+ */
 export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Range {
   const gain = (part: number) => 1 / (1 - Math.min(0.98, share * part));
   return { low: gain(minFreed), high: gain(maxFreed) };

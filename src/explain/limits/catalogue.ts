@@ -6,7 +6,7 @@ import { MACHINE } from './catalogue/machine.js';
 import { WAITING } from './catalogue/waiting.js';
 import type { LimitId } from './ids.js';
 
-/** Every limit that explain knows by name: a missing one does not compile. */
+/** Descriptions of all limits by id; a missing one does not compile. */
 export const CATALOGUE: Record<LimitId, CatalogueEntry> = {
   ...LOAD,
   ...CPU,

@@ -1,4 +1,4 @@
-/** The ids of the limits, public: `verdict.limit` is one of them. */
+/** Ids of the limits. They are public: `verdict.limit` is one of them. */
 export const LIMIT_IDS = [
   'too-few-connections',
   'generator-saturated',

@@ -9,7 +9,7 @@ import type {
 } from '../observe/types.js';
 import type { Loop, MachineUse, Metrics, Observations } from './types.js';
 
-/** The facts of a baseline. */
+/** Derives the metrics that the hypotheses are evaluated with from the observations of the baseline. */
 export function deriveMetrics(seen: Observations): Metrics {
   const { base, single } = seen;
   const { load, inside, sockets } = base;
@@ -36,7 +36,7 @@ export function deriveMetrics(seen: Observations): Metrics {
   };
 }
 
-/** Share of the requests of some blocks that failed or were answered with an error. */
+/** Computes the share of the requests of several blocks that failed or were answered with an error. */
 export function computeErrorShare(blocks: Observation[]): number {
   const [ended, failed] = blocks.reduce(
     ([all, bad], { load: { requests } }) => {
@@ -49,7 +49,10 @@ export function computeErrorShare(blocks: Observation[]): number {
   return ended === 0 ? 0 : failed / ended;
 }
 
-/** The mean response time, by Little's law, which no request at the block's edges falsifies; not of a load whose queue grows. */
+/**
+ * Computes the mean response time by Little's law, which requests at the edges of the block do not distort. Where the
+ * queue of an open load grows the law does not hold: there it is the mean of the measured latencies.
+ */
 export function computeResponseMs(block: Observation): number {
   const { load, throughput } = block;
   const grows = load.plan.model === 'open' && !sustainsRate(block);
@@ -57,7 +60,7 @@ export function computeResponseMs(block: Observation): number {
   return (load.meanInFlight * 1000) / throughput;
 }
 
-/** Neighbours come and go: what they took is told by all blocks together. */
+/** Averages the use of the machine over several blocks, as other programs on it come and go; `null` if it was not seen. */
 export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
   const seen = blocks.flatMap((block) => {
     const main = findBusiestProcess(block)?.main;
@@ -86,23 +89,24 @@ export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
   };
 }
 
-/** Part of the CPU time that is wanted which the machine's host takes. */
+/** Computes the share of the wanted CPU time that the machine's host takes (steal). */
 export function computeStealShare({ wanted, steal }: OutsideView['cpu']): number {
   return wanted > 0 ? steal / wanted : 0;
 }
 
-/** Part of what is wanted that the host takes, from which on it may keep further cores, too. */
+/** Minimum share of steal at which the host may withhold further cores as well. */
 const MIN_WITHHELD_SHARE = 0.05;
 
-/** Whether what more cores would give may be kept by the machine's host. */
+/** Whether the machine's host may withhold further cores, so that more processes may gain nothing. */
 export function canHostWithholdCores(machine: MachineUse | null): boolean {
   return machine !== null && computeStealShare(machine.cpu) >= MIN_WITHHELD_SHARE;
 }
 
 /**
- * Share of the time that the machine's host took from a loop's thread while it was on a core. The kernel tells it of cores,
- * not of threads, so each is taken to lose the same part of what it wants; and its own time on a core is without that on some
- * kernels only. So it is told of loops that say themselves how busy they are, as a part of what else that is not; else it is 0.
+ * Estimates the share of the time that the machine's host took from a loop's thread while it was on a core. The kernel
+ * reports steal per core, not per thread: each thread is assumed to lose the same part of the CPU time that it wants.
+ * Only some kernels leave stolen time out of a thread's time on a core. The estimate is therefore bounded by the busy
+ * time that the loops report themselves and nothing else explains; without a probe it is 0.
  */
 function estimateStolenShare({ run }: ThreadUse, block: Observation): number {
   if (!block.outside) return 0;
@@ -110,7 +114,7 @@ function estimateStolenShare({ run }: ThreadUse, block: Observation): number {
   return Math.max(0, Math.min((run * part) / (1 - part), run * computeUnexplainedBusyTime(block)));
 }
 
-/** Time that the loops are busy by their own account, and neither on a core nor ready for one: for each second on a core. */
+/** Computes the time that the loops report as busy while they neither ran nor were ready to run, per second on a core. */
 function computeUnexplainedBusyTime(block: Observation): number {
   const { inside } = block;
   if (!inside || inside.utilisation === null) return 0;
@@ -121,13 +125,16 @@ function computeUnexplainedBusyTime(block: Observation): number {
   return run === 0 ? 0 : (busy - run - queued) / run;
 }
 
-/** Beyond it what a thread has left says too little of what it wants. */
+/** Maximum share of steal: beyond it the remaining time of a thread says too little of the time that it wants. */
 const MAX_STEAL_SHARE = 0.9;
 
-/** Part of a rate that a block's answers may lack, as those to its last requests come later. */
+/** Share of the responses that a block may lack, as those to its last requests arrive after its end. */
 const LATE_RESPONSE_SHARE = 0.1;
 
-/** Whether an open load is sent, and answered as fast as it comes: with enough connections all is sent, and the queue is the server's. */
+/**
+ * Whether an open load is sent and answered at its rate. With enough connections every request is sent, and the queue
+ * grows in the server: so the responses count too.
+ */
 export function sustainsRate({ load, throughput }: Observation): boolean {
   const { plan, requests, warnings } = load;
   const failed = warnings.some(({ id }) => id === 'rate-not-reached' || id === 'not-sent');
@@ -136,7 +143,7 @@ export function sustainsRate({ load, throughput }: Observation): boolean {
   const seconds = load.durationMs / 1000;
   const due = plan.rate * seconds;
   const ended = throughput * seconds + requests.transportErrors + requests.timeouts;
-  // The number of arrivals of a Poisson process scatters by its root.
+  // The standard deviation of the number of Poisson arrivals is its square root.
   return ended >= due - Math.max(LATE_RESPONSE_SHARE * due, 3 * Math.sqrt(due));
 }
 
@@ -160,7 +167,7 @@ function deriveLoop(
     stolen: estimateStolenShare(main, base),
     busy,
     isFromProbe: utilisation !== null,
-    // Where the kernel does not tell of queues, waiting for a core looks the same.
+    // Where the kernel does not report run queues, waiting for a core looks the same.
     waiting:
       utilisation === null || !base.outside?.hasRunQueueTimes ? 0 : Math.max(0, busy - wanted),
     busyMs: computeBusyMs(base) ?? 0,
@@ -169,7 +176,7 @@ function deriveLoop(
   };
 }
 
-/** The facts with what further unchanged blocks showed: how busy the loop is, what a request costs it now, and who used the cores. */
+/** Updates the metrics with further blocks of the unchanged load: the loop's use, its time per request, and the cores. */
 export function refineMetrics(metrics: Metrics, blocks: Observation[]): Metrics {
   const costs = blocks.flatMap((block) => computeBusyMs(block) ?? []);
   if (!metrics.loop || costs.length === 0) return metrics;
@@ -178,7 +185,7 @@ export function refineMetrics(metrics: Metrics, blocks: Observation[]): Metrics 
   return { ...metrics, machine: deriveMachineUse(all), loop };
 }
 
-/** How the busiest loop spent its time over several blocks, on average; `null` if none tells it as the first one does. */
+/** Averages the time of the busiest loop over the blocks that measure it as the first one does; `null` if there is none. */
 function averageLoopTime(
   blocks: Observation[],
 ): Pick<Loop, 'run' | 'queued' | 'stolen' | 'busy' | 'waiting'> | null {
@@ -196,12 +203,12 @@ function averageLoopTime(
   return { run, queued, stolen, busy, waiting };
 }
 
-/** Share of the time that a thread wanted a core: it had one, was ready for one, or the machine's host had taken it. */
+/** Computes the share of the time that a thread wanted a core: it ran, was ready to run, or the host had taken its core. */
 export function computeWantedShare(main: ThreadUse, block: Observation): number {
   return main.run + main.queued + estimateStolenShare(main, block);
 }
 
-/** CPU time of the main threads per response, ms; `null` if it is not seen or nothing was answered. */
+/** Computes the CPU time of the main threads per response in ms; `null` if it was not seen or nothing was answered. */
 export function computeCpuMs(block: Observation): number | null {
   const { throughput, outside } = block;
   if (!outside || throughput === 0) return null;
@@ -209,19 +216,19 @@ export function computeCpuMs(block: Observation): number | null {
   return (run * 1000) / throughput;
 }
 
-/** Time that the loops are busy per response, ms; `null` if it is not seen or nothing was answered. */
+/** Computes the busy time of the loops per response in ms; `null` if it was not seen or nothing was answered. */
 export function computeBusyMs(block: Observation): number | null {
   const { throughput, inside } = block;
   const mains = findWorkingProcesses(block).map(({ main }) =>
     Math.min(1, computeWantedShare(main, block)),
   );
   const seen = mains.length > 0 ? mains.reduce((sum, busy) => sum + busy, 0) : null;
-  // One loop tells its own busy time best; of several each has a part of the requests.
+  // A single loop measures its busy time best; of several loops each serves a part of the requests.
   const busy = mains.length > 1 ? seen : (inside?.utilisation ?? seen);
   return busy === null || throughput === 0 ? null : (busy * 1000) / throughput;
 }
 
-/** Responses per second that the loops of a block can give at most, by their CPU time for each. */
+/** Computes the maximum responses per second of the loops, by their CPU time per response. */
 export function computeLoopLimit(block: Observation): number | null {
   const cpuMs = computeCpuMs(block);
   if (!cpuMs || !block.outside) return null;
@@ -229,7 +236,7 @@ export function computeLoopLimit(block: Observation): number | null {
   return (1000 * Math.min(loops, block.outside.cpu.cores)) / cpuMs;
 }
 
-/** The process of the server whose main thread ran most. */
+/** Finds the process of the server whose main thread used the most CPU time. */
 export function findBusiestProcess(block: Observation): ProcessUse | null {
   const [first = null, ...others] = findServingProcesses(block);
   return others.reduce<ProcessUse | null>(
@@ -238,7 +245,7 @@ export function findBusiestProcess(block: Observation): ProcessUse | null {
   );
 }
 
-/** The processes that serve requests, as the probe tells: one that was started to compute has no loop that matters. Without it all. */
+/** Finds the processes that serve requests, according to the probe; without a probe, all processes of the server. */
 export function findServingProcesses({
   outside,
   inside,
@@ -248,29 +255,29 @@ export function findServingProcesses({
   return known.length > 0 ? known : processes;
 }
 
-/** The threads that these processes have besides their loops'. */
+/** Lists the threads of the serving processes other than those of their event loops. */
 export function listOtherThreads(block: Observation): ThreadUse[] {
   return findServingProcesses(block).flatMap(({ others }) => others);
 }
 
-/** Those of them that did some of the work: a wrapper that waits for its child is none. */
+/** Finds the serving processes that did a part of the work: not, for example, a wrapper that waits for its child. */
 export function findWorkingProcesses(block: Observation): ProcessUse[] {
   const processes = findServingProcesses(block);
   const most = Math.max(...processes.map(({ main }) => main.run));
   return processes.filter(({ main }) => main.run > most / 20);
 }
 
-/** Connections of the experiment that halves them, which are whole: of three it leaves two. */
+/** Computes half of the connections, rounded up, for the experiment 'connections /2'. */
 export function halveConnections({ base }: Metrics): number {
   return Math.ceil(base.load.plan.connections / 2);
 }
 
-/** What that is of those there are: the throughput of requests that wait for nothing that queues falls as much. */
+/** Computes the share of the connections that 'connections /2' leaves. Throughput falls to it where nothing queues. */
 export function computeHalvedShare(metrics: Metrics): number {
   return halveConnections(metrics) / Math.max(1, metrics.base.load.plan.connections);
 }
 
-/** Share of a request's time that goes to opening its connection, where each has one; 0 where they are kept. */
+/** Computes the share of a request's time that opening its connection takes; 0 where connections are kept. */
 export function computeOpeningShare({ base, responseMs }: Metrics): number {
   const { connections, requests, connectMs, tlsMs } = base.load;
   const each = connections.opened / Math.max(1, requests.ok + requests.statusErrors);
@@ -279,7 +286,7 @@ export function computeOpeningShare({ base, responseMs }: Metrics): number {
   return opening / Math.max(0.001, responseMs + opening);
 }
 
-/** The dependency in which the requests spend most of their time. */
+/** Finds the dependency in which the requests spend most of their time. */
 export function findMainDependency({ base }: Metrics): OutboundView | null {
   return findDependency(base.inside);
 }
@@ -293,12 +300,12 @@ function findDependency(inside: Observation['inside']): OutboundView | null {
   );
 }
 
-/** A question that no request asks: of a driver that watches its server, or waits for jobs. */
+/** Whether a call is made by no request: by a driver that monitors its server, or waits for jobs. */
 export function isMonitoringCall({ origin, rate }: OutboundView, finished: number): boolean {
   return origin.startsWith(TCP_PREFIX) && rate < 0.1 * finished;
 }
 
-/** A time limit that leaves the usual answers alone: three times their median, on a scale of 1, 2, 5. */
+/** Suggests a time limit that usual responses stay below: three times their median, rounded up to 1, 2 or 5 x 10^n ms. */
 function suggestDeadlineMs(inside: Observation['inside']): number | null {
   const usual = findDependency(inside)?.answerP50Ms;
   if (!usual) return null;

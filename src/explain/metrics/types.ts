@@ -1,111 +1,120 @@
 import type { Observation, OutsideView, SocketStats } from '../observe/types.js';
 import type { SampleResponse } from '../target/sample-request.js';
 
-/** What was looked at before the experiments. */
+/** Measurements that are taken before the experiments. */
 export type Observations = Pick<
   Metrics,
   'base' | 'single' | 'sample' | 'unknownPath' | 'idleShare' | 'identityBytes' | 'overload'
 >;
 
-/** Means of several blocks: of the machine's CPU in cores, and of the busiest loop's thread. */
+/** Use of the machine, averaged over several blocks. */
 export interface MachineUse {
+  /** CPU time by user, in cores. */
   cpu: OutsideView['cpu'];
-  /** The fewest idle cores of a block. */
+  /** Minimum of the idle cores of a block. */
   minIdle: number;
+  /** The thread of the busiest event loop. */
   loop: Pick<Loop, 'run' | 'queued' | 'stolen'>;
 }
 
-/** The event loop's thread, of the busiest process. */
+/** The event loop of the busiest process, and its thread. */
 export interface Loop {
-  /** Share of the time on a core, ready without one, and on one that the machine's host kept for others (an estimate). */
+  /** Share of the time on a core. */
   run: number;
+  /** Share of the time ready to run, without a core. */
   queued: number;
+  /** Estimated share of the time for which the machine's host had taken the core. */
   stolen: number;
-  /** Share of the time busy, by its own account; without a probe what the system saw of it. */
+  /** Share of the time busy, as the loop measures it; without a probe, as the system saw it. */
   busy: number;
-  /** Whether `busy` is the loop's own account. */
+  /** Whether the loop measured `busy` itself. */
   isFromProbe: boolean;
-  /** Busy without a core, not queued for one, nor kept from it by the host: it waits for something that is no event. */
+  /** Share of the time busy but not running, queued or stolen: waiting inside a synchronous call. */
   waiting: number;
-  /** Time that the loop is busy per response, with a core or without. */
+  /** Busy time per response in ms, on a core or not. */
   busyMs: number;
-  /** CPU time of the loops per response. */
+  /** CPU time of all loops per response in ms. */
   cpuMs: number;
-  /** The same with one request in flight. */
+  /** CPU time per response in ms with one request in flight. */
   singleCpuMs: number | null;
 }
 
-/** What is known before an experiment: the numbers that the suspects reason with. Times in ms, rates per second; `null`: not seen. */
+/** Metrics that the hypotheses are evaluated with. Times are in ms, rates per second; `null` means not measured. */
 export interface Metrics {
-  /** The block at the user's own setting that all is compared with. */
+  /** The block with the user's own load, which all others are compared with. */
   base: Observation;
   /** The block with one request in flight. */
   single: Observation | null;
-  /** One response, looked at whole. */
+  /** One complete response. */
   sample: SampleResponse | null;
   model: 'closed' | 'open';
-  /** Requests that can be in flight: connections times pipelining. Of an open run: the mean that was. */
+  /** Maximum of the requests in flight: connections times pipelining. For an open load, their measured mean. */
   maxConcurrency: number;
-  /** Mean number in flight, measured. */
+  /** Measured mean of the requests in flight. */
   inFlight: number;
+  /** Responses per second. */
   throughput: number;
-  /** Responses with a good status, per second. */
+  /** Successful responses per second. */
   goodput: number;
   /** Share of the requests that failed or were answered with an error. */
   errorShare: number;
-  /** Mean and single-request response times. */
+  /** Mean response time, by Little's law. */
   responseMs: number;
-  /** The mean response time as the requests themselves saw it: what Little's law is held against. */
+  /** Mean of the measured response times, which the arithmetic compares Little's law with. */
   latencyMs: number;
+  /** Mean response time with one request in flight. */
   unloadedLatencyMs: number | null;
   loop: Loop | null;
-  /** What more connections gave, where those asked for were too few; `null`: not tried. */
+  /** Result of more connections, where the requested ones were too few; `null` if none were tried. */
   connectionRamp: ConnectionRamp | null;
-  /** What the loop's busy time goes to, by a profile; `null` without one. */
+  /** Breakdown of the loop's busy time, from a profile; `null` without one. */
   loopTime: LoopTimeBreakdown | null;
-  /** Cores and who uses them, over all blocks of the unchanged load so far. */
+  /** Use of the cores, over all blocks of the unchanged load so far. */
   machine: MachineUse | null;
-  /** Share of a core that the busiest of the loops which serve the load used before it. */
+  /** Share of a core that the busiest serving loop used before the load. */
   idleShare: number | null;
   sockets: SocketStats | null;
-  /** A URL at which the server finds nothing; `null`: it answers every path alike. */
+  /** URL that the server answers with 404; `null` if it answers every path alike. */
   unknownPath: string | null;
-  /** Bytes of the body without compression; `null` if there is none, or no way without it. */
+  /** Bytes of the uncompressed body; `null` if responses are not compressed, or always are. */
   identityBytes: number | null;
-  /** The rate that was asked for and what was answered of it, where a closed load took its place: more than the server bears. */
+  /** Requested and answered rate, where the server does not sustain the rate and a closed load replaced it. */
   overload: { rate: number; answered: number } | null;
-  /** A time limit for the main dependency that leaves its usual answers alone; `null` without one. */
+  /** Time limit that usual responses of the main dependency stay below; `null` without a dependency. */
   deadlineMs: number | null;
 }
 
-/** What more connections than were asked for gave, where those were too few. */
+/** Result of more connections than the user asked for. */
 export interface ConnectionRamp {
-  /** Requests in flight: connections times pipelining. */
+  /** Connections times pipelining: the requests in flight. */
   connections: number;
   throughput: number;
   responseMs: number;
-  /** Requests queue by then: more of them would give no more. */
+  /** Whether requests queue by then, so that more of them would not raise throughput. */
   isQueueing: boolean;
-  /** What the loops could give by their CPU time per request there, where they are warm. */
+  /** Maximum responses per second by the CPU time per request measured there, with warm loops. */
   loopLimit: number;
-  /** Throughput with as many requests in flight as the knee has, where that was tried: less than with more, unless the code was compiled meanwhile. */
+  /**
+   * Throughput at the knee, where it was tried. It is lower than with more connections, unless code was compiled
+   * meanwhile.
+   */
   throughputAtKnee: number | null;
 }
 
-/** What the loop's busy time goes to, by a profile under the load as asked for: shares of it. */
+/** Shares of the loop's busy time, from a profile under the requested load. */
 export interface LoopTimeBreakdown {
-  /** In the garbage collector. */
+  /** Garbage collection. */
   gc: number;
-  /** In calls of `node:fs`. */
+  /** Calls of `node:fs`. */
   files: number;
-  /** In the console and in loggers. */
+  /** The console and loggers. */
   logging: number;
-  /** With the service's own functions that write output, which may do more. */
+  /** `logging` with the service's own functions that write output, which may do other work too. */
   maxLogging: number;
-  /** In writing to sockets. */
+  /** Writes to sockets. */
   writing: number;
-  /** In opening connections to others, with the handshakes of TLS. */
+  /** Opening outbound connections, with their TLS handshakes. */
   connecting: number;
-  /** In what no request asks for: what runs without load, too. `null`: not looked for. */
+  /** Background work, which runs without load too; `null` if it was not looked for. */
   background: number | null;
 }

@@ -1,4 +1,4 @@
-// What is looked at before any experiment, on a simulated server whose queue outlives its clients.
+// The baseline before any experiment, on a simulated server whose queue outlives its clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { measureBaseline } from '../../../dist/explain/phases/baseline.js';
@@ -72,12 +72,12 @@ async function looked(rate, { canAddLoad = true, outside = null, warmupMs = 0 } 
   return { subject, ...(await measureBaseline(subject, SAMPLED, options)) };
 }
 
-test('a rate that is answered is the load', async () => {
+test('a rate that is sustained stays the load', async () => {
   const { metrics } = await looked(100);
   assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
-test('in place of one that is not, a closed load, when its queue is over', async () => {
+test('a closed load replaces a rate that is not sustained, once its queue is empty', async () => {
   const { metrics, subject } = await looked(200);
   assert.deepEqual(metrics.overload, { rate: 200, answered: CAPACITY });
   assert.equal(metrics.model, 'closed');
@@ -90,24 +90,24 @@ test('in place of one that is not, a closed load, when its queue is over', async
   assert.ok(waits.length > 1, JSON.stringify(subject.blocks));
 });
 
-test('a warm-up that is asked for comes before the measurement, and takes half of the time at most', async () => {
+test('a requested warm-up precedes the measurement and takes at most half of the time', async () => {
   const { subject } = await looked(100, { warmupMs: 7777 });
   assert.ok(subject.lengths.includes(7777), `${subject.lengths}`);
   const { subject: other } = await looked(100, { warmupMs: 600_000 });
   assert.ok(Math.max(...other.lengths) <= 30_000, `${other.lengths}`);
 });
 
-test('where no other load is allowed, the rate stays', async () => {
+test('the rate stays the load if no other load is allowed', async () => {
   const { metrics } = await looked(200, { canAddLoad: false });
   assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
-test('work without load is that of the loops which serve it', async () => {
+test('work without load counts only the loops that serve the load', async () => {
   const { outside } = buildHealthyMetrics().base;
   const [server] = outside.processes;
   const processes = [
     { ...server, main: { ...server.main, run: 0.02 } },
-    // A process of the same command that encodes videos, whoever asks for what.
+    // A process of the same command that encodes videos all the time.
     { ...server, pid: 101, main: { ...server.main, pid: 101, run: 0.6 } },
   ];
   const { metrics } = await looked(100, { outside: { ...outside, processes } });

@@ -1,4 +1,4 @@
-// The catalogue of limits: as text, as a reference page, and against what judges the limits.
+// The catalogue of limits: its entries against the detectors, as text, and as a reference page.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 const entries = LIMIT_IDS.map((id) => CATALOGUE[id]);
 
 describe('catalogue', () => {
-  test('every limit has an entry that bears its id, and none is empty', () => {
+  test('every limit has an entry with its id, and no entry has an empty field', () => {
     assert.deepEqual(Object.keys(CATALOGUE).sort(), [...LIMIT_IDS].sort());
     for (const [id, entry] of Object.entries(CATALOGUE)) {
       assert.equal(entry.id, id);
@@ -24,22 +24,22 @@ describe('catalogue', () => {
     assert.equal(new Set(entries.map(({ title }) => title)).size, LIMIT_IDS.length);
   });
 
-  test('just the limits that something judges are told apart', () => {
+  test('the limits with a detector are exactly those that the catalogue says are detected', () => {
     const blocks = [1, 2, 3, 4, 5].map((n) => ({ requests: n * 1000, cpuMs: 0.3 }));
     const retained = { requests: 1000, beforeBytes: 1e6, afterBytes: 1e6 };
-    const judged = evaluateHypotheses(buildHealthyMetrics(), {
+    const evaluation = evaluateHypotheses(buildHealthyMetrics(), {
       retained,
       costOverTime: blocks,
       secondProcess: null,
       afterRestart: null,
       exhausted: [],
     });
-    const ids = [...judged.hypotheses, ...judged.ruledOut].map(({ limit }) => limit);
-    const told = entries.filter((entry) => entry.detected !== 'not told apart yet');
-    assert.deepEqual(ids.sort(), told.map(({ id }) => id).sort());
+    const ids = [...evaluation.hypotheses, ...evaluation.ruledOut].map(({ limit }) => limit);
+    const detected = entries.filter((entry) => entry.detected !== 'not detected yet');
+    assert.deepEqual(ids.sort(), detected.map(({ id }) => id).sort());
   });
 
-  test('what is told by experiment names one, and every name in quotes is one', () => {
+  test('a limit that is detected by experiment names one, and every quoted name is an experiment', () => {
     const derived = [
       'dependency, connections x2',
       'pool wait, connections x2',
@@ -54,16 +54,16 @@ describe('catalogue', () => {
     }
   });
 
-  test('what is not told apart yet has a reason', () => {
-    const untold = entries.filter(({ detected }) => detected === 'not told apart yet');
-    for (const { id, note } of untold) assert.ok(note, id);
+  test('a limit that is not detected yet states the reason', () => {
+    const undetected = entries.filter(({ detected }) => detected === 'not detected yet');
+    for (const { id, note } of undetected) assert.ok(note, id);
   });
 });
 
 describe('text', () => {
   const longest = (text) => Math.max(...text.split('\n').map((line) => line.length));
 
-  test('the list has every limit once, by group, in 80 columns', () => {
+  test('the list contains every limit once, by group, in 80 columns', () => {
     const text = formatCatalogue();
     const listed = [...text.matchAll(/^ {2}(\S+) {2,}(.+)$/gm)].map(([, id, title]) => [id, title]);
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('text', () => {
   });
 
   for (const entry of entries) {
-    test(`${entry.id}: all is said, in 80 columns`, () => {
+    test(`the text of ${entry.id} contains every field, in 80 columns`, () => {
       const text = formatEntry(entry.id);
       assert.ok(longest(text) <= 80, text);
       const { group, ...said } = entry;
@@ -86,7 +86,7 @@ describe('text', () => {
     });
   }
 
-  test('an unknown limit is a usage error that names the nearest, and where all are', () => {
+  test('an unknown limit is a usage error that names the nearest limit and the list of all', () => {
     assert.throws(() => formatEntry('nagel-delayd-ack'), {
       code: 'ERR_MILLRACE_USAGE',
       message:
@@ -98,7 +98,7 @@ describe('text', () => {
   });
 });
 
-test('the reference page is in step with the catalogue', () => {
+test('the reference page of the limits equals the catalogue', () => {
   const page = readFileSync(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
   assert.equal(page, limitsPage(), 'run: node scripts/reference.js');
 });

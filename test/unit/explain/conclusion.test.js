@@ -1,4 +1,4 @@
-// What an explanation says of what was found out.
+// The conclusion: what an explanation says of the findings.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { conclude } from '../../../dist/explain/conclusion/conclusion.js';
@@ -9,10 +9,10 @@ import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } };
 
-/** A probe of which it was measured that it costs nothing. */
+/** Measured cost of a probe that costs nothing. */
 const FREE = { ratio: 1, low: 1, high: 1, pairs: 5 };
 
-/** The conclusion on one suspect. */
+/** Draws the conclusion on one hypothesis. */
 function concluded({
   limit,
   experiments = [],
@@ -60,12 +60,12 @@ function second(ratio) {
 }
 
 describe('the remedy', () => {
-  test('the ends of what it gives are in their order', () => {
+  test('has a predicted throughput whose lower end is below the upper one', () => {
     const { predictedThroughput } = concluded({ limit: 'serialized' }).remedy;
     assert.deepEqual(predictedThroughput, { low: 10, high: 20 });
   });
 
-  test('of a loop that stays busy does without the time of the probe', () => {
+  test('of a loop that stays busy does not include the cost of the probe', () => {
     const metrics = structuredClone(buildHealthyMetrics());
     const of = (
       busy,
@@ -83,26 +83,26 @@ describe('the remedy', () => {
     };
     const tenth = { ratio: 0.92, low: 0.91, high: 0.95, pairs: 3 };
     isAbout(1000, 2000, of(0.5, tenth));
-    // At the least 5 % are the probe's, which is more than usual; of twice as many requests twice as much.
+    // The probe costs at least 5 %, which is more than usual; twice as much with twice the requests.
     isAbout(1000 / 0.95, 2000 / 0.9, of(1, tenth));
-    // What may as well be nothing is what is usual: 3 µs of 1 ms. So is what was not measured.
+    // A cost that may be 0, or was not measured, counts as the typical one: 3 µs of 1 ms.
     isAbout(1000 / 0.997, 2000 / 0.994, of(1, { ratio: 0.9, low: 0.79, high: 1.02, pairs: 3 }));
     isAbout(1000 / 0.997, 2000 / 0.994, of(1, null));
-    // It costs less than usual, or nothing.
+    // The measured cost is less than usual, or nothing.
     isAbout(1000 / 0.999, 2000 / 0.998, of(1, { ratio: 1, low: 0.999, high: 1.001, pairs: 3 }));
     isAbout(1000, 2000, of(1, { ratio: 1.03, low: 1.01, high: 1.05, pairs: 3 }));
-    // By the median of all blocks, and a fifth at most.
+    // It refers to the median of all blocks, and is at most a fifth.
     isAbout(50_000 / 0.85, 100_000 / 0.8, of(1, null, { baselineThroughput: 50_000 }));
-    // Of more loops each is held as before.
+    // With more loops each of them has the same cost as before.
     isAbout(1000 / 0.95, 2000 / 0.95, of(1, tenth, { limit: 'cpu-quota' }));
-    // The two share the requests.
+    // Two processes share the requests.
     metrics.base.outside.processes.push(structuredClone(metrics.base.outside.processes[0]));
     isAbout(1000 / 0.9985, 2000 / 0.997, of(1, null));
     metrics.loop.isFromProbe = false;
     isAbout(1000, 2000, of(1, null));
   });
 
-  test('of a busy loop names the function outside of Node that takes most of its time', () => {
+  test('of a busy loop names the function outside Node.js that takes most of its time', () => {
     const of = (...hotFunctions) => {
       const metrics = buildHealthyMetrics();
       Object.assign(metrics.loop, { busy: 1 });
@@ -114,13 +114,13 @@ describe('the remedy', () => {
     const { change, predictedThroughput } = of(writing, node, own);
     assert.match(
       change,
-      /^render \(app.js:7\) takes 20 % of the loop's time: without it 1,250 req/,
+      /^render \(app.js:7\) takes 20 % of the loop's time \(without it: 1,250 req\/s\)/,
     );
     assert.ok(predictedThroughput.low < 1250 && 1250 < predictedThroughput.high);
     assert.equal(of(writing, node).change, 'do less');
   });
 
-  test('of a busy loop goes by the median of all blocks, not by the first', () => {
+  test('of a busy loop refers to the median of all blocks, not to the first one', () => {
     const metrics = buildHealthyMetrics();
     const of = (busy) => {
       Object.assign(metrics.loop, { busy });
@@ -132,13 +132,13 @@ describe('the remedy', () => {
     assert.deepEqual(of(0.5), { low: 10, high: 20 });
   });
 
-  test('is no more than a server gives that does nothing', () => {
+  test('yields no more than a server that does nothing', () => {
     const { remedy, evidence } = concluded({ limit: 'logging', referenceThroughput: 15 });
     assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 1.05 * 15 });
     assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
   });
 
-  test('of one that could give more than that is nearly as much', () => {
+  test('that could yield more than a server that does nothing is predicted to yield nearly as much', () => {
     const predictedThroughput = { low: 20, high: 40 };
     const under = (plan) => {
       const metrics = structuredClone(buildHealthyMetrics());
@@ -151,12 +151,12 @@ describe('the remedy', () => {
       }).remedy.predictedThroughput;
     };
     assert.deepEqual(under({}), { low: 9, high: 10.5 });
-    // The bare one is asked on connections that are kept, without TLS.
+    // The load of the reference server keeps connections and has no TLS.
     assert.deepEqual(under({ connection: 'close' }), { low: 8, high: 10.5 });
     assert.deepEqual(under({ tls: 'keep-alive' }), { low: 8, high: 10.5 });
   });
 
-  test('that was tried for longer is what it gave then', () => {
+  test('that was repeated for longer is predicted to yield what it yielded then', () => {
     const metrics = buildHealthyMetrics();
     Object.assign(metrics.loop, { busy: 1 });
     const of = (limit, experiment, throughput = 5000) => {
@@ -172,39 +172,42 @@ describe('the remedy', () => {
         predictedThroughput: { low: 1000, high: 2000 },
       });
     };
-    // Neither short blocks nor another server say it better, and the probe was not there.
+    // It is better than short blocks and the reference server, and had no probe.
     const { remedy, evidence } = of('connection-churn', 'keep-alive');
     assert.deepEqual(remedy.predictedThroughput, { low: 5000 * 0.92, high: 5000 * 1.08 });
     assert.ok(
-      evidence.some(({ what, value }) => /^keep-alive, tried for/.test(what) && value === 5000),
+      evidence.some(
+        ({ what, value }) =>
+          /^throughput of 'keep-alive', repeated for longer/.test(what) && value === 5000,
+      ),
     );
-    // What it gave in short blocks may come back.
+    // The result of the short blocks may return.
     const less = of('connection-churn', 'keep-alive', 3000).remedy.predictedThroughput;
     assert.deepEqual(less, { low: 3000 * 0.92, high: 4000 * 1.03 });
-    // A part of the remedy gives no less.
+    // The complete remedy yields at least as much as a part of it.
     const part = of('logging', 'output muted').remedy.predictedThroughput;
     assert.deepEqual(part, { low: 5000 * 0.92, high: 5000 * 1.08 });
   });
 
-  test('names the function that brings the limit about', () => {
+  test('names the function that causes the limit', () => {
     const rootCauseFunction = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
     const { change } = concluded({ limit: 'event-loop-blocked', rootCauseFunction }).remedy;
-    assert.equal(change, 'it is the function at app.js:7: do less');
+    assert.equal(change, 'the cause is the function at app.js:7: do less');
   });
 
-  test('of a queue says where a second process places it', () => {
+  test('of serialized requests says whether a second process locates the limit inside or outside the process', () => {
     const of = (ratio) => concluded({ limit: 'serialized', experiments: second(ratio) }).remedy;
-    assert.match(of(1.98).change, /x 1.98: each has its own/);
-    assert.match(of(1.01).change, /x 1.01: it lies outside/);
+    assert.match(of(1.98).change, /x 1.98: the limit is inside the process/);
+    assert.match(of(1.01).change, /x 1.01: the limit is outside the process/);
     assert.equal(of(1.4).change, 'do less');
   });
 
-  test('of a busy loop is what a second process gave', () => {
+  test('of a busy loop is predicted to yield what a second process yielded', () => {
     const found = concluded({ limit: 'event-loop-cpu', experiments: second(1.8) });
     assert.equal(Math.round(found.remedy.predictedThroughput.low), Math.round(1000 * 1.8 * 0.97));
   });
 
-  test('is what an experiment gave only as far as that was to be expected', () => {
+  test('is predicted from an experiment as far as its result was predicted', () => {
     const of = (predicted) => {
       const [one] = second(1.8);
       const measured = { ratio: 1.8, low: 0.5, high: 6.6, pairs: 2 };
@@ -215,15 +218,15 @@ describe('the remedy', () => {
     };
     assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), [1200, 2100]);
     assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), [1000, 2100]);
-    // As far up as down: what was measured stays the middle.
+    // The range is symmetric around the measured ratio.
     assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), [1000, 3100]);
-    // What it gave is not cut off, though the intervals meet.
+    // The measured ratio is not cut off, though the intervals overlap.
     assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 1.7 } }), [1000, 3100]);
-    // What contradicts it counts as it was measured.
+    // A result that contradicts the prediction counts as measured.
     assert.deepEqual(of({ 'event-loop-cpu': { low: 7, high: 8 } }), [1000, 3100]);
   });
 
-  test('of a loop that is relieved is no more than the load asks for, which is the next limit', () => {
+  test('of a busy loop yields no more than the load asks for, which is the next limit', () => {
     const predictedThroughput = { low: 10_000, high: 20_000 };
     const of = (limit, { change = () => {}, predicted = predictedThroughput, ...more } = {}) => {
       const metrics = buildHealthyMetrics();
@@ -237,13 +240,13 @@ describe('the remedy', () => {
       assert.deepEqual(remedy.predictedThroughput, predictedThroughput);
       assert.equal(remedy.nextLimit, 'event-loop-cpu');
     };
-    // 50 in flight, which wait 35 ms each beside the loop.
+    // 50 requests in flight, which wait 35 ms each for something other than the loop.
     const most = 50_000 / 35;
     const { predictedThroughput: then, nextLimit } = of('logging');
     assert.ok(Math.abs(then.high - most) < 1e-6, `${then.high}`);
     assert.ok(Math.abs(then.low - 0.8 * most) < 1e-6, `${then.low}`);
     assert.equal(nextLimit, 'too-few-connections');
-    // One that may reach it, or not, is of the loop still.
+    // If the bound may or may not be reached, the loop is still the next limit.
     assert.equal(
       of('logging', { predicted: { low: 900, high: 1500 } }).nextLimit,
       'event-loop-cpu',
@@ -252,33 +255,35 @@ describe('the remedy', () => {
     const thinks = (metrics) => Object.assign(metrics.base.load.plan, { thinkTimeMs: 10 });
     const thought = of('logging', { change: thinks }).predictedThroughput.high;
     assert.ok(Math.abs(thought - 50_000 / 45) < 1e-6, `${thought}`);
-    // What has held the loop goes on beside it.
+    // The synchronous wait continues off the loop.
     const waits = (metrics) => Object.assign(metrics.loop, { waiting: 0.5 });
     const held = of('event-loop-sync-wait', { change: waits }).predictedThroughput.high;
     assert.ok(Math.abs(held - 50_000 / 35.5) < 1e-6, `${held}`);
-    // What the remedy takes away may be what they wait for.
+    // The requests may wait for what the remedy removes.
     isFree(of('tls-handshake'));
     isFree(of('logging', { change: (metrics) => Object.assign(metrics, { model: 'open' }) }));
     const overload = { rate: 5000, answered: 1000 };
     isFree(of('logging', { change: (metrics) => Object.assign(metrics, { overload }) }));
-    // There is more already.
+    // The throughput is higher already.
     isFree(of('logging', { change: (metrics) => Object.assign(metrics, { throughput: 1500 }) }));
-    // A second process has given more.
+    // A second process yielded more.
     const gave = of('event-loop-cpu', { experiments: second(1.9) }).predictedThroughput;
     assert.ok(gave.high > 1900, `${gave.high}`);
   });
 });
 
-test('a redirect is what was loaded', () => {
+test('a load that only measured a redirect says so', () => {
   const metrics = buildHealthyMetrics();
   metrics.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
   const { cannotSee } = concluded({ limit: 'errors', metrics });
   assert.ok(
-    cannotSee.includes('what is behind the redirect (301) to https://host/: load that URL'),
+    cannotSee.includes(
+      'the target of the redirect (301) to https://host/: load that URL to measure it',
+    ),
   );
 });
 
-test('what the host takes meanwhile is said', () => {
+test('steal by the host is reported once', () => {
   const metrics = buildHealthyMetrics();
   const said = (steal, { wanted = 1, named } = {}) => {
     const cpu = { ...metrics.machine.cpu, wanted, steal };
@@ -288,11 +293,11 @@ test('what the host takes meanwhile is said', () => {
     return cannotSee.filter((line) => line.includes('steal'));
   };
   assert.deepEqual(said(0.2), [
-    "what the server gives where it has its cores to itself: the machine's host took 20 % of the CPU time that was wanted (steal)",
+    "throughput on dedicated cores: the machine's host took 20 % of the wanted CPU time (steal)",
   ]);
   assert.deepEqual(said(0.02), []);
   assert.deepEqual(said(0.1, { wanted: 0.1 }), []);
-  // Once is enough: as the verdict, or beside it.
+  // It is not reported again if it is the verdict or a rival.
   const loop = { run: 0.5, queued: 0, stolen: 0.5 };
   assert.deepEqual(said(0.5, { named: { loop } }), []);
   assert.equal(said(0.5).length, 1);
@@ -301,7 +306,7 @@ test('what the host takes meanwhile is said', () => {
   assert.deepEqual(said(0.6, { named: { loop: unseen } }), [], 'without the probe');
 });
 
-test('of new servers those are tried that tell most, as far as there is time', () => {
+test('the most informative restarts are tried, as far as there is time', () => {
   const ms = { 'thread pool x4': 20, 'second process': 15, 'fresh start': 5 };
   const all = Object.keys(ms).map((name) => ({ name }));
   const within = (left) =>
@@ -312,7 +317,7 @@ test('of new servers those are tried that tell most, as far as there is time', (
   assert.deepEqual(within(19), ['second process']);
 });
 
-test('no second process where it would take what the first one listens on', () => {
+test('a second process is not tried where it would take over the socket of the first', () => {
   const setting = { hasProbe: true, canRestart: true, canAddLoad: true, isNativeStack: false };
   const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
   assert.equal(findObstacle({ ...setting, socketPath: null }, buildHealthyMetrics()), null);
@@ -322,48 +327,48 @@ test('no second process where it would take what the first one listens on', () =
   );
 });
 
-test('a closed load in place of a rate that is not borne is said', () => {
+test('a closed load in place of a rate that is not sustained is reported', () => {
   const metrics = buildHealthyMetrics();
   metrics.overload = { rate: 200, answered: 121 };
   const [line] = concluded({ limit: 'event-loop-cpu', metrics }).verdict.arithmetic;
   assert.match(
     line,
-    /^of 200 req\/s asked for 121 are answered: a queue grows; .* \d+ connections/,
+    /^the server answers 121 of the requested 200 req\/s, and a queue grows: .* \d+ connections/,
   );
 });
 
-test('responses without compression are asked for where the server gives them', () => {
+test('uncompressed responses are requested only if the server sends them', () => {
   const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
   assert.equal(findObstacle({}, buildHealthyMetrics()), null);
   assert.match(findObstacle({}, { ...buildHealthyMetrics(), identityBytes: null }), /compresses/);
 });
 
-test('no next limit that an experiment has excluded', () => {
+test('a limit that an experiment has excluded is not the next limit', () => {
   const nextLimit = 'disk';
   const excluded = [{ limit: nextLimit, why: 'it is not' }];
   assert.equal(concluded({ limit: 'logging', nextLimit }).remedy.nextLimit, nextLimit);
   assert.equal(concluded({ limit: 'logging', nextLimit, excluded }).remedy.nextLimit, null);
 });
 
-test('of a server that answers nothing it is said how many wait', () => {
+test('a server that answers nothing is reported with the number of waiting requests', () => {
   const metrics = Object.assign(buildHealthyMetrics(), { throughput: 0, inFlight: 10 });
   const { sentence } = concluded({ limit: null, metrics }).verdict;
-  assert.match(sentence, /^cannot tell: no request was answered in .*; 10 wait/);
+  assert.match(sentence, /^cannot tell: no request was answered in .*; 10 still wait/);
 });
 
-test('a thread beside the loop that is always busy is named where the limit is not found', () => {
+test("a busy thread other than the loop's is named if no limit was found", () => {
   const metrics = structuredClone(buildHealthyMetrics());
   const [thread] = metrics.base.outside.processes[0].others;
   const named = (limit) =>
     concluded({ limit, metrics }).cannotSee.some((line) =>
-      /beside the event loop is 97 % busy/.test(line),
+      /other than the event loop's is 97 % busy/.test(line),
     );
   assert.ok(!named(null));
   thread.run = 0.97;
   assert.ok(named(null));
   assert.match(
     concluded({ limit: null, metrics }).verdict.sentence,
-    /97 % busy .*, and what it does/,
+    /97 % busy .*, and its work is not observed/,
   );
   assert.ok(!named('logging'));
   thread.run = 0.1;
@@ -371,8 +376,8 @@ test('a thread beside the loop that is always busy is named where the limit is n
   const { cannotSee, verdict } = concluded({ limit: null, metrics });
   assert.match(
     verdict.sentence,
-    /^cannot tell what the server can do: .* 30 % of the time without a core/,
+    /^cannot tell what the server can do: .* without a core 30 % of the time/,
   );
   const said = cannotSee.join('\n');
-  assert.match(said, /generator with cores of its own .* 30 % of the time without a core/);
+  assert.match(said, /generator that has its own cores .* without a core 30 % of the time/);
 });

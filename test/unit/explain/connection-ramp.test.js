@@ -1,4 +1,4 @@
-// More connections than were asked for: how many are tried, and what is promised of them.
+// The ramp of connections: how many are tried, and what is predicted from them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -11,7 +11,7 @@ import {
 import { evaluate } from '../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
-describe('more connections than were asked for', () => {
+describe('a ramp of connections', () => {
   const few = (change = () => {}) => {
     const metrics = structuredClone(buildHealthyMetrics());
     // No calls but to this machine.
@@ -19,7 +19,7 @@ describe('more connections than were asked for', () => {
     change(metrics);
     return metrics;
   };
-  /** A block with so many connections, 50 ms alone, of a loop that takes `cpuMs` for a request. */
+  /** Builds a block with a number of connections, 50 ms alone, of a loop that takes `cpuMs` per request. */
   const block = (metrics, { connections, throughput, cpuMs }) => {
     const seen = structuredClone(metrics.base);
     seen.throughput = throughput;
@@ -29,7 +29,7 @@ describe('more connections than were asked for', () => {
     return seen;
   };
 
-  test('they are tried as far as the knee seems to be, and not where it has been found', () => {
+  test('goes beyond the estimated knee, and ends when requests queue', () => {
     const metrics = few();
     const first = chooseNextConnections(metrics, null);
     assert.ok(first > metrics.maxConcurrency && first <= 8 * metrics.maxConcurrency, `${first}`);
@@ -38,10 +38,10 @@ describe('more connections than were asked for', () => {
     assert.ok(chooseNextConnections(metrics, { ...queues, isQueueing: false }) > 300);
   });
 
-  test('what they give tells the knee better than what a cold loop costs', () => {
+  test('measures the knee better than the cost per request of a cold loop', () => {
     const metrics = few();
     const { maxConcurrency, responseMs } = metrics;
-    // As many times the requests in the same time, each for less of the loop.
+    // Eight times the requests in the same time, each with less loop time.
     const throughput = (8 * maxConcurrency * 1000) / responseMs;
     const cpuMs = metrics.loop.cpuMs / 3;
     const more = block(metrics, { connections: 8 * maxConcurrency, throughput, cpuMs });
@@ -50,7 +50,7 @@ describe('more connections than were asked for', () => {
     const { hypothesis } = evaluate('too-few-connections', () => ({ ...metrics, connectionRamp }));
     const { low, high } = hypothesis.remedy.predictedThroughput;
     assert.ok(low < 1000 / cpuMs && 1000 / cpuMs < high, `${low} ${high}`);
-    // Ten times as many wait for each other.
+    // Ten times as many requests queue.
     const many = block(metrics, {
       connections: 80 * maxConcurrency,
       throughput: 1.2 * throughput,
@@ -68,7 +68,7 @@ describe('more connections than were asked for', () => {
     );
   });
 
-  test('what is promised of the knee is what was measured there, not where requests queue', () => {
+  test('predicts the throughput measured at the knee, not that where requests queue', () => {
     const metrics = few();
     const many = block(metrics, { connections: 1000, throughput: 3600, cpuMs: 0.2 });
     const full = evaluateRampStep(metrics, many, null);
@@ -84,20 +84,20 @@ describe('more connections than were asked for', () => {
     const { predictedThroughput, settings } = promised(at(3000));
     assert.ok(Math.abs((predictedThroughput.low + predictedThroughput.high) / 2 - 3000) < 1e-6);
     assert.equal(settings.connections, connections);
-    // The code was compiled meanwhile: more than many connections gave.
+    // Code was compiled meanwhile: throughput exceeds that of many connections.
     const warm = promised(at(4000));
     assert.ok(warm.predictedThroughput.low < 4000 && warm.predictedThroughput.high > 4000);
     assert.equal(warm.settings.connections, Math.round((4000 * metrics.unloadedLatencyMs) / 1000));
-    // Not measured: below what many gave.
+    // Not measured at the knee: below the throughput of many connections.
     assert.deepEqual(promised(full).predictedThroughput, { low: 2700, high: 3600 });
   });
 
-  test('what is promised of fewer than were tried lies between what each of those gave and what all did', () => {
+  test('predicts fewer connections between the throughput per tried connection and that of all', () => {
     const metrics = few();
     const { maxConcurrency, unloadedLatencyMs } = metrics;
     const connections = 10 * maxConcurrency;
     const throughput = (900 * connections) / unloadedLatencyMs;
-    // The loop can do no more.
+    // The loop is saturated.
     const more = block(metrics, { connections, throughput, cpuMs: 1000 / throughput });
     const connectionRamp = evaluateRampStep(metrics, more, null);
     const { remedy } = evaluate('too-few-connections', () => ({
@@ -110,12 +110,12 @@ describe('more connections than were asked for', () => {
     assert.ok(Math.abs(low / least - 1) < 1e-9, `${low} ${least}`);
   });
 
-  test('what is promised of a few more than were tried is no more for each of them', () => {
+  test('predicts a few more connections to yield no more each than those that were tried', () => {
     const metrics = few();
     const { maxConcurrency, unloadedLatencyMs } = metrics;
     const connections = 10 * maxConcurrency;
     const throughput = (900 * connections) / unloadedLatencyMs;
-    // A third more are worth having, by the loop.
+    // By the loop, a third more connections are useful.
     const more = block(metrics, { connections, throughput, cpuMs: 750 / throughput });
     const connectionRamp = evaluateRampStep(metrics, more, null);
     assert.equal(connectionRamp.isQueueing, false);
@@ -130,7 +130,7 @@ describe('more connections than were asked for', () => {
     assert.equal(low, throughput);
   });
 
-  test('where no more were tried, each of more is promised no more than each of those there are', () => {
+  test('predicts more connections to yield no more each than the present ones if none were tried', () => {
     const metrics = few();
     Object.assign(metrics, { responseMs: 1.2 * metrics.unloadedLatencyMs });
     const { remedy } = evaluate('too-few-connections', () => metrics).hypothesis;
@@ -141,7 +141,7 @@ describe('more connections than were asked for', () => {
     assert.ok(remedy.predictedThroughput.low >= 0.7 * remedy.predictedThroughput.high);
   });
 
-  test('the knee is tried where it is more than there are, and clients that think are part of it', () => {
+  test('tries the knee if it exceeds the present connections, including the think time of clients', () => {
     const metrics = few();
     const { maxConcurrency, unloadedLatencyMs } = metrics;
     const full = (throughput) => {
@@ -155,14 +155,14 @@ describe('more connections than were asked for', () => {
     assert.equal(estimateKnee(metrics, full(most)), 4 * maxConcurrency);
   });
 
-  test('of pipelined requests those in flight count', () => {
+  test('counts the requests in flight of pipelined connections', () => {
     const metrics = few();
     const pipelined = block(metrics, { connections: 100, throughput: 1000, cpuMs: 0.2 });
     pipelined.load.plan.pipelining = 4;
     assert.equal(evaluateRampStep(metrics, pipelined, null).connections, 400);
   });
 
-  test('what is promised goes no further than twice what was tried', () => {
+  test('predicts at most twice the connections that were tried', () => {
     const metrics = few();
     const { maxConcurrency, responseMs } = metrics;
     const throughput = (2 * maxConcurrency * 1000) / responseMs;
@@ -178,7 +178,7 @@ describe('more connections than were asked for', () => {
     assert.equal(remedy.nextLimit, 'too-few-connections');
   });
 
-  test('they are not tried on services that ask others elsewhere, or fail', () => {
+  test('is not tried on services that call other machines, or fail', () => {
     assert.equal(canTryMore(few()), true);
     const calls = (origin) => (metrics) => {
       metrics.base.inside.outbound = [{ ...buildHealthyMetrics().base.inside.outbound[0], origin }];
@@ -196,7 +196,7 @@ describe('more connections than were asked for', () => {
     ]) {
       assert.equal(canTryMore(few(calls(origin))), false, origin);
     }
-    // HTTP/2, native drivers: the probe sees no calls, the system a socket.
+    // With HTTP/2 or native drivers the probe sees no calls, but the system sees a socket.
     const socket = few((metrics) => {
       metrics.sockets.outbound = [{ peer: '10.0.0.5:443' }];
     });

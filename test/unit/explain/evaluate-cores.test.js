@@ -1,4 +1,4 @@
-// What the judges say of cores: who takes them, how many are allowed, and what further ones would give.
+// Detectors of limits by cores: who uses them, how many a quota allows, and the gain of further ones.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -25,27 +25,27 @@ describe('a generator at its limit', () => {
       metrics.machine = deriveMachineUse([metrics.base]);
     }).hypothesis;
 
-  test('gives more with a second one, if that has a core', () => {
+  test('yields more with a second one that has a core', () => {
     const { predictions, remedy } = second({ cores: 4, idle: 2.4 });
     assert.ok(predictions['two generators'].low > 1);
     assert.match(remedy.change, /-t/);
   });
 
-  test('may give nothing with a second one whose core the host may keep', () => {
+  test('may yield nothing with a second one whose core the host may withhold', () => {
     const { predictions, remedy } = second({ cores: 16, idle: 14, wanted: 2, steal: 0.4 });
     const { low, high } = predictions['two generators'];
     assert.ok(low < 0.85 && high > 1.9 && high < 2.2, `${low} to ${high}`);
     assert.match(remedy.change, /-t/);
   });
 
-  test('gives less with a second one that takes the core of the server', () => {
+  test('yields less with a second one that takes the core of the server', () => {
     const { predictions, remedy } = second({ cores: 2, idle: 0.4 });
     assert.ok(predictions['two generators'].low < 0.85);
     assert.match(remedy.change, /another machine/);
   });
 });
 
-test('more work fills first what a loop is idle, and costs throughput from there on', () => {
+test('injected work first uses the idle time of a loop, and then costs throughput', () => {
   const injected = (busy) => {
     const metrics = buildHealthyMetrics();
     Object.assign(metrics.loop, { busy, run: busy });
@@ -56,8 +56,8 @@ test('more work fills first what a loop is idle, and costs throughput from there
   assert.equal(nearly.low, full.low);
 });
 
-describe('a quota of CPU', () => {
-  /** 250 requests a second with a quarter of a core, of 1 ms each in the loop and 1.2 ms in all threads. */
+describe('without a CPU quota', () => {
+  /** 250 requests per second with a quarter of a core, each of 1 ms in the loop and 1.2 ms in all threads. */
   const unbound = (change = () => {}) =>
     evaluate('cpu-quota', (metrics) => {
       const { outside } = metrics.base;
@@ -71,7 +71,7 @@ describe('a quota of CPU', () => {
       change(metrics);
     }).hypothesis.remedy.predictedThroughput;
 
-  test('gone, one loop can be busy all the time', () => {
+  test('one loop can be busy all the time', () => {
     const { low, high } = unbound();
     assert.ok(
       Math.abs(low - 1000 / 1.2) < 1e-9 && Math.abs(high - 1100) < 1e-9,
@@ -79,15 +79,15 @@ describe('a quota of CPU', () => {
     );
   });
 
-  test('gone, no more comes than the requests in flight ask for', () => {
+  test('throughput is no more than the requests in flight ask for', () => {
     const { low, high } = unbound((metrics) =>
       Object.assign(metrics, { maxConcurrency: 20, unloadedLatencyMs: 51 }),
     );
     assert.ok(low < 393 && high < 393 && low > 350, `${low} to ${high}`);
   });
 
-  test('gone, a single request is not stopped by it either', () => {
-    // Alone it took 20 ms, for 15 of which it was stopped: 2 / 5 ms.
+  test('a single request is not stopped either', () => {
+    // A single request took 20 ms, for 15 of which the server was stopped: 2 / 5 ms.
     const { high } = unbound((metrics) => {
       Object.assign(metrics, { maxConcurrency: 2, unloadedLatencyMs: 20 });
       const quota = { cores: 0.25, throttledPeriods: 1, throttledShare: 0.75 };
@@ -96,7 +96,7 @@ describe('a quota of CPU', () => {
     assert.ok(Math.abs(high - 400) < 1e-9, `${high}`);
   });
 
-  test('gone, a request whose work is done on several threads takes no longer than it did', () => {
+  test('a request that several threads work on takes no longer than before', () => {
     // 1.2 ms of CPU on all threads, in 0.8 ms.
     const { high } = unbound((metrics) =>
       Object.assign(metrics, { maxConcurrency: 0.5, unloadedLatencyMs: 0.8 }),
@@ -104,7 +104,7 @@ describe('a quota of CPU', () => {
     assert.ok(Math.abs(high - 625) < 1e-9, `${high}`);
   });
 
-  test('gone, no less comes than now', () => {
+  test('throughput is no less than before', () => {
     const { low } = unbound((metrics) => {
       metrics.base.outside.cpu.server = 1.5;
     });
@@ -123,7 +123,7 @@ describe('noisy-machine', () => {
     steal: 0,
   };
 
-  test('neighbours that come and go are seen over all blocks', () => {
+  test('programs that come and go are measured over all blocks', () => {
     const { hypothesis } = evaluate('noisy-machine', (metrics) => {
       const [process] = metrics.base.outside.processes;
       const starved = {
@@ -140,8 +140,8 @@ describe('noisy-machine', () => {
     assert.match(hypothesis.sentence, /other processes use 0.9/);
   });
 
-  /** A loop whose host takes `steal` of the `wanted` cores, and a thread that had `run`. */
-  const robbed = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
+  /** Metrics of a loop whose host takes `steal` of the `wanted` cores, and whose thread had `run`. */
+  const withSteal = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
     const metrics = buildHealthyMetrics();
     const { outside, inside } = metrics.base;
     const [process] = outside.processes;
@@ -155,18 +155,18 @@ describe('noisy-machine', () => {
     return deriveMetrics(metrics);
   };
 
-  test('a host that takes the core from a busy loop is named, though another core is idle', () => {
-    const metrics = robbed(0.7);
+  test('steal from a busy loop is the limit, though another core is idle', () => {
+    const metrics = withSteal(0.7);
     assert.ok(metrics.base.outside.cpu.idle > 0.5);
     const hypothesis = detectNoisyMachine(metrics);
-    // Half of what is wanted: 0.45 that it had are half of what it wanted, beside what it waits for.
-    assert.match(hypothesis.sentence, /takes 50 % .* lacks its core for 45 % of the time/);
+    // Half of the wanted time is stolen: the thread ran for 0.45, half of what it wanted but for the queue.
+    assert.match(hypothesis.sentence, /takes 50 % .* lacks its core 45 % of the time/);
     const { low, high } = hypothesis.remedy.predictedThroughput;
     assert.ok(low < 2000 && 2000 < high, `${low} to ${high}`);
-    // What it is held back by is the host, not a call.
+    // The host holds it back, not a synchronous call.
     assert.ok(metrics.loop.waiting < 0.05, `${metrics.loop.waiting}`);
     assert.match(detectEventLoopSyncWait(metrics).why, /without a core/);
-    // The loop is busy all the same, and alone.
+    // The loop is busy nonetheless, and the only one.
     assert.ok(detectEventLoopCpu(metrics).weight >= 0.7);
     assert.ok('weight' in detectSingleCore({ ...metrics, base: withIdle(metrics.base, 0.7) }));
   });
@@ -176,54 +176,57 @@ describe('noisy-machine', () => {
     outside: { ...base.outside, cpu: { ...base.outside.cpu, idle } },
   });
 
-  test('without a probe nothing is taken for stolen: the time on a core may contain it', () => {
-    const { loop } = robbed(0.5, { utilisation: null });
+  test('without a probe no time counts as stolen, as the time on a core may include it', () => {
+    const { loop } = withSteal(0.5, { utilisation: null });
     assert.deepEqual([loop.stolen, loop.busy], [0, 0.5]);
   });
 
-  test('without a probe a host that takes most of what is wanted is all that can be told', () => {
+  test('without a probe a host that takes most of the wanted CPU time is the only possible verdict', () => {
     const unseen = (metrics) => ({ ...metrics, loop: { ...metrics.loop, isFromProbe: false } });
-    const taken = robbed(1, { run: 0.4, wanted: 1.5, utilisation: null });
+    const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilisation: null });
     assert.equal(taken.loop.isFromProbe, false);
     const hypothesis = detectNoisyMachine(taken);
-    assert.match(hypothesis.sentence, /takes 67 % .* not seen without the probe/);
+    assert.match(hypothesis.sentence, /takes 67 % .* without the probe it is unknown/);
     assert.ok(hypothesis.weight >= 0.7);
-    // With a core for twice as much it was no core that lacked.
+    // If throughput doubled, a core was not what was missing.
     assert.ok(hypothesis.predictions['connections x2'].high < 1.5);
-    // A loop that would not be busy with all that it lacks, and less theft.
+    // A loop that would not be busy even with the stolen time, and one with less steal.
     assert.equal(
-      detectNoisyMachine(unseen(robbed(1, { run: 0.1, wanted: 1.5 }))).weight,
+      detectNoisyMachine(unseen(withSteal(1, { run: 0.1, wanted: 1.5 }))).weight,
       undefined,
     );
     assert.equal(
-      detectNoisyMachine(unseen(robbed(0.4, { run: 0.6, wanted: 1.5 }))).weight,
+      detectNoisyMachine(unseen(withSteal(0.4, { run: 0.6, wanted: 1.5 }))).weight,
       undefined,
     );
   });
 
-  test('a little that is stolen is no limit, and no call is freed of its waiting', () => {
-    const metrics = robbed(0.1, { wanted: 1 });
+  test('a little steal is not the limit and does not explain a synchronous wait', () => {
+    const metrics = withSteal(0.1, { wanted: 1 });
     assert.match(detectNoisyMachine(metrics).why, /idle/);
     assert.ok(Math.abs(metrics.loop.stolen - 0.05) < 1e-9, `${metrics.loop.stolen}`);
     assert.ok(metrics.loop.waiting > 0.4, `${metrics.loop.waiting}`);
     assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
   });
 
-  test('no call waits where the host may have taken most of what is missing from this thread', () => {
-    const metrics = robbed(0.4, { run: 0.55, wanted: 2.2 });
+  test('a synchronous wait is not named if the host may have taken most of the missing time', () => {
+    const metrics = withSteal(0.4, { run: 0.55, wanted: 2.2 });
     assert.ok(metrics.loop.waiting > 0.25 * metrics.loop.busy);
     assert.ok(metrics.loop.waiting > 0.2, `${metrics.loop.waiting}`);
-    assert.match(detectEventLoopSyncWait(metrics).why, /without a core; the host may have taken/);
+    assert.match(
+      detectEventLoopSyncWait(metrics).why,
+      /without a core .*, of which the host may have taken/,
+    );
   });
 
-  test('a little theft among many threads frees no call of its waiting', () => {
-    const metrics = robbed(0.6, { run: 0.45, wanted: 30 });
+  test('a little steal among many threads does not explain a synchronous wait', () => {
+    const metrics = withSteal(0.6, { run: 0.45, wanted: 30 });
     assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
   });
 
-  test('what was missing in one block only is an average of all', () => {
-    const metrics = robbed(0.4, { run: 0.6, wanted: 2.2 });
-    const { base } = robbed(0, { run: 0.94 });
+  test('the time that was missing in one block is averaged over all blocks', () => {
+    const metrics = withSteal(0.4, { run: 0.6, wanted: 2.2 });
+    const { base } = withSteal(0, { run: 0.94 });
     const { loop, machine } = refineMetrics(metrics, [base, base, base]);
     assert.ok(Math.abs(machine.cpu.steal - 0.1) < 1e-9);
     const near = { run: 0.855, queued: 0.05, busy: 0.99 };
@@ -234,38 +237,38 @@ describe('noisy-machine', () => {
     assert.ok(Math.abs(loop.run + loop.queued + loop.stolen + loop.waiting - loop.busy) < 1e-9);
   });
 
-  test('a core that the host may keep is none for a second process', () => {
+  test('a core that the host may withhold does not count for a second process', () => {
     const second = (metrics) =>
       detectEventLoopCpu({ ...metrics, unloadedLatencyMs: 1 }).predictions['second process'].low;
-    assert.ok(second(robbed(0, { run: 0.94 })) > 1);
-    assert.ok(second(robbed(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
+    assert.ok(second(withSteal(0, { run: 0.94 })) > 1);
+    assert.ok(second(withSteal(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
   });
 
-  test('two loops give no more than the requests in flight ask for', () => {
-    const metrics = robbed(0, { run: 0.94 });
+  test('two loops yield no more than the requests in flight ask for', () => {
+    const metrics = withSteal(0, { run: 0.94 });
     const least = (unloadedLatencyMs) =>
       detectEventLoopCpu({ ...metrics, unloadedLatencyMs }).predictions['second process'].low;
     assert.equal(least(null), 1.05);
     assert.equal(least(1), 1.05);
-    // Each waits for as long as there are others.
+    // Requests take as long alone as with others.
     assert.equal(least((metrics.maxConcurrency * 1000) / metrics.throughput), 0.95);
   });
 
-  test('what other threads and the generator use does not bound what a second process gives', () => {
-    const metrics = robbed(0, { run: 0.72 });
+  test('the use of other threads and the generator does not bound the gain of a second process', () => {
+    const metrics = withSteal(0, { run: 0.72 });
     Object.assign(metrics.base.outside.cpu, { server: 1.3, self: 0.4 });
     const { low, high } = detectEventLoopCpu({ ...metrics, loop: { ...metrics.loop, run: 0.9 } })
       .predictions['second process'];
     assert.ok(low < 1.06 && high > 2, `${low} to ${high}`);
   });
 
-  test('the arithmetic of a busy loop says what the host keeps of its core', () => {
-    const [most] = detectEventLoopCpu(robbed(0.7)).arithmetic;
-    assert.match(most, /the machine's host keeps its core for 45 % of the time$/);
-    assert.doesNotMatch(detectEventLoopCpu(robbed(0, { run: 0.94 })).arithmetic[0], /host/);
+  test('the arithmetic of a busy loop states how much of its time the host takes', () => {
+    const [most] = detectEventLoopCpu(withSteal(0.7)).arithmetic;
+    assert.match(most, /the machine's host takes its core 45 % of the time \(steal\)$/);
+    assert.doesNotMatch(detectEventLoopCpu(withSteal(0, { run: 0.94 })).arithmetic[0], /host/);
   });
 
-  /** Two processes whose loops had so much of a core and were busy for so long, of whose wants the host takes `part`. */
+  /** Two processes with loops `[run, utilisation]`, of whose wanted time the host takes `part`. */
   const two = (loops, part) => {
     const metrics = structuredClone(buildHealthyMetrics());
     const { outside, inside } = metrics.base;
@@ -285,7 +288,7 @@ describe('noisy-machine', () => {
     });
   };
 
-  test('nothing is taken from a second loop that explains itself', () => {
+  test('no time counts as stolen from a second loop whose busy time is explained', () => {
     const loops = [
       [0.95, 0.95],
       [0.3, 0.3],
@@ -294,16 +297,16 @@ describe('noisy-machine', () => {
     assert.ok(Math.abs(computeBusyMs(base) - (1000 * 1.25) / base.throughput) < 1e-9);
   });
 
-  test('a worker that the host keeps from its core is the busiest all the same', () => {
+  test('a worker with stolen time is the busiest nonetheless', () => {
     const loops = [
       [0.6, 0.88],
       [0.1, 0.15],
     ];
     const imbalance = detectWorkerImbalance(two(loops, 0.32));
-    assert.match(imbalance.sentence, /one runs 88 % of the time/);
+    assert.match(imbalance.sentence, /one is on a core 88 % of the time/);
   });
 
-  test('workers that share the load evenly give as much more as there are cores for', () => {
+  test('balanced workers gain as much as there are cores for', () => {
     const judgement = (cpu) => {
       const metrics = two(
         [
@@ -312,7 +315,7 @@ describe('noisy-machine', () => {
         ],
         0,
       );
-      // What looks takes most of the generator's time, however few requests there are.
+      // Observing takes most of the generator's time, however few requests there are.
       Object.assign(metrics.base.outside.cpu, { self: 0.4, ...cpu });
       const { remedy, arithmetic } = detectWorkerImbalance(metrics);
       const { low, high } = remedy.predictedThroughput;
@@ -324,13 +327,13 @@ describe('noisy-machine', () => {
     assert.equal(free.next, 'event-loop-cpu');
     const tight = judgement({ cores: 2, server: 1.59 });
     assert.deepEqual(tight.gain, ['1.06', '1.25']);
-    assert.match(tight.arithmetic, /if there were cores for it/);
+    assert.match(tight.arithmetic, /the cores suffice for/);
     assert.equal(tight.next, 'shared-cores');
     assert.deepEqual(judgement({ cores: 2, server: 2 }).gain, ['1.00', '1.05']);
   });
 
-  test('a busy loop that loses a quarter of its time is limited by something else', () => {
-    const metrics = robbed(0.5);
+  test('a busy loop that loses a quarter of its time to the host has another limit', () => {
+    const metrics = withSteal(0.5);
     assert.ok(metrics.loop.stolen > 0.2 && metrics.loop.stolen < 0.3, `${metrics.loop.stolen}`);
     const busy = {
       ...metrics,
@@ -339,14 +342,14 @@ describe('noisy-machine', () => {
     assert.equal(detectNoisyMachine(busy).weight, undefined);
   });
 
-  test('a loop that is not busy is not limited by what the host takes', () => {
-    const metrics = robbed(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
+  test('a loop that is not busy is not limited by steal', () => {
+    const metrics = withSteal(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
     assert.ok(metrics.loop.stolen > 0.29, `${metrics.loop.stolen}`);
-    assert.match(detectNoisyMachine(metrics).why, /takes 50 % of what is wanted/);
+    assert.match(detectNoisyMachine(metrics).why, /takes 50 % of the wanted CPU time/);
   });
 
-  test('neighbours that take more than the host come before it', () => {
-    const metrics = robbed(0.8, { wanted: 2 });
+  test('other programs that take more than the host precede it', () => {
+    const metrics = withSteal(0.8, { wanted: 2 });
     const loop = { run: 0.3, queued: 0.4, stolen: 0.31 };
     assert.match(
       detectNoisyMachine({ ...metrics, machine: { ...metrics.machine, loop } }).why,

@@ -1,4 +1,4 @@
-// What the judges say of connections that the service opens, and of what it waits for behind them.
+// Detectors of limits of outbound connections, and of what the service waits for behind them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { evaluate } from '../../fixtures/explain/evaluation.js';
@@ -12,19 +12,19 @@ function opening(metrics, { origin = 'https://pay:443', opened = 1000, connectin
 }
 
 describe('connections for each call', () => {
-  test('with TLS it is the handshakes, without the connections', () => {
+  test('with TLS the limit is the handshakes, without TLS the connections', () => {
     const secure = evaluate('tls-handshake', (metrics) => opening(metrics, { connecting: 0.6 }));
     assert.match(secure.hypothesis.sentence, /takes 60 % of the loop's time/);
     assert.equal(secure.hypothesis.causeOf, 'event-loop-cpu');
     const plain = evaluate('connection-churn', (metrics) =>
       opening(metrics, { origin: 'http://stock:80', connecting: 0.3 }),
     );
-    assert.match(plain.hypothesis.sentence, /each call opens one of its own; that takes 30 %/);
-    // The other side of the service has none of it, which is not said then.
+    assert.match(plain.hypothesis.sentence, /each call opens its own; that takes 30 %/);
+    // Inbound connections rule the limit out, which is not reported then.
     assert.equal(plain.why, undefined);
   });
 
-  test('none where connections are kept, take little, or the loop is idle', () => {
+  test('are no limit if connections are kept, take little time, or the loop is idle', () => {
     const { hypothesis } = evaluate('tls-handshake', (metrics) => opening(metrics, { opened: 10 }));
     assert.equal(hypothesis, undefined);
     const little = evaluate('tls-handshake', (metrics) => opening(metrics, { connecting: 0.05 }));
@@ -37,7 +37,7 @@ describe('connections for each call', () => {
   });
 });
 
-describe('nagle-delayed-ack of what is asked', () => {
+describe('nagle-delayed-ack of outbound calls', () => {
   const asking = (metrics, { usesNagle = true, now = 44, alone = 44 }) => {
     const [call] = metrics.base.inside.outbound;
     const one = { ...call, origin: 'tcp://kv:6000', usesNagle, answering: 45 };
@@ -45,7 +45,7 @@ describe('nagle-delayed-ack of what is asked', () => {
     metrics.single.inside = { ...metrics.base.inside, outbound: [{ ...one, answerP50Ms: alone }] };
   };
 
-  test('answers take what the timer takes, one alone as well', () => {
+  test('is the limit if calls take as long as the timer, under load and alone', () => {
     const { hypothesis } = evaluate('nagle-delayed-ack', (metrics) => asking(metrics, {}));
     assert.ok(hypothesis.predictions['questions at once'].low > 1.2);
     assert.match(
@@ -54,7 +54,7 @@ describe('nagle-delayed-ack of what is asked', () => {
     );
   });
 
-  test('not if they take another time, queue, or nothing is held back', () => {
+  test('is not the limit if calls take another time, queue, or no data is held back', () => {
     for (const other of [{ now: 60, alone: 60 }, { alone: 20 }, { usesNagle: false }]) {
       const { hypothesis } = evaluate('nagle-delayed-ack', (metrics) => asking(metrics, other));
       assert.equal(hypothesis, undefined, JSON.stringify(other));
@@ -74,21 +74,21 @@ describe('a dependency that all requests wait for', () => {
     ];
   };
 
-  test('is saturated, and nothing before it admits one by one', () => {
+  test('is saturated, and nothing before it admits requests one by one', () => {
     const inIt = (metrics) => queueing(metrics, 48);
     assert.equal(evaluate('serialized', inIt).hypothesis, undefined);
-    assert.match(evaluate('serialized', inIt).why, /have asked http:.*they queue there/);
-    // A connection for each request is no pool that hides the queue.
+    assert.match(evaluate('serialized', inIt).why, /wait for http:.*they queue there/);
+    // A connection per request is not a pool that hides the queue.
     const { hypothesis } = evaluate('saturated-dependency', inIt);
     assert.ok(hypothesis.predictions['dependency, connections x2']);
   });
 
-  test('is not what they wait for if only few have asked it', () => {
+  test('is not what requests queue for if only few of them wait for it', () => {
     assert.ok(evaluate('serialized', (metrics) => queueing(metrics, 3)).hypothesis);
   });
 });
 
-describe('compression by the pool of threads', () => {
+describe('compression in the thread pool', () => {
   const compressing = (metrics) => {
     const [process] = metrics.base.outside.processes;
     process.others = [1, 2, 3, 4].map((id) => ({ ...process.main, tid: id, run: 0.9 }));
@@ -99,19 +99,19 @@ describe('compression by the pool of threads', () => {
     metrics.identityBytes = 25_000;
   };
 
-  test('is why the threads are taken', () => {
+  test('is the cause of a full thread pool', () => {
     const { hypothesis } = evaluate('compression', compressing);
     assert.equal(hypothesis.causeOf, 'threadpool');
     assert.match(hypothesis.remedy.change, /BROTLI_PARAM_QUALITY/);
     const gain = hypothesis.predictions['identity encoding'];
     assert.ok(gain.low > 1.5 && gain.high > 50, JSON.stringify(gain));
-    // What the pool would give without is not known: all of its jobs may be that.
+    // The gain of the pool without it is unknown: all of its jobs may be compression.
     const pool = evaluate('threadpool', compressing).hypothesis.predictions['identity encoding'];
     assert.ok(pool.low < 1 && pool.high > 50, JSON.stringify(pool));
   });
 });
 
-test('a thread of the pool that computes while the others wait in some call is what its jobs queue for', () => {
+test('the thread pool is the limit if one thread computes while the others wait in a call', () => {
   const oneBusy = (waitMs) => (metrics) => {
     const [process] = metrics.base.outside.processes;
     const thread = (tid, run) => ({ ...process.main, tid, run });
@@ -123,12 +123,12 @@ test('a thread of the pool that computes while the others wait in some call is w
     metrics.base.inside = { ...metrics.base.inside, poolMs };
   };
   const { hypothesis } = evaluate('threadpool', oneBusy(170));
-  assert.match(hypothesis.sentence, /only 1 of them computes, with 1.0 cores/);
-  // A worker's thread is none of the pool's, whose jobs wait a little where cores are few.
+  assert.match(hypothesis.sentence, /only 1 of them computes, on 1.0 cores/);
+  // A worker thread is not one of the pool, whose jobs wait a little if there are few cores.
   assert.match(evaluate('threadpool', oneBusy(5)).why, /fewer than the pool has/);
 });
 
-test('a logger that writes later is told by the profile alone', () => {
+test('a logger that buffers its lines is detected by the profile alone', () => {
   const logging = (printing) => (metrics) => {
     metrics.loop.busy = 1;
     metrics.loopTime = { logging: printing, maxLogging: printing, connecting: 0, gc: 0 };

@@ -1,4 +1,4 @@
-// What the judges say of facts where requests wait for somebody else: pools, dependencies, locks.
+// Detectors of limits that requests wait for behind an idle loop: pools, dependencies, locks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readPoolSize } from '../../../dist/explain/hypotheses/machine/threadpool.js';
@@ -16,12 +16,12 @@ describe('slow-dependency', () => {
     Object.assign(metrics.base.load.latencyMs, { mean: 3000, p50: 3000 });
   };
 
-  test('at a rate that is served, the memory that waiting requests hold', () => {
+  test('is the limit at a sustained rate if waiting requests take much memory', () => {
     const { hypothesis } = evaluate('slow-dependency', (metrics) => waiting(metrics, 680));
-    assert.match(hypothesis.sentence, /300 requests that wait for it hold 600 MB/);
+    assert.match(hypothesis.sentence, /300 requests that wait for it take 600 MB/);
   });
 
-  test('requests that hold little may wait', () => {
+  test('is not the limit at a sustained rate if waiting requests take little memory', () => {
     const { hypothesis } = evaluate('slow-dependency', (metrics) => waiting(metrics, 100));
     assert.equal(hypothesis, undefined);
   });
@@ -36,18 +36,18 @@ describe('outbound-pool of an unknown client', () => {
     metrics.responseMs = 200;
   };
 
-  test('all its connections wait for an answer', () => {
+  test('is the limit if all its connections wait for a response', () => {
     const { hypothesis } = evaluate('outbound-pool', (metrics) => pool(metrics, 4.9));
     assert.match(hypothesis.sentence, /98 % of them waiting/);
   });
 
-  test('where some wait for none it cannot be told: they may be lent', () => {
+  test('is unknown if some connections wait for no response, as requests may keep them', () => {
     const { hypothesis, why } = evaluate('outbound-pool', (metrics) => pool(metrics, 2));
     assert.equal(hypothesis, undefined);
     assert.equal(why, undefined);
   });
 
-  test('unless as many requests are served at a time: then they are', () => {
+  test('is the limit if as many requests are served at a time as it has connections', () => {
     const lent = (unloadedLatencyMs) => (metrics) => {
       pool(metrics, 1);
       Object.assign(metrics, { throughput: 200, unloadedLatencyMs });
@@ -55,23 +55,23 @@ describe('outbound-pool of an unknown client', () => {
     const { hypothesis } = evaluate('outbound-pool', lent(25));
     assert.match(
       hypothesis.sentence,
-      /5 connections .* 20 % of the connections wait for an answer/,
+      /5 connections .* 20 % of the connections wait for a response/,
     );
-    assert.match(hypothesis.remedy.change, /give the connection back/);
+    assert.match(hypothesis.remedy.change, /release the connection/);
     assert.equal(evaluate('outbound-pool', lent(80)).hypothesis, undefined);
     assert.equal(evaluate('outbound-pool', lent(10)).hypothesis, undefined);
   });
 
-  test('connections on which nothing is asked are no pool', () => {
+  test('is ruled out if its connections are idle', () => {
     const { why } = evaluate('outbound-pool', (metrics) => {
       pool(metrics, 5);
       metrics.base.inside.outbound = [];
     });
-    assert.match(why, /nothing is asked on the 5 connections/);
+    assert.match(why, /the 5 connections .* are idle/);
   });
 });
 
-test('serialized: a single connection on which there is always a question is named', () => {
+test('serialized: a single connection that always waits for a response is named', () => {
   const { hypothesis } = evaluate('serialized', (metrics) => {
     const [call] = metrics.base.inside.outbound;
     metrics.base.inside.outbound = [
@@ -82,36 +82,36 @@ test('serialized: a single connection on which there is always a question is nam
     ];
     Object.assign(metrics, { unloadedLatencyMs: 1, responseMs: 50, throughput: 1000 });
   });
-  assert.match(hypothesis.remedy.change, /^the one connection to tcp:\/\/store:6400 waits .* 90 %/);
+  assert.match(
+    hypothesis.remedy.change,
+    /^the only connection to tcp:\/\/store:6400 waits .* 90 %/,
+  );
 });
 
-test('serialized: by a thread beside the loop that is always busy, if each serves one at a time', () => {
+test("serialized: a busy thread other than the loop's is the cause if each serves one request at a time", () => {
   const said = (unloadedLatencyMs) =>
     evaluate('serialized', (metrics) => {
       Object.assign(metrics.base.outside.processes[0].others[0], { run: 0.98 });
       Object.assign(metrics, { unloadedLatencyMs, responseMs: 200, throughput: 160 });
     });
   const { hypothesis } = said(6);
-  assert.match(
-    hypothesis.sentence,
-    /^a thread .* 98 % busy .*: requests go through it one after the/,
-  );
+  assert.match(hypothesis.sentence, /^a thread .* 98 % busy .*: it serves requests one at a time/);
   assert.match(hypothesis.remedy.change, /^more such threads/);
-  // Ten at a time go through something else.
+  // Something else admits ten at a time.
   assert.match(said(60).why, /98 % busy/);
 });
 
-test('serialized: not where the threads of the server compute on all cores', () => {
+test("serialized: it is ruled out if the server's threads use all cores", () => {
   const computing = (server) =>
     evaluate('serialized', (metrics) => {
       Object.assign(metrics, { unloadedLatencyMs: 7, responseMs: 27, throughput: 290 });
       Object.assign(metrics.base.outside.cpu, { server, cores: 2 });
     });
   assert.ok(computing(0.5).hypothesis);
-  assert.match(computing(1.9).why, /^the threads of the server compute on 1.9 of 2 cores/);
+  assert.match(computing(1.9).why, /^the server's threads use 1.9 of 2 cores/);
 });
 
-describe('what limits behind a larger pool', () => {
+describe('the next limit after a larger pool', () => {
   const next = (change) => {
     const { hypothesis } = evaluate('outbound-pool', (metrics) => {
       const [call] = metrics.base.inside.outbound;
@@ -127,7 +127,7 @@ describe('what limits behind a larger pool', () => {
     return hypothesis.remedy.nextLimit;
   };
 
-  test('the loop, where it has time for less than the pool then lets through', () => {
+  test('is the loop if it has time for fewer requests than the pool admits', () => {
     // 0.3 ms of CPU per request: 3333 req/s; 20 sockets give 4000.
     assert.equal(
       next((metrics) => Object.assign(metrics, { maxConcurrency: 50, unloadedLatencyMs: 5 })),
@@ -135,14 +135,14 @@ describe('what limits behind a larger pool', () => {
     );
   });
 
-  test('the requests in flight, where the loop has time', () => {
+  test('is the number of requests in flight if the loop has time', () => {
     assert.equal(
       next((metrics) => Object.assign(metrics, { maxConcurrency: 10, unloadedLatencyMs: 5 })),
       'too-few-connections',
     );
   });
 
-  test('the pool again, where requests and loop could use more', () => {
+  test('is the pool again if requests and loop could use more', () => {
     assert.equal(
       next((metrics) =>
         Object.assign(metrics, { maxConcurrency: 50, unloadedLatencyMs: 5, throughput: 300 }),
@@ -151,7 +151,7 @@ describe('what limits behind a larger pool', () => {
     );
   });
 
-  test('not the requests in flight of a rate', () => {
+  test('is not the number of requests in flight if the load has a rate', () => {
     const overload = { rate: 2000, answered: 1000 };
     const some = { maxConcurrency: 10, unloadedLatencyMs: 5 };
     assert.equal(
@@ -160,7 +160,7 @@ describe('what limits behind a larger pool', () => {
     );
   });
 
-  test('the pool, where of nothing else it is known what it can do', () => {
+  test('is the pool if no other capacity is known', () => {
     const blind = (metrics) => {
       metrics.base.outside = null;
       Object.assign(metrics, { maxConcurrency: 10, unloadedLatencyMs: null });
@@ -168,7 +168,7 @@ describe('what limits behind a larger pool', () => {
     assert.equal(next(blind), 'outbound-pool');
   });
 
-  test('what answers, where it has become slower already', () => {
+  test('is the dependency if it responds slower under load already', () => {
     const slower = (metrics) => {
       metrics.single.inside = structuredClone(metrics.base.inside);
       metrics.single.inside.outbound[0].answerP50Ms = 1;
@@ -177,8 +177,8 @@ describe('what limits behind a larger pool', () => {
   });
 });
 
-describe('the pool of threads', () => {
-  /** 100 requests a second, of 20 in flight, each of which waits 40 ms on one of four threads. */
+describe('the thread pool', () => {
+  /** 100 requests per second, 20 in flight, each of which waits 40 ms on one of four threads. */
   const full = (metrics) => {
     Object.assign(metrics, {
       throughput: 100,
@@ -198,18 +198,18 @@ describe('the pool of threads', () => {
     }).hypothesis;
   const gain = (change) => suspected(change).remedy.predictedThroughput;
 
-  test('four times as large gives as much more of what waits there', () => {
+  test('yields four times as many waiting jobs with four times the threads', () => {
     const { low, high } = gain();
     assert.ok(low < 400 && 400 < high && high < 1.4 * low, `${low} to ${high}`);
   });
 
-  test('gives no more than the requests in flight can take', () => {
+  test('yields no more than the requests in flight ask for', () => {
     // 10 of 41 ms each.
     const { low, high } = gain((metrics) => Object.assign(metrics, { maxConcurrency: 10 }));
     assert.ok(low < 244 && 244 < high && high < 290, `${low} to ${high}`);
   });
 
-  test('has jobs that wait longer with twice the requests: the fewer wait now, the more so', () => {
+  test('has jobs that wait longer with twice the requests, and the more so the fewer of them wait', () => {
     const wait = (change) => suspected(change).predictions['pool wait, connections x2'];
     // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
     const some = wait();
@@ -229,7 +229,7 @@ describe('the pool of threads', () => {
     assert.ok(few.low < 3 && 3 < few.high && few.high < 4, `${few.high}`);
   });
 
-  test('is one of each process', () => {
+  test('counts once per process', () => {
     // Two processes have eight threads: a job takes 80 ms, of which 20 requests want 247 a second.
     const { low, high } = gain((metrics) => {
       const { inside, outside } = metrics.base;
@@ -241,7 +241,7 @@ describe('the pool of threads', () => {
     assert.ok(low < 247 && 247 < high && high < 300, `${low} to ${high}`);
   });
 
-  test('of each process computes: all of their threads have a part of the cores', () => {
+  test('of several processes that compute shares the cores among all threads', () => {
     // Four processes have 16 threads, each of which uses half a core of 16; alone they could have all.
     const { arithmetic, remedy } = suspected((metrics) => {
       const { inside, outside } = metrics.base;
@@ -258,27 +258,27 @@ describe('the pool of threads', () => {
       metrics.unloadedLatencyMs = 10;
     });
     assert.match(arithmetic[0], /^16 threads/);
-    assert.match(arithmetic[1], /8.00 of 16 cores: a bigger pool gives x 1.9 at most/);
+    assert.match(arithmetic[1], /8.00 of 16 cores: a larger pool yields at most x 1.9/);
     assert.ok(remedy.predictedThroughput.high < 210);
   });
 
-  test('has as many threads as libuv makes of its variable', () => {
+  test('has the size that libuv reads from its variable', () => {
     const threads = (threadPoolSize) => {
       const metrics = structuredClone(buildHealthyMetrics());
       metrics.base.inside.threadPoolSize = threadPoolSize;
       return readPoolSize(metrics);
     };
-    const given = [null, '', '0', 'many', '8', ' 16 ', '12 threads', '4096'];
-    assert.deepEqual(given.map(threads), [4, 1, 1, 1, 8, 16, 12, 1024]);
+    const values = [null, '', '0', 'many', '8', ' 16 ', '12 threads', '4096'];
+    assert.deepEqual(values.map(threads), [4, 1, 1, 1, 8, 16, 12, 1024]);
   });
 
-  test('is not all that a request waits for', () => {
+  test('is not the only thing that a request waits for', () => {
     // Alone it takes 240 ms: 20 / 240 ms is less than there is.
     const { low, high } = gain((metrics) => Object.assign(metrics, { unloadedLatencyMs: 240 }));
     assert.deepEqual([low, high], [100, 100]);
   });
 
-  test('is tried with what it is said to give', () => {
+  test("has the same lower end in the experiment's prediction as in the remedy's", () => {
     const { predictions, remedy } = suspected((metrics) =>
       Object.assign(metrics, { unloadedLatencyMs: 180 }),
     );
@@ -287,7 +287,7 @@ describe('the pool of threads', () => {
     assert.equal(suspected().predictions['thread pool x4'].low, 1.5);
   });
 
-  test('may have several jobs of one request side by side', () => {
+  test('may run several jobs of one request in parallel', () => {
     // 25 requests a second with four jobs of 40 ms at once each: 16 threads take 100 a second.
     const { low, high } = gain((metrics) => {
       Object.assign(metrics, { throughput: 25, maxConcurrency: 10, unloadedLatencyMs: 41 });
@@ -297,7 +297,7 @@ describe('the pool of threads', () => {
   });
 });
 
-describe('slow-dependency by its tail', () => {
+describe('slow-dependency with a heavy tail', () => {
   const route = { route: 'GET /', rate: 1000, handlerP99Ms: 100, syncMs: 0.1, syncMaxMs: 1 };
   const tail = (metrics, { routes, p50, p99 }) => {
     Object.assign(metrics.base.load.latencyMs, { mean: 30, p50: 2 });
@@ -308,14 +308,14 @@ describe('slow-dependency by its tail', () => {
     metrics.base.inside.routes = routes;
   };
 
-  test('few answers of one route that take far longer than the others', () => {
+  test('is the limit if a few responses of one route take far longer than the others', () => {
     const { hypothesis } = evaluate('slow-dependency', (metrics) =>
       tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 }),
     );
-    assert.match(hypothesis.sentence, /answers in 2.00 ms mostly, but 900 ms at p99/);
+    assert.match(hypothesis.sentence, /usually responds in 2.00 ms, but in 900 ms at p99/);
   });
 
-  test('without the slow ones a loop that mostly waited costs less than it did', () => {
+  test('predicts a loop that was mostly idle to cost less per request without the slow responses', () => {
     const { hypothesis } = evaluate('slow-dependency', (metrics) => {
       tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 2, p99: 900 });
       // 250/s of 1.2 ms each, which were 833/s; the requests in flight ask for more.
@@ -330,7 +330,7 @@ describe('slow-dependency by its tail', () => {
     assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
   });
 
-  test('a mix of fast and slow routes is none', () => {
+  test('is ruled out for a mix of fast and slow routes', () => {
     const { hypothesis, why } = evaluate('slow-dependency', (metrics) =>
       tail(metrics, {
         routes: [
@@ -342,10 +342,10 @@ describe('slow-dependency by its tail', () => {
       }),
     );
     assert.equal(hypothesis, undefined);
-    assert.match(why, /no few slow ones of one route/);
+    assert.match(why, /no rare slow responses within a route/);
   });
 
-  test('answers that hardly differ make no tail, whatever the requests do', () => {
+  test('is ruled out if the calls take similar times, whatever the requests do', () => {
     const { hypothesis } = evaluate('slow-dependency', (metrics) =>
       tail(metrics, { routes: [{ ...route, handlerMs: 30, handlerP50Ms: 2 }], p50: 50, p99: 51 }),
     );
@@ -364,12 +364,12 @@ describe('saturated-dependency', () => {
     metrics.base.inside = { ...metrics.base.inside, outbound };
   };
 
-  test('its answers take longer with more connections', () => {
+  test('predicts longer response times with more connections', () => {
     const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 0));
     assert.ok(hypothesis.predictions['dependency, connections x2'].low > 1);
   });
 
-  test('the more so, the fewer of the requests wait for it now', () => {
+  test('predicts a larger ratio if fewer requests wait for it now', () => {
     const wait = (answering) => {
       const { hypothesis } = evaluate('saturated-dependency', (metrics) => {
         slower(metrics, 0);
@@ -382,7 +382,7 @@ describe('saturated-dependency', () => {
     assert.ok(wait(25).low < 3 && 3 < wait(25).high && wait(25).high < 4);
   });
 
-  test('not so behind a pool, which lets no more calls through', () => {
+  test('predicts nothing behind a full pool, which admits no more calls', () => {
     const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 30));
     assert.equal(hypothesis.predictions['dependency, connections x2'], undefined);
   });

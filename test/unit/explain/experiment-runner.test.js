@@ -1,4 +1,4 @@
-// What the trials do with a server that gives what they are told to find.
+// The experiment runner, on a simulated server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MillraceError } from '../../../dist/errors.js';
@@ -8,7 +8,7 @@ import { runOnNewServers } from '../../../dist/explain/target/restarts.js';
 import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
-/** Of a server where eight requests share each connection, and each waits for the slowest of them. */
+/** Metrics of a server where eight requests share each connection, and each waits for the slowest of them. */
 function buildPipelinedMetrics() {
   const metrics = structuredClone(buildHealthyMetrics());
   metrics.base.load.plan.pipelining = 8;
@@ -18,10 +18,10 @@ function buildPipelinedMetrics() {
 }
 
 /**
- * Trials of it: one request at a time on a connection gives four times as much. `repeat` is told what is tried for longer,
- * `change` what load each block has.
+ * Creates a runner on a server where one request at a time per connection yields four times as much. `repeat` is called
+ * for blocks that are repeated for longer, `change` for each block with its load.
  */
-function trialsOf({
+function createRunner({
   metrics = buildPipelinedMetrics(),
   repeat = (block) => block,
   change = () => {},
@@ -57,24 +57,24 @@ function trialsOf({
     canAddLoad: true,
     socketPath: null,
   };
-  const trials = new ExperimentRunner(
+  const runner = new ExperimentRunner(
     subject,
     { metrics, retained: null },
     { setting: () => setting, untilMs: performance.now() + leftMs, onStep() {} },
   );
-  return { trials, heard };
+  return { runner, heard };
 }
 
-test('requests that wait for others on their connection: fewer connections give less, which speaks for it', async () => {
-  const { trials } = trialsOf();
-  await trials.runLiveExperiments();
-  const { finding, experiments } = trials.result();
+test('head-of-line blocking is the verdict if fewer connections yield less', async () => {
+  const { runner } = createRunner();
+  await runner.runLiveExperiments();
+  const { finding, experiments } = runner.result();
   assert.equal(finding.chosen.limit, 'head-of-line');
   const half = experiments.find(({ name }) => name === 'connections /2');
   assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
 });
 
-test('a dependency is the same one with twice the connections, whatever waits for jobs beside it', async () => {
+test('the dependency that is compared with twice the connections is not a job queue', async () => {
   const metrics = structuredClone(buildHealthyMetrics());
   const [call] = metrics.base.inside.outbound;
   const jobs = { ...call, origin: 'tcp://queue:6379', rate: 2, answering: 60, answerMs: 900 };
@@ -82,7 +82,7 @@ test('a dependency is the same one with twice the connections, whatever waits fo
   metrics.single.inside = structuredClone(metrics.base.inside);
   metrics.single.inside.outbound[1].answerP50Ms = 5;
   Object.assign(metrics, { responseMs: 50, unloadedLatencyMs: 6 });
-  const { trials } = trialsOf({
+  const { runner } = createRunner({
     metrics,
     change(block, load) {
       if (load?.connections > metrics.base.load.plan.connections) {
@@ -91,40 +91,40 @@ test('a dependency is the same one with twice the connections, whatever waits fo
       }
     },
   });
-  await trials.runLiveExperiments();
-  const slower = trials
+  await runner.runLiveExperiments();
+  const slower = runner
     .result()
     .experiments.find(({ name }) => name === 'dependency, connections x2');
   assert.equal(slower.measured.ratio, 2);
 });
 
-test('requests that begin to fail as they were asked for leave no ratios', async () => {
-  const { trials } = trialsOf({
+test('no ratio is reported if requests of the unchanged load begin to fail', async () => {
+  const { runner } = createRunner({
     change({ load: { requests } }, changed) {
       if (!changed) requests.transportErrors = requests.ok;
     },
   });
-  await trials.runLiveExperiments();
-  assert.deepEqual(trials.result().experiments, []);
+  await runner.runLiveExperiments();
+  assert.deepEqual(runner.result().experiments, []);
   assert.match(
-    trials.skippedExperiments.join(),
+    runner.skippedExperiments.join(),
     /all experiments: 50 % of the requests under the unchanged load failed meanwhile, at first 0 %/,
   );
 });
 
-test('an experiment that did not take place excludes nobody, and is named', async () => {
-  const { trials } = trialsOf({
+test('an experiment that failed excludes no limit, and is reported', async () => {
+  const { runner } = createRunner({
     change(_, load) {
       if (load?.pipelining === 1) throw new ProbeFailure('most calls cannot be delayed');
     },
   });
-  await trials.runLiveExperiments();
-  const names = trials.result().experiments.map(({ name }) => name);
+  await runner.runLiveExperiments();
+  const names = runner.result().experiments.map(({ name }) => name);
   assert.ok(names.length > 0 && !names.includes('depth 1'), names.join());
-  assert.match(trials.skippedExperiments.join(), /depth 1: .*most calls cannot be delayed/);
+  assert.match(runner.skippedExperiments.join(), /depth 1: .*most calls cannot be delayed/);
 });
 
-test('a server that does not start with what is tried is started as it was', async () => {
+test('a server that does not start with a change is restarted without it', async () => {
   const metrics = buildHealthyMetrics();
   const starts = [];
   const subject = {
@@ -142,54 +142,54 @@ test('a server that does not start with what is tried is started as it was', asy
   assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
 });
 
-describe('a remedy that gave much more', () => {
-  test('is tried for longer, while the probe rests', async () => {
-    const { trials, heard } = trialsOf();
-    await trials.runLiveExperiments();
-    assert.equal(trials.result().finding.chosen.limit, 'head-of-line');
+describe('a remedy that gained much', () => {
+  test('is repeated for longer while the probe is paused', async () => {
+    const { runner, heard } = createRunner();
+    await runner.runLiveExperiments();
+    assert.equal(runner.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
-    await trials.repeatRemedy();
+    await runner.repeatRemedy();
     assert.deepEqual(heard, ['subscribe false', 'depth 1 for longer', 'subscribe true']);
-    const { experiment, throughput } = trials.result().repeatedRemedy;
+    const { experiment, throughput } = runner.result().repeatedRemedy;
     assert.deepEqual([experiment, throughput], ['depth 1', 4800]);
   });
 
-  test('is not where no time is left for it', async () => {
-    const { trials, heard } = trialsOf({ leftMs: 3500 });
-    await trials.runLiveExperiments();
-    assert.equal(trials.result().finding.chosen.limit, 'head-of-line');
+  test('is not repeated if no time is left', async () => {
+    const { runner, heard } = createRunner({ leftMs: 3500 });
+    await runner.runLiveExperiments();
+    assert.equal(runner.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
-    await trials.repeatRemedy();
+    await runner.repeatRemedy();
     assert.deepEqual(heard, []);
-    assert.equal(trials.result().repeatedRemedy, null);
+    assert.equal(runner.result().repeatedRemedy, null);
   });
 
-  test('and fails for longer is said, and not promised', async () => {
+  test('is reported and not predicted if its requests fail in the repetition', async () => {
     const repeat = (block) => {
       const { requests } = block.load;
       requests.transportErrors = requests.ok;
       return block;
     };
-    const { trials } = trialsOf({ repeat });
-    await trials.runLiveExperiments();
-    await trials.repeatRemedy();
-    assert.equal(trials.result().repeatedRemedy, null);
+    const { runner } = createRunner({ repeat });
+    await runner.runLiveExperiments();
+    await runner.repeatRemedy();
+    assert.equal(runner.result().repeatedRemedy, null);
     assert.match(
-      trials.skippedExperiments.join(),
+      runner.skippedExperiments.join(),
       /depth 1 for longer: 50 % of its requests failed/,
     );
   });
 
-  test('and cannot be tried again ends nothing else', async () => {
+  test('does not end the run if it cannot be repeated', async () => {
     const repeat = () => {
       throw new ProbeFailure('the process has gone');
     };
-    const { trials, heard } = trialsOf({ repeat });
-    await trials.runLiveExperiments();
-    await trials.repeatRemedy();
-    assert.equal(trials.result().repeatedRemedy, null);
+    const { runner, heard } = createRunner({ repeat });
+    await runner.runLiveExperiments();
+    await runner.repeatRemedy();
+    assert.equal(runner.result().repeatedRemedy, null);
     assert.match(
-      trials.skippedExperiments.join(),
+      runner.skippedExperiments.join(),
       /depth 1 for longer: the probe failed: the process has gone/,
     );
     assert.equal(heard.at(-1), 'subscribe true');

@@ -1,4 +1,4 @@
-// What predictions rest on beside experiments: profiles under load and at rest, and a server that does nothing.
+// Sources of predictions other than experiments: profiles under load and at rest, and repeated remedies.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findRemedyToRepeat } from '../../../dist/explain/conclusion/remedy-prediction.js';
@@ -38,14 +38,14 @@ function subjectOf(...profiles) {
     waitIdle: async () => {},
   };
 }
-describe('what no request asks for', () => {
+describe('background work', () => {
   const underLoad = [
     [['tick', 'scan'], 30],
     [['handle', 'scan'], 20],
     [['handle'], 50],
   ];
 
-  test('is what runs at rest, with the share that it has under load, without what requests call of it', async () => {
+  test('is what runs at rest, with its share under load, without calls from requests', async () => {
     const { loopTime, rootCause } = await takeProfiles(
       subjectOf(underLoad, [[['tick', 'scan'], 10]]),
       'idle-work',
@@ -54,12 +54,12 @@ describe('what no request asks for', () => {
     assert.equal(rootCause.name, 'scan');
   });
 
-  test('is not looked for where it is not the question', async () => {
+  test('is not measured for other limits', async () => {
     const { loopTime } = await takeProfiles(subjectOf(underLoad), 'logging');
     assert.equal(loopTime.background, null);
   });
 });
-test('work that nobody asked for gives way to more connections, by no more than it takes', () => {
+test('background work gives way to more connections, by at most its share', () => {
   const of = (idleShare) => {
     const metrics = structuredClone(buildHealthyMetrics());
     Object.assign(metrics.loop, { busy: 1 });
@@ -68,7 +68,7 @@ test('work that nobody asked for gives way to more connections, by no more than 
   assert.deepEqual(of(0.5), { low: 0.85, high: 2 });
   assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
 });
-test('a probe that rests watches again afterwards, whatever came of it', async () => {
+test('a paused probe resumes afterwards, whether the work succeeded or failed', async () => {
   const heard = [];
   const failed = [];
   const hub = (fails) => ({
@@ -97,7 +97,7 @@ test('a probe that rests watches again afterwards, whatever came of it', async (
   assert.match(failed[0], /not told/);
   assert.equal(await rest(null, async () => 1), 1);
 });
-test('an experiment is worth to be repeated that was the remedy itself and gave much more', () => {
+test('an experiment is repeated if it applied the remedy itself and gained much', () => {
   const worth = (limit, name, ratio, metric = 'throughput') =>
     findRemedyToRepeat({
       finding: { chosen: limit && { limit } },
@@ -107,7 +107,7 @@ test('an experiment is worth to be repeated that was the remedy itself and gave 
   assert.equal(worth('connection-churn', 'keep-alive', 1.8), null);
   assert.equal(worth('connection-churn', 'output muted', 5), null);
   assert.equal(worth('slow-dependency', 'client deadline', 5, 'requests ended per second'), null);
-  // What helps in its place is not what is advised.
+  // A substitute is not the remedy.
   assert.equal(worth('nagle-delayed-ack', 'early acknowledgement', 100), null);
   assert.equal(worth(null, 'keep-alive', 5), null);
 });

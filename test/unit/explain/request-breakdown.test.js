@@ -1,14 +1,14 @@
-// Where the requests in flight are said to be.
+// The breakdown of the requests in flight by stage.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deriveRequestBreakdown } from '../../../dist/explain/conclusion/request-breakdown.js';
 import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
-/** Requests by stage, where what was seen differs from the healthy service by what `change` does to it. */
+/** Derives the requests by stage for a healthy service with a change. */
 function stages(change) {
   const metrics = structuredClone(buildHealthyMetrics());
-  // Of 50 some are not seen anywhere, so that no stage is cut short.
+  // Some of the 50 requests are in no stage, so that no stage is cut short.
   metrics.base.inside.inFlight = 20;
   metrics.base.inside.gc.young = 0.1;
   metrics.base.inside.outbound[0].answering = 10;
@@ -17,7 +17,7 @@ function stages(change) {
   return Object.fromEntries(all.map(({ stage, requests }) => [stage, requests]));
 }
 
-/** As many processes, each of which does what the one did. */
+/** Replaces the process by several that do the same. */
 function cluster(base, workers, busy) {
   const [one] = base.outside.processes;
   const pids = Array.from({ length: workers }, (_, index) => 100 + index);
@@ -42,7 +42,7 @@ function near(stages, wanted) {
 }
 
 describe('requests in flight', () => {
-  test('are placed once each, and what is not seen is named', () => {
+  test('are counted once each, and the rest is unexplained', () => {
     near(
       stages(() => {}),
       {
@@ -62,35 +62,35 @@ describe('requests in flight', () => {
         'on a core': 3 * 0.2,
         'garbage collection': 3 * 0.1,
         'waiting for a core': 3 * 0.01,
-        'held in a synchronous call': 0,
+        'waiting in a synchronous call': 0,
         'waiting in handlers': 20 - 10 - 3 * 0.31,
       },
     );
   });
 
-  test('are held in calls of as many loops', () => {
+  test('wait in synchronous calls of as many loops', () => {
     near(
       stages((base) => cluster(base, 3, 0.91)),
       {
-        'held in a synchronous call': 3 * 0.6,
+        'waiting in a synchronous call': 3 * 0.6,
         'waiting in handlers': 20 - 10 - 3 * 0.91,
       },
     );
   });
 
-  test('are on cores that the host has taken, as far as each loop wants one', () => {
+  test('are on cores taken by the host, as far as each loop wants one', () => {
     const stolen = stages((base) => {
       cluster(base, 3, 0.91);
-      // A third of what is wanted is stolen: half of what each has.
+      // A third of the wanted time is stolen: half of the time that each loop runs.
       Object.assign(base.outside.cpu, { cores: 4, idle: 1, wanted: 3, steal: 1 });
     });
     near(stolen, {
-      "on a core that the machine's host has taken": 3 * 0.15,
-      'held in a synchronous call': 3 * (0.91 - 0.31 - 0.15),
+      'on a core taken by the host (steal)': 3 * 0.15,
+      'waiting in a synchronous call': 3 * (0.91 - 0.31 - 0.15),
     });
   });
 
-  test('are told without the system, where there is only the probe', () => {
+  test('are counted by the probe alone without data of the system', () => {
     const seen = (base) => {
       cluster(base, 3, 0.31);
       base.outside = null;

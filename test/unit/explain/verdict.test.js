@@ -28,7 +28,7 @@ function experiment(name, ratio, spread = 0.03) {
 const doubled = { 'connections x2': { low: 1.8, high: 2.1 } };
 const same = { 'connections x2': { low: 0.9, high: 1.1 } };
 
-test('a predicted change that is measured and that no rival predicted confirms', () => {
+test('a predicted change that is measured and that no rival predicted confirms the limit', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const queue = hypothesis('serialized', 0.7, same);
   const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.98)], NOISE);
@@ -40,7 +40,7 @@ test('a predicted change that is measured and that no rival predicted confirms',
   );
 });
 
-test('what is measured against the strongest hypothesis leaves the other, unconfirmed where it predicted no change', () => {
+test('a result that contradicts the strongest hypothesis leaves the other, which is not confirmed if it predicted no change', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const queue = hypothesis('serialized', 0.7, same);
   const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.01)], NOISE);
@@ -48,7 +48,7 @@ test('what is measured against the strongest hypothesis leaves the other, unconf
   assert.equal(found.chosen, queue);
 });
 
-test('an interval that holds no change confirms nothing', () => {
+test('an interval that includes no change confirms nothing', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const found = decideVerdict(CLOSED, [few], [experiment('connections x2', 1.6, 0.5)], NOISE);
   assert.equal(found.status, 'likely');
@@ -63,12 +63,12 @@ test('a rival of the same weight that nothing excludes keeps the verdict from be
   assert.deepEqual(found.also, [few]);
 });
 
-test('without an experiment the strongest hypothesis is likely at most', () => {
+test('without an experiment the strongest hypothesis is at most likely', () => {
   const found = decideVerdict(CLOSED, [hypothesis('errors', 1, {})], [], NOISE);
   assert.equal(found.status, 'likely');
 });
 
-test('the cause of a busy loop is named, and the busy loop beside it', () => {
+test('the cause of a busy loop is the verdict, and the busy loop is listed too', () => {
   const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const gain = { 'output muted': { low: 1.3, high: 1.7 } };
   const logging = hypothesis('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
@@ -79,7 +79,7 @@ test('the cause of a busy loop is named, and the busy loop beside it', () => {
   assert.deepEqual(found.also, [loop]);
 });
 
-test('a cause that its own experiment contradicts leaves the busy loop', () => {
+test('the busy loop is the verdict if an experiment contradicts its cause', () => {
   const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const gain = { 'output muted': { low: 1.3, high: 1.7 } };
   const logging = hypothesis('logging', 0.8, { ...loop.predictions, ...gain }, 'event-loop-cpu');
@@ -89,13 +89,13 @@ test('a cause that its own experiment contradicts leaves the busy loop', () => {
   assert.equal(found.chosen, loop);
 });
 
-test('an experiment on one part of a busy loop does not speak against its other parts', () => {
+test('an experiment on one cause of a busy loop does not contradict the other causes', () => {
   const gc = hypothesis('gc-young', 0.9, {}, 'event-loop-cpu');
   const found = decideVerdict(CLOSED, [gc], [experiment('output muted', 1.4)], NOISE);
   assert.equal(found.chosen, gc);
 });
 
-test('hypotheses that are all contradicted leave nothing to be told', () => {
+test('no verdict is possible if all hypotheses are contradicted', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const queue = hypothesis('serialized', 0.7, same);
   const found = decideVerdict(CLOSED, [few, queue], [experiment('connections x2', 1.4)], NOISE);
@@ -104,19 +104,19 @@ test('hypotheses that are all contradicted leave nothing to be told', () => {
   assert.equal(found.excluded.length, 2);
 });
 
-test('that a loop is busy does not show what keeps it busy', () => {
+test('an experiment on the busy loop does not confirm its cause', () => {
   const injection = { 'cpu injection': { low: 0.6, high: 0.7 } };
   const idle = hypothesis('idle-work', 0.9, injection, 'event-loop-cpu');
   const found = decideVerdict(CLOSED, [idle], [experiment('cpu injection', 0.65)], NOISE);
   assert.equal(found.status, 'likely');
 });
 
-test('weak hypotheses are no verdict', () => {
+test('a weak hypothesis is not the verdict', () => {
   const found = decideVerdict(CLOSED, [hypothesis('single-core', 0.3, {})], [], NOISE);
   assert.equal(found.status, 'cannot-tell');
 });
 
-/** An open load of 1000 a second for 3 s, of which so many are answered. */
+/** An open load of 1000 requests per second for 3 s. */
 function open(warnings, throughput = 1000) {
   const requests = { sent: 3000, transportErrors: 0, timeouts: 0 };
   const plan = { model: 'open', rate: 1000 };
@@ -124,18 +124,18 @@ function open(warnings, throughput = 1000) {
   return { model: 'open', base: { load, throughput } };
 }
 
-test('a rate that is borne has no limit, unless something spoils the responses', () => {
+test('a sustained rate has no limit, unless something affects the responses', () => {
   const busy = hypothesis('event-loop-cpu', 0.9, {});
   assert.equal(decideVerdict(open([]), [busy], [], NOISE).status, 'no-limit');
   const blocked = hypothesis('event-loop-blocked', 0.9, {});
   assert.equal(decideVerdict(open([]), [busy, blocked], [], NOISE).chosen, blocked);
   assert.equal(decideVerdict(open(['rate-not-reached']), [busy], [], NOISE).chosen, busy);
-  // All is sent, and the queue is the server's.
+  // Every request is sent, and the queue grows in the server.
   assert.equal(decideVerdict(open([], 850), [busy], [], NOISE).chosen, busy);
   assert.equal(decideVerdict(open([], 950), [busy], [], NOISE).status, 'no-limit');
 });
 
-test('a few errors do not come before what an experiment has shown', () => {
+test('a few errors do not precede a limit that an experiment supports', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const runs = [experiment('connections x2', 1.98)];
   const failing = { ...hypothesis('errors', 0, {}), unlisted: 'unknown' };
@@ -144,7 +144,7 @@ test('a few errors do not come before what an experiment has shown', () => {
   assert.equal(errors(0.9).chosen.limit, 'errors');
 });
 
-test('what is left of a rival, however weak, keeps the verdict from being confirmed', () => {
+test('a rival that nothing excludes, however weak, keeps the verdict from being confirmed', () => {
   const few = hypothesis('too-few-connections', 0.95, doubled);
   const runs = [experiment('connections x2', 1.98)];
   const other = { ...hypothesis('bandwidth', 0.5, {}), unlisted: 'unknown' };
@@ -155,7 +155,7 @@ test('what is left of a rival, however weak, keeps the verdict from being confir
   );
 });
 
-test('where the busy loop is excluded, so are its causes', () => {
+test('the causes of a busy loop are excluded with it', () => {
   const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const imbalance = hypothesis('worker-imbalance', 0.9, {}, 'event-loop-cpu');
   const found = decideVerdict(CLOSED, [loop, imbalance], [experiment('cpu injection', 1)], NOISE);
@@ -164,10 +164,10 @@ test('where the busy loop is excluded, so are its causes', () => {
     found.excluded.map(({ limit }) => limit),
     ['event-loop-cpu', 'worker-imbalance'],
   );
-  assert.match(found.excluded[1].why, /cpu injection: it would give × 0.60 to 0.70/);
+  assert.match(found.excluded[1].why, /cpu injection: it predicts × 0.60 to 0.70/);
 });
 
-test('a cause whose experiment told nothing stays one if its signature is strong', () => {
+test('a cause with an inconclusive experiment remains the verdict if its signature is strong', () => {
   const loop = hypothesis('event-loop-cpu', 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const runs = [experiment('cpu injection', 0.65), experiment('young generation x4', 1.5, 0.6)];
   const gain = { 'young generation x4': { low: 1.3, high: 2 } };
@@ -182,13 +182,13 @@ test('a cause whose experiment told nothing stays one if its signature is strong
   assert.equal(cause(0.65), 'event-loop-cpu');
 });
 
-test('what changes more than one thing excludes nobody who said nothing of it', () => {
+test('an experiment that changes several things excludes no limit that predicts nothing for it', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const runs = [experiment('connections x2', 1.98), experiment('unknown path', 8)];
   assert.equal(decideVerdict(CLOSED, [few], runs, NOISE).status, 'confirmed');
 });
 
-test('an experiment that "no change" would fulfil too comes after one that tells', () => {
+test('an experiment whose prediction includes "no change" ranks after an informative one', () => {
   const setting = {
     hasProbe: true,
     isNativeStack: false,
@@ -208,7 +208,7 @@ test('an experiment that "no change" would fulfil too comes after one that tells
   );
 });
 
-test('a cause that says itself what an experiment gives is not held to what the busy loop says of it', () => {
+test('a cause with its own prediction is not bound by that of the busy loop', () => {
   const busy = hypothesis('event-loop-cpu', 1, { 'second process': { low: 1.05, high: 1.9 } });
   const ageing = (predictions) =>
     hypothesis('degrades-over-time', 0.8, predictions, 'event-loop-cpu');
@@ -223,7 +223,7 @@ test('a cause that says itself what an experiment gives is not held to what the 
   assert.equal(found({}).status, 'cannot-tell');
 });
 
-test('what takes most of a busy loop is its cause, though a setting did not help', () => {
+test('what takes most of a busy loop is its cause, though one setting did not help', () => {
   const loop = hypothesis('event-loop-cpu', 0.9, same);
   const garbage = {
     ...hypothesis(
@@ -235,7 +235,7 @@ test('what takes most of a busy loop is its cause, though a setting did not help
     loopShare: 0.5,
   };
   const tried = [experiment('connections x2', 1), experiment('young generation x4', 0.95)];
-  // The experiment excludes it where it is sure of it.
+  // The experiment excludes it if its interval is narrow.
   assert.equal(decideVerdict(CLOSED, [loop, garbage], tried, NOISE).chosen, loop);
   const unsure = [tried[0], experiment('young generation x4', 0.9, 0.6)];
   assert.equal(decideVerdict(CLOSED, [loop, garbage], unsure, NOISE).chosen, garbage);
@@ -243,7 +243,7 @@ test('what takes most of a busy loop is its cause, though a setting did not help
   assert.equal(decideVerdict(CLOSED, [loop, little], unsure, NOISE).chosen, loop);
 });
 
-test('a process that has ended for want of memory comes before what is shown', () => {
+test('a process that ran out of memory precedes a limit that an experiment supports', () => {
   const loop = hypothesis('event-loop-cpu', 0.9, doubled);
   const tried = [experiment('connections x2', 2)];
   const grown = (weight) => hypothesis('memory-growth', weight, {}, undefined);

@@ -7,7 +7,7 @@ import { describeBusyLoop } from '../event-loop/queue.js';
 import { type Detector, type Hypothesis, scale } from '../hypothesis.js';
 import { predictSlowedByDelay } from '../outbound/calls.js';
 
-/** The kernels' timers of a delayed acknowledgement: where a gap of a response lies if it waits for one. */
+/** Delayed-acknowledgement timers of kernels in ms: 40 and 200 ms, with their tolerances. */
 const DELAYED_ACK_MS = [
   [36, 48],
   [190, 216],
@@ -15,12 +15,12 @@ const DELAYED_ACK_MS = [
 
 const LONG_ACK_MS = DELAYED_ACK_MS[1][0];
 
-/** Whether a gap, in ms, is one of these timers. */
+/** Whether a gap in ms has the length of a delayed-acknowledgement timer. */
 export function isDelayedAck(gapMs: number): boolean {
   return DELAYED_ACK_MS.some(([low, high]) => gapMs >= low && gapMs <= high);
 }
 
-/** A timer is no queue: throughput goes with the connections. */
+/** Predicts throughput in proportion to the connections, as a timer is not a queue. */
 function predictByConnections(metrics: Metrics): Hypothesis['predictions'] {
   return {
     'connections x2': { low: 1.6, high: 2.1 },
@@ -39,7 +39,7 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
   if (!isDelayedAck(typical) || waited < 0.2) {
     return {
       limit,
-      why: `${time(gapMs.count > 0 ? typical : 0)} lie between the first and the last byte of a response`,
+      why: `the first and the last byte of a response are ${time(gapMs.count > 0 ? typical : 0)} apart`,
     };
   }
   const without = Math.max(0.2, metrics.responseMs - typical * part);
@@ -50,11 +50,11 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
   return {
     limit,
     weight: computeWeight(metrics, typical, waited),
-    sentence: `a timer of TCP: ${time(typical)} of ${time(metrics.responseMs)} lie between the first and the last byte; the server holds its second part back (Nagle) until the first is acknowledged, which the client delays.`,
+    sentence: `delayed acknowledgements: ${time(typical)} of the ${time(metrics.responseMs)} response time pass between the first and the last byte. Nagle's algorithm holds back the second part of a response until the client acknowledges the first, and the client delays that.`,
     arithmetic: [
-      `${share(part)} of the responses come in parts, ${time(typical)} apart: the delayed acknowledgement of ${typical > 100 ? 200 : 40} ms`,
+      `${share(part)} of the responses arrive in parts, ${time(typical)} apart: the ${typical > 100 ? 200 : 40} ms timer of delayed acknowledgements`,
       `${count(metrics.maxConcurrency)} / ${time(metrics.latencyMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.latencyMs)} req/s, measured ${rate(metrics.throughput)}`,
-      ...(single ? [`alone a request takes ${time(single)}: it is no queue`] : []),
+      ...(single ? [`a single request takes ${time(single)} as well: it is not a queue`] : []),
     ],
     evidence: [
       { what: 'gap within a response, median', value: typical, unit: 'ms', source: 'load' },
@@ -64,7 +64,7 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       ...predictByConnections(metrics),
-      // From there up to what the loop can give, whose time per request is not that of these few.
+      // The upper bound is generous: the loop's time per request falls when it serves more of them.
       'early acknowledgement': {
         low: Math.max(1.3, (0.3 * then) / metrics.throughput),
         high: (metrics.maxConcurrency * 1000) / 0.05 / metrics.throughput,
@@ -73,7 +73,7 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
     },
     remedy: {
       change:
-        'setNoDelay(true) on the server (the default of node:http since 18), or head and body in one write: end(body), cork()',
+        'setNoDelay(true) on the server (the default of node:http since version 18), or send head and body in one write: end(body), cork()',
       predictedThroughput: { low: then * 0.4, high: then },
       nextLimit: then === roof ? 'event-loop-cpu' : 'too-few-connections',
     },
@@ -81,8 +81,8 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
 };
 
 /**
- * Where the experiment cannot be made, parts that come late by themselves look the same; of a rate that is borne nothing else
- * tells either. Bytes that wait for an acknowledgement do only where that is later than any is after a single part: 40 ms.
+ * Computes the weight of the hypothesis. Without the experiment, parts that the application sends late look the same. At
+ * a sustained rate no experiment helps: there only unsent bytes that wait for a timer longer than 40 ms are evidence.
  */
 function computeWeight(metrics: Metrics, gapMs: number, waited: number): number {
   const { base, model, sockets, inFlight } = metrics;
@@ -94,7 +94,7 @@ function computeWeight(metrics: Metrics, gapMs: number, waited: number): number 
   return base.load.plan.connection === 'close' && server.unsent <= 0.3 ? 0.6 : 0.99;
 }
 
-/** Half of the calls have to wait for the timer, with a single request as well, and the connection is one that holds back. */
+/** Whether the median call waits for the timer, with a single request as well, on a connection without TCP_NODELAY. */
 function isWaitingForTimer(
   { single }: Metrics,
   { origin, answerP50Ms, usesNagle }: OutboundView,
@@ -105,8 +105,8 @@ function isWaitingForTimer(
 }
 
 /**
- * The same timer of TCP as of responses, on what the service asks: a question in two writes, of which the second is held back until
- * the first is acknowledged. A dependency that takes so long by itself looks alike, until the connection is told not to wait.
+ * Detects delayed acknowledgements on outbound connections: a call in two writes, the second of which is held back until
+ * the first is acknowledged. A dependency that takes as long by itself looks the same, until TCP_NODELAY is set.
  */
 export const detectOutboundDelayedAck: Detector = (metrics) => {
   const limit = 'nagle-delayed-ack';
@@ -124,15 +124,20 @@ export const detectOutboundDelayedAck: Detector = (metrics) => {
   );
   return {
     limit,
-    // Where nothing is tried it is a coincidence of times.
+    // Without an experiment the response time may have this length by coincidence.
     weight: model === 'open' ? 0.4 : 0.7,
-    sentence: `a timer of TCP: an answer of ${call.origin} takes ${time(call.answerP50Ms)}, as the second part of the question is held back (Nagle) until the first is acknowledged, which the other side delays.`,
+    sentence: `delayed acknowledgements: a response of ${call.origin} takes ${time(call.answerP50Ms)}. Nagle's algorithm holds back the second part of each call until the first is acknowledged, and the other side delays that.`,
     arithmetic: [
-      `${time(call.answerP50Ms)} with ${count(maxConcurrency)} in flight and with one: the delayed acknowledgement, no queue`,
+      `${time(call.answerP50Ms)} with ${count(maxConcurrency)} requests in flight and with one: a timer, not a queue`,
       `${count(maxConcurrency)} / ${time(responseMs)} = ${rate((maxConcurrency * 1000) / responseMs)} req/s, measured ${rate(throughput)}`,
     ],
     evidence: [
-      { what: 'answer time, median', value: call.answerP50Ms, unit: 'ms', source: 'probe' },
+      {
+        what: 'response time of calls, median',
+        value: call.answerP50Ms,
+        unit: 'ms',
+        source: 'probe',
+      },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
@@ -144,7 +149,7 @@ export const detectOutboundDelayedAck: Detector = (metrics) => {
       },
     } satisfies Hypothesis['predictions'],
     remedy: {
-      change: `setNoDelay(true) on the connections to ${call.origin}, or each question in one write (cork())`,
+      change: `setNoDelay(true) on the connections to ${call.origin}, or send each call in one write (cork())`,
       predictedThroughput: { low: then * 0.4, high: then },
       nextLimit: 'event-loop-cpu',
     },

@@ -2,18 +2,19 @@ import { count, rate, share, time } from '../../../format/units.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Detector } from '../hypothesis.js';
 
-/** Share of failures from which on they are a limit. */
+/** Minimum share of failed requests at which they are a limit. */
 const MIN_FAILURE_SHARE = 0.01;
 
-/** Part of the requests that could be in flight which is not, from which on connections are what is missing. */
+/** Minimum share of the connections that must be missing. */
 const MIN_MISSING_SHARE = 0.2;
 
-/** A refused connection is tried again once a second at the least; this many of such attempts have to have failed. */
+/** Minimum failed attempts per second and missing connection: each is retried at least once a second. */
 const MIN_RETRIES_PER_SECOND = 0.5;
 
 /**
- * Connections of the load that the server does not let stay open, mean; 0 where they are missing for another reason. The others are kept and
- * used again, and it has no more of them at any time: a server that restarts has none for a while, and all later.
+ * Estimates the mean number of connections that the server does not keep open; 0 if they are missing for another reason.
+ * The other connections are reused, and the server never has more of them at once. A server that restarts differs: it
+ * has none for a while, and all of them later.
  */
 export function estimateRefusedConnections({
   base,
@@ -38,7 +39,7 @@ export function estimateRefusedConnections({
   return isRefusal && missing > MIN_MISSING_SHARE * plan.connections ? missing : 0;
 }
 
-/** How a connection fails that the server, or what stands before it, does not take. */
+/** Errors of connections that the server, or a proxy before it, does not accept. */
 const CONNECTION_ERRORS = new Set([
   'reset',
   'closed-early',
@@ -73,13 +74,13 @@ export const detectErrors: Detector = (metrics) => {
     limit,
     weight: refused > 0 ? 0.95 : Math.min(1, 0.4 + errorShare * 3),
     sentence: isRateLimited
-      ? `a rate limiter: ${share(errorShare)} of the requests are answered by 429; ${rate(goodput)} a second are served.`
-      : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} a second are served${refused > 0 ? `, and ${count(refused)} of ${count(base.load.plan.connections)} connections are not open` : ''}.`,
+      ? `a rate limiter: ${share(errorShare)} of the requests are answered with 429; ${rate(goodput)} requests per second succeed.`
+      : `errors: ${share(errorShare)} of the requests fail, ${kinds.slice(0, 3).join(', ')}; only ${rate(goodput)} requests per second succeed${refused > 0 ? `, and ${count(refused)} of ${count(base.load.plan.connections)} connections are not open` : ''}.`,
     arithmetic: [
-      `${rate(throughput)} responses a second, of which good: ${rate(goodput)} (goodput)`,
+      `${rate(throughput)} responses per second, of which ${rate(goodput)} are successful (goodput)`,
       ...(refused > 0
         ? [
-            `${count(inFlight)} of ${count(maxConcurrency)} requests in flight: the others have no connection`,
+            `${count(inFlight)} of ${count(maxConcurrency)} requests are in flight: the others have no connection`,
           ]
         : []),
     ],
@@ -88,22 +89,22 @@ export const detectErrors: Detector = (metrics) => {
     predictions: {},
     remedy: {
       change: isRateLimited
-        ? 'raise the limiter, or load below it: fast refusals are no throughput'
+        ? 'raise the limit, or load the server below it: fast refusals are not throughput'
         : isMostly('401', '403')
-          ? "send what the server asks for, as -H 'Authorization: ...' or -H 'Cookie: ...'"
+          ? "send the credentials that the server requires, such as -H 'Authorization: ...' or -H 'Cookie: ...'"
           : refused > 0
-            ? `let the server have more connections than ${count(base.load.plan.connections - refused)}: server.maxConnections, or a bound before it`
-            : 'mend what fails first: errors are faster or slower than the work they replace',
+            ? `allow the server more connections than ${count(base.load.plan.connections - refused)}: server.maxConnections, or the limit of a proxy before it`
+            : 'fix the errors first: an error takes more or less time than the work that it replaces',
       predictedThroughput: null,
       nextLimit: null,
     },
   };
 };
 
-/** How a connection ends that the server closed while a request was on its way. */
+/** Errors of requests whose connection the server closed while they were on the way. */
 const CLOSE_ERRORS = new Set(['reset', 'closed-early']);
 
-/** A server ends an idle connection so much later than it says, at most: Node waits a second longer. */
+/** Maximum time for which a server keeps an idle connection beyond the announced timeout. Node.js adds one second. */
 const GRACE_MS = 1500;
 
 export const detectKeepAliveRace: Detector = (metrics) => {
@@ -113,29 +114,32 @@ export const detectKeepAliveRace: Detector = (metrics) => {
   const failed = closed.reduce((sum, { count: number }) => sum + number, 0);
   const part = failed / Math.max(1, requests.sent);
   if (part < MIN_FAILURE_SHARE)
-    return { limit, why: `${share(part)} of the requests met a closed connection` };
+    return {
+      limit,
+      why: `${share(part)} of the requests were sent on a connection that the server closed`,
+    };
   const pauseMs = computePauseMs(metrics);
   const announcedMs = readKeepAliveMs(metrics);
   if (pauseMs === null) {
-    return { limit, why: 'a connection is used again at once, and not idle before' };
+    return { limit, why: 'connections are reused at once: they are never idle' };
   }
   if (announcedMs !== null && (pauseMs < 0.8 * announcedMs || pauseMs > announcedMs + GRACE_MS)) {
     return {
       limit,
-      why: `connections are idle for ${time(pauseMs)}, and kept for ${time(announcedMs)}`,
+      why: `connections are idle for ${time(pauseMs)}, and the server keeps them for ${time(announcedMs)}`,
     };
   }
   return {
     limit,
     causeOf: 'errors',
     weight: announcedMs === null ? 0.6 : 0.95,
-    sentence: `connections are closed just when they are used: ${share(part)} of the requests meet that, after ${time(pauseMs)} without one${announcedMs === null ? '' : `; the server keeps idle connections for ${time(announcedMs)}`}.`,
+    sentence: `keep-alive race: the server closes connections just as clients reuse them. ${share(part)} of the requests fail so, on connections that were idle for ${time(pauseMs)}${announcedMs === null ? '' : `; the server keeps idle connections for ${time(announcedMs)}`}.`,
     arithmetic: [
-      `${count(failed)} of ${count(requests.sent)} requests were reset or not answered; on a connection that is new, or used sooner, none would be`,
+      `${count(failed)} of ${count(requests.sent)} requests were reset or not answered; on a new or recently used connection none would be`,
     ],
     evidence: [
       { what: 'requests on a closed connection', value: part, unit: '1', source: 'load' },
-      { what: 'pause of a connection', value: pauseMs, unit: 'ms', source: 'load' },
+      { what: 'idle time of a connection', value: pauseMs, unit: 'ms', source: 'load' },
       ...(announcedMs === null
         ? []
         : [{ what: 'Keep-Alive: timeout', value: announcedMs, unit: 'ms', source: 'http' }]),
@@ -144,7 +148,7 @@ export const detectKeepAliveRace: Detector = (metrics) => {
     predictions: { ...(plan.thinkTimeMs > 0 && { 'shorter pause': { low: 0, high: 0.4 } }) },
     remedy: {
       change:
-        'a longer keepAliveTimeout on the server, or clients that give idle connections up before it does',
+        'a longer keepAliveTimeout on the server, or clients that close idle connections before the server does',
       predictedThroughput: {
         low: metrics.throughput,
         high: metrics.throughput / (1 - Math.min(0.9, part)),
@@ -154,7 +158,7 @@ export const detectKeepAliveRace: Detector = (metrics) => {
   };
 };
 
-/** How long a connection is idle between two requests, ms; `null` if it is not. */
+/** Computes how long a connection is idle between two requests in ms; `null` if it is never idle. */
 function computePauseMs({ base, model }: Metrics): number | null {
   const { plan } = base.load;
   if (plan.thinkTimeMs > 0) return plan.thinkTimeMs;
@@ -163,13 +167,13 @@ function computePauseMs({ base, model }: Metrics): number | null {
   return (openedMs * plan.initialConnections) / base.load.connections.reused;
 }
 
-/** What the server says of how long it keeps an idle connection. */
+/** Reads the timeout in ms that the server announces for idle connections in `Keep-Alive`; `null` without one. */
 function readKeepAliveMs({ sample }: Metrics): number | null {
   const match = /timeout=(\d+)/.exec(String(sample?.headers['keep-alive'] ?? ''));
   return match ? Number(match[1]) * 1000 : null;
 }
 
-/** Of the local ports, in TIME_WAIT: the others are in use, or left over. */
+/** Minimum share of the local ports that are in TIME_WAIT; the others may be in use. */
 const MIN_TIME_WAIT_SHARE = 0.8;
 
 export const detectEphemeralPorts: Detector = ({ sockets, base, errorShare, throughput }) => {
@@ -182,7 +186,7 @@ export const detectEphemeralPorts: Detector = ({ sockets, base, errorShare, thro
   if (taken < MIN_TIME_WAIT_SHARE || !fails) {
     return {
       limit,
-      why: `${count(sockets.timeWait)} of ${count(sockets.localPorts)} local ports wait for the end of a connection`,
+      why: `${count(sockets.timeWait)} of ${count(sockets.localPorts)} local ports are in TIME_WAIT`,
     };
   }
   const perSecond = sockets.localPorts / TIME_WAIT_S;
@@ -190,9 +194,9 @@ export const detectEphemeralPorts: Detector = ({ sockets, base, errorShare, thro
     limit,
     causeOf: 'errors',
     weight: 0.95,
-    sentence: `no local ports are left: ${count(sockets.timeWait)} of ${count(sockets.localPorts)} belong to connections that were closed within the last minute, and further ones fail.`,
+    sentence: `local ports are exhausted: ${count(sockets.timeWait)} of ${count(sockets.localPorts)} belong to connections that were closed within the last minute, and new connections fail.`,
     arithmetic: [
-      `${count(sockets.localPorts)} ports / ${TIME_WAIT_S} s = ${rate(perSecond)} new connections a second to one address, for ever; ${rate(throughput)} responses a second were asked for`,
+      `${count(sockets.localPorts)} ports / ${TIME_WAIT_S} s = ${rate(perSecond)} sustained new connections per second to one address; the load had ${rate(throughput)} responses per second`,
     ],
     evidence: [
       { what: 'ports in TIME_WAIT', value: sockets.timeWait, unit: 'ports', source: 'sockets' },
@@ -203,12 +207,12 @@ export const detectEphemeralPorts: Detector = ({ sockets, base, errorShare, thro
     predictions: {},
     remedy: {
       change:
-        "keep-alive where the connections are opened: an agent or a pool that uses them again (the server's calls to others count, too)",
+        "keep-alive on the side that opens the connections: an agent or a pool that reuses them (the server's outbound calls count too)",
       predictedThroughput: null,
       nextLimit: null,
     },
   };
 };
 
-/** Linux keeps the port of a closed connection for so long. */
+/** Seconds for which Linux keeps the port of a closed connection. */
 const TIME_WAIT_S = 60;

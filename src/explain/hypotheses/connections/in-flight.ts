@@ -16,21 +16,22 @@ import { type Detector, scale, widen } from '../hypothesis.js';
 import { predictSlowedByDelay } from '../outbound/calls.js';
 import { estimateRefusedConnections } from './failures.js';
 
-/** Response times that differ by less are the same. */
+/** Maximum ratio of response times that counts as no queueing. */
 const MAX_UNQUEUED_STRETCH = 1.35;
 
-/** Throughput with `factor` times the connections, if the requests wait only for what does not queue: bounded by the loop. */
+/** Predicts throughput with `factor` times the connections where requests do not queue, bounded by the loop. */
 function predictMoreConnections(metrics: Metrics, factor: number): Range {
   const headroom = metrics.loop ? 1 / Math.max(0.01, metrics.loop.busy) : factor;
   const gain = Math.min(factor, headroom);
-  // A busier loop takes more events per turn: its time per request falls.
+  // A busier loop handles more events per turn: its time per request falls.
   return { low: gain * 0.9, high: Math.min(factor, gain * 1.4) * 1.05 };
 }
 
 export const detectTooFewConnections: Detector = (metrics) => {
   const { loop, maxConcurrency, responseMs, unloadedLatencyMs, throughput, model } = metrics;
   const limit = 'too-few-connections';
-  if (model === 'open') return { limit, why: 'the load is a rate: it does not wait for responses' };
+  if (model === 'open')
+    return { limit, why: 'the load has a rate: it does not wait for responses' };
   if (loop && loop.busy >= SATURATED) {
     return { limit, why: `the event loop is ${share(loop.busy)} busy` };
   }
@@ -39,26 +40,26 @@ export const detectTooFewConnections: Detector = (metrics) => {
     const all = metrics.base.load.plan.connections;
     return {
       limit,
-      why: `the server does not let ${count(refused)} of ${count(all)} connections stay open`,
+      why: `the server does not keep ${count(refused)} of ${count(all)} connections open`,
     };
   }
   const stretch = unloadedLatencyMs ? responseMs / unloadedLatencyMs : 1;
   if (stretch > 2) {
     return {
       limit,
-      why: `a request takes ${time(responseMs)} among ${plural(Math.max(1, maxConcurrency - 1), 'other')}, alone ${time(unloadedLatencyMs)}: it queues`,
+      why: `a request takes ${time(responseMs)} with ${plural(Math.max(1, maxConcurrency - 1), 'other')} in flight, ${time(unloadedLatencyMs)} alone: it queues`,
     };
   }
-  // A client that thinks between two requests holds its slot meanwhile: N = X (R + Z).
+  // A client that thinks between two requests occupies its slot meanwhile: N = X (R + Z).
   const thinkMs = metrics.base.load.plan.thinkTimeMs;
   const cycleMs = responseMs + thinkMs;
   const ownMs = metrics.latencyMs;
-  const thinks = thinkMs > 0 ? ` and thinks ${time(thinkMs)}` : '';
+  const thinks = thinkMs > 0 ? `, then the client pauses ${time(thinkMs)}` : '';
   const { connectionRamp } = metrics;
   const most = estimateMaxThroughput(metrics);
   const alone = unloadedLatencyMs ?? responseMs;
   const rawKnee = most ? Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000) : null;
-  // Closer than this it makes no difference.
+  // A knee closer than this makes no difference.
   const knee = rawKnee !== null && rawKnee > 1.1 * maxConcurrency ? rawKnee : null;
   const farthest = knee ? findExtrapolationBound(metrics, knee) : null;
   const reached = most ? predictReachable(metrics, most, { knee, farthest }) : null;
@@ -66,20 +67,20 @@ export const detectTooFewConnections: Detector = (metrics) => {
   return {
     limit,
     weight: stretch <= MAX_UNQUEUED_STRETCH ? 0.9 : 0.5,
-    sentence: `too few connections: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(maxConcurrency)} can wait at once.`,
+    sentence: `too few connections: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(maxConcurrency)} can be in flight at once.`,
     arithmetic: [
       `${count(maxConcurrency)} in flight / ${time(ownMs + thinkMs)} = ${rate((maxConcurrency * 1000) / (ownMs + thinkMs))} req/s, measured ${rate(throughput)}`,
       ...(unloadedLatencyMs
-        ? [`alone a request takes ${time(unloadedLatencyMs)}: it does not queue`]
+        ? [`a single request takes ${time(unloadedLatencyMs)}: requests do not queue`]
         : []),
       ...(connectionRamp
         ? [
-            `tried: ${count(connectionRamp.connections)} connections give ${rate(connectionRamp.throughput)} req/s in ${time(connectionRamp.responseMs)} each${describeRamp(connectionRamp)}`,
+            `tried: ${count(connectionRamp.connections)} connections yield ${rate(connectionRamp.throughput)} req/s, ${time(connectionRamp.responseMs)} each${describeRamp(connectionRamp)}`,
           ]
         : []),
       ...(knee && most && loop && !connectionRamp
         ? [
-            `the loop needs ${time(loop.cpuMs)} of CPU per request: ${rate(most)} req/s at most, reached by ${rate(most)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections, unless a pool or another service is full before (tried: up to ${count(2 * maxConcurrency)})`,
+            `the loop needs ${time(loop.cpuMs)} of CPU per request: at most ${rate(most)} req/s, reached with ${rate(most)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections, unless a pool or another service is full before (tried: up to ${count(2 * maxConcurrency)})`,
           ]
         : []),
     ],
@@ -103,14 +104,16 @@ export const detectTooFewConnections: Detector = (metrics) => {
 };
 
 function describeRamp({ isQueueing, throughput, throughputAtKnee }: ConnectionRamp): string {
-  if (!isQueueing) return ', and do not queue yet';
-  return throughput === throughputAtKnee ? ', and more of them no more' : ': there they queue';
+  if (!isQueueing) return ', without queueing yet';
+  return throughput === throughputAtKnee
+    ? ', and more connections yield no more'
+    : ': there requests queue';
 }
 
-/** What is said goes no further than twice what was tried: a pool or another service may be full before the loop is. */
+/** Maximum ratio of predicted to tried connections: a pool or another service may be full before the loop is. */
 const MAX_EXTRAPOLATION = 2;
 
-/** The most connections that a prediction is made for, where the knee lies beyond them; `null`: it does not. */
+/** Finds the maximum of connections to predict for; `null` if the knee does not lie beyond it. */
 function findExtrapolationBound(
   { connectionRamp, maxConcurrency }: Metrics,
   knee: number,
@@ -122,17 +125,17 @@ function findExtrapolationBound(
 function describeMoreConnections(knee: number | null, farthest: number | null): string {
   if (knee === null) return 'more connections, until the response time grows';
   return farthest === null
-    ? `about ${count(knee)} connections (or requests in flight); beyond that they only wait`
-    : `more connections, ${count(farthest)} to begin with: twice what was tried; by the loop's time alone ${count(knee)} were worth having`;
+    ? `about ${count(knee)} connections (or requests in flight); more than that only adds latency`
+    : `more connections, at first ${count(farthest)}: twice as many as were tried; by the loop's time per request, up to ${count(knee)} help`;
 }
 
-/** What a service gives at its knee, as a share of what it gives where requests queue: some do already. */
+/** Throughput of a service at its knee, as a share of its throughput where requests queue. */
 const KNEE_SHARE: Range = { low: 0.75, high: 1 };
 
-/** By so much a block may differ from another. */
+/** Relative difference between two blocks of the same load. */
 const BLOCK_NOISE = 0.05;
 
-/** What more connections reach: what so many did, or, where that was not tried, near a bound before which queues form. */
+/** Predicts the throughput of more connections: as measured with that many, else below the bound of the loop. */
 function predictReachable(
   { connectionRamp, maxConcurrency, throughput }: Metrics,
   most: number,
@@ -144,7 +147,7 @@ function predictReachable(
     knee !== null &&
     knee <= connectionRamp.connections
   ) {
-    // Fewer connections give no more than many did, and each of them no less, but for noise.
+    // Fewer connections yield no more in total than many did, and no less each, but for noise.
     const low =
       (1 - BLOCK_NOISE) * ((connectionRamp.throughput * knee) / connectionRamp.connections);
     const high = (1 + BLOCK_NOISE) * connectionRamp.throughput;
@@ -156,7 +159,7 @@ function predictReachable(
       throughputAtKnee === null ? scale(KNEE_SHARE, most) : widen(throughputAtKnee, 0.1);
     return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
   }
-  // The bound of the loop, and as much of each connection as of fewer: X(N) is concave.
+  // X(N) is concave: each further connection yields at most as much as those that were tried.
   const asked = farthest ?? knee;
   const each = connectionRamp
     ? connectionRamp.throughput / connectionRamp.connections
@@ -166,7 +169,7 @@ function predictReachable(
   return { low: Math.max(connectionRamp?.throughput ?? throughput, 0.7 * high), high };
 }
 
-/** What the requests wait for, as far as the probe saw it. */
+/** Describes what the requests wait for, as far as the probe saw it. */
 function describeWait(metrics: Metrics): string {
   const dependency = findMainDependency(metrics);
   const inFlight = metrics.base.inside?.inFlight ?? 0;
@@ -175,7 +178,7 @@ function describeWait(metrics: Metrics): string {
   return timers > inFlight / 2 && inFlight > 0.5 ? ' for a timer' : '';
 }
 
-/** Throughput after `addedMs` in series with a response time. */
+/** Predicts throughput when `addedMs` are added to each response time. */
 function predictSlowed(responseMs: number, addedMs: number): Range {
   return widen(responseMs / (responseMs + addedMs), 0.06);
 }
@@ -189,30 +192,30 @@ export const detectHeadOfLine: Detector = (metrics) => {
   }
   const alone = metrics.unloadedLatencyMs;
   if (!alone || metrics.responseMs < 1.3 * alone) {
-    return { limit, why: `a request takes ${time(metrics.responseMs)}, alone ${time(alone)}` };
+    return { limit, why: `a request takes ${time(metrics.responseMs)}, ${time(alone)} alone` };
   }
   return {
     limit,
     weight: 0.9,
-    sentence: `head of line: ${plan.pipelining} requests share a connection, and each answer waits for the slowest before it: ${time(metrics.responseMs)} instead of ${time(alone)}.`,
+    sentence: `head-of-line blocking: ${plan.pipelining} pipelined requests share a connection, and each response waits for the slowest before it: ${time(metrics.responseMs)} instead of ${time(alone)}.`,
     arithmetic: [
-      `${count(metrics.maxConcurrency)} in flight / ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s; in ${time(alone)} each it would be ${rate((metrics.maxConcurrency * 1000) / alone)}`,
+      `${count(metrics.maxConcurrency)} in flight / ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s; at ${time(alone)} each it would be ${rate((metrics.maxConcurrency * 1000) / alone)} req/s`,
     ],
     evidence: [
       { what: 'response time, median', value: latencyMs.p50 ?? 0, unit: 'ms', source: 'load' },
-      { what: 'alone', value: alone, unit: 'ms', source: 'load' },
+      { what: 'response time of a single request', value: alone, unit: 'ms', source: 'load' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: {
-      // Which requests share a connection changes with their number.
+      // Other requests share a connection when the number of connections changes.
       'connections x2': { low: 1.5, high: 2.7 },
       'connections /2': scale({ low: 0.74, high: 1.33 }, computeHalvedShare(metrics)),
       'depth 1': widen(metrics.responseMs / alone, 0.3),
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: `depth 1 on ${count(metrics.maxConcurrency)} connections, or HTTP/2`,
+      change: `${count(metrics.maxConcurrency)} connections without pipelining, or HTTP/2`,
       predictedThroughput: scale(widen(metrics.responseMs / alone, 0.25), metrics.throughput),
       nextLimit: 'too-few-connections',
     },

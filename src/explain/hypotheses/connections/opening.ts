@@ -8,7 +8,7 @@ import { predictBusyLoop } from '../event-loop/loop.js';
 import { buildLoopEvidence, SATURATED } from '../event-loop/loop-capacity.js';
 import { computeGain, type Detector, scale, widen } from '../hypothesis.js';
 
-/** What accepting and closing a connection costs a loop in Node, ms. */
+/** Time of the loop to accept and close a connection in Node.js, ms. */
 const CONNECTION_MS = { low: 0.02, high: 0.15 };
 
 export const detectConnectionChurn: Detector = (metrics) => {
@@ -18,7 +18,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
   const each = connections.opened / completed;
   if (each < 0.5) return { limit, why: `${each.toFixed(2)} connections per request` };
   if (connections.tlsFull / completed > 0.5) {
-    return { limit, why: 'the handshakes of TLS weigh more: see tls-handshake' };
+    return { limit, why: 'TLS handshakes cost more: see tls-handshake' };
   }
   const byClient = plan.connection === 'close';
   const cpuMs = metrics.loop?.cpuMs ?? 0;
@@ -30,11 +30,11 @@ export const detectConnectionChurn: Detector = (metrics) => {
   if (!busy && waits < 0.15) {
     return {
       limit,
-      why: `a connection for each request, but ${time(connectMs)} of ${time(metrics.responseMs)} go to it`,
+      why: `each request has its own connection, but opening it takes only ${time(connectMs)} of ${time(metrics.responseMs)}`,
     };
   }
   if (busy && part < 0.12)
-    return { limit, why: `a connection costs little beside ${time(cpuMs)} per request` };
+    return { limit, why: `a connection costs little compared with ${time(cpuMs)} per request` };
   const gain = busy
     ? { low: 1 / (1 - least), high: 1 / (1 - part) }
     : widen((metrics.responseMs + connectMs) / metrics.responseMs, 0.25);
@@ -42,7 +42,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
     limit,
     ...(busy && { causeOf: 'event-loop-cpu' as const }),
     weight: 0.93,
-    sentence: `connections: each request has one of its own${byClient ? '' : ', as the server ends them'}; ${busy ? `to open, accept and close it takes part of ${time(cpuMs)} per request` : `to open it takes ${time(connectMs)} of ${time(metrics.responseMs + connectMs)}`}.`,
+    sentence: `no keep-alive: each request has its own connection${byClient ? '' : ', as the server closes them'}; ${busy ? `opening, accepting and closing it takes a part of the ${time(cpuMs)} per request` : `opening it takes ${time(connectMs)} of ${time(metrics.responseMs + connectMs)}`}.`,
     arithmetic: [
       `${count(connections.opened)} connections for ${count(completed)} requests`,
       `a connection costs the loop ${time(CONNECTION_MS.low)} to ${time(CONNECTION_MS.high)} of ${time(cpuMs)}`,
@@ -56,20 +56,20 @@ export const detectConnectionChurn: Detector = (metrics) => {
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       ...(byClient && { 'keep-alive': gain }),
-      // A server may end connections on some paths, and keep them on others.
+      // A server may close connections on some paths and keep them on others.
       'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, least) : 1000 },
     },
     remedy: {
       change: byClient
-        ? 'keep-alive: clients (proxies, agents) that use a connection again'
-        : 'let the server keep connections: no Connection: close, a longer keepAliveTimeout, no maxRequestsPerSocket',
+        ? 'keep-alive: clients (proxies, agents) that reuse connections'
+        : 'keep-alive on the server: no Connection: close, a longer keepAliveTimeout, no maxRequestsPerSocket',
       predictedThroughput: scale(gain, metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-/** CPU time of a full handshake on the server, ms: ECDSA P-256 to RSA 2048 and beyond. */
+/** CPU time of a full TLS handshake on the server in ms: from ECDSA P-256 to RSA 2048 and larger. */
 const HANDSHAKE_MS = { low: 0.15, high: 3 };
 
 export const detectTlsHandshake: Detector = (metrics) => {
@@ -83,14 +83,17 @@ export const detectTlsHandshake: Detector = (metrics) => {
   const busy = metrics.loop !== null && metrics.loop.busy >= SATURATED;
   const opening = computeOpeningShare(metrics);
   if (!busy && opening < 0.15) {
-    return { limit, why: `${share(opening)} of the time of a request goes to its handshake` };
+    return { limit, why: `the handshake takes ${share(opening)} of a request's time` };
   }
   if (busy && (each * HANDSHAKE_MS.high) / cpuMs < 0.12) {
-    return { limit, why: `a handshake is little beside ${time(cpuMs)} of CPU per request` };
+    return {
+      limit,
+      why: `a handshake costs little compared with ${time(cpuMs)} of CPU per request`,
+    };
   }
   const part = {
     low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs),
-    // What is left of a request may be a hundredth of it.
+    // The rest of a request may be as little as a hundredth of its time.
     high: Math.min(0.99, (each * HANDSHAKE_MS.high) / cpuMs),
   };
   const gain = busy
@@ -100,7 +103,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
     limit,
     ...(busy && { causeOf: 'event-loop-cpu' as const }),
     weight: 0.96,
-    sentence: `handshakes of TLS: ${share(each)} of the requests have one; they are part of ${time(cpuMs)} of CPU per request.`,
+    sentence: `TLS handshakes: ${share(each)} of the requests have one, which is a part of the ${time(cpuMs)} of CPU per request.`,
     arithmetic: [
       `${count(connections.tlsFull)} full and ${count(connections.tlsResumed)} resumed handshakes for ${count(completed)} requests, ${time(tlsMs.mean ?? 0)} each`,
     ],
@@ -116,7 +119,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
       'unknown path': { low: 0.85, high: 1 / part.low },
     },
     remedy: {
-      change: 'keep connections, resume sessions (tickets), or an ECDSA certificate instead of RSA',
+      change: 'keep-alive, session resumption (tickets), or an ECDSA certificate instead of RSA',
       predictedThroughput: scale(gain, metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
@@ -130,23 +133,23 @@ export const detectAcceptRate: Detector = (metrics) => {
   const opened = load.connections.opened / seconds;
   if (!inside?.loops || !metrics.loop) return null;
   if (load.connections.opened < 3 * load.plan.connections) {
-    return { limit, why: 'connections are kept' };
+    return { limit, why: 'connections are kept open' };
   }
   const perLoop = opened / inside.loops;
   const queue = metrics.sockets?.listen?.waiting ?? 0;
   if (perLoop < 0.7 || perLoop > 1.5 || queue < 2 || metrics.loop.busy < SATURATED) {
     return {
       limit,
-      why: `${rate(opened)} connections a second, ${rate(inside.loops)} turns of the loop`,
+      why: `${rate(opened)} new connections per second, ${rate(inside.loops)} turns of the loop`,
     };
   }
   return {
     limit,
     causeOf: 'event-loop-cpu',
     weight: 0.9,
-    sentence: `one new connection per turn of the loop: ${rate(opened)} a second in ${rate(inside.loops)} turns; ${count(queue)} wait to be accepted.`,
+    sentence: `the event loop accepts one connection per turn: ${rate(opened)} per second in ${rate(inside.loops)} turns; ${count(queue)} wait to be accepted.`,
     arithmetic: [
-      `${rate(inside.loops)} turns a second x 1 = ${rate(inside.loops)} connections a second at most`,
+      `${rate(inside.loops)} turns per second x 1 = at most ${rate(inside.loops)} connections per second`,
     ],
     evidence: [
       { what: 'turns of the loop', value: inside.loops, unit: '1/s', source: 'probe' },
@@ -166,12 +169,12 @@ export const detectAcceptRate: Detector = (metrics) => {
   };
 };
 
-/** What a connection that the service opens costs its loop, ms: of TCP, and with a full handshake of TLS and its trust store. */
+/** Time of the loop to open an outbound connection, ms: over TCP, and with a full TLS handshake and its trust store. */
 const OPENING_MS = { tcp: { low: 0.05, high: 0.3 }, tls: { low: 0.3, high: 4 } };
-/** Part of the loop's time from which on it matters. */
+/** Minimum share of the loop's time at which opening connections is a limit. */
 const MIN_LOOP_SHARE = 0.12;
 
-/** The calls that have a connection each, where most requests make some. */
+/** Finds the outbound calls that open a connection each, where most requests make such calls. */
 function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
   const calls = base.inside?.outbound ?? [];
   const each = calls.filter(
@@ -183,7 +186,7 @@ function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
   );
 }
 
-/** Connections that the service opens, one for each call: its loop is busy with that, and with their handshakes. */
+/** Detects a loop that is busy with opening a connection for each outbound call, and with their TLS handshakes. */
 export const detectOutboundChurn: Detector = (metrics) => {
   const { base, loop, throughput, loopTime } = metrics;
   const call = findUnpooledCall(metrics);
@@ -196,7 +199,7 @@ export const detectOutboundChurn: Detector = (metrics) => {
     low: Math.min(0.5, (each * cost.low) / loop.busyMs),
     high: Math.min(0.95, (each * cost.high) / loop.busyMs),
   };
-  // Of a server that speaks TLS itself the profile shows both.
+  // The profile of a server with TLS does not separate inbound and outbound handshakes.
   const connecting = base.load.plan.tls === null ? (loopTime?.connecting ?? null) : null;
   const part = connecting ?? estimate.high;
   if (part < MIN_LOOP_SHARE) return null;
@@ -208,11 +211,11 @@ export const detectOutboundChurn: Detector = (metrics) => {
     limit,
     causeOf: 'event-loop-cpu',
     ...(connecting !== null && { loopShare: part }),
-    // A small part of a busy loop is no cause of it, and without a profile nothing is known.
+    // A small share of a busy loop is not its cause, and without a profile the share is unknown.
     weight: connecting === null ? 0.5 : Math.min(0.96, 0.3 + 1.2 * part),
-    sentence: `connections to ${call.origin}: each call opens one of its own${isSecure ? ', with a handshake of TLS' : ''}${connecting === null ? '' : `; that takes ${share(part)} of the loop's time`}.`,
+    sentence: `connections to ${call.origin}: each call opens its own${isSecure ? ', with a TLS handshake' : ''}${connecting === null ? '' : `; that takes ${share(part)} of the loop's time`}.`,
     arithmetic: [
-      `${rate(call.opened)} connections a second for ${rate(call.rate)} calls: ${each.toFixed(1)} for each request, which takes the loop ${time(loop.busyMs)}`,
+      `${rate(call.opened)} connections per second for ${rate(call.rate)} calls: ${each.toFixed(1)} per request, which takes the loop ${time(loop.busyMs)}`,
     ],
     evidence: [
       {
@@ -230,7 +233,7 @@ export const detectOutboundChurn: Detector = (metrics) => {
     predictions: predictBusyLoop(metrics),
     remedy: {
       change:
-        'one agent or client for all calls that keeps its connections (new Agent({ keepAlive: true }) once, not for each call; fetch keeps them by itself), and answers that are read to their end',
+        'one agent or client with keep-alive for all calls (one new Agent({ keepAlive: true }), not one per call; fetch keeps connections by itself), and read responses to their end',
       predictedThroughput: scale(gain, throughput),
       nextLimit: 'event-loop-cpu',
     },

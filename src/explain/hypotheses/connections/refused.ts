@@ -11,11 +11,11 @@ export const detectFdLimit: Detector = (metrics) => {
     return {
       limit,
       weight: 1,
-      sentence: `this process may open no more files: ${count(own.count)} connections could not be made.`,
-      arithmetic: ['see ulimit -n, where the load is made'],
+      sentence: `the load generator has reached its limit of open files: ${count(own.count)} connections failed.`,
+      arithmetic: ['see ulimit -n on the machine that makes the load'],
       evidence: [
         {
-          what: 'connections refused by the limit',
+          what: 'connections that the limit prevented',
           value: own.count,
           unit: 'connections',
           source: 'load',
@@ -24,7 +24,7 @@ export const detectFdLimit: Detector = (metrics) => {
       unlisted: 'unknown',
       predictions: {},
       remedy: {
-        change: 'ulimit -n higher, for the generator',
+        change: 'a higher ulimit -n for the load generator',
         predictedThroughput: null,
         nextLimit: null,
       },
@@ -42,15 +42,15 @@ export const detectFdLimit: Detector = (metrics) => {
       limit,
       why: most?.openFiles
         ? `${most.openFiles} of ${most.fileLimit ?? '?'} files open`
-        : 'no connection failed for it',
+        : 'no connection failed because of it',
     };
   }
   return {
     limit,
     weight: 1,
-    sentence: `open files: the server has ${count(full.openFiles ?? 0)} of the ${count(full.fileLimit)} that it may have; further connections are dropped without a word.`,
+    sentence: `open files: the server has ${count(full.openFiles ?? 0)} open, of at most ${count(full.fileLimit)}; it drops further connections silently.`,
     arithmetic: [
-      `${count(full.fileLimit)} - those of its own = about ${count(Math.max(0, full.fileLimit - 20))} connections at once; asked for ${count(load.plan.connections)}`,
+      `${count(full.fileLimit)} - files of its own = about ${count(Math.max(0, full.fileLimit - 20))} connections at once; the load has ${count(load.plan.connections)}`,
     ],
     evidence: [{ what: 'open files', value: full.openFiles ?? 0, unit: 'files', source: 'proc' }],
     unlisted: 'unknown',
@@ -73,18 +73,18 @@ export const detectListenBacklog: Detector = (metrics) => {
   if (!(overflows > 0 && (late || full)) && !(late && full)) {
     return {
       limit,
-      why: `connects take ${time(connectMs.p99 ?? 0)} at p99, the queue of the listening socket overflowed ${overflows === 0 ? 'never' : `${rate(overflows)} times a second`}`,
+      why: `connecting takes ${time(connectMs.p99 ?? 0)} at p99, the accept queue overflowed ${overflows === 0 ? 'never' : `${rate(overflows)} times per second`}`,
     };
   }
   return {
     limit,
     weight: 0.97,
-    sentence: `the queue of connections to be accepted is full${listen?.backlog ? ` (${listen.backlog})` : ''}: connects are dropped and repeated after a second.`,
+    sentence: `the accept queue is full${listen?.backlog ? ` (backlog ${listen.backlog})` : ''}: the system drops new connections, and clients retry after a second.`,
     arithmetic: [
-      `${rate(overflows)} connects a second are dropped; a connect takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99), its retries come after 1, 3, 7 s`,
+      `${rate(overflows)} connection attempts per second are dropped; connecting takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99); retries follow after 1, 3 and 7 s`,
     ],
     evidence: [
-      { what: 'connects dropped', value: overflows, unit: '1/s', source: 'proc' },
+      { what: 'connection attempts dropped', value: overflows, unit: '1/s', source: 'proc' },
       { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
     ],
     unlisted: 'unknown',
@@ -95,14 +95,14 @@ export const detectListenBacklog: Detector = (metrics) => {
     },
     remedy: {
       change:
-        'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or a loop that is not blocked for so long',
+        'a larger backlog (listen(port, host, backlog), net.core.somaxconn), keep-alive, or shorter blocks of the event loop',
       predictedThroughput: connections.opened > 0 ? predictWithoutRetries(metrics) : null,
       nextLimit: 'accept-rate',
     },
   };
 };
 
-/** Throughput if no connect has to be repeated: each takes what the median does, and the request at best what its median does. */
+/** Predicts throughput without retried connection attempts, from the medians of connect time and response time. */
 function predictWithoutRetries({ base, maxConcurrency, throughput, responseMs }: Metrics): Range {
   const { connectMs, latencyMs } = base.load;
   const connect = connectMs.p50 ?? 0;

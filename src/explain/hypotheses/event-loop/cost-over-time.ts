@@ -5,37 +5,38 @@ import { type Detector, scale } from '../hypothesis.js';
 import { predictBusyLoop } from './loop.js';
 import { SATURATED } from './loop-capacity.js';
 
-/** CPU time per response of the blocks at the same load, in the order of time. */
+/** Cost of a response in one block of the same load. */
 export interface CostOverTime {
-  /** Requests that the server had answered by then, since it was started. */
+  /** Requests that the server had answered by then since its start. */
   requests: number;
+  /** CPU time per response in ms. */
   cpuMs: number;
 }
 
-/** The throughput with a second process beside the first, as a ratio to that without, and the least that it may be. */
+/** Throughput with a second process as a ratio to that without, and the lower end of its interval. */
 export type SecondProcess = Pick<MeasuredRatio, 'ratio' | 'low'>;
 
-/** Least growth of the cost per request from the first to the last block. */
+/** Minimum ratio of the cost per request in the last blocks to that in the first. */
 const MIN_COST_GROWTH = 1.3;
-/** Least concordance of cost and age, in its own standard deviations if there were none. */
+/** Minimum Kendall's tau of cost and time, in its standard deviations for random order. */
 const MIN_CONCORDANCE = 2.5;
-/** Two processes give twice as much at most: from here on the second one owes it to its age. */
+/** Maximum gain of a second process: beyond it the second one is faster because it is younger. */
 const MAX_PARALLEL_GAIN = 2.1;
-/** Least growth where a second process has told so: one that has aged for long no longer changes much from block to block. */
+/** Minimum growth where a second process gained more than that: an old server changes little from block to block. */
 const MIN_RESIDUAL_GROWTH = 1.1;
-/** A request of a server with nothing grown costs this part of a fresh one's at the least, whatever the line through two ages says. */
+/** Minimum cost of a request at age 0, as a share of that after the restart: a bound for the extrapolation. */
 const MIN_INITIAL_COST_SHARE = 0.25;
-/** What a fresh start makes of the cost of a request at the most, if age is what it is about. */
+/** Maximum cost ratio after a restart if age is the cause. */
 const MAX_RESTART_RATIO = 0.85;
 
 /**
- * Whether requests become dearer as the server ages: their cost grows with the number of those before.
+ * Creates the detector of a cost per request that grows with the number of requests before.
  *
- * @param blocks at one load; those of the warm-up left out
- * @param secondProcess what a second process beside the first gave; `null`: not tried
- * @param afterRestart a server that was started anew; `null`: not tried
+ * @param blocks costs at one load, without the warm-up
+ * @param secondProcess gain of a second process; `null` if it was not tried
+ * @param afterRestart cost after a restart; `null` if it was not tried
  */
-export function detectDegradesOverTime(
+export function createDegradesOverTimeDetector(
   blocks: CostOverTime[],
   secondProcess: SecondProcess | null,
   afterRestart: CostOverTime | null,
@@ -53,32 +54,32 @@ export function detectDegradesOverTime(
     const ratio = late / Math.max(1e-6, early);
     const isSteady =
       computeKendallTau(costs) >= MIN_CONCORDANCE * computeTauDeviation(costs.length);
-    // Shares of two such processes swing widely. A suspicion needs no certainty: a fresh start has to bear it out.
+    // The gain of two such processes varies widely. A hypothesis needs no certainty: a restart has to confirm it.
     const secondProcessGain =
       secondProcess !== null && secondProcess.ratio > MAX_PARALLEL_GAIN
         ? Math.max(1, secondProcess.low)
         : null;
-    // Thirds of costs that swing may be alike by chance; a fresh start is still to come.
+    // The thirds of costs that vary may agree by chance; the restart is still to come.
     const stillGrows =
       Math.max(ratio, last.cpuMs / Math.max(1e-6, first.cpuMs)) >= MIN_RESIDUAL_GROWTH;
     if (secondProcessGain === null ? ratio < MIN_COST_GROWTH || !isSteady : !stillGrows) {
       return {
         limit,
-        why: `a request costs ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
+        why: `a request takes ${time(last.cpuMs)} of CPU in the last block, ${time(first.cpuMs)} in the first`,
       };
     }
     const slope = (late - early) / Math.max(1, last.requests - first.requests);
     const start = Math.max(early / 4, early - slope * first.requests);
-    // The second process had the same cores, and answered that many times as much as the first.
+    // The second process had the same cores and answered that many times as many requests as the first.
     const recoveryFactor = Math.max(last.cpuMs / start, (secondProcessGain ?? 1) - 1);
     const predicted = predictBusyLoop(metrics);
     const least = Math.min(1.05, predicted['second process']?.low ?? 1.05);
     return {
       limit,
       ...(busy && { causeOf: 'event-loop-cpu' as const }),
-      // A machine drifts too, by less.
+      // The machine drifts too, but less.
       weight: computeWeight(ratio, secondProcessGain, afterRestart !== null),
-      sentence: `requests become dearer: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU each within ${rate(last.requests - first.requests)} requests; something grows with each and is gone through by each.`,
+      sentence: `the cost of a request grows: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU within ${rate(last.requests - first.requests)} requests. Each request adds to something that later requests go through.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
       ],
@@ -88,11 +89,11 @@ export function detectDegradesOverTime(
       ],
       unlisted: 'unknown',
       predictions: {
-        // A second process is a fresh one, too: how old the first one is, is not known.
+        // A second process is a new one too; how far the first has aged is unknown.
         ...(busy && { ...predicted, 'second process': { low: least, high: 1000 } }),
         'fresh start': {
           low: 0.2 / recoveryFactor,
-          // What only the second process has told has to show here.
+          // If only the second process is evidence, the restart has to show an effect.
           high:
             secondProcessGain === null
               ? 1.6 / recoveryFactor
@@ -101,7 +102,7 @@ export function detectDegradesOverTime(
       },
       remedy: {
         change:
-          'find what grows: a list, listeners, routes added per request; until then a restart helps for a while',
+          'find what each request adds to: a list, listeners, routes; until then a restart helps for a while',
         predictedThroughput: afterRestart
           ? scale(predictWithoutGrowth(first, last, afterRestart), throughput)
           : { low: throughput * ratio * 0.9, high: throughput * recoveryFactor * 1.3 },
@@ -111,7 +112,7 @@ export function detectDegradesOverTime(
   };
 }
 
-/** What only a second process tells, and not surely, has to be borne out by a fresh start before it is a cause. */
+/** Computes the weight: an uncertain gain of a second process has to be confirmed by a restart to count as a cause. */
 function computeWeight(
   ratio: number,
   secondProcessGain: number | null,
@@ -121,7 +122,7 @@ function computeWeight(
   return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
 }
 
-/** The gain without what grows: what a fresh start gave, up to what a request would cost before anything has grown. */
+/** Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0. */
 function predictWithoutGrowth(
   first: CostOverTime,
   last: CostOverTime,
@@ -139,12 +140,12 @@ function predictWithoutGrowth(
   };
 }
 
-/** Standard deviation of Kendall's tau over `n` values in random order (Kendall 1938). */
+/** Computes the standard deviation of Kendall's tau for `n` values in random order (Kendall 1938). */
 function computeTauDeviation(n: number): number {
   return Math.sqrt((2 * (2 * n + 5)) / (9 * n * (n - 1)));
 }
 
-/** Kendall's tau of a series: the pairs that grow less those that fall, as a share of all. */
+/** Computes Kendall's tau of a series: rising pairs minus falling pairs, as a share of all pairs. */
 function computeKendallTau(values: number[]): number {
   const signs = values.flatMap((value, index) =>
     values.slice(index + 1).map((later) => Math.sign(later - value)),

@@ -7,9 +7,9 @@ import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
 import { predictBusyLoop } from './loop.js';
 import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
 
-/** What a write costs with the stream that it goes through, which goes with it: of the write alone, which is measured. */
+/** Cost of a write including its stream, as a multiple of the write alone, which is measured. */
 const STREAM_COST_FACTOR = 3;
-/** What logging costs beside the write itself, which alone is measured: formatting. */
+/** Cost of logging including formatting, as a multiple of the write alone, which is measured. */
 const FORMATTING_COST_FACTOR = 2.5;
 
 export const detectLogging: Detector = (metrics) => {
@@ -33,9 +33,9 @@ export const detectLogging: Detector = (metrics) => {
     limit,
     causeOf: 'event-loop-cpu',
     weight: Math.min(0.95, 0.5 + part * 1.2),
-    sentence: `logging: ${each.toFixed(1)} writes of ${bytes(inside.output.bytes / Math.max(1, inside.output.writes))} per request take ${share(part)} of the loop's time, before formatting them is counted.`,
+    sentence: `logging: ${each.toFixed(1)} writes of ${bytes(inside.output.bytes / Math.max(1, inside.output.writes))} per request take ${share(part)} of the loop's time, not counting their formatting.`,
     arithmetic: [
-      `${rate(inside.output.writes)} writes a second hold the loop ${share(inside.output.share)} of the time`,
+      `${rate(inside.output.writes)} writes per second take ${share(inside.output.share)} of the time`,
     ],
     evidence: [
       { what: 'writing output', value: inside.output.share, unit: '1', source: 'probe' },
@@ -48,42 +48,42 @@ export const detectLogging: Detector = (metrics) => {
       'output muted': computeGain(part, 0.6, STREAM_COST_FACTOR),
     },
     remedy: {
-      change: 'log less, or through an asynchronous destination (a pipe, a worker thread)',
+      change: 'log less, or log to an asynchronous destination (a pipe, a worker thread)',
       predictedThroughput: scale(predictWithoutLog(metrics, part), metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-/** Part of the loop's time in a logger from which on it matters. */
+/** Minimum share of the loop's time in a logger at which logging is a limit. */
 const MIN_LOGGING_SHARE = 0.15;
 
-/** A log that is formatted for each request, and written from a queue. */
+/** Describes a logger that formats lines per request and writes them later from a buffer. */
 function describeBufferedLog(metrics: Metrics, part: number): Hypothesis {
   return {
     limit: 'logging',
     causeOf: 'event-loop-cpu',
     loopShare: part,
     weight: Math.min(0.95, 0.3 + part * 1.2),
-    sentence: `logging: a logger takes ${share(part)} of the loop's time, though it writes later.`,
+    sentence: `logging: a logger takes ${share(part)} of the loop's time; it buffers its lines and writes them later.`,
     arithmetic: [
       `without it: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = ${rate(metrics.throughput / (1 - Math.min(0.95, part)))} req/s`,
     ],
     evidence: [
-      { what: 'in the logger', value: part, unit: '1', source: 'profile' },
+      { what: 'time in the logger', value: part, unit: '1', source: 'profile' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
-      change: 'log less for each request: ask for the level before what is logged is made',
+      change: 'log less per request: check the log level before building the message',
       predictedThroughput: scale(computeGain(part, 0.9, 1.4), metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 }
 
-/** The gain without a log: a profile knows what those format who write it; without one only their writing is known. */
+/** Predicts the gain without logging. A profile includes formatting; without one only the writes are measured. */
 function predictWithoutLog({ loopTime }: Metrics, part: number): Range {
   const printing = loopTime?.logging ?? 0;
   const { low, high } =
@@ -93,7 +93,7 @@ function predictWithoutLog({ loopTime }: Metrics, part: number): Range {
   return { low, high: Math.max(high, computeGain(loopTime?.maxLogging ?? 0, 0, 1).high) };
 }
 
-/** Bytes of text that are compressed in a millisecond: at the highest level, and at a fast one. */
+/** Bytes of text compressed per millisecond: at the highest level, and at a fast one. */
 const BYTES_PER_MS: Record<string, Range> = {
   gzip: { low: 8_000, high: 120_000 },
   deflate: { low: 8_000, high: 120_000 },
@@ -101,11 +101,11 @@ const BYTES_PER_MS: Record<string, Range> = {
   zstd: { low: 2_000, high: 500_000 },
 };
 const UNKNOWN_CODING: Range = { low: 400, high: 500_000 };
-/** From its highest level to a fast one, from which on a mean says nothing. */
+/** Maximum ratio of a coding's fast to slow speed at which its range is a usable prediction. */
 const MAX_LEVEL_RATIO = 50;
-/** What is given at the least without what mostly is done. */
+/** Minimum gain without work that takes most of the time. */
 const MIN_DOMINANT_GAIN = 1.6;
-/** The most of a request's CPU that compression is taken for: of the rest nothing is known. */
+/** Maximum share of a request's CPU time that is attributed to compression. */
 const MAX_CPU_SHARE = 0.99;
 
 export const detectCompression: Detector = (metrics) => {
@@ -118,8 +118,7 @@ export const detectCompression: Detector = (metrics) => {
   const server = metrics.base.outside?.cpu.server ?? 0;
   const pool = listOtherThreads(metrics.base).reduce((sum, { run }) => sum + run, 0);
   const busy = metrics.loop && metrics.loop.busy >= SATURATED;
-  if (!busy && pool < 0.5)
-    return { limit, why: `the server uses ${server.toFixed(2)} cores in all` };
+  if (!busy && pool < 0.5) return { limit, why: `the server uses only ${server.toFixed(2)} cores` };
   const body = metrics.identityBytes ?? metrics.sample.bodyBytes * 4;
   const speed = BYTES_PER_MS[encoding] ?? UNKNOWN_CODING;
   const cost = { low: body / speed.high, high: body / speed.low };
@@ -129,12 +128,15 @@ export const detectCompression: Detector = (metrics) => {
     high: Math.min(MAX_CPU_SHARE, cost.high / cpuMs),
   };
   if (part.high < 0.12) {
-    return { limit, why: `compressing ${bytes(body)} is little beside ${time(cpuMs)} per request` };
+    return {
+      limit,
+      why: `compressing ${bytes(body)} costs little compared with ${time(cpuMs)} per request`,
+    };
   }
   const least = 1 / (1 - part.low * 0.8);
-  // A coding whose levels differ so much is the cause by its highest ones, or none.
+  // A coding whose levels differ this much is either the cause, at its highest levels, or irrelevant.
   const isWide = speed.high > MAX_LEVEL_RATIO * speed.low;
-  // Threads beside the loop have to do it for the most part, and may do nothing else.
+  // Compression has to be most of what the pool's threads do, and may be all of it.
   const gain = busy
     ? { low: isWide ? Math.max(MIN_DOMINANT_GAIN, least) : least, high: 1 / (1 - part.high) }
     : { low: Math.max(MIN_DOMINANT_GAIN, least), high: UNBOUNDED_GAIN };
@@ -144,7 +146,7 @@ export const detectCompression: Detector = (metrics) => {
     weight: Math.min(0.94, 0.6 + part.low),
     sentence: `compression: each response of ${bytes(body)} is compressed (${encoding}) to ${bytes(metrics.sample.bodyBytes)}.`,
     arithmetic: [
-      `${bytes(body)} at the speed of ${encoding}, by its level: ${time(cost.low)} to ${time(cost.high)} of ${time(cpuMs)} CPU per request`,
+      `${bytes(body)} at the speed of ${encoding}, which depends on its level: ${time(cost.low)} to ${time(cost.high)} of ${time(cpuMs)} of CPU per request`,
     ],
     evidence: [
       { what: 'CPU per response, all threads', value: cpuMs, unit: 'ms', source: 'proc' },
@@ -157,7 +159,7 @@ export const detectCompression: Detector = (metrics) => {
       ...(metrics.identityBytes !== null && { 'identity encoding': gain }),
     },
     remedy: {
-      change: `compress once and keep the result, a lower level${encoding === 'br' ? ' (BROTLI_PARAM_QUALITY 4 or 5: zlib takes 11 if it is not told)' : ''}, or let a proxy do it`,
+      change: `compress once and cache the result, use a lower level${encoding === 'br' ? ' (BROTLI_PARAM_QUALITY 4 or 5; the default of zlib is 11)' : ''}, or compress in a proxy`,
       predictedThroughput: busy ? scale(gain, metrics.throughput) : null,
       nextLimit: 'event-loop-cpu',
     },

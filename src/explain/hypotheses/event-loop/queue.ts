@@ -6,10 +6,10 @@ import type { Hypothesis } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
 import { SATURATED } from './loop-capacity.js';
 
-/** What every limit behind an idle loop shares: more requests only queue, work on the loop costs nothing. */
+/** Predicts the experiments for a limit behind an idle loop: more requests only queue, more work on the loop is free. */
 export function predictQueueing(metrics: Metrics): Hypothesis['predictions'] {
   const alone = metrics.unloadedLatencyMs ?? metrics.responseMs;
-  // What can be served at once: below it fewer requests mean less throughput.
+  // Requests that can be served at once: with fewer than that in flight, throughput falls.
   const permits = (metrics.throughput * alone) / 1000;
   const left = metrics.maxConcurrency * computeHalvedShare(metrics);
   const half = Math.min(1, left / Math.max(permits, 0.5));
@@ -21,45 +21,46 @@ export function predictQueueing(metrics: Metrics): Hypothesis['predictions'] {
   };
 }
 
-/** Why it is not the loop's place to wait, if it is busy itself; `null` if it is not. */
+/** Describes a busy loop, which rules out limits behind it; `null` if the loop is idle. */
 export function describeBusyLoop({ loop }: Metrics): string | null {
   if (loop && loop.busy >= SATURATED) return `the event loop itself is ${share(loop.busy)} busy`;
   return null;
 }
 
-/** Threads beside the loop's that are always busy, as workers' may be: what they do is not seen. */
+/** Finds threads other than the loops' that are always busy, such as worker threads. What they do is not observed. */
 export function findBusyThreads({ base }: Metrics): ThreadUse[] {
   return listOtherThreads(base).filter(({ run }) => run >= SATURATED);
 }
 
-/** The first of them in words; `null` without one. */
+/** Describes the first busy thread other than the loops'; `null` without one. */
 export function describeBusyThread(metrics: Metrics): string | null {
   const [busy] = findBusyThreads(metrics);
   if (!busy) return null;
   const { name, pid, tid, run } = busy;
-  return `a thread beside the event loop is ${share(run)} busy (${name}, ${tid} of process ${pid})`;
+  return `a thread other than the event loop's is ${share(run)} busy (${name}, thread ${tid} of process ${pid})`;
 }
 
-/** The threads of the server use all the cores that it has: what they compute is what requests queue for; `null` where some are left. */
+/** Describes that the server's threads use all its cores, so that requests queue for CPU time; `null` if some are idle. */
 export function describeBusyCores({ base }: Metrics): string | null {
   const { server, cores } = base.outside?.cpu ?? { server: 0, cores: 1 };
   if (server < SATURATED * cores) return null;
-  return `the threads of the server compute on ${server.toFixed(1)} of ${plural(cores, 'core')}`;
+  return `the server's threads use ${server.toFixed(1)} of ${plural(cores, 'core')}`;
 }
 
-/** A response that takes so much longer among others than alone queues for something. */
+/** Minimum ratio of the response time under load to that of a single request at which requests queue. */
 export const MIN_QUEUEING_STRETCH = 1.5;
 
+/** Whether requests queue for something. */
 export function hasQueue({ unloadedLatencyMs, responseMs }: Metrics): boolean {
   return unloadedLatencyMs === null || responseMs > MIN_QUEUEING_STRETCH * unloadedLatencyMs;
 }
 
-/** `5432` of `tcp://db:5432`. */
+/** Parses the port of an address: `5432` of `tcp://db:5432`. */
 export function parsePort(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** Answers take longer than to a single request: more calls at once will not give more. */
+/** Whether a dependency responds slower under load than to a single request, so that more calls at once yield nothing. */
 export function isSlowerUnderLoad(
   { single }: Metrics,
   { origin, answerP50Ms }: OutboundView,

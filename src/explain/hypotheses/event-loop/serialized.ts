@@ -16,13 +16,13 @@ import {
   predictQueueing,
 } from './queue.js';
 
-/** Requests that are served at a time, as a multiple of the busy threads, up to which each of these has one. */
+/** Maximum of the requests served at a time, per busy thread, at which each thread serves one. */
 const MAX_REQUESTS_PER_THREAD = 1.4;
 
-/** Part of the time for which a connection waits for an answer, from which on nobody else could ask much on it. */
+/** Minimum share of the time for which a connection waits for a response, so that it is nearly always in use. */
 const MIN_WAITING_SHARE = 0.8;
 
-/** A single connection to another service on which there is always a question: nothing there tells why there is one at a time. */
+/** Describes the only connection to another service, if it is nearly always in use: it may be what requests queue for. */
 function describeOnlyConnection({ base, sockets }: Metrics): string {
   const { inside } = base;
   const asked = inside?.outbound.find((call) => {
@@ -40,13 +40,13 @@ function describeOnlyConnection({ base, sockets }: Metrics): string {
   if (!asked) return '';
   const { origin, answering, answerMs } = asked;
   const each = answerMs === null ? '' : `, ${time(answerMs)} each`;
-  return `the one connection to ${origin} waits for an answer ${share(Math.min(1, answering))} of the time${each}: a pool of several, if that is where they queue; else `;
+  return `the only connection to ${origin} waits for a response ${share(Math.min(1, answering))} of the time${each}: use a pool of several if requests queue for it; otherwise `;
 }
 
 export const detectSerialized: Detector = (metrics) => {
   const limit = 'serialized';
   const { unloadedLatencyMs, responseMs, throughput, maxConcurrency } = metrics;
-  // That the loop is idle is known only from inside.
+  // Only the probe knows that the loop is idle.
   if (!unloadedLatencyMs || !metrics.loop?.isFromProbe) return null;
   const permits = (throughput * unloadedLatencyMs) / 1000;
   const threads = findBusyThreads(metrics).length;
@@ -59,23 +59,23 @@ export const detectSerialized: Detector = (metrics) => {
   if (!hasQueue(metrics)) {
     return {
       limit,
-      why: `a request takes ${time(responseMs)}, alone ${time(unloadedLatencyMs)}: it does not queue`,
+      why: `a request takes ${time(responseMs)}, ${time(unloadedLatencyMs)} alone: it does not queue`,
     };
   }
   const asked = findCommonDependency(metrics);
   if (asked) {
-    const why = `${asked.answering.toFixed(1)} of ${count(metrics.inFlight)} requests in flight have asked ${asked.origin}`;
+    const why = `${asked.answering.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for ${asked.origin}`;
     return { limit, why: `${why}: they queue there` };
   }
   return {
     limit,
-    // By elimination: what explains the queue by its place weighs more.
+    // Found by elimination: a limit that locates the queue has more weight.
     weight: permits < 2.5 ? 0.7 : 0.55,
     sentence: atThreads
-      ? `${describeBusyThread(metrics)}: requests go through ${threads === 1 ? 'it one after the other' : `${threads} such threads`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} wait.`
-      : `something admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time, in the service or behind it: the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} wait.`,
+      ? `${describeBusyThread(metrics)}: it serves requests ${threads === 1 ? 'one at a time' : `with ${threads - 1} other such ${threads === 2 ? 'thread' : 'threads'}`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`
+      : `requests are serialized: something in the service or behind it admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     arithmetic: [
-      `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} alone = ${permits.toFixed(2)} at a time`,
+      `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,
     ],
     evidence: buildLoopEvidence(metrics),
@@ -83,13 +83,13 @@ export const detectSerialized: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       ...predictSerializedDelay(metrics),
-      // Twice as much if it is inside the process, the same if it is behind it.
+      // Twice as much if the limit is inside the process, the same if it is behind it.
       'second process': { low: 0.85, high: 2.15 },
     },
     remedy: {
       change: atThreads
-        ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile tells what it is (node --cpu-prof of worker threads, else perf)'
-        : `${describeOnlyConnection(metrics)}search the code for what lets one in after the other: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+        ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)'
+        : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
       predictedThroughput: null,
       nextLimit: null,
     },

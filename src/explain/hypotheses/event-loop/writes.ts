@@ -6,7 +6,7 @@ import { computeGain, type Detector, scale } from '../hypothesis.js';
 import { predictBusyLoop } from './loop.js';
 import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
 
-/** A write to a socket in Node: the loop's time for it, ms (5 to 6 µs on current machines, more with TLS). */
+/** Time of the loop for a write to a socket in Node.js, ms (5 to 6 µs on current machines, more with TLS). */
 const WRITE_MS = 0.006;
 
 export const detectManyWrites: Detector = (metrics) => {
@@ -18,10 +18,10 @@ export const detectManyWrites: Detector = (metrics) => {
   if (written.length === 0 || Number.isNaN(writes) || !metrics.loop) return null;
   const each = writes / Math.max(1, metrics.throughput);
   const logged = (metrics.base.inside?.output.writes ?? 0) / Math.max(1, metrics.throughput);
-  // Questions to databases and calls to others are written to sockets, too.
+  // Queries to databases and calls to other services are written to sockets too.
   const asked = (metrics.base.inside?.outbound ?? []).reduce((sum, call) => sum + call.rate, 0);
   const toSockets = each - logged - asked / Math.max(1, metrics.throughput);
-  // All of them together take no more than there is.
+  // All writes together take no more than the CPU time per request.
   const writeMs = Math.min(WRITE_MS, metrics.loop.cpuMs / Math.max(1, toSockets));
   const part = ((toSockets - 1) * writeMs) / Math.max(1e-6, metrics.loop.cpuMs);
   const inParts = metrics.base.load.gapMs.count / Math.max(1, metrics.base.load.requests.ok);
@@ -32,9 +32,9 @@ export const detectManyWrites: Detector = (metrics) => {
     limit,
     causeOf: 'event-loop-cpu',
     weight: Math.min(0.95, 0.5 + part),
-    sentence: `many writes: ${toSockets.toFixed(1)} system calls write each response, and the loop is ${share(metrics.loop.busy)} busy.`,
+    sentence: `many small writes: each response takes ${toSockets.toFixed(1)} write system calls, and the loop is ${share(metrics.loop.busy)} busy.`,
     arithmetic: [
-      `${(toSockets - 1).toFixed(1)} writes more than one x about ${time(writeMs)} = ${time((toSockets - 1) * writeMs)} of ${time(metrics.loop.cpuMs)} per request`,
+      `${(toSockets - 1).toFixed(1)} extra writes x about ${time(writeMs)} = ${time((toSockets - 1) * writeMs)} of ${time(metrics.loop.cpuMs)} per request`,
     ],
     evidence: [
       { what: 'writes per response', value: toSockets, unit: 'calls', source: 'proc' },
@@ -48,14 +48,14 @@ export const detectManyWrites: Detector = (metrics) => {
     },
     remedy: {
       change:
-        'one write per response: collect the parts (cork(), end(body)), or pipe larger chunks',
+        'one write per response: combine the parts (cork(), end(body)), or pipe larger chunks',
       predictedThroughput: scale(predictSingleWrite(metrics, toSockets, part), metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-/** The gain of one write per response. A profile sees what the others cost: most of it above the system call. */
+/** Predicts the gain of a single write per response. A profile includes the work of a write above the system call. */
 function predictSingleWrite({ loopTime }: Metrics, writes: number, part: number): Range {
   const others = (writes - 1) / writes;
   return loopTime && loopTime.writing * others > part

@@ -5,21 +5,21 @@ import type { Metrics } from '../../metrics/types.js';
 import { deriveLoopLimit } from '../event-loop/loop-capacity.js';
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 
-/** Busy from which on a generator's thread may be the limit, and from which on it is one. */
+/** Minimum busy share of the generator's thread at which it may be the limit, and at which it certainly is. */
 const [MIN_BUSY, CERTAIN_BUSY] = [0.75, 0.85];
 
-/** Part of the time without a core that is more than a neighbour now and then. */
+/** Minimum share of the time without a core that is more than an occasional interruption by other programs. */
 const MIN_STARVED_SHARE = 0.2;
 
-/** A generator that is busy, but for want of a core: what it could do with one is not known. `null`: it is not so. */
+/** Describes a generator that is busy because it lacks a core, so that its capacity is unknown; `null` if it does not. */
 export function describeStarvedGenerator({ base }: Metrics): string | null {
   const { busy, starved } = base.load.generator;
   if (busy < MIN_BUSY || starved === null || starved < MIN_STARVED_SHARE) return null;
   const others = base.outside ? ` (others use ${base.outside.cpu.others.toFixed(2)} cores)` : '';
-  return `the generator's busiest thread ${share(busy)}, a thread of it ${share(starved)} of the time without a core${others}`;
+  return `the load generator's busiest thread is ${share(busy)} busy, and one of its threads is without a core ${share(starved)} of the time${others}`;
 }
 
-/** Throughput with a second generator, which needs a core of its own: without one the two take it from the server and each other. */
+/** Predicts throughput with a second generator. Without a free core it takes time from the server and the first one. */
 function predictTwoGenerators(metrics: Metrics): Range {
   const room = computeCoreRoom(metrics);
   if (room > MIN_CORE_ROOM && !canHostWithholdCores(metrics.machine))
@@ -27,14 +27,14 @@ function predictTwoGenerators(metrics: Metrics): Range {
   return { low: 0.7, high: Math.min(2.05, Math.max(1.1, 1.1 * room)) };
 }
 
-/** How many times as much as server and generator use now there is for them. */
+/** Computes the ratio of the cores available to server and generator to those that they use. */
 function computeCoreRoom({ base: { outside } }: Metrics): number {
   if (!outside) return Number.POSITIVE_INFINITY;
   const { cores, others, self, server } = outside.cpu;
   return (cores - others) / Math.max(0.01, self + server);
 }
 
-/** So much of what both use now there has to be for a second generator to give more for sure. */
+/** Minimum ratio of available to used cores at which a second generator certainly raises throughput. */
 const MIN_CORE_ROOM = 1.5;
 
 export const detectGeneratorSaturated: Detector = (metrics) => {
@@ -42,11 +42,11 @@ export const detectGeneratorSaturated: Detector = (metrics) => {
   const { generator } = base.load;
   const limit = 'generator-saturated';
   const unread = sockets?.client.unread ?? 0;
-  const server = loop ? `; the server's loop only ${share(loop.busy)}` : '';
+  const server = loop ? `; the server's loop is only ${share(loop.busy)} busy` : '';
   const starving = describeStarvedGenerator(metrics);
   if (starving) return { limit, why: starving };
   if (generator.busy < MIN_BUSY) {
-    return { limit, why: `the generator's busiest thread ${share(generator.busy)}` };
+    return { limit, why: `the generator's busiest thread is ${share(generator.busy)} busy` };
   }
   if (loop && loop.busy >= 0.95) {
     return { limit, why: `the server's loop is as busy (${share(loop.busy)})` };
@@ -57,8 +57,8 @@ export const detectGeneratorSaturated: Detector = (metrics) => {
     weight: loop && loop.busy > 0.8 ? 0.5 : generator.busy >= CERTAIN_BUSY ? 0.95 : 0.6,
     sentence: `the load generator: its ${threads === 1 ? 'thread is' : 'threads are'} ${share(generator.busy)} busy${server}.`,
     arithmetic: [
-      `one thread of the generator needs ${time((generator.busy * 1000 * threads) / metrics.throughput)} per request: ${rate(metrics.throughput / generator.busy)} req/s at most`,
-      ...(sockets ? [`${share(unread)} of its sockets hold bytes that it has not read`] : []),
+      `a thread of the generator needs ${time((generator.busy * 1000 * threads) / metrics.throughput)} per request: at most ${rate(metrics.throughput / generator.busy)} req/s`,
+      ...(sockets ? [`${share(unread)} of its sockets contain bytes that it has not read`] : []),
     ],
     evidence: [
       { what: 'generator busy', value: generator.busy, unit: '1', source: 'load' },
@@ -68,14 +68,14 @@ export const detectGeneratorSaturated: Detector = (metrics) => {
     predictions: {
       'two generators': predictTwoGenerators(metrics),
       'connections x2': widen(1, 0.12),
-      // It limits before any route is chosen: of another path only the answer may be shorter.
+      // The generator is the limit on every path; only the response of another path may be shorter.
       'unknown path': { low: 0.85, high: 1.7 },
     },
     remedy: {
       change:
         computeCoreRoom(metrics) > MIN_CORE_ROOM
           ? `more threads (-t ${threads * 2}), on cores that the server does not use`
-          : 'another machine for the load: here is no core for more threads of it',
+          : 'another machine for the load generator: this one has no core left for it',
       predictedThroughput: {
         low: metrics.throughput * 1.1,
         high: Math.min(

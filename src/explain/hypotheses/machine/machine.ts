@@ -6,15 +6,15 @@ import type { OutsideView } from '../../observe/types.js';
 import { deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
 
-/** The loop would run, and has no core for a good part of the time. A loop that mostly waits for events is not limited by it. */
+/** Whether the loop is ready to run but has no core for a good part of the time. Loops that mostly wait do not count. */
 function isStarved({ run, queued }: MachineUse['loop']): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
 
-/** Why the machine has cores to give, whatever keeps the server from them; `null` if it has none. */
+/** Describes why cores are available, even if a quota keeps the server from them; `null` if none is. */
 function describeFreeCores({ base }: Metrics, idle: number): string | null {
   if (base.outside && isThrottled(base.outside)) {
-    return 'the quota of CPU keeps the server from a core';
+    return 'the CPU quota keeps the server from a core';
   }
   return idle > 0.5 ? `${idle.toFixed(2)} cores are idle` : null;
 }
@@ -28,11 +28,11 @@ export function isThrottled({ quota }: OutsideView): boolean {
   );
 }
 
-/** Periods in which it is stopped, and time: a moment at the end of each is no limit. */
+/** Minimum shares of the periods and of the time in which a quota stops the server: brief stops are not a limit. */
 const MIN_THROTTLED_PERIODS = 0.1;
 const MIN_THROTTLED_SHARE = 0.05;
 
-/** A loop without a core gives no more to more requests. */
+/** Predictions for a loop without a core, which serves no more requests when there are more. */
 const NO_CORE_PREDICTIONS = {
   'connections x2': { low: 0.5, high: 1.35 },
   'connections /2': { low: 0.7, high: 1.5 },
@@ -48,18 +48,18 @@ export const detectSharedCores: Detector = (metrics) => {
   if (free) return { limit, why: free };
   if (!isStarved(loop))
     return { limit, why: `the main thread waits for a core ${share(loop.queued)} of the time` };
-  // Threads of the server itself (a pool, garbage collection) may be what takes the cores.
+  // Other threads of the server (a pool, garbage collection) may be what takes the cores.
   const threads = cpu.server - loop.run;
   if (cpu.self < 0.2 || cpu.self < Math.max(cpu.others, threads))
-    return { limit, why: 'others than this generator take the cores' };
+    return { limit, why: 'not the load generator but other programs or threads take the cores' };
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
     limit,
     weight: Math.min(1, 0.55 + loop.queued),
-    sentence: `server and load generator share cores: the server's thread waits for one ${share(loop.queued)} of the time.`,
+    sentence: `server and load generator share cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
     arithmetic: [
-      `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}: what the wait stretches the server's work by`,
-      `the generator uses ${cpu.self.toFixed(2)} cores, the server ${cpu.server.toFixed(2)}, there are ${cpu.cores}`,
+      `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}: the server's work takes that much longer`,
+      `the generator uses ${cpu.self.toFixed(2)} cores, the server ${cpu.server.toFixed(2)}; there are ${cpu.cores}`,
     ],
     evidence: [
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
@@ -83,20 +83,20 @@ export const detectNoisyMachine: Detector = (metrics) => {
   if (isLimitedBySteal(loop)) return describeSteal(machine, throughput);
   if (metrics.loop?.isFromProbe === false && canBeLimitedBySteal(machine))
     return describePossibleSteal(machine);
-  // Neighbours that come and go leave idle cores when they are gone.
+  // Programs that come and go leave cores idle when they are gone.
   const free = describeFreeCores(metrics, machine.minIdle);
   if (free) return { limit, why: free };
   if (cpu.others <= 0.3 || cpu.others <= cpu.self || !isStarved(loop)) {
     return {
       limit,
-      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of what is wanted`,
+      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of the wanted CPU time`,
     };
   }
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
     limit,
     weight: Math.min(1, 0.6 + loop.queued),
-    sentence: `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for one ${share(loop.queued)} of the time.`,
+    sentence: `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
     arithmetic: [
       `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}`,
     ],
@@ -105,73 +105,73 @@ export const detectNoisyMachine: Detector = (metrics) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
     unlisted: 'unknown',
-    // Cores are shared by thread: two get up to twice the share of one.
+    // Threads share cores equally: two processes get up to twice the share of one.
     predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
       change:
-        'measure on a quiet machine, or stop what else runs there; where that is a part of the service (a database), give it cores of its own',
+        'measure on a quiet machine, or stop the other programs; give those that belong to the service (a database) cores of their own',
       predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
 
-/** Part of the time for which the host has to hold a busy loop back to be the limit; less of it is told beside what that is. */
+/** Minimum share of the time stolen from a busy loop at which steal is the limit. A lower share is only reported. */
 const MIN_STOLEN_SHARE = 0.3;
 
-/** The machine's host keeps a loop that is busy from its core, more than others here do. */
+/** Whether steal limits a busy loop, more than other programs on the machine do. */
 function isLimitedBySteal({ run, queued, stolen }: MachineUse['loop']): boolean {
   return stolen >= MIN_STOLEN_SHARE && stolen > queued && run + queued + stolen >= SATURATED;
 }
 
 const STEAL_EVIDENCE = 'stolen by the host';
 
-/** Whether a suspect is what the machine's host takes. */
+/** Whether a hypothesis is steal by the machine's host. */
 export function isStealHypothesis({ evidence }: Hypothesis): boolean {
   return evidence.some(({ what }) => what === STEAL_EVIDENCE);
 }
 
-/** Part of all CPU time that is wanted from which on nothing else can be told of a loop that does not say itself how busy it is. */
+/** Minimum share of steal at which nothing else can be concluded about a loop without a probe. */
 const MIN_DOMINANT_STEAL = 0.5;
 
-/** The loop may want its core all the time, if the host takes the same part of what each thread wants. */
+/** Whether the loop may want its core all the time, if each thread loses the same part of the time that it wants. */
 function canBeLimitedBySteal({ cpu, loop }: MachineUse): boolean {
   const part = Math.min(0.99, computeStealShare(cpu));
   return part >= MIN_DOMINANT_STEAL && loop.queued + loop.run / (1 - part) >= SATURATED;
 }
 
-/** Without what the loop says itself: on some kernels its time on a core contains what the host has taken of it. */
+/** Describes steal without a probe: on some kernels the time on a core includes stolen time. */
 function describePossibleSteal({ cpu, loop }: MachineUse): Hypothesis {
   const part = share(computeStealShare(cpu));
   return {
     limit: 'noisy-machine',
     weight: 0.75,
-    sentence: `the machine's host takes ${part} of the CPU time that is wanted away (steal); how much of it the server lacks is not seen without the probe.`,
+    sentence: `the machine's host takes ${part} of the wanted CPU time (steal); without the probe it is unknown how much of it the server loses.`,
     arithmetic: [
       `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${part}`,
-      `running ${share(loop.run)} / (1 - ${part}): what the server's thread may have wanted`,
+      `running ${share(loop.run)} / (1 - ${part}) = share of the time that the server's thread may have wanted`,
     ],
     evidence: [{ what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' }],
     unlisted: 'unknown',
-    // A loop that has no core does no more for more connections, unless the host leaves it more by then.
+    // A loop without a core serves no more with more connections, unless the host takes less by then.
     predictions: { 'connections x2': { low: 0.3, high: 1.35 } },
     remedy: { change: DEDICATED_CORES, predictedThroughput: null, nextLimit: null },
   };
 }
 
 const DEDICATED_CORES =
-  'a machine that has its cores to itself (dedicated ones; with credits for bursts: once they are back), and measure again';
+  'measure on a machine with dedicated cores (a burstable instance: once its credits are restored)';
 
-/** Not refuted by any experiment: what the host leaves is another amount at any time. */
+/** Describes steal that limits the loop. No experiment can refute it, as the host takes a different amount at any time. */
 function describeSteal({ cpu, loop }: MachineUse, throughput: number): Hypothesis {
   const stretch = (loop.run + loop.stolen) / Math.max(0.01, loop.run);
   return {
     limit: 'noisy-machine',
     weight: 0.75,
-    sentence: `the machine's host takes ${share(computeStealShare(cpu))} of the CPU time that is wanted away (steal): the server's thread lacks its core for ${share(loop.stolen)} of the time.`,
+    sentence: `the machine's host takes ${share(computeStealShare(cpu))} of the wanted CPU time (steal): the server's thread lacks its core ${share(loop.stolen)} of the time.`,
     arithmetic: [
       `stolen ${cpu.steal.toFixed(2)} / wanted ${cpu.wanted.toFixed(2)} cores = ${share(computeStealShare(cpu))}`,
-      `(running ${share(loop.run)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}: what that stretches the server's work by`,
+      `(running ${share(loop.run)} + stolen ${share(loop.stolen)}) / running = x ${stretch.toFixed(2)}: the server's work takes that much longer`,
     ],
     evidence: [
       { what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' },
@@ -182,7 +182,7 @@ function describeSteal({ cpu, loop }: MachineUse, throughput: number): Hypothesi
     remedy: {
       change: DEDICATED_CORES,
       predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
-      // What was seen beside it.
+      // The next limit is taken from the other hypotheses.
       nextLimit: null,
     },
   };
@@ -193,7 +193,7 @@ export const detectCpuQuota: Detector = (metrics) => {
   const { base, throughput } = metrics;
   const quota = base.outside?.quota;
   if (!base.outside) return null;
-  if (!quota) return { limit, why: 'no quota of CPU was found' };
+  if (!quota) return { limit, why: 'no CPU quota was found' };
   if (!isThrottled(base.outside)) {
     return { limit, why: `${share(quota.throttledPeriods)} of the quota's periods were throttled` };
   }
@@ -201,10 +201,10 @@ export const detectCpuQuota: Detector = (metrics) => {
   return {
     limit,
     weight: 0.98,
-    sentence: `the quota of CPU: ${quota.cores} cores are allowed, and ${share(quota.throttledPeriods)} of the periods end with the server stopped.`,
+    sentence: `the CPU quota: ${quota.cores} cores are allowed, and ${share(quota.throttledPeriods)} of the periods end with the server stopped.`,
     arithmetic: [
       `${quota.cores} cores / ${time(cpuMs)} of CPU per request = ${rate((quota.cores * 1000) / cpuMs)} req/s, measured ${rate(throughput)}`,
-      `stopped ${share(quota.throttledShare)} of the time`,
+      `the server is stopped ${share(quota.throttledShare)} of the time`,
     ],
     evidence: [
       { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
@@ -213,7 +213,7 @@ export const detectCpuQuota: Detector = (metrics) => {
     unlisted: 'unknown',
     predictions: { 'connections x2': widen(1, 0.15) },
     remedy: {
-      change: `no quota (cpu.max); with one, each core of it gives ${rate(1000 / cpuMs)} req/s`,
+      change: `no quota, or a higher one (cpu.max): each core of it yields ${rate(1000 / cpuMs)} req/s`,
       predictedThroughput: predictWithoutQuota(metrics, cpuMs),
       nextLimit: 'event-loop-cpu',
     },
@@ -221,14 +221,14 @@ export const detectCpuQuota: Detector = (metrics) => {
 };
 
 /**
- * As many loops as there are flat out: all that a request costs one after the other, or what it costs the loop while other
- * threads do the rest; as far as the requests in flight ask for it.
+ * Predicts throughput without the quota: all loops busy, bounded by the requests in flight. The CPU time of a request is
+ * spent on the loop alone at worst; at best other threads do their part in parallel.
  */
 function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
   const { throughput, maxConcurrency, unloadedLatencyMs, base } = metrics;
   const loops = deriveLoopLimit(metrics);
   if (loops === null) return null;
-  // The quota may have stopped the single request, too.
+  // The quota may have stopped the single request too.
   const stopped = metrics.single?.outside?.quota?.throttledShare ?? 0;
   const aloneMs =
     unloadedLatencyMs &&
@@ -239,7 +239,7 @@ function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
   return { low: Math.max(throughput, Math.min(serial, 0.9 * high)), high };
 }
 
-/** Bytes of a response from which on its way may take longer than its making. */
+/** Minimum size of a response in bytes at which its transfer may take longer than its processing. */
 const MIN_LARGE_BYTES = 8192;
 
 export const detectBandwidth: Detector = (metrics) => {
@@ -249,13 +249,14 @@ export const detectBandwidth: Detector = (metrics) => {
   const full = findBytesInTransit(metrics);
   if (full && (link === null || link < 0.85)) return full;
   if (link === null) return null;
-  if (link < 0.85) return { limit, why: `the busiest link carries ${share(link)} of its speed` };
+  if (link < 0.85)
+    return { limit, why: `the busiest network interface carries ${share(link)} of its speed` };
   return {
     limit,
     weight: 0.95,
     sentence: `the network: its link carries ${share(link)} of its speed.`,
     arithmetic: [
-      `${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes a second come in`,
+      `the client receives ${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes per second`,
     ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
     unlisted: 'unchanged',
@@ -268,7 +269,7 @@ export const detectBandwidth: Detector = (metrics) => {
   };
 };
 
-/** Most of the connections hold bytes that the server has sent and the client, which reads at once, has not got: they are on the way. */
+/** Finds bytes in transit: on most connections the server has sent bytes that a client which reads at once has not got. */
 function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis | null {
   const { bytes: moved, durationMs, requests, plan } = base.load;
   const each = moved.received / Math.max(1, requests.ok + requests.statusErrors);
@@ -279,13 +280,18 @@ function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): H
   return {
     limit: 'bandwidth',
     weight: 0.85,
-    sentence: `the network: ${share(sockets.server.unsent)} of the connections hold bytes that were sent and have not arrived; ${bytes(perSecond)} a second come through.`,
+    sentence: `the network: ${share(sockets.server.unsent)} of the connections have bytes in transit, sent but not arrived; the network delivers ${bytes(perSecond)} per second.`,
     arithmetic: [
-      `${bytes(perSecond)} a second / ${bytes(each)} per response = ${rate(perSecond / each)} responses a second`,
-      `the client reads at once: only ${share(sockets.client.unread)} of its connections hold bytes that it has not read`,
+      `${bytes(perSecond)} per second / ${bytes(each)} per response = ${rate(perSecond / each)} responses per second`,
+      `the client reads at once: only ${share(sockets.client.unread)} of its connections contain bytes that it has not read`,
     ],
     evidence: [
-      { what: 'sent and not arrived', value: sockets.server.unsent, unit: '1', source: 'sockets' },
+      {
+        what: 'connections with bytes in transit',
+        value: sockets.server.unsent,
+        unit: '1',
+        source: 'sockets',
+      },
       { what: 'bytes per response', value: each, unit: 'B', source: 'load' },
     ],
     unlisted: 'unchanged',
@@ -310,19 +316,23 @@ export const detectPacketLoss: Detector = ({ base, responseMs }) => {
   if (local) return { limit, why: 'the load does not leave this machine' };
   const lost = network.retransmitted / Math.max(1, network.sentSegments);
   if (lost < 0.005 || network.retransmitted < 2) {
-    return { limit, why: `${share(lost)} of the segments were sent again` };
+    return { limit, why: `${share(lost)} of the TCP segments were retransmitted` };
   }
   return {
     limit,
     weight: Math.min(0.9, 0.5 + lost * 10),
-    sentence: `lost packets: ${share(lost)} of the segments are sent again, each after 200 ms or more.`,
+    sentence: `packet loss: ${share(lost)} of the TCP segments are retransmitted, each after 200 ms or more.`,
     arithmetic: [
-      `${share(lost)} x 200 ms = ${time(lost * 200)} of ${time(responseMs)} per segment`,
+      `${share(lost)} x 200 ms = ${time(lost * 200)} per segment, of a response time of ${time(responseMs)}`,
     ],
-    evidence: [{ what: 'segments sent again', value: lost, unit: '1', source: 'proc' }],
+    evidence: [{ what: 'segments retransmitted', value: lost, unit: '1', source: 'proc' }],
     unlisted: 'unknown',
     predictions: {},
-    remedy: { change: 'the network between them', predictedThroughput: null, nextLimit: null },
+    remedy: {
+      change: 'fix the network between client and server',
+      predictedThroughput: null,
+      nextLimit: null,
+    },
   };
 };
 
@@ -332,16 +342,16 @@ export const detectDisk: Detector = ({ base }) => {
   const faults =
     base.outside?.processes.reduce((sum, { majorFaults }) => sum + majorFaults, 0) ?? 0;
   if (pressure === null) return null;
-  // The pressure is the whole machine's: it has to show in the server, too.
+  // The pressure is that of the whole machine: it has to affect the server too.
   const own = faults >= 50 || (base.inside?.poolMs?.mean ?? 0) > 2;
   if (pressure < 0.3 || !own) {
-    return { limit, why: `some task waited for the disk ${share(pressure)} of the time` };
+    return { limit, why: `tasks waited for the disk ${share(pressure)} of the time` };
   }
   return {
     limit,
     weight: 0.5 + pressure * 0.4,
-    sentence: `the disk: some task waits for it ${share(pressure)} of the time.`,
-    arithmetic: [`${rate(faults)} accesses a second wait for a page from the disk`],
+    sentence: `the disk: tasks wait for it ${share(pressure)} of the time.`,
+    arithmetic: [`${rate(faults)} page faults per second wait for the disk`],
     evidence: [{ what: 'waiting for the disk', value: pressure, unit: '1', source: 'proc' }],
     unlisted: 'unknown',
     predictions: { 'connections x2': widen(1, 0.15) },

@@ -7,7 +7,7 @@ import { predictBusyLoop } from '../event-loop/loop.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
 import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
 
-/** Share of the loop's time from which on collection is a limit of its own. */
+/** Minimum share of the loop's busy time at which garbage collection is a limit. */
 const MIN_GC_SHARE = 0.12;
 
 export const detectGcYoung: Detector = (metrics) => {
@@ -23,9 +23,9 @@ export const detectGcYoung: Detector = (metrics) => {
     causeOf: 'event-loop-cpu',
     loopShare: part,
     weight: Math.min(1, 0.5 + part),
-    sentence: `garbage: collecting young objects takes ${share(part)} of the loop's time.`,
+    sentence: `garbage collection: collecting young objects takes ${share(part)} of the loop's time.`,
     arithmetic: [
-      `without any: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = ${rate(metrics.throughput / (1 - part))} req/s at most`,
+      `without it: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = at most ${rate(metrics.throughput / (1 - part))} req/s`,
     ],
     evidence: [
       { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
@@ -53,7 +53,7 @@ export const detectGcOld: Detector = (metrics) => {
   if (!inside || !metrics.loop) return null;
   const held = inside.gc.old + inside.gc.other;
   const young = inside.gc.young / Math.max(0.05, metrics.loop.busy);
-  // The entries of collections leave out what is marked little by little; a profile sees all of it.
+  // Performance entries leave out incremental marking; a profile includes it.
   const part = Math.max(
     held / Math.max(0.05, metrics.loop.busy),
     (metrics.loopTime?.gc ?? 0) - young,
@@ -68,9 +68,9 @@ export const detectGcOld: Detector = (metrics) => {
     causeOf: 'event-loop-cpu',
     loopShare: part,
     weight: Math.min(1, 0.5 + part),
-    sentence: `garbage: collecting old objects takes ${share(part)} of the loop's time, up to ${time(inside.gc.longestMs)} at once; the heap is ${share(full)} of its limit.`,
+    sentence: `garbage collection: collecting old objects takes ${share(part)} of the loop's time, up to ${time(inside.gc.longestMs)} at once; ${share(full)} of the heap's limit is used.`,
     arithmetic: [
-      `without any: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = ${rate(metrics.throughput / (1 - part))} req/s at most`,
+      `without it: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = at most ${rate(metrics.throughput / (1 - part))} req/s`,
     ],
     evidence: [
       { what: 'collecting old objects', value: part, unit: '1', source: 'probe, profile' },
@@ -85,9 +85,9 @@ export const detectGcOld: Detector = (metrics) => {
     remedy: {
       change:
         full > 0.7
-          ? 'a larger heap (--max-old-space-size), or hold fewer objects'
-          : `hold fewer objects for longer than a request: caches, large arrays, closures; and use large Buffers again, as memory outside of the heap (${bytes(inside.heap.externalMb * 1e6)} now) makes it collect, too`,
-      // With room enough there is next to none of it.
+          ? 'a larger heap (--max-old-space-size), or keep fewer objects'
+          : `keep fewer objects for longer than a request: caches, large arrays, closures; and reuse large Buffers, as memory outside the heap (${bytes(inside.heap.externalMb * 1e6)} now) triggers collections too`,
+      // A heap with enough room is hardly collected.
       predictedThroughput: scale(
         includeFreedCore(computeGain(part, 0.6, 1.1), metrics),
         metrics.throughput,
@@ -97,12 +97,12 @@ export const detectGcOld: Detector = (metrics) => {
   };
 };
 
-/** The gain where other threads of the server no longer have the core that the loop waits for: they may all be the collector's, or none. */
+/** Raises the maximum gain, as the threads that occupy the core that the loop waits for may all be the collector's. */
 function includeFreedCore({ low, high }: Range, metrics: Metrics): Range {
   return { low, high: high / (1 - computeWaitForOwnThreads(metrics)) };
 }
 
-/** Part of the loop's busy time for which it waits for a core that the server's other threads have. */
+/** Computes the share of the loop's busy time for which it waits for a core that the server's other threads use. */
 function computeWaitForOwnThreads({ base, loop }: Metrics): number {
   const cpu = base.outside?.cpu;
   if (!cpu || !loop) return 0;
@@ -119,27 +119,27 @@ function describeIdleLoop({ busy }: Loop): string {
   return `the event loop is only ${share(busy)} busy`;
 }
 
-/** What is left after the garbage is collected, before and after some requests. */
+/** Heap after a full collection, before and after some requests. */
 export interface Retained {
   requests: number;
   beforeBytes: number;
   afterBytes: number;
 }
 
-/** The least growth that is told from caches that fill: bytes in all, and per request. */
+/** Minimum growth that differs from caches that fill: bytes in total, and per request. */
 const MIN_GROWTH_BYTES = 6e6;
 const MIN_BYTES_PER_REQUEST = 256;
-/** A heap that would be full within this time is a limit. */
+/** Maximum time until the heap is full at which its growth is a limit. */
 const MAX_SECONDS_LEFT = 20 * 60;
 
-/** A process has ended with its heap full. */
+/** Describes a process that ended because its heap was full. */
 function describeHeapExhaustion({ heapUsedMb, heapLimitMb, requests }: HeapExhaustion): Hypothesis {
   return {
     limit: 'memory-growth',
     weight: 1,
-    sentence: `memory: a process of the server has ended under the load, after ${rate(requests)} requests, with ${bytes(heapUsedMb * 1e6)} of the ${bytes(heapLimitMb * 1e6)} that its heap may have.`,
+    sentence: `out of memory: a process of the server ended under the load after ${rate(requests)} requests; its heap had ${bytes(heapUsedMb * 1e6)} of at most ${bytes(heapLimitMb * 1e6)}.`,
     arithmetic: [
-      `${bytes(heapUsedMb * 1e6)} / ${rate(requests)} requests = ${bytes((heapUsedMb * 1e6) / Math.max(1, requests))} for each at most`,
+      `${bytes(heapUsedMb * 1e6)} / ${rate(requests)} requests = at most ${bytes((heapUsedMb * 1e6) / Math.max(1, requests))} per request`,
     ],
     evidence: [
       { what: 'heap used at the end', value: heapUsedMb, unit: 'MB', source: 'probe' },
@@ -148,16 +148,16 @@ function describeHeapExhaustion({ heapUsedMb, heapLimitMb, requests }: HeapExhau
     unlisted: 'unknown',
     predictions: {},
     remedy: {
-      change: `${FIND_LEAK}; a larger heap (--max-old-space-size) only puts it off`,
+      change: `${FIND_LEAK}; a larger heap (--max-old-space-size) only delays the end`,
       predictedThroughput: null,
       nextLimit: null,
     },
   };
 }
 
-const FIND_LEAK = 'find what holds them: two heap snapshots, and compare what has grown';
+const FIND_LEAK = 'find the leak: take two heap snapshots and compare them';
 
-export function detectMemoryGrowth(
+export function createMemoryGrowthDetector(
   retained: Retained | null,
   exhausted: HeapExhaustion[],
 ): Detector {
@@ -172,7 +172,7 @@ export function detectMemoryGrowth(
     if (grown < MIN_GROWTH_BYTES || each < MIN_BYTES_PER_REQUEST) {
       return {
         limit,
-        why: `after ${retained.requests} requests and a collection ${bytes(Math.max(0, grown))} more are held`,
+        why: `${retained.requests} requests and a full collection left ${bytes(Math.max(0, grown))} more in memory`,
       };
     }
     const room = Math.max(0, inside.heap.limitMb * 1e6 - retained.afterBytes);
@@ -181,19 +181,19 @@ export function detectMemoryGrowth(
     return {
       limit,
       weight: soon ? 0.97 : 0.45,
-      sentence: `memory: ${bytes(each)} of each request stay, longer than was looked on; if it goes on at ${rate(metrics.throughput)} req/s the heap is full in ${time(seconds * 1000)}.`,
+      sentence: `memory grows: each request leaves ${bytes(each)} in memory. At ${rate(metrics.throughput)} req/s the heap is full in ${time(seconds * 1000)}.`,
       arithmetic: [
         `${bytes(grown)} more after a full collection / ${retained.requests} requests = ${bytes(each)} each`,
         `${bytes(room)} left / (${bytes(each)} x ${rate(metrics.throughput)}/s) = ${time(seconds * 1000)}`,
       ],
       evidence: [
-        { what: 'held after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
-        { what: 'held per request', value: each, unit: 'B', source: 'probe' },
+        { what: 'growth after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
+        { what: 'growth per request', value: each, unit: 'B', source: 'probe' },
       ],
       unlisted: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
-        change: `${FIND_LEAK}; a cache whose entries live for minutes looks the same until they end`,
+        change: `${FIND_LEAK}; a cache whose entries live for minutes looks the same until they expire`,
         predictedThroughput: { low: metrics.throughput * 0.95, high: metrics.throughput * 1.3 },
         nextLimit: null,
       },

@@ -20,16 +20,16 @@ export const detectThreadpool: Detector = (metrics) => {
   const pool = others.sort((a, b) => b.run - a.run).slice(0, threads);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
   const cores = base.outside?.cpu.cores ?? 1;
-  // Many short jobs one after the other, as of a stream that is compressed, wait little each.
+  // Many short jobs in sequence, such as those of a compressed stream, wait only briefly each.
   const full = run > 0.6 * Math.min(threads, cores) && waits > 1;
   const busyThreads = pool.filter((thread) => thread.run > 0.5 * (pool[0]?.run ?? 0));
-  // Of a pool all of whose other threads wait in some call, one may compute: then its jobs wait for that one.
+  // One thread of the pool may compute while the others wait in a call: then jobs wait for that one.
   const isQueue = waits > MIN_QUEUE_SHARE * metrics.responseMs;
   const isFew = busyThreads.length < Math.min(threads, pool.length);
   if (!isQueue && isFew && (pool[0]?.run ?? 0) >= SATURATED) {
     return {
       limit,
-      why: `${plural(busyThreads.length, 'thread')} beside the event loop always busy: fewer than the pool has`,
+      why: `${plural(busyThreads.length, 'thread')} other than the event loop's always busy: fewer than the pool has`,
     };
   }
   if (!full && (waits < 2 || waits < 0.1 * metrics.responseMs)) {
@@ -39,7 +39,7 @@ export const detectThreadpool: Detector = (metrics) => {
   if (loopIsBusy) return { limit, why: loopIsBusy };
   const spare = (base.outside?.cpu.idle ?? 0) + run;
   const usesCpu = run > 0.3 * Math.min(threads, cores);
-  // Jobs that compute are bounded by cores, jobs that wait by the pool alone.
+  // Jobs that compute are bounded by the cores, jobs that wait only by the pool.
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
   const predicted: Range = usesCpu
     ? { low: 0.85, high: Math.max(1.15, gain * 1.15) }
@@ -50,12 +50,12 @@ export const detectThreadpool: Detector = (metrics) => {
   return {
     limit,
     weight: 0.92,
-    sentence: `the thread pool: ${threads === 1 ? 'its one thread is' : `its ${count(threads)} threads are`} taken, a job waits ${time(delay.mean)} for one; ${describeThreads(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
+    sentence: `the thread pool: ${threads === 1 ? 'its only thread is' : `all ${count(threads)} threads are`} in use, and a job waits ${time(delay.mean)} for one; ${describeThreads(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
     arithmetic: [
       `${plural(threads, 'thread')} / ${rate(metrics.throughput)} req/s = ${time((threads * 1000) / metrics.throughput)} of a thread per request`,
       usesCpu
-        ? `they use ${run.toFixed(2)} of ${cores} cores: a bigger pool gives ${gain < 1.15 ? 'nothing, the cores are what lacks' : `x ${gain.toFixed(1)} at most`}`
-        : 'a bigger pool lets more of them wait at once',
+        ? `they use ${run.toFixed(2)} of ${cores} cores: a larger pool yields ${gain < 1.15 ? 'nothing, as the cores are the limit' : `at most x ${gain.toFixed(1)}`}`
+        : 'a larger pool lets more jobs wait at once',
     ],
     evidence: [
       { what: 'wait for a thread of the pool', value: delay.mean, unit: 'ms', source: 'probe' },
@@ -65,7 +65,7 @@ export const detectThreadpool: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
-      // What is compressed may be all that the threads do, or none of it.
+      // Compression may be all that the threads do, or none of it.
       ...(usesCpu && { 'identity encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
       'thread pool x4': predicted,
       'second process': { low: 0.85, high: usesCpu ? Math.max(1.15, gain * 1.15) : 2.15 },
@@ -74,9 +74,9 @@ export const detectThreadpool: Detector = (metrics) => {
     remedy: {
       change:
         usesCpu && gain < 1.15
-          ? 'fewer or cheaper jobs (a lower cost factor, a cache), or more cores; a bigger pool will not help'
+          ? 'fewer or cheaper jobs (a lower cost factor, a cache), or more cores; a larger pool does not help'
           : `UV_THREADPOOL_SIZE=${proposePoolSize(metrics)}`,
-      // What cheaper jobs give depends on how cheap they are.
+      // The gain of cheaper jobs depends on how cheap they are.
       predictedThroughput:
         usesCpu && gain < 1.15 ? null : predictMoreThreads(metrics, size, usesCpu ? gain : null),
       nextLimit: usesCpu ? null : 'event-loop-cpu',
@@ -85,27 +85,27 @@ export const detectThreadpool: Detector = (metrics) => {
   };
 };
 
-/** Without what they compute the threads are no limit: what is one then is not known. */
+/** Upper bound of a gain that is unknown: without their work the threads are no limit, and the next one is unknown. */
 export const UNBOUNDED_GAIN = 1000;
 
-/** What the threads do, `few` of them alone if it is not all. */
+/** Describes what the threads do, and how many (`few`) if not all of them compute. */
 function describeThreads(cores: number, few: number | null): string {
-  if (cores === 0) return 'they wait, not compute';
+  if (cores === 0) return 'the threads wait and do not compute';
   const who =
     few === null ? 'they compute' : `only ${few} of them ${few === 1 ? 'computes' : 'compute'}`;
-  return `${who}, with ${cores.toFixed(1)} cores`;
+  return `${who}, on ${cores.toFixed(1)} cores`;
 }
 
-/** Part of a response's time that a job waits for a thread, from which on the pool is what it waits for. */
+/** Minimum share of the response time for which a job waits for a thread, so that the pool is the queue. */
 const MIN_QUEUE_SHARE = 0.5;
 
-/** Requests that are not at the pool just now, at most: they are with the loop, which is idle for the most part. */
+/** Maximum of the requests outside the pool at any time: they are on the loop, which is mostly idle. */
 const REQUESTS_OUTSIDE_POOL = 1;
 
 /**
- * How many times as long a job waits when as many requests come on top as there are. All of these wait in the queue too, as the threads are taken:
- * (L + N) / L, by Little's law, of N requests and L jobs that wait. A request with one job at a time leaves at least so many in the queue as there
- * are more requests than threads; several jobs of one side by side make the queue longer, and the ratio smaller.
+ * Predicts the ratio by which jobs wait longer with twice the requests. As all threads are in use, the further requests
+ * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. With one job per request at a
+ * time, L is at least the number of requests beyond the threads; parallel jobs make the queue longer and the ratio smaller.
  */
 function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: number): Range {
   const waiting = (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000;
@@ -118,9 +118,9 @@ function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: 
 }
 
 /**
- * Throughput with four times the threads. Of jobs that compute: as far as cores are left (`gain`). Of those that wait: four
- * times as many at once, as far as there are requests for them: one that meets no queue takes what a single request takes,
- * or what its jobs take now one after the other, and the loop.
+ * Predicts throughput with four times the threads. Jobs that compute gain as far as cores are left (`gain`). Of jobs that
+ * wait four times as many can wait at once, as far as there are requests: one without a queue takes as long as a single
+ * request, or as its jobs in sequence plus its time on the loop.
  */
 function predictMoreThreads(metrics: Metrics, size: number, gain: number | null): Range {
   const { throughput, maxConcurrency, loop, unloadedLatencyMs, base } = metrics;
@@ -136,25 +136,25 @@ function predictMoreThreads(metrics: Metrics, size: number, gain: number | null)
   return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
 }
 
-/** Of all processes together: each has a pool of its own. */
+/** Counts the pool threads of all processes, each of which has its own pool. */
 function countPoolThreads(base: Observation, size: number): number {
   return Math.max(1, findWorkingProcesses(base).length) * size;
 }
 
-/** libuv's default size of the pool. */
+/** Default size of libuv's thread pool. */
 const DEFAULT_POOL_SIZE = 4;
 
-/** libuv's bound of it. */
+/** Maximum size of libuv's thread pool. */
 const MAX_POOL_SIZE = 1024;
 
-/** Threads of libuv's pool in each process: libuv reads its variable as `atoi` does, and takes 1 to 1024. */
+/** Reads the size of each process's pool. libuv parses its variable with `atoi` and accepts 1 to 1024. */
 export function readPoolSize({ base }: Metrics): number {
   const configured = base.inside?.threadPoolSize ?? null;
   if (configured === null) return DEFAULT_POOL_SIZE;
   return Math.min(MAX_POOL_SIZE, Math.max(1, Number.parseInt(configured, 10) || 1));
 }
 
-/** Threads of the pool that is tried, and proposed: four times as many. */
+/** Computes the pool size that is tried and proposed: four times the present one. */
 export function proposePoolSize(metrics: Metrics): number {
   return Math.min(MAX_POOL_SIZE, 4 * readPoolSize(metrics));
 }

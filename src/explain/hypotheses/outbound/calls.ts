@@ -2,20 +2,20 @@ import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Hypothesis } from '../hypothesis.js';
 
-/** Timers are exact to a millisecond or two. */
+/** Minimum delay: timers are accurate to a millisecond or two. */
 const MIN_DELAY_MS = 5;
 const MAX_DELAY_MS = 1000;
-/** Of the response time, added by the delays: enough to show, little enough for a queue elsewhere to absorb. */
+/** Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb. */
 const ADDED_SHARE = 0.6;
 
-/** Calls by HTTP to other services per response: those that the probe can delay. */
+/** Counts the outbound HTTP calls per response, which the probe can delay. */
 function countCallsPerRequest({ base, throughput }: Metrics): number {
   const http = base.inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];
   const calls = http.reduce((sum, { rate }) => sum + rate, 0);
   return calls / Math.max(1e-6, throughput);
 }
 
-/** By how much each call begins later in the experiment; `null` where there are no calls, or too short ones. */
+/** Computes the delay of each call in 'calls delayed', ms; `null` if there are no calls, or the delay would be too short. */
 export function computeCallDelayMs(metrics: Metrics): number | null {
   const calls = countCallsPerRequest(metrics);
   if (calls < 0.5) return null;
@@ -23,7 +23,7 @@ export function computeCallDelayMs(metrics: Metrics): number | null {
   return ms < MIN_DELAY_MS ? null : Math.min(MAX_DELAY_MS, ms);
 }
 
-/** What the delays add to a request: calls may come one after the other, or all at once. */
+/** Computes the time that the delays add to a request: its calls may run in sequence or in parallel. */
 function computeAddedMs(metrics: Metrics): { min: number; max: number } | null {
   const each = computeCallDelayMs(metrics);
   if (each === null) return null;
@@ -31,7 +31,7 @@ function computeAddedMs(metrics: Metrics): { min: number; max: number } | null {
   return { min: Math.min(each, inSeries), max: Math.max(each, inSeries) };
 }
 
-/** The requests wait for nothing that queues: N / (R + delay). */
+/** Predicts 'calls delayed' where requests do not queue: N / (R + delay). */
 export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added) return {};
@@ -44,7 +44,7 @@ export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'
   };
 }
 
-/** The requests queue for something else: who calls later waits less there, as long as there is a queue at all. */
+/** Predicts 'calls delayed' where requests queue for something else: a delayed request waits less in that queue. */
 export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};
@@ -52,7 +52,7 @@ export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'
   return { 'calls delayed': { low: 0.9 * least, high: 1.08 } };
 }
 
-/** Only one or a few are let in at a time: the calls are made by those who are in, or on the way there. */
+/** Predicts 'calls delayed' where one or a few requests are admitted at a time, and call before or after admission. */
 export function predictSerializedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};

@@ -18,7 +18,7 @@ import {
 import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
 import { predictSlowedByDelay } from './calls.js';
 
-/** E[t^2] / E[t]^2 from which on a few slow answers hold most of the requests. */
+/** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
 const HEAVY_TAIL = 3;
 
 export const detectSlowDependency: Detector = (metrics) => {
@@ -43,8 +43,8 @@ export const detectSlowDependency: Detector = (metrics) => {
     return {
       limit,
       why: isRare
-        ? `the mean response time is ${tail.toFixed(2)} x the median: no few slow ones of one route`
-        : `${call?.origin ?? 'what is called'} answers in ${time(call?.answerP50Ms ?? median)}, in ${time(slow)} at p99: no few slow ones`,
+        ? `the mean response time is ${tail.toFixed(2)} x the median: no rare slow responses within a route`
+        : `${call?.origin ?? 'the dependency'} responds in ${time(call?.answerP50Ms ?? median)} (median), ${time(slow)} (p99): no rare slow responses`,
     };
   }
   if (!call) return null;
@@ -55,7 +55,7 @@ export const detectSlowDependency: Detector = (metrics) => {
     deadline,
   );
   const waits = (metrics.maxConcurrency * 1000) / capped;
-  // A loop that mostly waits tells little of what it can do.
+  // The cost per request of a mostly idle loop says little about its capacity.
   const [cold, warm] = [
     deriveLoopLimit(metrics) ?? waits,
     estimateWarmLimit(metrics)?.high ?? waits,
@@ -64,16 +64,16 @@ export const detectSlowDependency: Detector = (metrics) => {
   return {
     limit,
     weight: 0.93,
-    sentence: `a slow dependency without a time limit: ${call.origin} answers in ${time(usual)} mostly, but ${time(slow)} at p99, and these hold most of the ${count(metrics.maxConcurrency)} requests.`,
+    sentence: `a slow dependency without a time limit: ${call.origin} usually responds in ${time(usual)}, but in ${time(slow)} at p99, and those calls occupy most of the ${count(metrics.maxConcurrency)} requests in flight.`,
     arithmetic: [
       `${count(metrics.maxConcurrency)} in flight / mean ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s, measured ${rate(metrics.throughput)}`,
-      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, if the loop can: at ${time(metrics.loop?.cpuMs ?? 0)} of CPU each, as now, ${rate(least)}` : ''}`,
+      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, or ${rate(least)} if the loop still takes ${time(metrics.loop?.cpuMs ?? 0)} of CPU per request` : ''}`,
       ...describeSaving(metrics, capped),
     ],
     evidence: [
-      { what: 'answer time, median', value: usual, unit: 'ms', source: 'probe' },
-      { what: 'answer time, p99', value: slow, unit: 'ms', source: 'probe' },
-      { what: 'mean square / square mean', value: spread, unit: 'ratio', source: 'probe' },
+      { what: 'response time of calls, median', value: usual, unit: 'ms', source: 'probe' },
+      { what: 'response time of calls, p99', value: slow, unit: 'ms', source: 'probe' },
+      { what: 'E[t^2] / E[t]^2 of calls', value: spread, unit: 'ratio', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
@@ -88,7 +88,7 @@ export const detectSlowDependency: Detector = (metrics) => {
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: `a time limit of ${time(deadline)} on calls to ${call.origin} (and an answer for those that run into it)`,
+      change: `a time limit of ${time(deadline)} on calls to ${call.origin}, and a response for requests whose call times out`,
       predictedThroughput: { low: 0.85 * least, high: 1.15 * most },
       nextLimit: least < waits ? 'event-loop-cpu' : 'too-few-connections',
       settings: { timeoutMs: deadline },
@@ -96,21 +96,21 @@ export const detectSlowDependency: Detector = (metrics) => {
   };
 };
 
-/** What the limit saves at the same rate; nothing to say where nearly all are in flight as before. */
+/** Describes what the time limit saves at the same rate; empty where nearly as many requests are in flight as before. */
 function describeSaving({ throughput, inFlight, base }: Metrics, cappedMs: number): string[] {
   const then = (throughput * cappedMs) / 1000;
   if (then > 0.9 * inFlight) return [];
   const held = sumRssMb(base);
-  const memory = held > 0 ? `, with their part of ${bytes(held * 1e6)}` : '';
+  const memory = held > 0 ? `, and a smaller part of ${bytes(held * 1e6)} of memory` : '';
   return [
-    `at today's ${rate(throughput)} req/s that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
+    `at ${rate(throughput)} req/s as now, that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
   ];
 }
 
-/** How far the slow answers are from the usual ones: less is a mix. */
+/** Minimum ratio of slow to usual responses: less is a mix of different requests. */
 const MIN_TAIL_RATIO = 3;
 
-/** Whether requests of one kind take so different times: what is slow by its nature needs no limit. */
+/** Whether requests of the same route take such different times: a route that is always slow needs no time limit. */
 function isWithinRoute({ base }: Metrics): boolean {
   const routes = [...(base.inside?.routes ?? [])].sort(
     (a, b) => b.rate * b.handlerMs - a.rate * a.handlerMs,
@@ -119,10 +119,10 @@ function isWithinRoute({ base }: Metrics): boolean {
   return !heaviest || heaviest.handlerMs >= 1.6 * heaviest.handlerP50Ms;
 }
 
-/** Memory that waiting requests hold from which on it is worth a word, MB. */
+/** Minimum memory of waiting requests at which it is a limit, MB. */
 const MIN_WAITING_MB = 150;
 
-/** At a rate that is served nothing is too slow, but those that wait hold memory. */
+/** Describes the memory that waiting requests hold at a sustained rate, where a slow dependency costs nothing else. */
 function describeWaitingMemory(
   metrics: Metrics,
   { origin, answering, answerMs }: OutboundView,
@@ -136,21 +136,26 @@ function describeWaitingMemory(
   return {
     limit: 'slow-dependency',
     weight: 0.9,
-    sentence: `a slow dependency without a time limit: ${origin} answers in ${time(answerMs)}, and the ${count(inFlight)} requests that wait for it hold ${bytes(heldMb * 1e6)}.`,
+    sentence: `a slow dependency without a time limit: ${origin} responds in ${time(answerMs)}, and the ${count(inFlight)} requests that wait for it take ${bytes(heldMb * 1e6)} of memory.`,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(metrics.responseMs)} = ${count((throughput * metrics.responseMs) / 1000)} in flight, measured ${count(inFlight)}`,
-      `${bytes(sumRssMb(base) * 1e6)} of memory, with a single request ${bytes(sumRssMb(single) * 1e6)}: ${bytes(eachMb * 1e6)} for each in flight`,
+      `${bytes(sumRssMb(base) * 1e6)} of memory, ${bytes(sumRssMb(single) * 1e6)} with a single request: ${bytes(eachMb * 1e6)} per request in flight`,
       `with a limit of ${time(limitMs)}: ${count((throughput * limitMs) / 1000)} in flight, ${bytes(((heldMb * limitMs) / metrics.responseMs) * 1e6)}`,
     ],
     evidence: [
-      { what: 'waiting for it', value: answering, unit: 'requests', source: 'probe' },
-      { what: 'memory for each in flight', value: eachMb, unit: 'MB', source: 'proc' },
+      {
+        what: 'requests waiting for the dependency',
+        value: answering,
+        unit: 'requests',
+        source: 'probe',
+      },
+      { what: 'memory per request in flight', value: eachMb, unit: 'MB', source: 'proc' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unknown',
     predictions: {},
     remedy: {
-      change: `a time limit on calls to ${origin}, as short as its users' patience, and less that is held while it is waited for`,
+      change: `a time limit on calls to ${origin}, no longer than users wait, and less memory per waiting request`,
       predictedThroughput: widen(throughput, 0.05),
       nextLimit: null,
     },
@@ -175,50 +180,50 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   if (before === 0 || now < MIN_QUEUEING_STRETCH * before || !full) {
     return {
       limit,
-      why: `${call.origin} answers in ${time(now)}, to a single request in ${time(before)}`,
+      why: `${call.origin} responds in ${time(now)}, to a single request in ${time(before)}`,
     };
   }
   const most = call.rate;
   return {
     limit,
     weight: 0.94,
-    sentence: `a saturated dependency, not this service: ${call.origin} answers ${rate(most)} calls a second at most; its answers take ${time(now)}, alone ${time(before)}.`,
+    sentence: `a saturated dependency, not this service: ${call.origin} answers at most ${rate(most)} calls per second; it responds in ${time(now)}, to a single call in ${time(before)}.`,
     arithmetic: [
-      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(most)} calls a second, with ${time(before)} each it serves ${((most * before) / 1000).toFixed(1)} at a time`,
+      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(most)} calls per second; at ${time(before)} each it serves ${((most * before) / 1000).toFixed(1)} at a time`,
     ],
     evidence: [
-      { what: 'answer time', value: now, unit: 'ms', source: 'probe' },
-      { what: 'answer time of a single call', value: before, unit: 'ms', source: 'probe' },
+      { what: 'response time of calls', value: now, unit: 'ms', source: 'probe' },
+      { what: 'response time of a single call', value: before, unit: 'ms', source: 'probe' },
       { what: 'calls in flight', value: call.answering, unit: 'requests', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
-      // Behind a pool it has as many calls at a time as before.
+      // Behind a full pool the dependency has as many calls at a time as before.
       ...(holds >= 0.4 &&
         call.waiting < 0.1 * metrics.inFlight &&
         !isPoolFull(metrics, call) && {
-          // As many requests again, and all of them wait for it: (calls in flight + requests) / calls in flight.
+          // The further requests all wait for it: (calls in flight + requests) / calls in flight.
           'dependency, connections x2': { low: 1.5, high: Math.max(2.6, 1.2 * (1 + 1 / holds)) },
         }),
-      // The command may start one for each of its processes.
+      // The command may start a dependency per process.
       'second process': { low: 0.85, high: 2.15 },
     },
     remedy: {
-      change: `scale ${call.origin}, or call it less (cache, batch); nothing in this service's own code or settings helps`,
+      change: `scale ${call.origin}, or call it less (cache, batch); no other change to this service helps`,
       predictedThroughput: null,
       nextLimit: null,
     },
   };
 };
 
-/** A few slow answers, which a single request may not meet, move the mean and not the median. */
+/** Reads the typical response time: the median, as a few slow responses move the mean. */
 function readTypicalMs(call: OutboundView | undefined): number {
   return call?.answerP50Ms ?? call?.answerMs ?? 0;
 }
 
-/** All connections to it wait for an answer, and there are fewer of them than requests. */
+/** Whether all connections to a dependency wait for a response, and there are fewer of them than requests. */
 function isPoolFull(
   { sockets, maxConcurrency }: Metrics,
   { origin, answering }: OutboundView,
@@ -228,10 +233,13 @@ function isPoolFull(
   return peer.max >= 2 && answering >= 0.7 * peer.max;
 }
 
-/** With so many connections for each request in flight no pool keeps any waiting. */
+/** Minimum of the connections per request in flight at which no request waits for a connection. */
 const MIN_UNPOOLED_SHARE = 0.9;
 
-/** The dependency that nearly all requests in flight wait for, if it is slower the more they are: nothing lets them in one by one before it. */
+/**
+ * Finds the dependency that nearly all requests in flight wait for, if it is slower under load: then nothing before it
+ * admits them one by one.
+ */
 export function findCommonDependency(metrics: Metrics): OutboundView | null {
   const call = findMainDependency(metrics);
   if (
@@ -243,4 +251,5 @@ export function findCommonDependency(metrics: Metrics): OutboundView | null {
   return call;
 }
 
+/** Minimum share of the requests in flight that wait for it. */
 const MIN_COMMON_SHARE = 0.8;

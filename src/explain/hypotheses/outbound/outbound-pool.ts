@@ -15,7 +15,7 @@ import {
 } from '../event-loop/queue.js';
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 
-/** Each process has a pool of its own, and its dependency may bear as much again. */
+/** Gain of a second process, which has its own pool: the dependency may serve twice as much. */
 const SECOND_POOL_GAIN: Range = { low: 0.95, high: 2.15 };
 
 export const detectOutboundPool: Detector = (metrics) => {
@@ -34,7 +34,7 @@ export const detectOutboundPool: Detector = (metrics) => {
     const leased = findLeasedPool(metrics);
     if (leased) return leased;
   }
-  // Clients that the probe does not know (databases): connections whose number stays while all else waits.
+  // Clients that the probe does not know (databases): a fixed number of connections while requests wait.
   const [peer] = [...(metrics.sockets?.outbound ?? [])].sort((a, b) => b.sockets - a.sockets);
   const fixed =
     peer && peer.min === peer.max && peer.max >= 2 && peer.max < 0.7 * metrics.maxConcurrency;
@@ -45,31 +45,31 @@ export const detectOutboundPool: Detector = (metrics) => {
     return {
       limit,
       why: call
-        ? `calls wait ${time(call.waitMs ?? 0)} for a socket`
-        : 'no bounded number of outbound connections was seen',
+        ? `calls wait ${time(call.waitMs ?? 0)} for a connection`
+        : 'no bounded pool of outbound connections was seen',
     };
   }
   const asked = base.inside?.outbound.find(
     ({ origin }) => parsePort(origin) === parsePort(peer.peer),
   );
   if (base.inside && !asked) {
-    return { limit, why: `nothing is asked on the ${peer.max} connections to ${peer.peer}` };
+    return { limit, why: `the ${peer.max} connections to ${peer.peer} are idle` };
   }
   const others = listOtherThreads(base);
   const beside = others.reduce((sum, { run }) => sum + run, 0);
   if (!base.inside && beside > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
-    return { limit, why: `threads beside the event loop use ${beside.toFixed(1)} cores` };
+    return { limit, why: `threads other than the event loop's use ${beside.toFixed(1)} cores` };
   }
-  // One that waits for no answer may be lent nonetheless: within a transaction, or while rows come.
+  // A connection that waits for no response may be in use nonetheless: in a transaction, or while rows arrive.
   if (asked && asked.answering < 0.7 * peer.max) return null;
   return describeConnectionPool(metrics, peer, asked ?? null);
 };
 
-/** How near the number of requests that are served at a time is to that of the connections. */
+/** Range of the ratio of requests served at a time to connections at which the two match. */
 const MATCHING_CONCURRENCY: Range = { low: 0.75, high: 1.15 };
 
 /**
- * A pool whose connections wait for an answer only now and then: who has one keeps it meanwhile, within a transaction or for other calls.
+ * Finds a pool whose connections rarely wait for a response, as requests keep them during a transaction or other calls.
  * Then as many requests are served at a time as there are connections.
  */
 function findLeasedPool(metrics: Metrics): Hypothesis | null {
@@ -82,7 +82,7 @@ function findLeasedPool(metrics: Metrics): Hypothesis | null {
     const isAsMany =
       served >= MATCHING_CONCURRENCY.low * max && served <= MATCHING_CONCURRENCY.high * max;
     if (!asked?.origin.startsWith(TCP_PREFIX) || !isFixed || !isAsMany) continue;
-    // Connections that requests seldom use are not lent to them.
+    // Requests that seldom use the connections do not occupy them.
     if (asked.rate < 0.5 * throughput) continue;
     if (asked.answering < 0.7 * max)
       return describeLeasedPool(metrics, max, asked, unloadedLatencyMs);
@@ -103,26 +103,26 @@ function describeLeasedPool(
   return {
     limit: 'outbound-pool',
     weight: 0.75,
-    sentence: `a pool of ${plural(max, 'connection')} to ${asked.origin}: as many requests are served at a time, ${count(inFlight - max)} wait. Only ${share(inUse)} of the connections wait for an answer: who has one keeps it while it does something else.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${asked.origin}: as many requests are served at a time, and ${count(inFlight - max)} wait. Only ${share(inUse)} of the connections wait for a response: requests keep a connection while they do something else.`,
     arithmetic: [
-      `${rate(throughput)} req/s x ${time(singleMs)} alone = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(max)} connections`,
-      `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which its answers take ${time((asked.answering * 1000) / throughput)}`,
+      `${rate(throughput)} req/s x ${time(singleMs)} for a single request = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(max)} connections`,
+      `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which the responses take ${time((asked.answering * 1000) / throughput)}`,
     ],
     evidence: [
       { what: `connections to ${asked.origin}`, value: max, unit: 'sockets', source: 'sockets' },
-      { what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' },
+      { what: 'connections waiting for a response', value: inUse, unit: '1', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `give the connection back before what does not need it, or a larger pool, as ${count(larger)}; if something else admits ${count(max)} at a time (p-limit, a queue), that`,
+      change: `release the connection before work that does not need it, or use a larger pool (${count(larger)}); if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
       ...predictWithPool(metrics, (throughput * larger) / max, asked),
     },
   };
 }
 
-/** A pool of a client that the probe does not know: a fixed number of connections, all in use. */
+/** Describes the pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function describeConnectionPool(
   metrics: Metrics,
   { peer, max }: { peer: string; max: number },
@@ -134,12 +134,12 @@ function describeConnectionPool(
   return {
     limit: 'outbound-pool',
     weight: asked === null ? 0.5 : isSlowerUnderLoad(metrics, asked) ? 0.6 : 0.9,
-    sentence: `a pool of ${plural(max, 'connection')} to ${peer}${inUse === null ? ': never more' : `, ${share(inUse)} of them waiting for an answer`}, while ${count(metrics.inFlight)} requests wait.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${peer}${inUse === null ? ', which never grows' : `, ${share(inUse)} of them waiting for a response`}, while ${count(metrics.inFlight)} requests wait.`,
     arithmetic: [
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request`,
       ...(asked?.answerMs
         ? [
-            `an answer takes ${time(asked.answerMs)}, ${(asked.rate / throughput).toFixed(1)} per request`,
+            `a response takes ${time(asked.answerMs)}, ${(asked.rate / throughput).toFixed(1)} per request`,
           ]
         : []),
     ],
@@ -147,13 +147,20 @@ function describeConnectionPool(
       { what: `connections to ${peer}`, value: max, unit: 'sockets', source: 'sockets' },
       ...(inUse === null
         ? []
-        : [{ what: 'of them waiting for an answer', value: inUse, unit: '1', source: 'probe' }]),
+        : [
+            {
+              what: 'connections waiting for a response',
+              value: inUse,
+              unit: '1',
+              source: 'probe',
+            },
+          ]),
       ...buildLoopEvidence(metrics),
     ],
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `a larger pool, as ${count(proposeConnections(metrics, max))} (connections wanted = requests per second x ${time(each)})`,
+      change: `a larger pool, such as ${count(proposeConnections(metrics, max))} (connections needed = requests per second x ${time(each)})`,
       ...predictWithPool(metrics, (throughput * proposeConnections(metrics, max)) / max, asked),
     },
   };
@@ -167,14 +174,14 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
   return {
     limit: 'outbound-pool',
     weight: isSlowerUnderLoad(metrics, call) ? 0.6 : 0.95,
-    sentence: `the pool of ${plural(max, 'socket')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a socket, and then ${time(answer)} for the answer.`,
+    sentence: `the pool of ${plural(max, 'connection')} to ${call.origin}: a call waits ${time(call.waitMs ?? 0)} for a connection, then ${time(answer)} for the response.`,
     arithmetic: [
-      `${plural(max, 'socket')} / ${time(answer)} = ${rate(capacity)} calls a second, ${rate(capacity / perRequest)} req/s; measured ${rate(metrics.throughput)}`,
-      `${call.waiting.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for a socket`,
+      `${plural(max, 'connection')} / ${time(answer)} = ${rate(capacity)} calls per second, ${rate(capacity / perRequest)} req/s; measured ${rate(metrics.throughput)}`,
+      `${call.waiting.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for a connection`,
     ],
     evidence: [
-      { what: 'wait for a socket', value: call.waitMs ?? 0, unit: 'ms', source: 'probe' },
-      { what: 'answer time', value: answer, unit: 'ms', source: 'probe' },
+      { what: 'wait for a connection', value: call.waitMs ?? 0, unit: 'ms', source: 'probe' },
+      { what: 'response time of calls', value: answer, unit: 'ms', source: 'probe' },
       { what: 'sockets', value: max, unit: 'sockets', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
@@ -199,19 +206,19 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
   };
 }
 
-/** What twice as many sockets give, where the requests in flight could use `max` times as many. */
+/** Predicts the gain of twice as many sockets, where the requests in flight could use `maxGain` times as many. */
 function predictDoubled(maxGain: number): Range {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }
 
-/** A pool for all requests in flight, but no more than is to be foretold. */
+/** Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further. */
 function proposeConnections({ maxConcurrency }: Metrics, max: number): number {
   return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * max), 4 * max);
 }
 
 /**
- * What a pool that can do so much gives, and what bounds it then: the requests in flight, the loop, or that pool again. Where answers
- * have become slower among others, what gives them.
+ * Predicts throughput with a pool of the given capacity, and the next limit: the requests in flight, the loop, that pool
+ * again, or the dependency where it responds slower under load already.
  */
 function predictWithPool(
   metrics: Metrics,
@@ -219,7 +226,7 @@ function predictWithPool(
   call: OutboundView | null,
 ): Pick<Hypothesis['remedy'], 'predictedThroughput' | 'nextLimit'> {
   const { unloadedLatencyMs, maxConcurrency, model, overload } = metrics;
-  // A load by rate has as many requests in flight as there need be.
+  // A load with a rate has as many requests in flight as it takes.
   const isBounded = unloadedLatencyMs !== null && model === 'closed' && overload === null;
   const byLoad = isBounded ? (maxConcurrency * 1000) / unloadedLatencyMs : Number.POSITIVE_INFINITY;
   const byLoop = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import type { LimitId } from '../ids.js';
 
-/** The groups of the catalogue, in its order. */
+/** Groups of the catalogue, in order. */
 export const LIMIT_GROUPS = [
   'load',
   'CPU',
@@ -12,34 +12,34 @@ export const LIMIT_GROUPS = [
 export type LimitGroup = (typeof LIMIT_GROUPS)[number];
 
 /**
- * How explain tells a limit from the others. `by experiment`: it predicts what a change of its own gives, and
- * that change is made. `by its signature`: nothing is changed that would show it alone, so the numbers seen have to do.
+ * How explain detects a limit. `by experiment`: the limit predicts the result of a specific change, and explain makes that
+ * change. `by its signature`: the measurements fit the limit, and no experiment isolates it.
  */
-export type Detection = 'by experiment' | 'by its signature' | 'not told apart yet';
+export type Detection = 'by experiment' | 'by its signature' | 'not detected yet';
 
-/** What there is to say about a limit, in plain words. */
+/** Description of a limit in plain words. */
 export interface LimitDescription {
   title: string;
-  /** What it is, in a sentence or two. */
+  /** Explains the limit in one or two sentences. */
   what: string;
-  /** What explain sees of it. */
+  /** Names the measurements by which explain recognises it. */
   shows: string;
-  /** What is changed and what comes of it; experiments by their name in quotes. */
+  /** Names the experiments, in quotes, and their results. */
   experiment: string;
   formula: string;
   remedy: string;
   detected: Detection;
-  /** What has to be known beside it: a condition, or why it is not told apart. */
+  /** A condition or exception, or the reason why it is not detected. */
   note?: string;
 }
 
-/** A limit of the catalogue. */
+/** An entry of the catalogue. */
 export interface CatalogueEntry extends LimitDescription {
   id: LimitId;
   group: LimitGroup;
 }
 
-/** The entries of a group; their ids are known to the compiler. */
+/** Defines the entries of a group; the compiler knows their ids. */
 export function defineGroup<Id extends LimitId>(
   group: LimitGroup,
   descriptions: Record<Id, LimitDescription>,
