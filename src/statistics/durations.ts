@@ -1,31 +1,33 @@
 import { inflateSync } from 'node:zlib';
 
-/** Times of one length, to the histogram's precision. */
+/** Number of samples of one duration, to the precision of the histogram. */
 export interface DurationCount {
   ms: number;
   count: number;
 }
 
-/** A distribution of times, shortest first; none is empty. */
+/** A distribution of durations, shortest first, without empty entries. */
 export interface Durations {
   count: number;
   values: DurationCount[];
-  /** Those of `count` of which nothing is known but that they are longer than so much. */
+  /** Samples among `count` that are only known to be longer than a duration (right-censored). */
   censoredTail?: DurationCount;
 }
 
-// Cookies of HdrHistogram's V2 encoding, with the word size that both have.
+// Cookies of HdrHistogram's V2 encoding, including their word size.
 const PLAIN_COOKIE = 0x1c849313;
 const COMPRESSED_COOKIE = 0x1c849314;
 const COMPRESSED_HEADER_BYTES = 8;
 const HEADER_BYTES = 40;
 
 /**
- * The times of an HdrHistogram as a `LoadResult` holds it: V2, compressed, base64, in nanoseconds.
+ * Decodes the HdrHistogram of a `LoadResult`: V2, compressed, base64, in nanoseconds.
  *
- * The format (HdrHistogram, `AbstractHistogram.java`, encodeIntoByteBuffer): a cookie, the length of what is deflated; in it
- * a cookie, payload length, normalizing offset, significant digits, lowest and highest value, ratio; then the counts as
- * zigzag LEB128, where a negative number -n stands for n counts of zero.
+ * The format (HdrHistogram, `AbstractHistogram.java`, encodeIntoByteBuffer) is a cookie, the length of the deflated data,
+ * and the data: a cookie, payload length, normalizing offset, significant digits, lowest and highest value, ratio; then
+ * the counts as ZigZag LEB128, where a negative number -n means n counts of zero.
+ *
+ * @throws {RangeError} for another format
  */
 export function decodeDurations(base64: string): Durations {
   const outer = Buffer.from(base64, 'base64');
@@ -46,13 +48,13 @@ export function decodeDurations(base64: string): Durations {
   return { count: values.reduce((sum, { count }) => sum + count, 0), values };
 }
 
-/** The times of samples. */
+/** Converts samples in ms to a distribution. */
 export function toDurations(samplesMs: readonly number[]): Durations {
   const sorted = samplesMs.toSorted((a, b) => a - b);
   return { count: sorted.length, values: sorted.map((ms) => ({ ms, count: 1 })) };
 }
 
-/** All times of several distributions. */
+/** Merges several distributions. */
 export function mergeDurations(parts: readonly Durations[]): Durations {
   const counts = new Map<number, number>();
   for (const { ms, count } of parts.flatMap(({ values }) => values)) {
@@ -62,13 +64,13 @@ export function mergeDurations(parts: readonly Durations[]): Durations {
   return { count: parts.reduce((sum, { count }) => sum + count, 0), values };
 }
 
-/** Of a `LoadResult`: all latencies, and those of them that are censored. */
+/** Encoded histograms of a `LoadResult`: all latencies, and the censored ones among them. */
 export interface LatencyHistograms {
   latency: string;
   latencyCensored: string;
 }
 
-/** The latencies of some results together, as `estimated` has them. */
+/** Estimates the latencies of several results together, see `estimateUncensored`. */
 export function estimateLatencies(parts: readonly LatencyHistograms[]): Durations {
   const all = parts.map(({ latency }) => decodeDurations(latency));
   const censored = parts.map(({ latencyCensored }) => decodeDurations(latencyCensored));
@@ -76,13 +78,13 @@ export function estimateLatencies(parts: readonly LatencyHistograms[]): Duration
 }
 
 /**
- * The product-limit estimate (Kaplan-Meier) of a distribution, of all samples and those of them that are censored: the
- * weight of a censored sample is spread over the times that are longer than it, and what none is longer than is `longer`.
+ * Computes the product-limit (Kaplan-Meier) estimate of a distribution from all samples and the censored ones among them.
+ * The weight of a censored sample is spread over the longer durations; without any it is the `censoredTail`.
  */
 export function estimateUncensored(all: Durations, censored: Durations): Durations {
   const censoredCounts = new Map(censored.values.map(({ ms, count }) => [ms, count]));
   let atRisk = all.count;
-  // Of how many samples one that is at risk has the weight.
+  // Weight of a sample at risk, in samples.
   let weight = 1;
   const values: DurationCount[] = [];
   for (const { ms, count } of all.values) {
@@ -98,12 +100,12 @@ export function estimateUncensored(all: Durations, censored: Durations): Duratio
   return { count: all.count, values };
 }
 
-/** Shares that are sums of fractions are equal if they are as close as this. */
+/** Maximum difference of shares that count as equal, as they are sums of fractions. */
 const EQUAL = 1e-9;
 
 /**
- * The time that the share `q` of the times does not exceed, or what is known of it: that it is longer than that of `longer`;
- * `null` of nothing.
+ * Computes the quantile `q` in ms; in the `censoredTail` it is the lower bound, see `isQuantileKnown`. `null` without
+ * samples.
  */
 export function computeQuantileMs(
   { count, values, censoredTail }: Durations,
@@ -117,14 +119,15 @@ export function computeQuantileMs(
   return censoredTail?.ms ?? values.at(-1)?.ms ?? null;
 }
 
-/** Whether the share `q` of the times is known to be reached. */
+/** Whether the quantile `q` is known, that is, below the `censoredTail`. */
 export function isQuantileKnown({ count, censoredTail }: Durations, q: number): boolean {
   return (censoredTail?.count ?? 0) <= (1 - q) * count + EQUAL;
 }
 
 /**
- * The mean time with a limit: E[min(t, T)]. N connections with a timeout of T give X = N / E[min(r, T)] responses per
- * second (Little's law). Where times are longer than a limit is known of, these count as that. `NaN` of nothing.
+ * Computes the mean duration with a time limit, E[min(t, T)]. N connections with a timeout of T yield
+ * X = N / E[min(r, T)] responses per second (Little's law). The `censoredTail` counts with its lower bound. `NaN` without
+ * samples.
  */
 export function computeTruncatedMeanMs(
   { count, values, censoredTail }: Durations,
@@ -140,9 +143,9 @@ function assertCookie(bytes: Buffer, header: number, cookie: number): void {
   }
 }
 
-/** The middle of the values that a place in the counts stands for. */
+/** Creates a function that returns the middle of the values, in ns, that an index in the counts stands for. */
 function createMiddleReader(digits: number, lowest: number): (index: number) => number {
-  // Values up to twice 10^digits are kept one by one; from there on each doubling has half as many places.
+  // Values up to twice 10^digits have a place each; from there on each doubling has half as many places.
   const unitMagnitude = Math.floor(Math.log2(lowest));
   const halfMagnitude = Math.ceil(Math.log2(2 * 10 ** digits)) - 1;
   const half = 2 ** halfMagnitude;
@@ -157,7 +160,7 @@ function createMiddleReader(digits: number, lowest: number): (index: number) => 
 function* decodeZigZag(bytes: Buffer): Generator<number> {
   let [value, shift] = [0n, 0n];
   for (const byte of bytes) {
-    // The ninth byte of a number is a whole one: it has no bit that tells of another.
+    // The ninth byte of a number has eight bits of data and no continuation bit.
     const last = shift === 56n;
     value |= BigInt(last ? byte : byte & 0x7f) << shift;
     shift += 7n;

@@ -1,25 +1,25 @@
-/** Buckets per doubling: a bucket is 9 % wide. */
+/** Buckets per doubling of the duration: a bucket is 9 % wide. */
 const BUCKETS_PER_OCTAVE = 8;
-/** 1 µs; what is shorter counts as this. */
+/** Minimum duration: 1 µs. Shorter ones count as this. */
 const MIN_MS = 0.001;
-/** Bucket of 2^27 µs, more than two minutes; what is longer counts as this. */
+/** Last bucket, of 2^27 µs (more than two minutes). Longer durations count as this. */
 const LAST_BUCKET = 27 * BUCKETS_PER_OCTAVE;
 
-/** The bucket of a time. */
+/** Finds the bucket of a duration. */
 export function findBucket(ms: number): number {
   if (!(ms > MIN_MS)) return 0;
   return Math.min(LAST_BUCKET, Math.floor(Math.log2(ms / MIN_MS) * BUCKETS_PER_OCTAVE));
 }
 
-/** The time in the middle of a bucket, in proportion. */
+/** Computes the geometric middle of a bucket in ms. */
 export function computeBucketMiddle(bucket: number): number {
   return MIN_MS * 2 ** ((bucket + 0.5) / BUCKETS_PER_OCTAVE);
 }
 
-/** A distribution: how many, by bucket. */
+/** A distribution as counts by bucket. */
 export type Buckets = Record<string, number>;
 
-/** Counts times. */
+/** Counts durations by bucket. */
 export class Histogram {
   readonly #counts = new Uint32Array(LAST_BUCKET + 1);
 
@@ -28,7 +28,7 @@ export class Histogram {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
   }
 
-  /** Those that are not empty. */
+  /** Returns the buckets that are not empty. */
   read(): Buckets {
     const buckets: Buckets = {};
     for (const [bucket, count] of this.#counts.entries()) if (count > 0) buckets[bucket] = count;
@@ -36,7 +36,7 @@ export class Histogram {
   }
 }
 
-/** The quantile of a distribution, to the width of a bucket; `null` if it is empty. */
+/** Computes a quantile of a distribution in ms, accurate to the width of a bucket; `null` if it is empty. */
 export function computeQuantile(buckets: Buckets, quantile: number): number | null {
   const sorted = Object.entries(buckets)
     .map(([bucket, count]) => ({ bucket: Number(bucket), count }))

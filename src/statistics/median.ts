@@ -1,4 +1,4 @@
-/** The median; `NaN` of nothing. */
+/** Returns the median; `NaN` without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,9 +1,9 @@
-/** The arithmetic mean; `NaN` of nothing. */
+/** Returns the arithmetic mean; `NaN` without values. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** The standard deviation of a sample, with n - 1; `NaN` of fewer than two values. */
+/** Returns the standard deviation of a sample, with n - 1; `NaN` for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return Number.NaN;
   const centre = mean(values);

@@ -1,12 +1,12 @@
-/** What is told from noise at best: 3 %. */
+/** Minimum noise floor: 3 %. */
 const MIN_NOISE = 0.03;
 
-/** What is assumed of a machine that was not seen twice. */
+/** Noise floor that is assumed if there are no two blocks to compare. */
 const DEFAULT_NOISE = 0.1;
 
 /**
- * The smallest change of a block's figure that is told from noise, as a share, from blocks of the same setting: twice the
- * mean |log ratio| of any two of them, at least 3 %. Of two blocks it is the rule max(3 %, 2 |A/A|).
+ * Estimates the smallest relative change that differs from noise, from blocks of the same load: twice the mean
+ * |log ratio| of all pairs of blocks, and at least 3 %. For two blocks this is max(3 %, 2 |A/A|).
  */
 export function estimateNoiseFloor(blocks: readonly number[]): number {
   const logs = blocks.filter((value) => value > 0).map(Math.log);
@@ -16,10 +16,10 @@ export function estimateNoiseFloor(blocks: readonly number[]): number {
   return Math.max(MIN_NOISE, (2 * sum) / differences.length);
 }
 
-/** Intervals of experiments are widened by no more: what swings from block to block is in them already. */
+/** Maximum share by which intervals are widened, as they include the variation between blocks already. */
 const MAX_TOLERANCE = 0.1;
 
-/** The share by which intervals are widened for what lasts longer than a round. */
+/** Limits the noise to the share by which intervals are widened, for variation that lasts longer than a round. */
 export function limitTolerance(noise: number): number {
   return Math.min(MAX_TOLERANCE, noise);
 }

@@ -4,19 +4,19 @@ import { studentQuantile } from './student.js';
 import type { MeasuredRatio } from './types.js';
 
 /**
- * Scatter of a pair's log ratio below which no interval goes: pairs that agree better than 0.5 % do so by chance, and
- * between two blocks a machine moves by that much.
+ * Minimum standard deviation of a pair's log ratio for the interval: pairs agree better than 0.5 % only by chance, as a
+ * machine varies by that much between two blocks.
  */
 const MIN_SCATTER = 0.005;
 
 /**
- * The ratio after / before of paired blocks with its 95 % interval: the Hodges-Lehmann estimate of the log ratios (the
- * median of all means of two of them, which one bad block does not move far), plus and minus Student's t times their
- * standard error.
+ * Estimates the ratio after / before of paired blocks with its 95 % interval: the Hodges-Lehmann estimate of the log
+ * ratios (the median of the means of all pairs of them, which one bad block hardly moves), plus and minus Student's t
+ * times their standard error.
  *
- * Why not the interval of Walsh averages, which assumes no distribution: it does not reach 95 % with fewer than six pairs.
- * Why not a robust scale: of three values it knows nothing. The standard deviation grows with an odd block, so that it costs
- * width, not truth. Simulated coverage, 20 000 runs each, and half the mean width at a scatter of 3 % per block:
+ * The interval of Walsh averages, which assumes no distribution, does not reach 95 % with fewer than six pairs. A robust
+ * scale is meaningless for three values. The standard deviation grows with an outlier, which makes the interval wider but
+ * not wrong. Simulated coverage, 20 000 runs each, and half the mean width at a scatter of 3 % per block:
  *
  * | pairs | normal       | every tenth block 5 times as noisy | Laplace | skewed: a block only loses |
  * |-------|--------------|--------|--------|--------|
@@ -26,8 +26,8 @@ const MIN_SCATTER = 0.005;
  * | 6     | 94.8 %, 4 %  | 96.7 % | 95.8 % | 96.2 % |
  * | 8     | 94.3 %, 3 %  | 96.7 % | 95.5 % | 96.5 % |
  *
- * One pair tells nothing of its scatter: from 0 to infinity. Where a block gave nothing at all (throughput 0) there is no
- * logarithm: the interval is from the least to the greatest ratio seen.
+ * The scatter of a single pair is unknown: its interval is from 0 to infinity. If a block has throughput 0 there is no
+ * logarithm: the interval is from the minimum to the maximum ratio.
  */
 export function estimateRatio(
   pairs: readonly (readonly [before: number, after: number])[],
@@ -51,7 +51,7 @@ export function estimateRatio(
   };
 }
 
-/** The median of the means of any two values, each with itself included (Hodges and Lehmann 1963). */
+/** Returns the median of the means of all pairs of values, each value with itself included (Hodges and Lehmann 1963). */
 function hodgesLehmann(values: readonly number[]): number {
   return median(values.flatMap((a, i) => values.slice(i).map((b) => (a + b) / 2)));
 }

@@ -1,11 +1,11 @@
-/** A measured ratio with its 95 % interval; the block of load is the replicate. */
+/** A measured ratio with its 95 % interval. The replicates are blocks of load. */
 export interface MeasuredRatio extends Range {
   ratio: number;
-  /** Pairs of blocks that it comes from. */
+  /** Number of pairs of blocks. */
   pairs: number;
 }
 
-/** A quantity with what it may reach: both ends belong to it. */
+/** A closed interval. */
 export interface Range {
   low: number;
   high: number;

@@ -63,7 +63,7 @@ test('a pool of sockets to a dependency', limits, async () => {
     await explained(options, 'outbound-pool', (found) => {
       assertConfirmed(found);
       const [stage] = found.population.toSorted((a, b) => b.requests - a.requests);
-      assert.match(stage.stage, /waiting for a socket/);
+      assert.match(stage.stage, /waiting for a connection/);
     });
   } finally {
     dependency.close();
@@ -84,7 +84,7 @@ test('a busy loop: a second process is tried, and both are gone afterwards', lim
   await explained(options, 'event-loop-cpu', ({ experiments, cannotSee, remedy }) => {
     const second = experiments.find(({ name }) => name === 'second process');
     assert.ok(second?.measured.ratio > 1.2, JSON.stringify(second ?? cannotSee));
-    assert.match(remedy.change, /a second process beside the first gave x \d/);
+    assert.match(remedy.change, /a second process yielded x \d/);
   });
   const { stdout } = spawnSync('pgrep', ['-f', command[1]], { encoding: 'utf8' });
   assert.equal(stdout, '');
