@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { freePort } from '../dist/process/discovery/free-port.js';
+import { findFreePort } from '../dist/process/discovery/free-port.js';
 import { root } from './step.js';
 
 const USAGE = 'node scripts/cache-suite.js TREE [--only ID] [--json FILE]';
@@ -19,7 +19,7 @@ const OPTIONS = { only: { type: 'string' }, json: { type: 'string' } };
 
 const setting = read();
 const directory = mkdtempSync(join(tmpdir(), 'millrace-cache-suite-'));
-const port = await freePort();
+const port = await findFreePort();
 const origin = startOrigin();
 try {
   await listening(origin);

@@ -4,7 +4,7 @@ import type { LoadOptions } from '../load/options.js';
 import { buildPlan, type Plan, trialOf } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
 import type { Endpoint } from '../process/discovery/types.js';
-import { listeningPaths } from '../process/discovery/unix-listeners.js';
+import { findListeningPaths } from '../process/discovery/unix-listeners.js';
 import { parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
@@ -81,7 +81,7 @@ export async function runExplain(
         isNativeStack: hub?.processes.some(({ stack }) => stack !== null) ?? false,
         canRestart: subject.canRestart,
         canAddLoad: capabilities.sameHost || allowMoreLoad,
-        socketPath: subject.pid === null ? null : (listeningPaths(subject.pid)[0] ?? null),
+        socketPath: subject.pid === null ? null : (findListeningPaths(subject.pid)[0] ?? null),
       }),
       requestSample,
       signal,

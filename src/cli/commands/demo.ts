@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../process/discovery/free-port.js';
+import { findFreePort } from '../../process/discovery/free-port.js';
 import type { Invocation } from '../flags/invocation.js';
 
 const MILLRACE = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
@@ -7,7 +7,7 @@ const MILLRACE = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.u
 /** Makes the demo the target: the test server in a process of its own. Returns what to tell the user. */
 export async function prepareDemo(invocation: Invocation): Promise<string> {
   // Asked for beforehand, as not every system tells where a process listens.
-  const port = await freePort();
+  const port = await findFreePort();
   const serve = ['testserver', '--processes', '1', '--delay', '50ms', '--port', String(port)];
   invocation.demo = true;
   invocation.options = {

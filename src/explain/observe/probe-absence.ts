@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { isNode } from '../../process/discovery/node-process.js';
-import { processTree } from '../../process/discovery/process-tree.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { readText } from '../../process/procfs/procfs.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 import { PRELOAD } from './probe/hub.js';
@@ -32,7 +32,7 @@ export function explainProbeAbsence(
 
 /** Whether a Node.js process of the server runs with NODE_OPTIONS that lack the probe. */
 function lacksProbeOption(pid: number): boolean {
-  return processTree(pid).some((process) => {
+  return findProcessTree(pid).some((process) => {
     const variables = (readText(`/proc/${process}/environ`) ?? '').split('\0');
     const options = variables.find((variable) => variable.startsWith('NODE_OPTIONS='));
     return isNode(process) && options?.includes(basename(PRELOAD)) !== true;

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
-import { processTree } from '../../process/discovery/process-tree.js';
-import { coresAllowed } from '../../process/procfs/affinity.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
+import { readAllowedCores } from '../../process/procfs/affinity.js';
 import { QuotaSampler } from '../../process/procfs/cgroup.js';
 import { hasProcfs } from '../../process/procfs/procfs.js';
 import { TcpCounters } from '../../process/procfs/tcp-counters.js';
@@ -69,7 +69,7 @@ class ProcessTreeObserver {
 
   constructor(pid: number) {
     this.#pid = pid;
-    this.#cores = new Set(coresAllowed(pid) ?? cpus().keys());
+    this.#cores = new Set(readAllowedCores(pid) ?? cpus().keys());
     this.#tcp = new TcpCounters(pid);
     this.#quota = new QuotaSampler(pid);
     this.read();
@@ -96,7 +96,7 @@ class ProcessTreeObserver {
 
   /** Reads what changes slowly. */
   #readSlowCounters(beginMs: number): void {
-    for (const pid of processTree(this.#pid)) {
+    for (const pid of findProcessTree(this.#pid)) {
       if (this.#alive.has(pid)) continue;
       const watched = new ProcessSampler(pid, this.#lastSlowMs);
       this.#alive.set(pid, watched);

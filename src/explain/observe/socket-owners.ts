@@ -1,5 +1,5 @@
-import { processTree } from '../../process/discovery/process-tree.js';
-import { socketInodes } from '../../process/procfs/descriptors.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
+import { readSocketInodes } from '../../process/procfs/descriptors.js';
 import type { TcpSocket } from '../../process/procfs/tcp-table.js';
 
 /** Determines which sockets the server's processes own. The lookup reads every descriptor, so results are cached. */
@@ -17,7 +17,7 @@ export class SocketOwners {
     const known = this.#owned;
     const isNew = sockets.some(({ inode }) => !known.has(inode));
     const ownInodes = new Set(
-      isNew ? processTree(this.#pid).flatMap((pid) => socketInodes(pid) ?? []) : [],
+      isNew ? findProcessTree(this.#pid).flatMap((pid) => readSocketInodes(pid) ?? []) : [],
     );
     // Sockets that left the table are removed from the cache: their inode may be reused.
     this.#owned = new Map(

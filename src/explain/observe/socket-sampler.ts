@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenBacklog } from '../../process/discovery/listen-backlog.js';
-import { localPorts } from '../../process/discovery/local-ports.js';
-import { networkFolder } from '../../process/discovery/namespace.js';
+import { readListenBacklog } from '../../process/discovery/listen-backlog.js';
+import { readLocalPorts } from '../../process/discovery/local-ports.js';
+import { findNetworkFolder } from '../../process/discovery/namespace.js';
 import { hasProcfs } from '../../process/procfs/procfs.js';
 import { countSockets } from '../../process/procfs/socket-counts.js';
 import {
-  canonicalAddress,
+  canonicalizeAddress,
   ESTABLISHED,
   LISTEN,
+  readTcpSockets,
   type TcpSocket,
-  tcpSockets,
 } from '../../process/procfs/tcp-table.js';
-import { ownCpuMs } from '../../process/procfs/thread-times.js';
+import { readOwnCpuMs } from '../../process/procfs/thread-times.js';
 import { SocketOwners } from './socket-owners.js';
 import type { SocketGroup, SocketStats } from './types.js';
 
@@ -86,11 +86,11 @@ export function watchSockets(
   const ending = new AbortController();
   const run = async () => {
     while (!ending.signal.aborted) {
-      const beginMs = ownCpuMs() ?? 0;
+      const beginMs = readOwnCpuMs() ?? 0;
       timeWaits.push({ atMs: performance.now(), sockets: observer.countTimeWait() });
       const sample = observer.look();
       if (sample !== null) samples.push(sample);
-      const costMs = (ownCpuMs() ?? 0) - beginMs;
+      const costMs = (readOwnCpuMs() ?? 0) - beginMs;
       // The interval is irregular so that samples do not coincide with periodic work of the server.
       const pauseMs = Math.max(intervalMs * (0.5 + Math.random()), costMs / MAX_CPU_SHARE);
       await sleep(pauseMs, undefined, { ref: false, signal: ending.signal });
@@ -99,7 +99,7 @@ export function watchSockets(
   run().catch(() => {});
   let backlog: number | null = null;
   if (target.endpoint && observer.isHere) {
-    listenBacklog(target.endpoint.port).then((found) => {
+    readListenBacklog(target.endpoint.port).then((found) => {
       backlog = found;
     });
   }
@@ -124,11 +124,11 @@ class SocketTableReader {
   readonly #owners: SocketOwners | null;
 
   constructor({ pid, endpoint }: SocketWatchTarget) {
-    this.#folder = networkFolder(pid);
-    this.isHere = this.#folder === networkFolder(null);
+    this.#folder = findNetworkFolder(pid);
+    this.isHere = this.#folder === findNetworkFolder(null);
     this.#port = endpoint?.port ?? null;
     const host = endpoint?.host.replace(/^\[|\]$/g, '') ?? '';
-    this.#host = isIP(host) ? canonicalAddress(host) : null;
+    this.#host = isIP(host) ? canonicalizeAddress(host) : null;
     this.#owners = pid === null ? null : new SocketOwners(pid);
   }
 
@@ -146,7 +146,7 @@ class SocketTableReader {
       outbound: new Map(),
     };
     const sockets = readSockets(this.#folder);
-    const others = this.isHere ? sockets : readSockets(networkFolder(null));
+    const others = this.isHere ? sockets : readSockets(findNetworkFolder(null));
     if (sockets === null || others === null) return null;
     const opened = this.#countServerSide(sockets, look);
     for (const socket of others) if (this.#isClient(socket)) addSocket(look.client, socket);
@@ -205,8 +205,8 @@ function readSockets(folder: string): TcpSocket[] | null {
   const { ipv4, ipv6, timeWait } = countSockets(folder);
   if (ipv4 + ipv6 + timeWait > MAX_SOCKETS) return null;
   return [
-    ...(ipv4 > 0 ? tcpSockets(`${folder}/tcp`) : []),
-    ...(ipv6 > 0 ? tcpSockets(`${folder}/tcp6`) : []),
+    ...(ipv4 > 0 ? readTcpSockets(`${folder}/tcp`) : []),
+    ...(ipv6 > 0 ? readTcpSockets(`${folder}/tcp6`) : []),
   ];
 }
 
@@ -242,7 +242,7 @@ function summarise(
       ...summariseGroup(samples.map((look) => look.outbound.get(peer) ?? emptyCount())),
     };
   });
-  const ports = localPorts();
+  const ports = readLocalPorts();
   return {
     samples: samples.length,
     server: summariseGroup(samples.map(({ server }) => server)),

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { networkFolder } from '../../process/discovery/namespace.js';
+import { findNetworkFolder } from '../../process/discovery/namespace.js';
 import type { Endpoint } from '../../process/discovery/types.js';
-import { seesCgroups } from '../../process/procfs/cgroup.js';
-import { countDescriptors, descriptorTargets } from '../../process/procfs/descriptors.js';
-import { linkSpeeds } from '../../process/procfs/network-interfaces.js';
+import { canSeeCgroups } from '../../process/procfs/cgroup.js';
+import { countDescriptors, readDescriptorTargets } from '../../process/procfs/descriptors.js';
+import { readLinkSpeeds } from '../../process/procfs/network-interfaces.js';
 import { hasProcfs, readText } from '../../process/procfs/procfs.js';
 import { hasSchedstat } from '../../process/procfs/thread-times.js';
 
@@ -15,7 +15,7 @@ export function findVisibilityGaps(
 ): string[] {
   if (!sameHost) {
     const link =
-      linkSpeeds().size === 0
+      readLinkSpeeds().size === 0
         ? ['utilisation of the network: no interface of this machine reports its speed']
         : [];
     return [
@@ -45,7 +45,7 @@ function findProcessGaps(pid: number): string[] {
       readText(`/proc/${pid}/environ`) !== null,
       'environment of the server (UV_THREADPOOL_SIZE, NODE_OPTIONS)',
     ],
-    [descriptorTargets(pid) !== null, 'output and outgoing connections of the server'],
+    [readDescriptorTargets(pid) !== null, 'output and outgoing connections of the server'],
     [countDescriptors(pid) !== null, 'open descriptors of the server'],
     [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'read and write calls of the server'],
   ];
@@ -56,7 +56,7 @@ function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
   const seen: [boolean, string][] = [
     [hasSchedstat, 'time that threads wait for a core: this kernel keeps no scheduling statistics'],
     [
-      seesCgroups(pid),
+      canSeeCgroups(pid),
       "CPU quota: the server's cgroup is not visible; run where it is mounted (outside the container)",
     ],
     [
@@ -64,7 +64,7 @@ function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
       'disk pressure: this kernel does not report it (boot with psi=1)',
     ],
     [
-      networkFolder(pid) === networkFolder(null),
+      findNetworkFolder(pid) === findNetworkFolder(null),
       'limit of the accept queue: the server has its own network namespace (a container); run there',
     ],
     [

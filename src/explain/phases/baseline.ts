@@ -145,7 +145,7 @@ async function measureClosedLoad(
     performance.now() < deadlineMs
   );
   const connections = Math.round(load.meanInFlight);
-  subject.useClosedLoad(Math.min(MOST_CONNECTIONS, Math.max(LEAST_CONNECTIONS, connections)));
+  subject.useClosedLoad(Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, connections)));
   return subject.runBlock(length);
 }
 
@@ -153,4 +153,4 @@ async function measureClosedLoad(
 const MAX_DRAIN_SHARE = 0.4;
 
 /** Range of connections for the closed load: enough to saturate most services, not too many for most. */
-const [LEAST_CONNECTIONS, MOST_CONNECTIONS] = [16, 256];
+const [MIN_CONNECTIONS, MAX_CONNECTIONS] = [16, 256];

@@ -7,8 +7,8 @@ import type { PortRemap } from '../../probe/process/port-remap.cjs';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { type ServerProcess, startCommand } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/discovery/types.js';
-import { freePort } from '../../process/discovery/free-port.js';
-import { listeningSockets } from '../../process/discovery/listening.js';
+import { findFreePort } from '../../process/discovery/free-port.js';
+import { findListeningSockets } from '../../process/discovery/listening.js';
 import type { BlockLength } from './block-length.js';
 import { watchSockets, type SocketWatch } from '../observe/socket-sampler.js';
 import type { Change } from '../experiments/types.js';
@@ -190,7 +190,7 @@ export class ServerUnderTest {
     // A process that owns the port answers without node:http; what calls its dependencies is not the server.
     const port = this.#endpoint?.port;
     const hasPort = ({ pid }: { pid: number }) =>
-      listeningSockets(pid).some((own) => own.port === port && own.depth === 0);
+      findListeningSockets(pid).some((own) => own.port === port && own.depth === 0);
     if (this.hub.processes.some(hasPort)) return;
     this.#ports = null;
     this.hub.setPorts(null);
@@ -211,7 +211,7 @@ export class ServerUnderTest {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'its main module is unknown');
     }
     this.#firstPids = this.hub?.processes.map(({ pid }) => pid) ?? [];
-    const port = await freePort().catch(() => {
+    const port = await findFreePort().catch(() => {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'there is no free port for it');
     });
     const remap: PortRemap = { script, from: this.#endpoint.port, to: port };

@@ -3,8 +3,8 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startCommand } from '../../process/command/start-command.js';
-import { freePorts } from '../../process/discovery/free-port.js';
-import { processTree } from '../../process/discovery/process-tree.js';
+import { findFreePorts } from '../../process/discovery/free-port.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { startTestServer } from '../../testserver/start.js';
 import { pinCommand, pinProcesses } from './pinning.js';
@@ -49,7 +49,7 @@ export async function startNginx(
   const folder = await withTemporaryFolder('millrace-nginx', async (made) => made);
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
-    const [port = 0, statusPort = 0] = await freePorts(2);
+    const [port = 0, statusPort = 0] = await findFreePorts(2);
     const config = join(folder, 'nginx.conf');
     await writeFile(config, buildNginxConfig(folder, workers, port, statusPort));
     const command = pinCommand(cores, [program, '-p', folder, '-e', 'stderr', '-c', config]);
@@ -66,7 +66,7 @@ export async function startNginx(
     };
     return {
       url: `http://127.0.0.1:${port}/`,
-      pids: processTree(nginx.pid),
+      pids: findProcessTree(nginx.pid),
       requests: async () => (await ask()).requests,
       connections: async () => (await ask()).connections,
       async close() {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signalGroup, stopGroup } from '../../process/command/process-group.js';
 import { type SpawnedCommand, spawnCommand } from '../../process/command/spawn.js';
-import { processTree } from '../../process/discovery/process-tree.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { hasProcfs, readText } from '../../process/procfs/procfs.js';
 import { parseColumn } from '../../process/procfs/tcp-counters.js';
 import { createCpuMeter } from '../../process/sampling/thread-cpu.js';
@@ -42,7 +42,7 @@ export async function runPeer(
   const [requests, connections] = [await server.requests(), await readConnections(server)];
   const chunks: Buffer[] = [];
   const spawned = await spawnCommand(command, { onOutput: (chunk) => chunks.push(chunk) });
-  const { pid, ended, lastLine } = spawned;
+  const { pid, ended, errorLine } = spawned;
   const killOnExit = () => signalGroup(pid, 'SIGKILL');
   process.on('exit', killOnExit);
   const stop = () => stopGroup(pid, 0);
@@ -51,7 +51,7 @@ export async function runPeer(
     const readings = await collectReadings(spawned, server);
     const how = await ended;
     signal.throwIfAborted();
-    const last = lastLine();
+    const last = errorLine();
     const failed = how === SUCCESS ? null : last === '' ? how : `${how}: ${last}`;
     return {
       output: Buffer.concat(chunks).toString(),
@@ -102,7 +102,9 @@ async function collectReadings(
   const readings: Reading[] = [];
   while (!over) {
     const requests = await server.requests();
-    const cpu = hasProcfs ? { toolMs: tool(processTree(pid)), serverMs: own(server.pids) } : null;
+    const cpu = hasProcfs
+      ? { toolMs: tool(findProcessTree(pid)), serverMs: own(server.pids) }
+      : null;
     readings.push({ atMs: performance.now(), requests, cpu });
     await Promise.race([ended, sleep(READING_INTERVAL_MS)]);
   }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { coresAllowed } from '../../process/procfs/affinity.js';
+import { readAllowedCores } from '../../process/procfs/affinity.js';
 import { findProgram } from './find-peer.js';
 
 /** The cores of each side of a comparison, as lists for `taskset`; `null` if a side is not pinned. */
@@ -18,7 +18,7 @@ const MAX_PROCESSES = 3;
 /** Chooses a core for the tool and others for the server. Nothing is pinned without `taskset` or enough cores. */
 export function chooseCores(): CoreAssignment {
   const all = Array.from({ length: availableParallelism() }, (_, core) => core);
-  const cores = coresAllowed(process.pid) ?? all;
+  const cores = readAllowedCores(process.pid) ?? all;
   return assignCores(cores, findProgram('taskset') !== null);
 }
 

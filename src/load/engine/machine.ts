@@ -1,4 +1,4 @@
-import { parseMachineCpu, wantedOf } from '../../process/procfs/machine-cpu.js';
+import { computeDemand, parseMachineCpu } from '../../process/procfs/machine-cpu.js';
 import { ProcFile } from '../../process/procfs/proc-file.js';
 import { Counter } from '../../process/sampling/counter.js';
 import type { MachineResult } from '../result.js';
@@ -30,7 +30,7 @@ export class MachineReading {
     const cpu = parseMachineCpu(this.#file.read() ?? '');
     if (!cpu) return null;
     const atMs = performance.now();
-    this.#wanted.add(atMs, wantedOf(cpu));
+    this.#wanted.add(atMs, computeDemand(cpu));
     this.#stolen.add(atMs, cpu.steal);
     return atMs;
   }

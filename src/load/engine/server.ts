@@ -1,5 +1,5 @@
 import type { NativeOrigin } from '../../native.js';
-import { ownerOfPort } from '../../process/discovery/listening.js';
+import { findPortOwner } from '../../process/discovery/listening.js';
 import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
 import type { LoadOptions } from '../options.js';
 import type { ServerResult } from '../result.js';
@@ -26,7 +26,7 @@ export function knownServer(
 }
 
 function ownerOf({ host, port, unixPath }: NativeOrigin): number | null {
-  return unixPath === undefined ? ownerOfPort(port, host) : null;
+  return unixPath === undefined ? findPortOwner(port, host) : null;
 }
 
 /** Samples the server until the returned function is called with the measurement's start and end, by `performance.now()`. */

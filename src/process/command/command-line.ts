@@ -5,24 +5,24 @@ import { MillraceError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from './shell-quote.js';
 
-/** A command line as it is started. */
+/** A parsed command line. */
 export interface CommandLine {
   /** The program and its arguments. */
   words: string[];
-  /** What stands before the program, as in `PORT=3000 node server.js`. */
-  assigned: Record<string, string>;
+  /** The assignments before the program, as in `PORT=3000 node server.js`. */
+  environment: Record<string, string>;
 }
 
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 
 /**
- * Reads a command as people type it: assignments of environment variables may stand before the program, and a whole
- * command in quotes is for the shell.
+ * Parses a command as people type it: assignments of environment variables may precede the program, and a whole command
+ * in quotes is run by the shell.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if no program is named.
  */
 export function readCommandLine(command: string[]): CommandLine {
-  const assigned: Record<string, string> = {};
+  const environment: Record<string, string> = {};
   const broken = command.find((word) => word.includes('\0'));
   if (broken !== undefined) {
     const message = `cannot start a command with a zero byte in ${inspect(broken)}`;
@@ -31,8 +31,8 @@ export function readCommandLine(command: string[]): CommandLine {
   let words = command;
   while (!isForShell(words)) {
     const [, name, value = ''] = ASSIGNMENT.exec(words[0] ?? '') ?? [];
-    if (name === undefined) return { words, assigned };
-    assigned[name] = value;
+    if (name === undefined) return { words, environment };
+    environment[name] = value;
     words = words.slice(1);
     if (words.length === 0) {
       const given = maskArguments(command).map(shellQuote).join(' ');
@@ -40,7 +40,7 @@ export function readCommandLine(command: string[]): CommandLine {
       throw new MillraceError('ERR_MILLRACE_COMMAND', message);
     }
   }
-  return { words: ['/bin/sh', '-c', ...words], assigned };
+  return { words: ['/bin/sh', '-c', ...words], environment };
 }
 
 function isForShell([word = '', ...more]: string[]): boolean {
@@ -48,8 +48,8 @@ function isForShell([word = '', ...more]: string[]): boolean {
   return isText && process.platform !== 'win32' && !existsSync(word);
 }
 
-/** Why a program could not be started, and what to type instead. */
-export function cannotStart({ words }: CommandLine, cause: unknown): MillraceError {
+/** Creates the error for a program that could not be started, with a suggestion. */
+export function createStartError({ words }: CommandLine, cause: unknown): MillraceError {
   const [program = ''] = words;
   const { code = '', message: raw } = cause as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
@@ -57,20 +57,20 @@ export function cannotStart({ words }: CommandLine, cause: unknown): MillraceErr
     EACCES: isDirectory(program) ? 'it is a directory' : 'it is not executable',
     ERR_INVALID_ARG_VALUE: 'no program is named',
   };
-  const advice = adviceOn(maskArguments(words));
+  const advice = suggestCommand(maskArguments(words));
   const message = `cannot start \`${program}\`: ${reasons[code] ?? raw}${advice === null ? '' : `; ${advice}`}`;
   return new MillraceError('ERR_MILLRACE_COMMAND', message, { cause });
 }
 
-const OF_THE_SHELL =
+const SHELL_WORD =
   /^(\.|alias|cd|eval|exec|export|for|if|nohup|set|source|time|trap|ulimit|umask|unset|while|[({!].*)$/;
 
-function adviceOn(words: string[]): string | null {
+function suggestCommand(words: string[]): string | null {
   const [program = ''] = words;
   if (program === '') return null;
   const line = words.map(shellQuote).join(' ');
   if (/^https?:\/\//i.test(program)) return `a URL stands before --: ${line} -- COMMAND`;
-  if (OF_THE_SHELL.test(program) && !(program === '.' && words.length === 1)) {
+  if (SHELL_WORD.test(program) && !(program === '.' && words.length === 1)) {
     return `it is a word of the shell: -- sh -c ${shellQuote(`${words.join(' ')} && node server.js`)}`;
   }
   if (/\.[cm]?tsx?$/.test(program)) return `try -- npx tsx ${line}`;
@@ -84,7 +84,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The names of the scripts of the package in this folder. */
+/** Reads the names of the scripts in this folder's package.json. */
 function scripts(): string[] {
   try {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts?: object };

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasProcfs, readIds, readStat } from '../procfs/procfs.js';
 
-/** Sends a signal to every process of a group; nothing happens if there is none left. Windows has no groups: only the first process gets it. */
+/**
+ * Sends a signal to every process of a group. Returns whether there was one. Windows has no groups: only the first
+ * process receives it.
+ */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(process.platform === 'win32' ? group : -group, signal);
@@ -10,7 +13,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Ends a process group: SIGTERM, and SIGKILL to what is left after the grace period. Resolves when it is gone. */
+/** Ends a process group: SIGTERM, and SIGKILL after the grace period. Resolves when all processes have ended. */
 export async function stopGroup(group: number, graceMs = 3000): Promise<void> {
   signalGroup(group, 'SIGTERM');
   if (await isGoneWithin(group, graceMs)) return;
@@ -27,7 +30,7 @@ async function isGoneWithin(group: number, limitMs: number): Promise<boolean> {
   return true;
 }
 
-/** For kill(2) a process that has ended but was not collected by its parent still counts. */
+/** Whether a process of the group runs. For kill(2) a zombie still counts. */
 function isAlive(group: number): boolean {
   if (!signalGroup(group, 0)) return false;
   if (!hasProcfs) return true;

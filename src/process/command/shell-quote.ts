@@ -1,4 +1,4 @@
-/** A word of a command line as it is typed in a shell: in quotes where it needs them. */
+/** Quotes a word for a shell, if necessary. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

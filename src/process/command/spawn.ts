@@ -4,22 +4,22 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { TrialRequest } from '../discovery/trial-request.js';
-import { cannotStart, readCommandLine } from './command-line.js';
+import { createStartError, readCommandLine } from './command-line.js';
 
 /** A command that was started; it may have ended since. */
 export interface SpawnedCommand {
   pid: number;
-  /** Resolves with how it ended, as in `ended with exit code 1`. */
+  /** Resolves with how it ended, for example `ended with exit code 1`. */
   ended: Promise<string>;
-  /** The telling line at the end of its output; empty if it wrote none. */
-  lastLine(): string;
-  /** Closes its pipes: a process that left the group may keep them open, and with them this process. */
+  /** The last line of its output that names an error, or else its last line; empty if there is no output. */
+  errorLine(): string;
+  /** Closes its pipes. A process that left the group may keep them open, which would keep this process alive. */
   close(): void;
 }
 
 /**
- * Starts a command in a process group of its own, and reads what it writes. Its standard input stays open and empty as
- * long as this process lives: there are servers that end with it.
+ * Starts a command in a process group of its own, and reads its output. Its standard input stays open and empty as long
+ * as this process lives, since some servers exit when it ends.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
  */
@@ -29,7 +29,7 @@ export async function spawnCommand(
 ): Promise<SpawnedCommand> {
   const line = readCommandLine(command);
   const [program = '', ...args] = line.words;
-  const own = { ...process.env, ...line.assigned };
+  const own = { ...process.env, ...line.environment };
   let output = '';
   let child: ChildProcessByStdio<Writable, Readable, Readable>;
   try {
@@ -38,22 +38,22 @@ export async function spawnCommand(
       stdio: ['pipe', 'pipe', 'pipe'],
       env: env?.(own) ?? own,
     });
-    // A server may close it.
+    // A server may close its standard input.
     child.stdin.on('error', () => {});
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        output = (output + chunk.toString()).slice(-KEPT_OUTPUT);
+        output = (output + chunk.toString()).slice(-MAX_OUTPUT_LENGTH);
         onOutput?.(chunk);
       });
     }
     await once(child, 'spawn');
   } catch (error) {
-    throw cannotStart(line, error);
+    throw createStartError(line, error);
   }
   return {
     pid: child.pid as number,
     ended: describeEnd(child),
-    lastLine: () => tellingLine(output),
+    errorLine: () => findErrorLine(output),
     close() {
       child.stdin.destroy();
       child.stdout.destroy();
@@ -62,20 +62,23 @@ export async function spawnCommand(
   };
 }
 
-const KEPT_OUTPUT = 2048;
+const MAX_OUTPUT_LENGTH = 2048;
 
 async function describeEnd(
   child: ChildProcessByStdio<Writable, Readable, Readable>,
 ): Promise<string> {
   const closed = once(child, 'close');
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  // The last output is still in the pipes, which a process that it left behind may keep open for ever.
+  // The last output is still in the pipes, which a descendant may keep open forever.
   await Promise.race([closed, sleep(100, undefined, { ref: false })]);
   return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
 }
 
-/** Runtimes end with a stack trace or their version, npm with where its log is: the last line that names an error says more. */
-function tellingLine(output: string): string {
+/**
+ * Finds the last line that names an error. Runtimes end their output with a stack trace or their version, npm with the
+ * path of its log.
+ */
+function findErrorLine(output: string): string {
   const lines = stripVTControlCharacters(output)
     .split('\n')
     .filter((line) => line.trim() !== '');
@@ -85,23 +88,28 @@ function tellingLine(output: string): string {
   return (error ?? lines.at(-1) ?? '').trim();
 }
 
-// As in `TypeError: bad`, `Error [ERR_X]: bad`, `panic: bad`, `FATAL: bad`.
+// For example `TypeError: bad`, `Error [ERR_X]: bad`, `panic: bad`, `FATAL: bad`.
 const ERROR_LINE = /^[\w .-]*(error|exception|fatal|panic)\b( \[\w+\])?:/i;
-/** The first of these that is a sentence. */
+/** The first line of npm that is a sentence. */
 const NPM_ERROR = /^npm (error|ERR!) (?!code |errno |syscall |path |command )\S/;
-/** How `startCommand` waits for the server. */
-
+/** Options of `startCommand`. */
 export interface CommandOptions {
-  /** The port to wait for; without it the TCP port that the command's process serves on, or else one that it has started; the lowest. */
+  /**
+   * The expected port. Default: the lowest TCP port on which the command's own process serves, or else one of its
+   * descendants.
+   */
   port?: number;
-  /** Where no port is given: what is asked of each port; one that does not answer it is only taken where no other does. */
+  /**
+   * Request that is sent to each port if `port` is absent. A port that does not answer it is chosen only if no other
+   * does.
+   */
   trial?: TrialRequest;
-  /** The most time until the port is open. */
+  /** Maximum time until the port is open. */
   timeoutMs: number;
-  /** Gives up waiting: the server is stopped, and the promise rejects with the signal's reason. */
+  /** Aborts the start: the server is stopped, and the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Receives what the server writes to stdout and stderr. */
+  /** Receives the server's output to stdout and stderr. */
   onOutput?: (chunk: Buffer) => void;
-  /** Makes its environment of this process's own and what is assigned before the command; the same if absent. */
+  /** Builds the environment from that of this process and the assignments before the command. Default: unchanged. */
   env?: (own: NodeJS.ProcessEnv) => NodeJS.ProcessEnv;
 }

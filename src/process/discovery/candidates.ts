@@ -1,37 +1,40 @@
 import type { OwnListener } from './listening.js';
 import type { Answer } from './trial-request.js';
 
-/** A port of a command, and what it has answered so far. */
+/** A port of a command, and its answer so far. */
 export interface Candidate {
   listener: OwnListener;
-  /** `undefined`: nothing yet. */
+  /** `undefined` without an answer yet. */
   answer: Answer | undefined;
   isAsked: boolean;
   answeredAt: number;
 }
 
-/** How long a process that has started another which listens has to do so itself. */
+/** How long a process is given to listen itself after a descendant of it listens. */
 export const SETTLE_MS = 300;
-/** How long one that answers badly, or not yet, waits for another that answers well. */
-const PATIENCE_MS = 1000;
-/** The same of one that takes no connection: something stands before a server that is not ready. */
-const CLOSED_PATIENCE_MS = 3000;
-/** Before one that takes no connection is asked again. */
-const AGAIN_MS = 50;
+/** How long to wait for a better answer from another port. */
+const MAX_WAIT_MS = 1000;
+/** The same if the port closes connections: a proxy may be in front of a server that is not ready. */
+const MAX_CLOSED_WAIT_MS = 3000;
+/** Interval between requests to a port that closes connections. */
+const RETRY_MS = 50;
 
-/** The ports of a command, of which one is what people mean: it answers their request. */
+/** The ports of a command, one of which is to be loaded: the one that answers the request best. */
 export class Candidates {
-  readonly #answerOf: (listener: OwnListener) => Promise<Answer>;
+  readonly #sendRequest: (listener: OwnListener) => Promise<Answer>;
   readonly #known = new Map<number, Candidate>();
-  /** When a port came or went. */
+  /** When a port was last opened or closed. */
   #changedAt = 0;
 
-  /** @param answerOf asks a port; never rejects */
-  constructor(answerOf: (listener: OwnListener) => Promise<Answer>) {
-    this.#answerOf = answerOf;
+  /** @param sendRequest sends the request to a port; never rejects */
+  constructor(sendRequest: (listener: OwnListener) => Promise<Answer>) {
+    this.#sendRequest = sendRequest;
   }
 
-  /** The port to take of those that are open now, in the order of preference; `null`: none yet. `isLast`: one has to do. */
+  /**
+   * Chooses one of the open ports, which are in order of preference; `null` if it is too early. With `isLast` one must
+   * be chosen.
+   */
   choose(listeners: OwnListener[], isLast: boolean): Candidate | null {
     const open = this.#update(listeners);
     const quietMs = performance.now() - this.#changedAt;
@@ -40,23 +43,23 @@ export class Candidates {
     if (found) {
       const isFirst = open.slice(0, serving).every(({ answer }) => answer !== undefined);
       const isSettled = found.listener.depth === 0 || quietMs >= SETTLE_MS;
-      if (isLast || (isSettled && (isFirst || quietMs >= PATIENCE_MS))) return found;
+      if (isLast || (isSettled && (isFirst || quietMs >= MAX_WAIT_MS))) return found;
       return null;
     }
     const [best] = open.toSorted((a, b) => rank(a.answer) - rank(b.answer));
     if (!best) return null;
-    const patienceMs = best.answer === 'nothing' ? CLOSED_PATIENCE_MS : PATIENCE_MS;
-    return isLast || quietMs >= patienceMs ? best : null;
+    const maxWaitMs = best.answer === 'nothing' ? MAX_CLOSED_WAIT_MS : MAX_WAIT_MS;
+    return isLast || quietMs >= maxWaitMs ? best : null;
   }
 
-  /** Takes notice of what is open, and asks those that have to be asked. */
+  /** Updates the known ports, and sends the requests that are due. */
   #update(listeners: OwnListener[]): Candidate[] {
     const inodes = new Set(listeners.map(({ inode }) => inode));
     for (const inode of this.#known.keys()) if (!inodes.has(inode)) this.#forget(inode);
     return listeners.map((listener) => {
       const candidate = this.#known.get(listener.inode) ?? this.#add(listener);
       const { answer, isAsked, answeredAt } = candidate;
-      const isDue = answer === undefined || performance.now() - answeredAt >= AGAIN_MS;
+      const isDue = answer === undefined || performance.now() - answeredAt >= RETRY_MS;
       if (!isAsked && isDue && (answer === undefined || answer === 'nothing')) this.#ask(candidate);
       return candidate;
     });
@@ -76,7 +79,7 @@ export class Candidates {
 
   #ask(candidate: Candidate): void {
     candidate.isAsked = true;
-    this.#answerOf(candidate.listener).then((answer) => {
+    this.#sendRequest(candidate.listener).then((answer) => {
       candidate.answer = answer;
       candidate.isAsked = false;
       candidate.answeredAt = performance.now();
@@ -84,7 +87,7 @@ export class Candidates {
   }
 }
 
-/** How well an answer fits: a path that is not there may be at another port; 0 is as wanted. */
+/** Rank of an answer: 0 is the best. A path that is not found may exist on another port. */
 function rank(answer: Answer | undefined): number {
   if (answer === 404) return 1;
   if (typeof answer === 'number' || answer === 'tls') return 0;

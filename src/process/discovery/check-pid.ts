@@ -1,8 +1,8 @@
 import { hasProcfs, readStat, readText } from '../procfs/procfs.js';
-import { isNode, programOf } from './node-process.js';
-import { processTree } from './process-tree.js';
+import { isNode, readProgramName } from './node-process.js';
+import { findProcessTree } from './process-tree.js';
 
-/** `ok` if a pid is that of a Node process, else what speaks against it, in one line. */
+/** Returns `ok` if a pid belongs to a Node.js process, otherwise the reason in one line. */
 export function checkPid(pid: number): string {
   if (!Number.isInteger(pid) || pid <= 0) return `pid must be a process id (got ${pid})`;
   if (!exists(pid)) return `no process has the id ${pid}`;
@@ -16,7 +16,7 @@ export function checkPid(pid: number): string {
     case true:
       return 'ok';
     case false:
-      return `process ${pid} is ${programOf(pid) ?? "the kernel's"}, not Node.js${nodeBelow(pid)}`;
+      return `process ${pid} is ${readProgramName(pid) ?? "the kernel's"}, not Node.js${describeNodeDescendant(pid)}`;
     default:
       return `process ${pid} does not show whether it is Node.js: run as its user, or as root`;
   }
@@ -30,7 +30,7 @@ function exists(pid: number): boolean {
   }
 }
 
-function nodeBelow(pid: number): string {
-  const child = processTree(pid).find((descendant) => isNode(descendant));
+function describeNodeDescendant(pid: number): string {
+  const child = findProcessTree(pid).find((descendant) => isNode(descendant));
   return child === undefined ? '' : `; its descendant ${child} is`;
 }

@@ -3,31 +3,32 @@ import { connect } from 'node:net';
 import { usageError } from '../../errors.js';
 import { hasProcfs } from '../procfs/procfs.js';
 import { Candidates, SETTLE_MS } from './candidates.js';
-import { isInspector, mayInspect } from './inspector.js';
+import { isInspector, mayHaveInspector } from './inspector.js';
 import { type Listener, readListeners } from './listeners.js';
-import { listeningSockets, type OwnListener } from './listening.js';
-import { accepts, sendTrialRequest, type TrialRequest } from './trial-request.js';
+import { findListeningSockets, type OwnListener } from './listening.js';
+import { acceptsConnections, sendTrialRequest, type TrialRequest } from './trial-request.js';
 import type { Endpoint } from './types.js';
 
-/** Where a server was found, and whether it speaks TLS there, as far as it was asked. */
-export interface Found extends Endpoint {
+/** The endpoint of a server, and whether it uses TLS, if that was tested. */
+export interface FoundEndpoint extends Endpoint {
   tls: boolean;
 }
 
-/** Looks once for where the server with this pid listens. `isLast`: what is not settled yet has to do. */
-export type EndpointResolver = (pid: number, isLast: boolean) => Promise<Found | null>;
+/** Looks once for the endpoint of the server with this pid. With `isLast` an unsettled result is accepted. */
+export type EndpointResolver = (pid: number, isLast: boolean) => Promise<FoundEndpoint | null>;
 
 /**
- * Prepares, before a server is started, to find where it listens: the result looks once, for the server with that pid.
- * Without `/proc` the port has to be given, and is tried by connecting.
+ * Prepares to find the endpoint of a server, before the server is started. The returned function looks once for the
+ * server with a pid. Without `/proc` the port must be given, and is tested by connecting.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE`: the port is not given and cannot be found here, or it is taken.
+ * @throws {MillraceError} `ERR_MILLRACE_USAGE` if the port is missing and cannot be found here, or if it is in use.
  */
-export async function endpointResolver(
+export async function createEndpointResolver(
   port: number | undefined,
   trial?: TrialRequest,
 ): Promise<EndpointResolver> {
-  if (hasProcfs) return port === undefined ? settledFinder(trial) : finderByTables(port);
+  if (hasProcfs)
+    return port === undefined ? createSearchingResolver(trial) : createPortResolver(port);
   if (port === undefined) {
     throw usageError(`a server's port cannot be found on ${process.platform}: give a URL with it`);
   }
@@ -38,22 +39,25 @@ export async function endpointResolver(
   };
 }
 
-function finderByTables(port: number): EndpointResolver {
+function createPortResolver(port: number): EndpointResolver {
   const onPort = (listener: Listener) => listener.port === port;
   const takenBefore = readListeners().some(onPort);
   return async (pid) => {
-    const own = listeningSockets(pid).find(onPort);
-    // A container's port is held by a process that does not descend from the command.
+    const own = findListeningSockets(pid).find(onPort);
+    // A container's port belongs to a process that does not descend from the command.
     const found = own ?? (takenBefore ? undefined : readListeners().find(onPort));
     if (found === undefined) return null;
-    // One that starts may close the port once more.
+    // A starting server may close the port once more.
     const endpoint = await findAccepting(found);
     return endpoint && { ...endpoint, tls: false };
   };
 }
 
-/** What a server starts, as a service that it calls, may listen before it does. */
-function settledFinder(trial: TrialRequest | undefined): EndpointResolver {
+/**
+ * Creates a resolver that searches for the port. A descendant, such as a service that the server calls, may listen
+ * earlier than the server.
+ */
+function createSearchingResolver(trial: TrialRequest | undefined): EndpointResolver {
   if (trial) {
     const endpoints = new Map<number, Endpoint>();
     const endpointOf = (listener: Listener) =>
@@ -67,14 +71,14 @@ function settledFinder(trial: TrialRequest | undefined): EndpointResolver {
       return sendTrialRequest(accepting, trial);
     });
     return async (pid, isLast) => {
-      const found = candidates.choose(await served(pid), isLast);
+      const found = candidates.choose(await findServingSockets(pid), isLast);
       return found && { ...endpointOf(found.listener), tls: found.answer === 'tls' };
     };
   }
   let found: OwnListener | undefined;
   let since = 0;
   return async (pid, isLast) => {
-    const [first] = await served(pid);
+    const [first] = await findServingSockets(pid);
     if (first?.inode !== found?.inode) since = performance.now();
     found = first;
     if (first === undefined) return null;
@@ -85,15 +89,18 @@ function settledFinder(trial: TrialRequest | undefined): EndpointResolver {
   };
 }
 
-/** Where a process and its descendants serve, debuggers apart, in the order of `listeningSockets`. */
-export async function servedBy(pid: number): Promise<Endpoint[]> {
-  return (await served(pid)).map(toEndpoint);
+/**
+ * Finds the endpoints on which a process and its descendants serve, without debuggers, in the order of
+ * `findListeningSockets`.
+ */
+export async function findServedEndpoints(pid: number): Promise<Endpoint[]> {
+  return (await findServingSockets(pid)).map(toEndpoint);
 }
 
-async function served(pid: number): Promise<OwnListener[]> {
-  const sockets = listeningSockets(pid);
-  // Only where there may be a debugger: a server is not asked what its log would show.
-  if (sockets.length === 0 || !mayInspect(pid)) return sockets;
+async function findServingSockets(pid: number): Promise<OwnListener[]> {
+  const sockets = findListeningSockets(pid);
+  // Ports are tested only if there may be a debugger, so that no request appears in a server's log.
+  if (sockets.length === 0 || !mayHaveInspector(pid)) return sockets;
   const inspectors = await Promise.all(sockets.map(toEndpoint).map(isInspector));
   return sockets.filter((_, index) => !inspectors[index]);
 }
@@ -108,12 +115,15 @@ function isWildcardV6({ host }: Listener): boolean {
   return host === '::';
 }
 
-/** Where a listener accepts connections: one on `::` that is restricted to IPv6 does so on `::1` only. `null`: nowhere. */
+/**
+ * Finds the address on which a listener accepts connections: `::1` for one on `::` that is restricted to IPv6. `null`
+ * if it accepts none.
+ */
 async function findAccepting(listener: Listener): Promise<Endpoint | null> {
   const endpoint = toEndpoint(listener);
-  if (await accepts(endpoint)) return endpoint;
+  if (await acceptsConnections(endpoint)) return endpoint;
   const overV6 = { host: '::1', port: listener.port };
-  return isWildcardV6(listener) && (await accepts(overV6)) ? overV6 : null;
+  return isWildcardV6(listener) && (await acceptsConnections(overV6)) ? overV6 : null;
 }
 
 async function tryPort(port: number): Promise<Endpoint | null> {

@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A TCP port on which nobody listened a moment ago. */
-export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1);
+/** Finds a TCP port that was free a moment ago. */
+export async function findFreePort(): Promise<number> {
+  const [port = 0] = await findFreePorts(1);
   return port;
 }
 
-/** So many of them, each another one: the system may give the same port twice, once the first is let go. */
-export async function freePorts(count: number): Promise<number[]> {
+/**
+ * Finds several different free ports. All are open at the same time, since the system may return a released port again.
+ */
+export async function findFreePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

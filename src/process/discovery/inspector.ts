@@ -2,27 +2,27 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { readText } from '../procfs/procfs.js';
-import { processTree } from './process-tree.js';
+import { findProcessTree } from './process-tree.js';
 import type { Endpoint } from './types.js';
 
 /**
- * Whether a process or a descendant may listen for a debugger: it was told so by its command line (`--inspect`) or its
- * environment (`NODE_OPTIONS`, an editor's own variables).
+ * Whether a process or a descendant may have opened a debugger, by its command line (`--inspect`) or its environment
+ * (`NODE_OPTIONS`, variables of editors).
  */
-export function mayInspect(pid: number): boolean {
-  return processTree(pid).some((process) =>
+export function mayHaveInspector(pid: number): boolean {
+  return findProcessTree(pid).some((process) =>
     ['cmdline', 'environ'].some((file) =>
       /inspect/i.test(readText(`/proc/${process}/${file}`) ?? ''),
     ),
   );
 }
 
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 
-/** Whether a debugger is what listens there, which it answers itself: the DevTools protocol has `/json/version`. */
+/** Whether a debugger listens on a port: it answers `/json/version` of the DevTools protocol. */
 export async function isInspector({ host, port }: Endpoint): Promise<boolean> {
   try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const request = get({ host, port, path: '/json/version', agent: false, signal });
     const [response] = await once(request, 'response');
     const version: unknown = await json(response);

@@ -1,46 +1,46 @@
 import { networkInterfaces } from 'node:os';
-import { socketInodes } from '../procfs/descriptors.js';
+import { readSocketInodes } from '../procfs/descriptors.js';
 import { hasProcfs, readIds } from '../procfs/procfs.js';
-import { canonicalAddress } from '../procfs/tcp-table.js';
+import { canonicalizeAddress } from '../procfs/tcp-table.js';
 import { type Listener, readListeners } from './listeners.js';
-import { ancestors, processTree } from './process-tree.js';
+import { findAncestors, findProcessTree } from './process-tree.js';
 
 /**
- * The pid of the process that answers on a port of this machine. Where several processes hold the port (a cluster, or
- * SO_REUSEPORT), the one they all descend from. `null` if that is unknown: the host is not this machine, the owner is
+ * Finds the process that answers on a port of this machine. If several processes own the port (a cluster, or
+ * SO_REUSEPORT), returns their common ancestor. `null` if that is unknown: the host is not this machine, the owner is
  * another user's process, or the system has no `/proc`.
  *
  * @param host an address, or `localhost`
  */
-export function ownerOfPort(port: number, host: string): number | null {
+export function findPortOwner(port: number, host: string): number | null {
   if (!hasProcfs) return null;
-  const addresses = localAddresses(host);
+  const addresses = findLocalAddresses(host);
   if (addresses.length === 0) return null;
   const listeners = readListeners().filter((listener) => listener.port === port);
   for (const address of addresses) {
-    const sockets = answering(listeners, address);
-    if (sockets.length > 0) return commonOwner(owners(sockets));
+    const sockets = selectReached(listeners, address);
+    if (sockets.length > 0) return findCommonAncestor(findOwners(sockets));
   }
   return null;
 }
 
-/** A socket that one of a command's processes listens on. */
+/** A socket on which one of a command's processes listens. */
 export interface OwnListener extends Listener {
-  /** How many processes are between the command's and the first that has it: 0 for its own. */
+  /** Number of generations between the command's process and the first process that owns it: 0 for its own sockets. */
   depth: number;
 }
 
 /**
- * The TCP sockets that a process and its descendants listen on: first its own, as what it starts serves it, then its
- * children's and so on; of the same depth the lowest port first.
+ * Finds the TCP sockets on which a process and its descendants listen: its own first, then those of its children and so
+ * on; within a generation the lowest port first.
  */
-export function listeningSockets(pid: number): OwnListener[] {
+export function findListeningSockets(pid: number): OwnListener[] {
   const depths = new Map<number, number>();
-  for (const process of processTree(pid)) {
-    const above = ancestors(process).indexOf(pid);
-    // One that has just left the tree is none of the command's own.
+  for (const process of findProcessTree(pid)) {
+    const above = findAncestors(process).indexOf(pid);
+    // A process that has just left the tree does not count as the command's own.
     const depth = process === pid ? 0 : above < 0 ? Number.POSITIVE_INFINITY : above + 1;
-    for (const inode of socketInodes(process) ?? []) {
+    for (const inode of readSocketInodes(process) ?? []) {
       depths.set(inode, Math.min(depth, depths.get(inode) ?? depth));
     }
   }
@@ -55,22 +55,25 @@ export function listeningSockets(pid: number): OwnListener[] {
 
 /** Whether a host (an address, or `localhost`) is this machine. */
 export function isThisMachine(host: string): boolean {
-  return localAddresses(host).length > 0;
+  return findLocalAddresses(host).length > 0;
 }
 
-/** The addresses of this machine that a host stands for, in the order of trying; none if it is elsewhere. */
-function localAddresses(host: string): string[] {
-  const address = canonicalAddress(host);
+/** The addresses of this machine for a host, in the order in which they are tried; empty if it is another machine. */
+function findLocalAddresses(host: string): string[] {
+  const address = canonicalizeAddress(host);
   if (address === 'localhost' || address === '0.0.0.0' || address === '::') {
     return address === '::' ? ['::1', '127.0.0.1'] : ['127.0.0.1', '::1'];
   }
   if (address.startsWith('127.') || address === '::1') return [address];
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return own.some((entry) => canonicalAddress(entry.address) === address) ? [address] : [];
+  return own.some((entry) => canonicalizeAddress(entry.address) === address) ? [address] : [];
 }
 
-/** The sockets that a connection to an address reaches: the kernel prefers the address itself, then its family. */
-function answering(listeners: Listener[], address: string): Listener[] {
+/**
+ * The sockets that a connection to an address reaches. The kernel prefers the address itself, then the wildcard of its
+ * family.
+ */
+function selectReached(listeners: Listener[], address: string): Listener[] {
   const bindings = address.includes(':') ? [address, '::'] : [address, '0.0.0.0', '::'];
   for (const host of bindings) {
     const bound = listeners.filter((listener) => listener.host === host);
@@ -79,20 +82,22 @@ function answering(listeners: Listener[], address: string): Listener[] {
   return [];
 }
 
-function owners(sockets: Listener[]): number[] {
+function findOwners(sockets: Listener[]): number[] {
   const inodes = new Set(sockets.map((socket) => socket.inode));
-  return readIds('/proc').filter((pid) => socketInodes(pid)?.some((inode) => inodes.has(inode)));
+  return readIds('/proc').filter((pid) =>
+    readSocketInodes(pid)?.some((inode) => inodes.has(inode)),
+  );
 }
 
 /**
- * This process and those it descends from (a shell, a supervisor that hands sockets on) are no answer where there is
- * another: the tree of such a one is more than the server.
+ * Finds the closest common ancestor of the owners. This process and its ancestors (a shell, a supervisor that passes
+ * sockets on) are excluded if there are other owners: their tree contains more than the server.
  */
-function commonOwner(owners: number[]): number | null {
-  const above = new Set([process.pid, ...ancestors(process.pid)]);
+function findCommonAncestor(owners: number[]): number | null {
+  const above = new Set([process.pid, ...findAncestors(process.pid)]);
   const below = owners.filter((pid) => !above.has(pid));
   if (below.length === 0) return owners[0] ?? null;
-  const [first = [], ...others] = below.map((pid) => [pid, ...ancestors(pid)]);
+  const [first = [], ...others] = below.map((pid) => [pid, ...findAncestors(pid)]);
   const common = first.find((pid) => others.every((line) => line.includes(pid)));
   return common === undefined || above.has(common) ? null : common;
 }

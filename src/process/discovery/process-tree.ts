@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { readIds, readStat, readText } from '../procfs/procfs.js';
 
 /**
- * A process and all its descendants, the process first. This process and what it started are left out, unless the
- * tree is its own: a server that started millrace is not to be charged with millrace.
+ * Finds a process and all its descendants, the process first. This process and its descendants are left out, unless it
+ * is the root: a server that started Millrace must not be charged for it.
  */
-export function processTree(root: number): number[] {
+export function findProcessTree(root: number): number[] {
   const childrenOf = listsChildren() ? readChildren : scanForChildren();
   const tree = [root];
   for (const pid of tree) {
@@ -16,18 +16,18 @@ export function processTree(root: number): number[] {
   return tree;
 }
 
-/** The parent, its parent and so on up to the first process of the system or the container. */
-export function ancestors(pid: number): number[] {
+/** Finds the parent, its parent and so on, up to the first process of the system or container. */
+export function findAncestors(pid: number): number[] {
   const line: number[] = [];
-  for (let at = parentOf(pid); at > 0 && !line.includes(at); at = parentOf(at)) line.push(at);
+  for (let at = readParent(pid); at > 0 && !line.includes(at); at = readParent(at)) line.push(at);
   return line;
 }
 
-function parentOf(pid: number): number {
+function readParent(pid: number): number {
   return readStat(`/proc/${pid}`)?.parent ?? 0;
 }
 
-/** A kernel built without CONFIG_PROC_CHILDREN does not list the children of a thread. */
+/** A kernel without CONFIG_PROC_CHILDREN does not list the children of a thread. */
 function listsChildren(): boolean {
   return existsSync(`/proc/self/task/${process.pid}/children`);
 }
@@ -41,6 +41,6 @@ function readChildren(pid: number): number[] {
 }
 
 function scanForChildren(): (pid: number) => number[] {
-  const parents = new Map(readIds('/proc').map((pid) => [pid, parentOf(pid)]));
+  const parents = new Map(readIds('/proc').map((pid) => [pid, readParent(pid)]));
   return (pid) => [...parents.keys()].filter((child) => parents.get(child) === pid);
 }

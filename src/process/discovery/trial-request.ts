@@ -2,27 +2,30 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Endpoint } from './types.js';
 
-/** The request by which a port is tried: the first of a load, without fields and body. */
+/** The request that tests a port: the first of a load, without header fields and body. */
 export interface TrialRequest {
   method: 'GET' | 'HEAD';
   target: string;
 }
 
-/** What a port answers: HTTP with a status, TLS, something else, or nothing: it refuses or closes the connection. */
+/**
+ * Answer of a port: the status of an HTTP response, TLS, another protocol, or `nothing` if it refuses or closes the
+ * connection.
+ */
 export type Answer = number | 'tls' | 'other' | 'nothing';
 
-/** How long what is left of a response may take: a server would log a connection that ends before. */
-const REST_MS = 500;
+/** How long to read the rest of a response: a server would log a connection that ends early. */
+const LINGER_MS = 500;
 
-/** Sends one request to a port. Never settles while there is no answer: whoever asks is not to wait for ever. */
+/** Sends one request to a port. Does not settle while there is no answer, so the caller must not wait indefinitely. */
 export async function sendTrialRequest(endpoint: Endpoint, request: TrialRequest): Promise<Answer> {
-  const answer = await plainAnswer(endpoint, request);
+  const answer = await requestPlain(endpoint, request);
   if (answer === 'nothing' && (await speaksTls(endpoint))) return 'tls';
   return answer;
 }
 
-/** Whether a connection to a port is accepted. */
-export async function accepts(endpoint: Endpoint): Promise<boolean> {
+/** Whether a port accepts connections. */
+export async function acceptsConnections(endpoint: Endpoint): Promise<boolean> {
   const socket = connect(endpoint);
   socket.unref();
   const accepted = await new Promise<boolean>((resolve) => {
@@ -33,7 +36,7 @@ export async function accepts(endpoint: Endpoint): Promise<boolean> {
   return accepted;
 }
 
-function plainAnswer(endpoint: Endpoint, { method, target }: TrialRequest): Promise<Answer> {
+function requestPlain(endpoint: Endpoint, { method, target }: TrialRequest): Promise<Answer> {
   const socket = connect(endpoint);
   socket.unref();
   const host = `localhost:${endpoint.port}`;
@@ -41,41 +44,41 @@ function plainAnswer(endpoint: Endpoint, { method, target }: TrialRequest): Prom
   return new Promise((resolve) => {
     let head = '';
     socket.on('data', (bytes) => {
-      if (head.length >= HEAD_BYTES) return;
+      if (head.length >= STATUS_LINE_BYTES) return;
       head += bytes.toString('latin1');
-      if (head.length < HEAD_BYTES && !/\n/.test(head) && !isAlert(head)) return;
-      resolve(read(head));
-      letEnd(socket);
+      if (head.length < STATUS_LINE_BYTES && !/\n/.test(head) && !isAlert(head)) return;
+      resolve(parseAnswer(head));
+      destroyLater(socket);
     });
     socket.on('error', () => {});
-    socket.on('close', () => resolve(head === '' ? 'nothing' : read(head)));
+    socket.on('close', () => resolve(head === '' ? 'nothing' : parseAnswer(head)));
   });
 }
 
-/** Of `HTTP/1.1 200`. */
-const HEAD_BYTES = 12;
+/** Length of `HTTP/1.1 200`. */
+const STATUS_LINE_BYTES = 12;
 
-function read(head: string): Answer {
+function parseAnswer(head: string): Answer {
   const [, status] = /^HTTP\/1\.\d (\d{3})/.exec(head) ?? [];
   if (status !== undefined) return Number(status);
   return isAlert(head) ? 'tls' : 'other';
 }
 
-/** RFC 8446, section 5.1: an alert, of any version. */
+/** Whether the bytes are a TLS alert of any version (RFC 8446, section 5.1). */
 function isAlert(head: string): boolean {
   return head.startsWith('\x15\x03');
 }
 
-function letEnd(socket: Socket): void {
-  setTimeout(() => socket.destroy(), REST_MS).unref();
+function destroyLater(socket: Socket): void {
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** Whether a port answers a TLS handshake, within a second. */
+/** Whether a port answers a TLS handshake within a second. */
 export async function speaksTls({ host, port }: Endpoint): Promise<boolean> {
   const socket = connectTls({ host, port, rejectUnauthorized: false });
   let timer: NodeJS.Timeout | undefined;
   const speaks = await new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, TLS_PATIENCE_MS, false);
+    timer = setTimeout(resolve, TLS_TIMEOUT_MS, false);
     socket.on('secureConnect', () => resolve(true));
     // An alert is TLS as well.
     socket.on('error', ({ message }) => resolve(/\balert\b/.test(message)));
@@ -86,5 +89,5 @@ export async function speaksTls({ host, port }: Endpoint): Promise<boolean> {
   return speaks;
 }
 
-/** As long as a server may take for its half of a handshake. */
-const TLS_PATIENCE_MS = 1000;
+/** Maximum time for the server's part of a handshake. */
+const TLS_TIMEOUT_MS = 1000;

@@ -1,4 +1,4 @@
-/** Where a client on this machine reaches a server. */
+/** Address at which a client on this machine reaches a server. */
 export interface Endpoint {
   host: string;
   port: number;

@@ -11,17 +11,17 @@ export interface Quota {
 }
 
 /** The quotas that apply to a process: of its cgroup and of those above it, as far as they are visible. */
-export function quotasOf(pid: number): Quota[] {
+export function readQuotas(pid: number): Quota[] {
   const mounts = readText('/proc/self/mountinfo');
   const membership = readText(`/proc/${pid}/cgroup`);
   return mounts === null || membership === null ? [] : findQuotas(mounts, membership);
 }
 
 /** Whether the cgroups that control a process's CPU are visible. */
-export function seesCgroups(pid: number): boolean {
+export function canSeeCgroups(pid: number): boolean {
   const mounts = readText('/proc/self/mountinfo') ?? '';
   const membership = readText(`/proc/${pid}/cgroup`) ?? '';
-  return cpuFolders(mounts, membership).some((folder) => existsSync(folder));
+  return findCpuFolders(mounts, membership).some((folder) => existsSync(folder));
 }
 
 /**
@@ -31,14 +31,14 @@ export function seesCgroups(pid: number): boolean {
  * @param membership text of `/proc/P/cgroup`, see cgroups(7)
  */
 export function findQuotas(mounts: string, membership: string): Quota[] {
-  return cpuFolders(mounts, membership).flatMap((folder) => {
+  return findCpuFolders(mounts, membership).flatMap((folder) => {
     const cores = readQuota(folder);
     return cores === null ? [] : [{ folder, cores }];
   });
 }
 
 /** Finds the folders of the cgroups that control a process's CPU, innermost first: of version 2, version 1 or both. */
-function cpuFolders(mounts: string, membership: string): string[] {
+function findCpuFolders(mounts: string, membership: string): string[] {
   const paths = parseMembership(membership);
   return mounts.split('\n').flatMap((line) => {
     const [place = '', fileSystem = ''] = line.split(' - ');
@@ -47,8 +47,8 @@ function cpuFolders(mounts: string, membership: string): string[] {
     const isVersion1 = type === 'cgroup' && options.split(',').includes('cpu');
     if (type !== 'cgroup2' && !isVersion1) return [];
     const path = isVersion1 ? paths.version1 : paths.version2;
-    const below = path === null ? null : relativeTo(root, path);
-    return below === null ? [] : upwards(mount, below);
+    const below = path === null ? null : toRelativePath(root, path);
+    return below === null ? [] : listAncestors(mount, below);
   });
 }
 
@@ -64,12 +64,12 @@ function parseMembership(text: string): { version1: string | null; version2: str
 }
 
 /** Returns a path relative to the mounted root; `null` if it lies outside, as for a process of another container. */
-function relativeTo(root: string, path: string): string | null {
+function toRelativePath(root: string, path: string): string | null {
   const below = posix.relative(root, path);
   return `${path}/${below}`.split('/').includes('..') ? null : below;
 }
 
-function upwards(mount: string, below: string): string[] {
+function listAncestors(mount: string, below: string): string[] {
   const names = below === '' ? [] : below.split('/');
   return [...names, ''].map((_, up) => posix.join(mount, ...names.slice(0, names.length - up)));
 }
@@ -113,7 +113,7 @@ export class QuotaSampler {
   }[];
 
   constructor(pid: number) {
-    this.#levels = quotasOf(pid).map(({ folder, cores }) => {
+    this.#levels = readQuotas(pid).map(({ folder, cores }) => {
       const file = new ProcFile(`${folder}/cpu.stat`);
       return {
         cores,

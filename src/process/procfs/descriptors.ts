@@ -13,7 +13,7 @@ export function countDescriptors(pid: number): number | null {
 }
 
 /** The soft limit RLIMIT_NOFILE; infinite if there is none, `null` if it cannot be read. */
-export function descriptorLimit(pid: number): number | null {
+export function readDescriptorLimit(pid: number): number | null {
   const limits = readText(`/proc/${pid}/limits`);
   const soft = limits && /^Max open files\s+(\S+)/m.exec(limits)?.[1];
   if (!soft) return null;
@@ -24,7 +24,7 @@ export function descriptorLimit(pid: number): number | null {
  * The target of each descriptor of a process, such as `socket:[4711]`, `pipe:[12]`, `/dev/null`; `null` if they cannot
  * be read.
  */
-export function descriptorTargets(pid: number): string[] | null {
+export function readDescriptorTargets(pid: number): string[] | null {
   const folder = `/proc/${pid}/fd`;
   try {
     return readdirSync(folder).map((descriptor) => readTarget(`${folder}/${descriptor}`));
@@ -34,8 +34,8 @@ export function descriptorTargets(pid: number): string[] | null {
 }
 
 /** The inodes of a process's sockets; `null` if they cannot be read. */
-export function socketInodes(pid: number): number[] | null {
-  const targets = descriptorTargets(pid);
+export function readSocketInodes(pid: number): number[] | null {
+  const targets = readDescriptorTargets(pid);
   if (targets === null) return null;
   return targets.flatMap((target) => {
     const socket = /^socket:\[(\d+)\]$/.exec(target);

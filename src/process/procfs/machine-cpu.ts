@@ -13,7 +13,7 @@ export interface MachineCpu {
 }
 
 /** Demand for the cores: the time they were busy, or would have been. */
-export function wantedOf({ busy, interrupts, steal }: MachineCpu): number {
+export function computeDemand({ busy, interrupts, steal }: MachineCpu): number {
   return busy + interrupts + steal;
 }
 

@@ -4,7 +4,7 @@ import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 
 /** Speeds of the network interfaces that report one, in bytes per second and direction. */
-export function linkSpeeds(): Map<string, number> {
+export function readLinkSpeeds(): Map<string, number> {
   const speeds = new Map<string, number>();
   let names: string[] = [];
   try {
@@ -26,7 +26,7 @@ export class NetworkInterfaces {
   readonly #file: ProcFile | null;
 
   constructor() {
-    this.#links = [...linkSpeeds()].map(([name, speed]) => {
+    this.#links = [...readLinkSpeeds()].map(([name, speed]) => {
       return { name, speed, received: new Counter(), sent: new Counter() };
     });
     this.#file = this.#links.length > 0 ? new ProcFile('/proc/net/dev') : null;

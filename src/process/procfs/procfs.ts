@@ -60,12 +60,12 @@ const AT_PAGESZ = 6;
 const AT_CLKTCK = 17;
 
 /** Size of a memory page in bytes, the unit of `statm`. */
-export const pageSize = auxiliaryValue(AT_PAGESZ) ?? 4096;
+export const pageSize = readAuxiliaryValue(AT_PAGESZ) ?? 4096;
 /** Clock ticks per second, the unit of the times in `stat`. */
-export const ticksPerSecond = auxiliaryValue(AT_CLKTCK) ?? 100;
+export const ticksPerSecond = readAuxiliaryValue(AT_CLKTCK) ?? 100;
 
 /** Reads a value of the auxiliary vector, see getauxval(3): pairs of machine words. */
-function auxiliaryValue(key: number): number | undefined {
+function readAuxiliaryValue(key: number): number | undefined {
   try {
     const bytes = readFileSync('/proc/self/auxv');
     const words = new BigUint64Array(new Uint8Array(bytes).buffer);

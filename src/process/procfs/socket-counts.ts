@@ -8,14 +8,18 @@ export interface SocketCounts {
   timeWait: number;
 }
 
-/** Counts the sockets; for `folder` see `networkFolder`. */
+/** Counts the sockets; for `folder` see `findNetworkFolder`. */
 export function countSockets(folder: string): SocketCounts {
   const [ipv4 = '', ipv6 = ''] = ['sockstat', 'sockstat6'].map((file) => {
     return /^TCP6?: .*/m.exec(readText(`${folder}/${file}`) ?? '')?.[0] ?? '';
   });
-  return { ipv4: number(ipv4, 'inuse'), ipv6: number(ipv6, 'inuse'), timeWait: number(ipv4, 'tw') };
+  return {
+    ipv4: parseField(ipv4, 'inuse'),
+    ipv6: parseField(ipv6, 'inuse'),
+    timeWait: parseField(ipv4, 'tw'),
+  };
 }
 
-function number(line: string, name: string): number {
+function parseField(line: string, name: string): number {
   return Number(new RegExp(` ${name} (\\d+)`).exec(line)?.[1] ?? 0);
 }

@@ -46,10 +46,10 @@ export class TcpCounters {
 /** Reads a value from a text with a line of names and a line of values for each protocol. */
 export function parseColumn(text: string, protocol: string, name: string): number | null {
   const begin = text.startsWith(`${protocol}:`) ? 0 : text.indexOf(`\n${protocol}:`) + 1;
-  const [names = '', values = ''] = text.slice(begin, begin + LONGEST_PAIR).split('\n', 2);
+  const [names = '', values = ''] = text.slice(begin, begin + MAX_PAIR_LENGTH).split('\n', 2);
   if (!names.startsWith(`${protocol}:`)) return null;
   const value = values.split(' ')[names.split(' ').indexOf(name)];
   return value === undefined ? null : Number(value);
 }
 
-const LONGEST_PAIR = 16_384;
+const MAX_PAIR_LENGTH = 16_384;

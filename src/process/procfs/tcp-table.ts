@@ -28,7 +28,7 @@ export const LISTEN = 0x0a;
  * file does not exist. The file is read lazily. To reach its end the kernel walks its whole hash table: 3 ms, however
  * few sockets there are, and 3 us more for each (measured with a table of 262,144 entries).
  */
-export function* tcpSockets(path: string): Generator<TcpSocket> {
+export function* readTcpSockets(path: string): Generator<TcpSocket> {
   let file: number;
   try {
     file = openSync(path, 'r');
@@ -45,7 +45,7 @@ export function* tcpSockets(path: string): Generator<TcpSocket> {
         if (socket !== null) yield socket;
       }
       // A block that is not full was the last one. Another read would make the kernel walk its table again.
-      if (length < pageSize - LONGEST_LINE) return;
+      if (length < pageSize - MAX_LINE_LENGTH) return;
     }
   } catch {
     // The process that owns the table has ended.
@@ -54,7 +54,7 @@ export function* tcpSockets(path: string): Generator<TcpSocket> {
   }
 }
 
-const LONGEST_LINE = 256;
+const MAX_LINE_LENGTH = 256;
 /** No other column can contain this. */
 const TIME_WAIT = ' 06 ';
 
@@ -86,11 +86,11 @@ function parseAddress(hex: string): string {
   bytes.swap32();
   if (bytes.length === 4) return bytes.join('.');
   const groups = [0, 2, 4, 6, 8, 10, 12, 14].map((at) => bytes.readUInt16BE(at).toString(16));
-  return canonicalAddress(groups.join(':'));
+  return canonicalizeAddress(groups.join(':'));
 }
 
 /** Returns an address in canonical form, for comparison; a host name is returned unchanged. */
-export function canonicalAddress(host: string): string {
+export function canonicalizeAddress(host: string): string {
   const unscoped = host.replace(/%.*$/, '');
   if (!isIPv6(unscoped)) return host;
   const address = new URL(`http://[${unscoped}]`).hostname.slice(1, -1);

@@ -23,7 +23,7 @@ export function parseThreadTimes(text: string): ThreadTimes {
 }
 
 /** CPU time of the calling thread in milliseconds, exact to a tick of the kernel's clock; `null` without `/proc`. */
-export function ownCpuMs(): number | null {
+export function readOwnCpuMs(): number | null {
   const text = readText(`/proc/thread-self/${threadTimesFile}`);
   return text === null ? null : parseThreadTimes(text).runNs / 1e6;
 }

@@ -1,4 +1,4 @@
-import { parseCores, parseMachineCpu, wantedOf } from '../procfs/machine-cpu.js';
+import { computeDemand, parseCores, parseMachineCpu } from '../procfs/machine-cpu.js';
 import { NetworkInterfaces } from '../procfs/network-interfaces.js';
 import { parsePressure } from '../procfs/pressure.js';
 import { ProcFile } from '../procfs/proc-file.js';
@@ -34,7 +34,7 @@ export class MachineSampler {
       const own = cores ? parseCores(text, cores) : cpu;
       this.cpu.idle.add(atMs, own.idle);
       this.cpu.steal.add(atMs, own.steal);
-      this.cpu.wanted.add(atMs, wantedOf(own));
+      this.cpu.wanted.add(atMs, computeDemand(own));
     }
     if (waitUs !== null) {
       this.diskWaitUs ??= new Counter();

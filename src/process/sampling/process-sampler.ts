@@ -1,4 +1,4 @@
-import { countDescriptors, descriptorLimit } from '../procfs/descriptors.js';
+import { countDescriptors, readDescriptorLimit } from '../procfs/descriptors.js';
 import { ProcFile } from '../procfs/proc-file.js';
 import { pageSize, parseStat, ticksPerSecond } from '../procfs/procfs.js';
 import { Counter } from './counter.js';
@@ -72,7 +72,7 @@ export class ProcessSampler {
   readDescriptors(): void {
     const openFiles = countDescriptors(this.pid);
     if (openFiles !== null) this.openFiles.add(performance.now(), openFiles);
-    this.fileLimit = descriptorLimit(this.pid) ?? this.fileLimit;
+    this.fileLimit = readDescriptorLimit(this.pid) ?? this.fileLimit;
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import { maskArguments } from '../../masking/text.js';
-import { processTree } from '../discovery/process-tree.js';
+import { findProcessTree } from '../discovery/process-tree.js';
 import { hasProcfs, pageSize, readText } from '../procfs/procfs.js';
-import { createCpuMeter, type GroupUse } from './thread-cpu.js';
+import { createCpuMeter, type ThreadGroupUse } from './thread-cpu.js';
 
 /** One sample of a process tree. */
 export interface ProcessSample {
@@ -41,7 +41,7 @@ interface Interval {
   from: number;
   to: number;
   processes: number;
-  groups: Map<string, GroupUse>;
+  groups: Map<string, ThreadGroupUse>;
   rssMb: number;
 }
 
@@ -66,12 +66,12 @@ export function sampleProcesses(
   const readCpu = createCpuMeter();
   const intervals: Interval[] = [];
   let last = performance.now();
-  readCpu(processTree(pid));
+  readCpu(findProcessTree(pid));
 
   const sample = () => {
     const from = last;
     last = performance.now();
-    const tree = processTree(pid);
+    const tree = findProcessTree(pid);
     const groups = readCpu(tree);
     if (groups.size === 0 || last === from) return;
     const interval = { from, to: last, processes: tree.length, groups, rssMb: readRssMb(tree) };

@@ -4,7 +4,7 @@ import { readIds, readText } from '../procfs/procfs.js';
 import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
 
 /** Usage of a group of threads between two readings. */
-export interface GroupUse {
+export interface ThreadGroupUse {
   threads: number;
   cpuNs: number;
 }
@@ -16,13 +16,13 @@ export interface GroupUse {
  *
  * Usage between a thread's last reading and its end is not seen.
  */
-export function createCpuMeter(): (pids: number[]) => Map<string, GroupUse> {
+export function createCpuMeter(): (pids: number[]) => Map<string, ThreadGroupUse> {
   // By `pid/tid`. Kept if a reading misses a thread: otherwise its whole past would count when it reappears.
   const known = new Map<string, { group: string; cpuNs: number }>();
   let first = true;
 
   return (pids) => {
-    const use = new Map<string, GroupUse>();
+    const use = new Map<string, ThreadGroupUse>();
     for (const pid of pids) {
       for (const tid of readIds(`/proc/${pid}/task`)) {
         const cpuNs = readCpu(`/proc/${pid}/task/${tid}`);

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
-import { freePort } from '../../../dist/process/discovery/free-port.js';
-import { ownerOfPort } from '../../../dist/process/discovery/listening.js';
+import { findFreePort } from '../../../dist/process/discovery/free-port.js';
+import { findPortOwner } from '../../../dist/process/discovery/listening.js';
 import { referencePage, stackPage } from '../../../scripts/reference.js';
 import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';
@@ -366,7 +366,7 @@ test('exit 3: nothing listens', async () => {
 });
 
 test('exit 3: one of two targets is not reached', async () => {
-  const free = await freePort();
+  const free = await findFreePort();
   const { code, result } = await json(url, `http://localhost:${free}/b`);
   assert.equal(code, 3);
   const { message } = result.warnings.find(({ id }) => id === 'target-not-reached');
@@ -567,7 +567,7 @@ test('testserver: says when one of its processes has died, exit 1', {
     const [line] = await once(child.stdout, 'data');
     const [, address] = /^Listening on (\S+)\n$/.exec(line);
     const { port } = new URL(address);
-    process.kill(ownerOfPort(Number(port), '127.0.0.1'), 'SIGKILL');
+    process.kill(findPortOwner(Number(port), '127.0.0.1'), 'SIGKILL');
     const { code, stderr } = await ended;
     assert.equal(stderr, 'millrace: a process of the test server has ended\n');
     assert.equal(code, 1);

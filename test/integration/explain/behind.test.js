@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
 import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
-import { freePorts } from '../../../dist/process/discovery/free-port.js';
+import { findFreePorts } from '../../../dist/process/discovery/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace behind-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,7 +27,7 @@ function request(port) {
 }
 
 test('a proxy that is none of node:http: the process that serves behind it is looked at', async () => {
-  const [outer, inner] = await freePorts(2);
+  const [outer, inner] = await findFreePorts(2);
   const proxy = written(
     'proxy.cjs',
     `const { connect, createServer } = require('node:net');

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { openProbeHub, PRELOAD } from '../../../dist/explain/observe/probe/hub.js';
 import { runLoad } from '../../../dist/load/engine/run.js';
-import { freePorts } from '../../../dist/process/discovery/free-port.js';
-import { listeningPaths } from '../../../dist/process/discovery/unix-listeners.js';
+import { findFreePorts } from '../../../dist/process/discovery/free-port.js';
+import { findListeningPaths } from '../../../dist/process/discovery/unix-listeners.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace moved-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,20 +46,20 @@ describe('the ports of a second process', () => {
   ];
   for (const form of forms) {
     test(`listen(${form('PORT')}) is moved`, async () => {
-      const [from, to] = await freePorts(2);
+      const [from, to] = await findFreePorts(2);
       assert.deepEqual(await portsOf([form(from)], { from, to }), [to]);
     });
   }
 
   test('others than the one that is wanted listen anywhere', async () => {
-    const [from, to, admin] = await freePorts(3);
+    const [from, to, admin] = await findFreePorts(3);
     const [first, second] = await portsOf([`${admin}`, `${from}`], { from, to });
     assert.equal(second, to);
     assert.ok(first > 0 && ![admin, from, to].includes(first), `${first}`);
   });
 
   test('a path stays, and so does all in another program', async () => {
-    const [from, to] = await freePorts(2);
+    const [from, to] = await findFreePorts(2);
     const path = join(folder, 'server.sock');
     assert.deepEqual(await portsOf([`'${path}'`], { from, to }), [path]);
     const script = join(folder, 'another.mjs');
@@ -90,7 +90,7 @@ test('a second process ends with millrace, and one that is not moved goes on', {
 
 test('the paths on which a server listens are known: a second one would take them', async () => {
   const path = join(folder, 'own.sock');
-  const own = () => listeningPaths(process.pid).filter((it) => it.startsWith(folder));
+  const own = () => findListeningPaths(process.pid).filter((it) => it.startsWith(folder));
   const server = createServer().listen(path);
   await once(server, 'listening');
   const found = own();

@@ -6,8 +6,8 @@ import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { attachProbe, attachProbes } from '../../../dist/explain/observe/probe/attach.js';
 import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { freePort } from '../../../dist/process/discovery/free-port.js';
-import { listeningSockets } from '../../../dist/process/discovery/listening.js';
+import { findFreePort } from '../../../dist/process/discovery/free-port.js';
+import { findListeningSockets } from '../../../dist/process/discovery/listening.js';
 import { near, notLinux, patience, request, served } from '../../fixtures/explain/probed.js';
 
 describe('a process that already runs', () => {
@@ -22,7 +22,7 @@ describe('a process that already runs', () => {
   });
 
   test('has its debugger where it was told to', { skip: notLinux() }, async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const args = [`--inspect-port=${port}`];
     await served({ probed: false, args }, async ({ hub, child, drive }) => {
       await attachProbe(child.pid, hub);
@@ -49,7 +49,7 @@ describe('a process that already runs', () => {
         near(view.finished * view.seconds, 2000, 0.15);
         const roles = hub.processes.map(({ clusterRole, serving }) => `${clusterRole} ${serving}`);
         assert.deepEqual(roles, ['worker true', 'worker true']);
-        const open = listeningSockets(child.pid).map((socket) => socket.port);
+        const open = findListeningSockets(child.pid).map((socket) => socket.port);
         assert.deepEqual([...new Set(open)], [port], 'no debugger is left open');
       });
     });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'millrace';
 import { explainLine } from '../../../dist/cli/explain-line.js';
-import { freePort } from '../../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../../dist/process/discovery/free-port.js';
 import { assertAddsUp } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';
@@ -145,7 +145,7 @@ test('several threads keep one of each, warm-up and successes none', async (t) =
 test('secrets on command lines are masked: in the plan, and in the line that explains the same load', async () => {
   const server =
     "require('http').createServer((q, s) => s.end('ok')).listen(Number(process.argv[1]), '127.0.0.1')";
-  const port = await freePort();
+  const port = await findFreePort();
   const { stdout, code } = await millrace([
     ...[
       '-d',

@@ -12,7 +12,7 @@ import tls from 'node:tls';
 import { inspect } from 'node:util';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '../../../dist/native.js';
-import { freePort } from '../../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../../dist/process/discovery/free-port.js';
 import { assertAddsUp, assertSeenByServer } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';
@@ -124,7 +124,7 @@ describe('a server that refuses a body before it has come: the status counts', T
 
 describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
   test('connect-refused', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const url = `http://127.0.0.1:${port}/`;
     await assert.rejects(load({ url, duration: 500 }), {
       code: 'ERR_MILLRACE_UNREACHABLE',

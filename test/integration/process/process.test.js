@@ -10,9 +10,9 @@ import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from 'millrace';
 import { startCommand } from '../../../dist/process/command/start-command.js';
-import { freePort, freePorts } from '../../../dist/process/discovery/free-port.js';
-import { listeningSockets, ownerOfPort } from '../../../dist/process/discovery/listening.js';
-import { ancestors, processTree } from '../../../dist/process/discovery/process-tree.js';
+import { findFreePort, findFreePorts } from '../../../dist/process/discovery/free-port.js';
+import { findListeningSockets, findPortOwner } from '../../../dist/process/discovery/listening.js';
+import { findAncestors, findProcessTree } from '../../../dist/process/discovery/process-tree.js';
 import { readStat } from '../../../dist/process/procfs/procfs.js';
 import { sampleProcesses } from '../../../dist/process/sampling/process-tree-sampler.js';
 import { retried } from '../../fixtures/retry.js';
@@ -74,10 +74,10 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
       grandchild.once('message', () => process.send(grandchild.pid));
       process.once('disconnect', () => grandchild.kill());`);
     const [grandchild] = await once(child, 'message');
-    assert.deepEqual(processTree(child.pid), [child.pid, grandchild]);
-    assert.deepEqual(processTree(process.pid), [process.pid, child.pid, grandchild]);
-    assert.ok(!processTree(process.ppid).includes(process.pid));
-    assert.deepEqual(ancestors(grandchild).slice(0, 3), [child.pid, process.pid, process.ppid]);
+    assert.deepEqual(findProcessTree(child.pid), [child.pid, grandchild]);
+    assert.deepEqual(findProcessTree(process.pid), [process.pid, child.pid, grandchild]);
+    assert.ok(!findProcessTree(process.ppid).includes(process.pid));
+    assert.deepEqual(findAncestors(grandchild).slice(0, 3), [child.pid, process.pid, process.ppid]);
     child.disconnect();
     await until(() => !isRunning(grandchild));
   });
@@ -92,14 +92,14 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
     const { state, parent } = readStat(`/proc/${child.pid}`);
     assert.match(state, /^[RS]$/);
     assert.equal(parent, process.pid);
-    assert.equal(ancestors(child.pid)[0], process.pid);
+    assert.equal(findAncestors(child.pid)[0], process.pid);
   });
 
   test('of one that has ended is empty but for itself', async () => {
     const child = node('');
     await once(child, 'exit');
-    assert.deepEqual(processTree(child.pid), [child.pid]);
-    assert.deepEqual(ancestors(child.pid), []);
+    assert.deepEqual(findProcessTree(child.pid), [child.pid]);
+    assert.deepEqual(findAncestors(child.pid), []);
   });
 });
 
@@ -108,42 +108,42 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     const child = node(SERVER);
     const [port] = await once(child, 'message');
     for (const host of ['127.0.0.1', 'localhost', '0.0.0.0']) {
-      assert.equal(ownerOfPort(port, host), child.pid, host);
+      assert.equal(findPortOwner(port, host), child.pid, host);
     }
-    const [{ host, port: found }] = listeningSockets(child.pid);
+    const [{ host, port: found }] = findListeningSockets(child.pid);
     assert.deepEqual({ host, port: found }, { host: '127.0.0.1', port });
   });
 
   test('is unknown where nothing listens, or on another host', async () => {
     const server = createServer();
     const port = await listen(server, 0, '0.0.0.0');
-    assert.equal(ownerOfPort(port, '127.0.0.1'), process.pid);
-    assert.equal(ownerOfPort(port, '192.0.2.1'), null);
-    assert.equal(ownerOfPort(port, 'example.com'), null);
+    assert.equal(findPortOwner(port, '127.0.0.1'), process.pid);
+    assert.equal(findPortOwner(port, '192.0.2.1'), null);
+    assert.equal(findPortOwner(port, 'example.com'), null);
     server.close();
     await once(server, 'close');
-    assert.equal(ownerOfPort(port, '127.0.0.1'), null);
+    assert.equal(findPortOwner(port, '127.0.0.1'), null);
   });
 
   test('is that of the address, not only of the port', async () => {
     const child = node(SERVER);
     const [port] = await once(child, 'message');
     await listen(createServer(), port, '127.0.0.2');
-    assert.equal(ownerOfPort(port, '127.0.0.1'), child.pid);
-    assert.equal(ownerOfPort(port, '127.0.0.2'), process.pid);
-    assert.equal(ownerOfPort(port, '127.0.0.3'), null);
+    assert.equal(findPortOwner(port, '127.0.0.1'), child.pid);
+    assert.equal(findPortOwner(port, '127.0.0.2'), process.pid);
+    assert.equal(findPortOwner(port, '127.0.0.3'), null);
   });
 
   test('over IPv6', { skip: !hasIPv6 }, async () => {
     const only = await listen(createServer(), 0, '::1');
-    assert.equal(ownerOfPort(only, '::1'), process.pid);
-    assert.equal(ownerOfPort(only, '0:0:0:0:0:0:0:1'), process.pid);
-    assert.equal(ownerOfPort(only, 'localhost'), process.pid);
-    assert.equal(ownerOfPort(only, '127.0.0.1'), null);
-    assert.equal(ownerOfPort(only, 'fe80::1%none'), null);
+    assert.equal(findPortOwner(only, '::1'), process.pid);
+    assert.equal(findPortOwner(only, '0:0:0:0:0:0:0:1'), process.pid);
+    assert.equal(findPortOwner(only, 'localhost'), process.pid);
+    assert.equal(findPortOwner(only, '127.0.0.1'), null);
+    assert.equal(findPortOwner(only, 'fe80::1%none'), null);
     const dual = await listen(createServer(), 0, '::');
-    assert.equal(ownerOfPort(dual, '::1'), process.pid);
-    assert.equal(ownerOfPort(dual, '127.0.0.1'), process.pid);
+    assert.equal(findPortOwner(dual, '::1'), process.pid);
+    assert.equal(findPortOwner(dual, '127.0.0.1'), process.pid);
   });
 
   for (const close of [false, true]) {
@@ -151,8 +151,8 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     test(`is the primary of a cluster where ${who} accept`, async () => {
       const server = await startTestServer({ processes: 2, close });
       cleanups.push(() => server.close());
-      assert.equal(ownerOfPort(server.port, '127.0.0.1'), server.pid);
-      assert.equal(listeningSockets(server.pid)[0].port, server.port);
+      assert.equal(findPortOwner(server.port, '127.0.0.1'), server.pid);
+      assert.equal(findListeningSockets(server.pid)[0].port, server.port);
     });
   }
 
@@ -162,7 +162,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     const port = await listen(server, 0, '127.0.0.1');
     child.send('hold this', server);
     await once(child, 'message');
-    assert.equal(ownerOfPort(port, '127.0.0.1'), child.pid);
+    assert.equal(findPortOwner(port, '127.0.0.1'), child.pid);
   });
 
   test('is found among many listeners', async () => {
@@ -170,8 +170,11 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     const [port] = await once(child, 'message');
     // More than a page of the kernel's table.
     for (let n = 0; n < 100; n++) await listen(createServer(), 0, '127.0.0.1');
-    assert.equal(ownerOfPort(port, '127.0.0.1'), child.pid);
-    assert.equal(listeningSockets(process.pid).filter(({ port: own }) => own !== port).length, 100);
+    assert.equal(findPortOwner(port, '127.0.0.1'), child.pid);
+    assert.equal(
+      findListeningSockets(process.pid).filter(({ port: own }) => own !== port).length,
+      100,
+    );
   });
 });
 
@@ -318,10 +321,10 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     const [response] = await once(http.get(`http://${server.host}:${server.port}/`), 'response');
     assert.equal((await response.toArray()).join(''), 'mine');
     assert.equal(Buffer.concat(output).toString(), 'starting\n');
-    assert.deepEqual(processTree(process.pid), [process.pid, server.pid]);
+    assert.deepEqual(findProcessTree(process.pid), [process.pid, server.pid]);
     await server.stop();
     assert.equal(await server.exited, 'was ended by SIGTERM: starting');
-    assert.deepEqual(processTree(process.pid), [process.pid]);
+    assert.deepEqual(findProcessTree(process.pid), [process.pid]);
     await server.stop();
   });
 
@@ -331,13 +334,13 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('is waited for until it listens on the port given', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const text = `${LISTENING}.listen(0); setTimeout(() => ${LISTENING}.listen(${port}), 100)`;
     assert.equal((await start(program(text), { port })).port, port);
   });
 
   test('is known by the port it serves on, not by that of its debugger', async () => {
-    const [low, high] = await inOrder(freePorts(2));
+    const [low, high] = await inOrder(findFreePorts(2));
     const inspect = [process.execPath, `--inspect=127.0.0.1:${low}`, '-e'];
     const server = await start([...inspect, `${LISTENING}.listen(${high}, '127.0.0.1')`]);
     assert.equal(server.port, high);
@@ -345,7 +348,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('is known by its own port, though what it has started listens before', async () => {
-    const [low, high] = await inOrder(freePorts(2));
+    const [low, high] = await inOrder(findFreePorts(2));
     const mock = `${LISTENING}.listen(${low}, '127.0.0.1', () => process.send(1)); process.once('disconnect', () => process.exit())`;
     const server = await start(
       program(`
@@ -359,7 +362,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('is known by the port of what it has started, if it has none itself', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const child = `${LISTENING}.listen(${port}, '127.0.0.1'); process.once('disconnect', () => process.exit())`;
     const server = await start(
       program(`
@@ -370,7 +373,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   });
 
   test('tells which other ports it serves on', async () => {
-    const [low, high] = await inOrder(freePorts(2));
+    const [low, high] = await inOrder(findFreePorts(2));
     const both = `${LISTENING}.listen(${low}, () => ${LISTENING}.listen(${high}, () => console.log('both')))`;
     const output = new PassThrough();
     const server = await start(program(both), { onOutput: (chunk) => output.write(chunk) });
@@ -415,7 +418,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
           .spawn(process.execPath, ['-e', ${JSON.stringify(ignoring)}], { stdio })
           .once('message', () => ${LISTENING}.listen(0));`),
     );
-    const [, child] = processTree(server.pid);
+    const [, child] = findProcessTree(server.pid);
     assert.ok(isRunning(child));
     await server.stop();
     assert.ok(hasEnded(child));
@@ -478,7 +481,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     for (const [what, [command, message]] of Object.entries(failures)) {
       test(what, async () => {
         await assert.rejects(start(command), { code: 'ERR_MILLRACE_COMMAND', message });
-        assert.deepEqual(processTree(process.pid), [process.pid]);
+        assert.deepEqual(findProcessTree(process.pid), [process.pid]);
       });
     }
 
@@ -495,7 +498,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
           assert.equal(error.message, `\`${command.join(' ')}\` ${message(seconds)}`);
         },
       );
-      assert.deepEqual(processTree(process.pid), [process.pid]);
+      assert.deepEqual(findProcessTree(process.pid), [process.pid]);
     }
 
     test('does not listen', async () => {
@@ -507,7 +510,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     });
 
     test('listens elsewhere', async () => {
-      const [port, other] = await inOrder(freePorts(2));
+      const [port, other] = await inOrder(findFreePorts(2));
       await assertLate(
         program(`${LISTENING}.listen(${other})`),
         { port },

@@ -1,7 +1,7 @@
 // What is counted over time, and the tables of the kernel that are read.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { coresIn } from '../../../dist/process/procfs/affinity.js';
+import { parseCoreList } from '../../../dist/process/procfs/affinity.js';
 import { parseCores, parseMachineCpu } from '../../../dist/process/procfs/machine-cpu.js';
 import { parseColumn } from '../../../dist/process/procfs/tcp-counters.js';
 import { Counter } from '../../../dist/process/sampling/counter.js';
@@ -67,7 +67,7 @@ describe('the tables of the kernel', () => {
       ['0-3,8', [0, 1, 2, 3, 8]],
       ['1,3,5-6', [1, 3, 5, 6]],
     ]) {
-      assert.deepEqual(coresIn(list), cores, list);
+      assert.deepEqual(parseCoreList(list), cores, list);
     }
   });
 

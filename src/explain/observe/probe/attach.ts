@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MillraceError, usageError } from '../../../errors.js';
 import { findAcceptingProcesses } from '../../../process/discovery/accepting-processes.js';
-import { listeningSockets } from '../../../process/discovery/listening.js';
+import { findListeningSockets } from '../../../process/discovery/listening.js';
 import type { Endpoint } from '../../../process/discovery/types.js';
 import { readText } from '../../../process/procfs/procfs.js';
 import { CdpClient } from './cdp-client.js';
@@ -142,7 +142,7 @@ async function waitForDebugger(pid: number, before: Set<number>): Promise<string
 }
 
 function findListeningPorts(pid: number): Set<number> {
-  return new Set(listeningSockets(pid).map(({ port }) => port));
+  return new Set(findListeningSockets(pid).map(({ port }) => port));
 }
 
 async function waitForHello(hub: ProbeHub, pid: number, signal: AbortSignal): Promise<void> {

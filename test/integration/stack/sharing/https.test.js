@@ -14,7 +14,7 @@ import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'millrace/https';
-import { freePort } from '../../../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
 import { stopped, until, within } from '../../../fixtures/stack/sharing.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
@@ -28,7 +28,7 @@ const { authority, server: identity, other, client, underStranger } = makeCertif
 async function makeGround(t) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-https-'));
   t.after(() => rmSync(directory, { recursive: true }));
-  const port = await freePort();
+  const port = await findFreePort();
   const start = async (path, options = {}, host = '*') => {
     const settings = JSON.stringify({ identity, name: path[1] ?? '-', ...options });
     const child = spawn(process.execPath, [script, `https://${host}:${port}${path}`, settings], {
@@ -274,7 +274,7 @@ describe('hosts with certificates of their own', () => {
     const directory = mkdtempSync(join(tmpdir(), 'millrace-https-'));
     t.after(() => rmSync(directory, { recursive: true }));
     process.env.MILLRACE_PORTS = directory;
-    const port = await freePort();
+    const port = await findFreePort();
     const failed = [];
     const listen = async (host, handshakeTimeout) => {
       const server = createServer({ ...identity, handshakeTimeout });
