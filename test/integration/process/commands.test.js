@@ -46,7 +46,7 @@ function fetched(url) {
 const ECHO = `require('http').createServer((q, r) => r.end(process.env.GREETING || 'hello')).listen(0, '127.0.0.1');`;
 
 describe('a command line', () => {
-  for (const [given, words, assigned] of [
+  for (const [given, words, environment] of [
     [['node', 'server.js'], ['node', 'server.js'], {}],
     [['PORT=1', 'node', 'a=b'], ['node', 'a=b'], { PORT: '1' }],
     [['A=1', 'B=x y', 'node'], ['node'], { A: '1', B: 'x y' }],
@@ -56,7 +56,7 @@ describe('a command line', () => {
     [['./my=server', 'x'], ['./my=server', 'x'], {}],
   ]) {
     test(`is read: ${JSON.stringify(given)}`, { skip: process.platform === 'win32' }, () => {
-      assert.deepEqual(readCommandLine(given), { words, assigned });
+      assert.deepEqual(readCommandLine(given), { words, environment });
     });
   }
 
@@ -136,7 +136,7 @@ test('a command that goes to the background is told what to do', { skip: noProcf
 });
 
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
-  test('gets what is assigned before it', async () => {
+  test('gets what is environment before it', async () => {
     const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
     assert.equal(await fetched(origin), 'from outside');
   });
