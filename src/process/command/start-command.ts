@@ -131,7 +131,7 @@ async function waitForEndpoint(
 }
 
 /** The first process of a daemon ends like this. */
-const BACKGROUND_HINT = ' (one that goes to the background is loaded by its URL, without --)';
+const BACKGROUND_HINT = ' (for a server that runs in the background, give its URL without --)';
 
 /**
  * Describes what the command's processes do instead of accepting connections on the port; `when` is text such as "after

@@ -5,10 +5,10 @@ import { findProcessTree } from './process-tree.js';
 /** Returns `ok` if a pid belongs to a Node.js process, otherwise the reason in one line. */
 export function checkPid(pid: number): string {
   if (!Number.isInteger(pid) || pid <= 0) return `pid must be a process id (got ${pid})`;
-  if (!exists(pid)) return `no process has the id ${pid}`;
+  if (!exists(pid)) return `there is no process ${pid}`;
   if (!hasProcfs) return 'ok';
   const owner = Number(/^Tgid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] ?? pid);
-  if (owner !== pid) return `${pid} is a thread: its process is ${owner}`;
+  if (owner !== pid) return `${pid} is a thread of process ${owner}: give that id`;
   if (['Z', 'X', undefined].includes(readStat(`/proc/${pid}`)?.state)) {
     return `process ${pid} has ended`;
   }
@@ -18,7 +18,7 @@ export function checkPid(pid: number): string {
     case false:
       return `process ${pid} is ${readProgramName(pid) ?? "the kernel's"}, not Node.js${describeNodeDescendant(pid)}`;
     default:
-      return `process ${pid} does not show whether it is Node.js: run as its user, or as root`;
+      return `cannot tell whether process ${pid} is Node.js: run as its user or as root`;
   }
 }
 

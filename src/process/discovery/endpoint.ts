@@ -30,7 +30,9 @@ export async function createEndpointResolver(
   if (hasProcfs)
     return port === undefined ? createSearchingResolver(trial) : createPortResolver(port);
   if (port === undefined) {
-    throw usageError(`a server's port cannot be found on ${process.platform}: give a URL with it`);
+    throw usageError(
+      `the server's port cannot be found on ${process.platform}: give a URL with a port`,
+    );
   }
   if ((await tryPort(port)) !== null) throw usageError(`port ${port} is already in use`);
   return async () => {

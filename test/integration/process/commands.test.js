@@ -131,12 +131,12 @@ describe('of a command that ends early', { skip: noProcfs }, () => {
 test('a command that goes to the background is told what to do', { skip: noProcfs }, async () => {
   await assert.rejects(program(''), {
     message:
-      /ended with exit code 0 before it listened on any port \(one that goes to the background is loaded by its URL, without --\)$/,
+      /ended with exit code 0 before it listened on any port \(for a server that runs in the background, give its URL without --\)$/,
   });
 });
 
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
-  test('gets what is environment before it', async () => {
+  test('gets the environment variables that are assigned before it', async () => {
     const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
     assert.equal(await fetched(origin), 'from outside');
   });

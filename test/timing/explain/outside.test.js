@@ -663,7 +663,7 @@ describe('the inventory', { skip, timeout }, () => {
     assert.equal(checkPid(process.pid), 'ok');
     assert.match(checkPid(0), /^pid must be a process id \(got 0\)/);
     assert.match(checkPid(1.5), /^pid must be a process id \(got 1.5\)/);
-    assert.equal(checkPid(2 ** 30), `no process has the id ${2 ** 30}`);
+    assert.equal(checkPid(2 ** 30), `there is no process ${2 ** 30}`);
     const shell = spawn('sh', [
       '-c',
       '"$0" -e "process.stdout.write(String(process.pid)); setInterval(() => {}, 1e6)"; exit',
@@ -680,7 +680,7 @@ describe('the inventory', { skip, timeout }, () => {
     );
     assert.equal(
       checkPid(Number(child.message)),
-      `${child.message} is a thread: its process is ${child.pid}`,
+      `${child.message} is a thread of process ${child.pid}: give that id`,
     );
   });
 });
