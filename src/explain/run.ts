@@ -52,7 +52,7 @@ export async function runExplain(
   const draft = await buildPlan(load as LoadOptions, command ? 'http://localhost' : undefined);
   if (pid !== undefined) {
     const verdict = checkPid(pid);
-    if (verdict !== 'ok') throw usageError(`pid: ${verdict}`);
+    if (verdict !== 'ok') throw usageError(verdict);
   }
 
   const hub = command || attach ? await openProbeHub() : null;

@@ -5,20 +5,20 @@ import { findProcessTree } from './process-tree.js';
 /** Returns `ok` if a pid belongs to a Node.js process, otherwise the reason in one line. */
 export function checkPid(pid: number): string {
   if (!Number.isInteger(pid) || pid <= 0) return `pid must be a process id (got ${pid})`;
-  if (!exists(pid)) return `there is no process ${pid}`;
+  if (!exists(pid)) return `pid ${pid}: there is no such process`;
   if (!hasProcfs) return 'ok';
   const owner = Number(/^Tgid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] ?? pid);
-  if (owner !== pid) return `${pid} is a thread of process ${owner}: give that id`;
+  if (owner !== pid) return `pid ${pid} is a thread of process ${owner}: give that id`;
   if (['Z', 'X', undefined].includes(readStat(`/proc/${pid}`)?.state)) {
-    return `process ${pid} has ended`;
+    return `pid ${pid}: the process has ended`;
   }
   switch (isNode(pid)) {
     case true:
       return 'ok';
     case false:
-      return `process ${pid} is ${readProgramName(pid) ?? "the kernel's"}, not Node.js${describeNodeDescendant(pid)}`;
+      return `pid ${pid} is ${readProgramName(pid) ?? "the kernel's"}, not Node.js${describeNodeDescendant(pid)}`;
     default:
-      return `cannot tell whether process ${pid} is Node.js: run as its user or as root`;
+      return `pid ${pid}: cannot tell whether it is Node.js; run as its user or as root`;
   }
 }
 

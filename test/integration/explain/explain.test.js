@@ -85,7 +85,7 @@ describe('what cannot be explained is refused in one line', { concurrency: 3 }, 
     refused(2, /budget must be at least 15s \(got 5s\)/, '--budget', '5s', 'http://127.0.0.1:9/'),
   );
   test('a pid that no process has is refused', limits, () =>
-    refused(2, /there is no process 4194300/, '--pid', '4194300', 'http://127.0.0.1:9/'),
+    refused(2, /pid 4194300: there is no such process/, '--pid', '4194300', 'http://127.0.0.1:9/'),
   );
   test('the process is not Node', limits, async () => {
     const child = spawn('sleep', ['60']);

@@ -663,7 +663,7 @@ describe('the inventory', { skip, timeout }, () => {
     assert.equal(checkPid(process.pid), 'ok');
     assert.match(checkPid(0), /^pid must be a process id \(got 0\)/);
     assert.match(checkPid(1.5), /^pid must be a process id \(got 1.5\)/);
-    assert.equal(checkPid(2 ** 30), `there is no process ${2 ** 30}`);
+    assert.equal(checkPid(2 ** 30), `pid ${2 ** 30}: there is no such process`);
     const shell = spawn('sh', [
       '-c',
       '"$0" -e "process.stdout.write(String(process.pid)); setInterval(() => {}, 1e6)"; exit',
@@ -673,14 +673,14 @@ describe('the inventory', { skip, timeout }, () => {
     cleanups.push(() => process.kill(Number(output), 'SIGKILL'));
     assert.match(
       checkPid(shell.pid),
-      new RegExp(`^process ${shell.pid} is \\S+, not Node.js; its descendant ${output} is$`),
+      new RegExp(`^pid ${shell.pid} is \\S+, not Node.js; its descendant ${output} is$`),
     );
     const child = await node(
       'process.send(require("fs").readdirSync("/proc/self/task").at(-1)); setInterval(() => {}, 1e6);',
     );
     assert.equal(
       checkPid(Number(child.message)),
-      `${child.message} is a thread of process ${child.pid}: give that id`,
+      `pid ${child.message} is a thread of process ${child.pid}: give that id`,
     );
   });
 });
