@@ -1,4 +1,4 @@
-import { LatestValue } from '../load/engine/latest-value.js';
+import { runWithProgress } from '../load/engine/latest-value.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult } from './result.js';
 
@@ -14,16 +14,9 @@ export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<Capa
  * console.log(search?.rate?.low);
  */
 export function capacity(options: CapacityOptions): CapacityRun {
-  const progress = new LatestValue<CapacityProgress>();
-  const result = runCapacity(options, (step) => progress.push(step)).finally(() => progress.end());
-  return progress.follow(result);
-}
-
-async function runCapacity(
-  options: CapacityOptions,
-  onProgress: (progress: CapacityProgress) => void,
-): Promise<CapacityResult> {
-  // Loaded on demand: most programs never call it.
-  const { run } = await import('./run.js');
-  return run(options, onProgress);
+  return runWithProgress(async (onProgress) => {
+    // Imported on demand: most users of the package only run loads.
+    const { run } = await import('./run.js');
+    return run(options, onProgress);
+  });
 }

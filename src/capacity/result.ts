@@ -1,7 +1,7 @@
 import type { CapacityPoint } from '../explain/result.js';
 import type { PlanSummary, Warning } from '../load/result.js';
-import type { CurveName } from './model/curves.js';
 import type { Estimate } from './model/fit.js';
+import type { CapacityModel } from './model/model.js';
 
 /** Throughput and response times at one number of connections, over all its blocks. */
 export interface CapacityLevel extends CapacityPoint {
@@ -19,18 +19,7 @@ export interface CapacityLevel extends CapacityPoint {
  * The curve through the levels; rates per second. Intervals are 95 % intervals; an upper end that the levels do not
  * determine is Infinity (`null` in JSON).
  */
-export interface CapacityCurve {
-  curve: CurveName;
-  /** Mean response time with a single request in flight. */
-  singleMs: Estimate;
-  /** Throughput on the plateau or at the peak. `null` if the levels do not reach it. */
-  maxThroughput: Estimate | null;
-  /** Requests in flight at which the plateau begins: X_max R0. `null` if the levels do not reach it. */
-  knee: Estimate | null;
-  /** Connections beyond which throughput falls; `null` unless measured. */
-  peak: Estimate | null;
-  /** Standard deviation of a block around the curve, as a share. */
-  scatter: number;
+export interface CapacityCurve extends Omit<CapacityModel, 'reach' | 'predict'> {
   /** Predicted throughput of a block, at the levels and between them, up to twice the largest. */
   points: { connections: number; throughput: Estimate }[];
 }

@@ -1,4 +1,4 @@
-import { LatestValue } from '../load/engine/latest-value.js';
+import { runWithProgress } from '../load/engine/latest-value.js';
 import type { ExplainOptions } from './options.js';
 import type { ExplainProgress, Explanation } from './result.js';
 
@@ -21,16 +21,9 @@ export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainP
  * console.log(verdict.sentence, remedy?.change);
  */
 export function explain(options: ExplainOptions): ExplainRun {
-  const progress = new LatestValue<ExplainProgress>();
-  const result = runExplain(options, (step) => progress.push(step)).finally(() => progress.end());
-  return progress.follow(result);
-}
-
-async function runExplain(
-  options: ExplainOptions,
-  onProgress: (progress: ExplainProgress) => void,
-): Promise<Explanation> {
-  // Imported on demand: most users of the package only run loads.
-  const { runExplain } = await import('./run.js');
-  return runExplain(options, onProgress);
+  return runWithProgress(async (onProgress) => {
+    // Imported on demand: most users of the package only run loads.
+    const { runExplain } = await import('./run.js');
+    return runExplain(options, onProgress);
+  });
 }

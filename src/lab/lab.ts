@@ -1,4 +1,4 @@
-import { LatestValue } from '../load/engine/latest-value.js';
+import { runWithProgress } from '../load/engine/latest-value.js';
 import type { LabOptions } from './options.js';
 import type { LabProgress, LabResult } from './result.js';
 
@@ -14,16 +14,9 @@ export interface LabRun extends Promise<LabResult>, AsyncIterable<LabProgress> {
  * console.log(studies[0].claims);
  */
 export function lab(options: LabOptions): LabRun {
-  const progress = new LatestValue<LabProgress>();
-  const result = runLab(options, (step) => progress.push(step)).finally(() => progress.end());
-  return progress.follow(result);
-}
-
-async function runLab(
-  options: LabOptions,
-  onProgress: (progress: LabProgress) => void,
-): Promise<LabResult> {
-  // Loaded on demand: most programs never call it.
-  const { run } = await import('./run.js');
-  return run(options, onProgress);
+  return runWithProgress(async (onProgress) => {
+    // Imported on demand: most users of the package only run loads.
+    const { run } = await import('./run.js');
+    return run(options, onProgress);
+  });
 }

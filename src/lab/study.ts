@@ -1,7 +1,8 @@
 import type { LoadOptions } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
-import type { LabCause, StudyName, StudyResult } from './result.js';
+import type { LabCause, StudyResult } from './result.js';
 import type { Service, ServiceSetting } from './service.js';
+import type { StudySummary } from './summary.js';
 
 /** The findings of a study: its result without the fields that are known beforehand. */
 export type StudyFindings = Omit<
@@ -10,14 +11,7 @@ export type StudyFindings = Omit<
 >;
 
 /** A study. */
-export interface Study {
-  name: StudyName;
-  title: string;
-  /** Year, versions and machine of the original study. */
-  original: string;
-  question: string;
-  /** Approximate duration in seconds. */
-  seconds: { quick: number; full: number };
+export interface Study extends StudySummary {
   /** Repeats the study. Rejects with the reason of the bench's signal if that aborts it. */
   repeat(bench: Bench): Promise<StudyFindings>;
 }

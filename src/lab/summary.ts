@@ -1,4 +1,4 @@
-import type { StudyName } from './result.js';
+import { STUDY_NAMES, type StudyName } from './result.js';
 
 /** A study as the list of studies shows it. */
 export interface StudySummary {
@@ -13,12 +13,6 @@ export interface StudySummary {
 
 /** Lists the studies that `lab()` can repeat, in order. */
 export async function labStudies(): Promise<StudySummary[]> {
-  const { selectStudies } = await import('./studies.js');
-  return selectStudies('all').map(({ name, title, question, original, seconds }) => ({
-    name,
-    title,
-    question,
-    original,
-    seconds,
-  }));
+  const { STUDY_DESCRIPTIONS } = await import('./descriptions.js');
+  return STUDY_NAMES.map((name) => STUDY_DESCRIPTIONS[name]);
 }

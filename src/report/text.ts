@@ -3,9 +3,8 @@ import { describePlan } from './plan.js';
 import { formatDistributions } from './text/distributions.js';
 import { formatFailingResponses } from './text/failing.js';
 import { formatGenerator, formatWarnings } from './text/generator.js';
-import { createPainter } from './text/paint.js';
 import { formatRequests } from './text/requests.js';
-import { formatList, formatParagraph, type Sheet } from './text/sheet.js';
+import { createSheet, formatList, formatParagraph, joinBlocks } from './text/sheet.js';
 import { formatTimeline } from './text/timeline.js';
 
 /** Options of the text report. */
@@ -20,7 +19,7 @@ export interface TextOptions {
 
 /** Formats the result of a load as text, without a trailing line break. */
 export function formatLoadText(result: LoadResult, options: TextOptions): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   const head = [
     ...formatList(sheet, describePlan(result.plan), 2, 'strong'),
     ...options.notes.flatMap((note) => formatParagraph(sheet, `note: ${note}`, 6)),
@@ -33,14 +32,11 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     formatFailingResponses(result, sheet),
     formatWarnings(result, sheet),
   ];
-  return blocks
-    .filter((block) => block.length > 0)
-    .map((block) => block.join('\n'))
-    .join('\n\n');
+  return joinBlocks(blocks);
 }
 
 /** Wraps a line of text as a paragraph of the report. */
 export function wrapText(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   return formatParagraph(sheet, text, 2).join('\n');
 }

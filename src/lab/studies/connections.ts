@@ -1,7 +1,9 @@
 import { count, rate, time } from '../../format/units.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
+import { createColumnPair } from '../tables.js';
 
 /** A rate beyond any of the servers: every connection is always in use, and the schedule runs ahead. */
 const TARGET_RATE = 50_000;
@@ -31,16 +33,7 @@ interface ConnectionLevel {
   latencyMs: number;
 }
 
-export const connections: Study = {
-  name: 'connections',
-  title: 'Connections',
-  original:
-    '2016, Node 4.2, a laptop with two cores; load at a constant rate of 50,000/s for 15 s, on kept connections',
-  question:
-    'Why does this service do only X requests a second, although CPU, memory and network are idle?',
-  seconds: { quick: 47, full: 200 },
-  repeat,
-};
+export const connections: Study = { ...STUDY_DESCRIPTIONS.connections, repeat };
 
 async function repeat(bench: Bench): Promise<StudyFindings> {
   const table = await measureTable(bench);
@@ -89,10 +82,8 @@ async function measureTable(bench: Bench): Promise<LabTable> {
     title: 'At a rate beyond the capacity of every server',
     rowsAre: 'responses, connections',
     columns: [
-      { name: 'req/s', unit: 'rate', from: 'then' },
-      { name: 'req/s', unit: 'rate', from: 'now' },
-      { name: 'latency from the schedule', unit: 'time', from: 'then' },
-      { name: 'latency from the schedule', unit: 'time', from: 'now' },
+      ...createColumnPair('req/s', 'rate'),
+      ...createColumnPair('latency from the schedule', 'time'),
     ],
     rows,
   };

@@ -1,4 +1,5 @@
 import type { LabFigure, LabTable } from '../result.js';
+import { createBars, createColumn } from '../tables.js';
 import {
   formatScenario,
   type Scenario,
@@ -73,13 +74,13 @@ export function buildTable(scenario: Scenario, runs: ToolRun[]): LabTable {
     rowsAre: 'load tester',
     columns: [
       { name: 'req/s', unit: 'rate', from: 'then' },
-      { name: 'req/s, reported', unit: 'rate', from: 'now' },
-      { name: 'req/s, counted', unit: 'rate', from: 'now' },
-      { name: 'errors', unit: 'count', from: 'now' },
-      { name: 'cores: server', unit: 'cores', from: 'now' },
-      { name: 'cores: tool', unit: 'cores', from: 'now' },
-      { name: 'CPU per request', unit: 'time', from: 'now' },
-      { name: 'req/s per core', unit: 'rate', from: 'now' },
+      createColumn('req/s, reported', 'rate'),
+      createColumn('req/s, counted', 'rate'),
+      createColumn('errors', 'count'),
+      createColumn('cores: server', 'cores'),
+      createColumn('cores: tool', 'cores'),
+      createColumn('CPU per request', 'time'),
+      createColumn('req/s per core', 'rate'),
     ],
     rows,
   };
@@ -102,19 +103,17 @@ export function buildFigures(scenarios: Scenario[], runs: ToolRun[]): LabFigure[
       }),
     }));
   return [
-    {
-      kind: 'bars',
-      title: 'Throughput',
-      caption: 'Requests per second, counted by the server.',
-      unit: 'rate',
-      groups: groups(({ countedRate }) => countedRate),
-    },
-    {
-      kind: 'bars',
-      title: 'Requests per CPU second of the tool',
-      caption: 'Throughput of one core if the tool alone were the limit.',
-      unit: 'rate',
-      groups: groups(({ perCore }) => perCore),
-    },
+    createBars(
+      'Throughput',
+      'Requests per second, counted by the server.',
+      'rate',
+      groups(({ countedRate }) => countedRate),
+    ),
+    createBars(
+      'Requests per CPU second of the tool',
+      'Throughput of one core if the tool alone were the limit.',
+      'rate',
+      groups(({ perCore }) => perCore),
+    ),
   ];
 }

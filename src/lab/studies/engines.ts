@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import { type CountingServer, startNginx, startOwnServer } from '../peers/counting-server.js';
 import { type FoundPeer, findPeers, findProgram } from '../peers/find-peer.js';
 import { startHeadFirstServer } from '../peers/head-first.js';
@@ -20,15 +21,7 @@ const ROUNDS = { quick: 2, full: 3 };
 /** Number of scenarios up to which there is time for all rounds. */
 const FEW_SCENARIOS = 4;
 
-export const engines: Study = {
-  name: 'engines',
-  title: 'A load tester on raw sockets',
-  original:
-    '2023, Node 18 on a six-core desktop: the loadtest package, with http and with bare sockets, and its peers',
-  question: 'How much of a load test is the load tester?',
-  seconds: { quick: 52, full: 210 },
-  repeat,
-};
+export const engines: Study = { ...STUDY_DESCRIPTIONS.engines, repeat };
 
 /** The state of a run of the study. */
 interface EnginesRun {

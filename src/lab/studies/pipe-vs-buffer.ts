@@ -2,9 +2,11 @@ import { share, time } from '../../format/units.js';
 import { median } from '../../statistics/median.js';
 import { estimateRatio } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
+import { createBars, createColumn } from '../tables.js';
 
 const ECHO_MODES = ['pipe', 'buffer', 'chunks', 'readable'] as const;
 type EchoMode = (typeof ECHO_MODES)[number];
@@ -52,14 +54,7 @@ const LOAD = { connections: 100, method: 'POST', body: '0123456789' };
 /** Tolerated difference between two ways to respond. */
 const TOLERANCE = 0.05;
 
-export const pipeVsBuffer: Study = {
-  name: 'pipe-vs-buffer',
-  title: 'Pipe against buffer',
-  original: '2017, Node 6 and 8, a POST of 10 bytes on 100 connections to four echo servers',
-  question: 'Why is req.pipe(res) ten times slower than collecting the body first?',
-  seconds: { quick: 55, full: 190 },
-  repeat,
-};
+export const pipeVsBuffer: Study = { ...STUDY_DESCRIPTIONS['pipe-vs-buffer'], repeat };
 
 async function repeat(bench: Bench): Promise<StudyFindings> {
   const echoed: EchoResult[] = [];
@@ -155,12 +150,12 @@ function buildTable({ id, name }: EchoServer, echoed: EchoResult[]): LabTable {
             { name: 'latency', unit: 'time', from: 'then' },
           ] as const)
         : []),
-      { name: 'req/s', unit: 'rate', from: 'now' },
-      { name: 'latency, median', unit: 'time', from: 'now' },
-      { name: 'first to last byte', unit: 'time', from: 'now' },
-      { name: 'in parts', unit: 'share', from: 'now' },
-      { name: 'writes per response', unit: 'decimal', from: 'now' },
-      { name: 'bytes per write', unit: 'count', from: 'now' },
+      createColumn('req/s', 'rate'),
+      createColumn('latency, median', 'time'),
+      createColumn('first to last byte', 'time'),
+      createColumn('in parts', 'share'),
+      createColumn('writes per response', 'decimal'),
+      createColumn('bytes per write', 'count'),
     ],
     rows: echoed
       .filter(({ server }) => server === id)
@@ -188,20 +183,18 @@ function buildFigures(echoed: EchoResult[]): LabFigure[] {
         .map((one) => ({ name: MODE_NAMES[one.mode], value: of(one) })),
     }));
   return [
-    {
-      kind: 'bars',
-      title: 'Throughput of the four echo servers',
-      caption: 'Responses per second, 100 connections, 10 bytes.',
-      unit: 'rate',
-      groups: bars(({ rate }) => rate),
-    },
-    {
-      kind: 'bars',
-      title: 'Write calls per response',
-      caption: 'By the main thread, which runs the event loop.',
-      unit: 'decimal',
-      groups: bars(({ writes }) => writes),
-    },
+    createBars(
+      'Throughput of the four echo servers',
+      'Responses per second, 100 connections, 10 bytes.',
+      'rate',
+      bars(({ rate }) => rate),
+    ),
+    createBars(
+      'Write calls per response',
+      'By the main thread, which runs the event loop.',
+      'decimal',
+      bars(({ writes }) => writes),
+    ),
   ];
 }
 

@@ -1,8 +1,10 @@
 import { bytes, count, duration } from '../../format/units.js';
 import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import { type FloodResult, flood } from '../flood.js';
 import type { Claim, LabFigure, LabPlot, LabTable } from '../result.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
+import { createColumn, createColumnPair } from '../tables.js';
 
 /** A flood of a server by one connection, with its effects. */
 interface FloodRun extends FloodResult {
@@ -33,16 +35,7 @@ const ORIGINAL_FIGURES = [
   { delay: '0-1000', inProgress: 27_672, memory: null },
 ];
 
-export const pipelining: Study = {
-  name: 'pipelining',
-  title: 'Pipelining without a bound',
-  original:
-    '2016, Node 4.2, a client that writes 500,000 requests on one connection without waiting; the figures for 50 ms are from Node 20',
-  question:
-    'What does one client do to a server that handles every pipelined request as soon as it is read?',
-  seconds: { quick: 50, full: 420 },
-  repeat,
-};
+export const pipelining: Study = { ...STUDY_DESCRIPTIONS.pipelining, repeat };
 
 async function repeat(bench: Bench): Promise<StudyFindings> {
   const floods: FloodRun[] = [];
@@ -157,13 +150,11 @@ function buildTable(floods: FloodRun[]): LabTable {
     title: 'One connection that does not wait for responses',
     rowsAre: 'server, delay',
     columns: [
-      { name: 'in progress, maximum', unit: 'count', from: 'then' },
-      { name: 'in progress, maximum', unit: 'count', from: 'now' },
-      { name: 'memory, maximum', unit: 'bytes', from: 'then' },
-      { name: 'memory, maximum', unit: 'bytes', from: 'now' },
-      { name: 'memory, growth', unit: 'bytes', from: 'now' },
-      { name: 'answered in order', unit: 'count', from: 'now' },
-      { name: 'total time', unit: 'time', from: 'now' },
+      ...createColumnPair('in progress, maximum', 'count'),
+      ...createColumnPair('memory, maximum', 'bytes'),
+      createColumn('memory, growth', 'bytes'),
+      createColumn('answered in order', 'count'),
+      createColumn('total time', 'time'),
     ],
     rows: floods.map(({ name, native, inProgress, memory, answered, durationMs }) => {
       const then = native

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { count, rate, time } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import type { Claim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
+import { createBars, createColumnPair } from '../tables.js';
 
 /** How requests use connections: a persistent one or one for each request, without and with TLS. */
 const CONNECTION_MODES = [
@@ -74,15 +76,7 @@ const CONNECTIONS = 100;
 /** Difference that two single runs may have by chance. */
 const TOLERANCE = 0.05;
 
-export const stacks: Study = {
-  name: 'stacks',
-  title: 'A native HTTP stack',
-  original:
-    '2012, Node 0.8 on Windows with its own kernel HTTP server, 4 cores, 500 clients, 10 s of warm-up and 30 s',
-  question: 'How much faster is a Node application whose HTTP is not JavaScript?',
-  seconds: { quick: 58, full: 260 },
-  repeat,
-};
+export const stacks: Study = { ...STUDY_DESCRIPTIONS.stacks, repeat };
 
 async function repeat(bench: Bench): Promise<StudyFindings> {
   const cores = availableParallelism();
@@ -173,12 +167,7 @@ function buildTable(processes: number, cells: StackResult[]): LabTable {
   return {
     title: processes === 1 ? 'One process' : `${count(processes)} processes now, four then`,
     rowsAre: 'requests: stack',
-    columns: [
-      { name: 'req/s', unit: 'rate', from: 'then' },
-      { name: 'req/s', unit: 'rate', from: 'now' },
-      { name: 'p95', unit: 'time', from: 'then' },
-      { name: 'p95', unit: 'time', from: 'now' },
-    ],
+    columns: [...createColumnPair('req/s', 'rate'), ...createColumnPair('p95', 'time')],
     rows,
   };
 }
@@ -192,20 +181,18 @@ function buildFigures(cells: StackResult[], processes: number): LabFigure[] {
         .map((cell) => ({ name: cell.stack, value: of(cell) })),
     }));
   return [
-    {
-      kind: 'bars',
-      title: 'Throughput',
-      caption: `Responses per second of one process, ${CONNECTIONS} connections.`,
-      unit: 'rate',
-      groups: groups(({ rate }) => rate),
-    },
-    {
-      kind: 'bars',
-      title: 'Latency',
-      caption: '95th percentile until the last byte, at the throughput above.',
-      unit: 'time',
-      groups: groups(({ p95Ms }) => p95Ms),
-    },
+    createBars(
+      'Throughput',
+      `Responses per second of one process, ${CONNECTIONS} connections.`,
+      'rate',
+      groups(({ rate }) => rate),
+    ),
+    createBars(
+      'Latency',
+      '95th percentile until the last byte, at the throughput above.',
+      'time',
+      groups(({ p95Ms }) => p95Ms),
+    ),
   ];
 }
 

@@ -1,7 +1,9 @@
 import { count, duration, rate, share, time } from '../../format/units.js';
+import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, MeasuredLoad, Study, StudyFindings } from '../study.js';
+import { createColumn, createColumnPair } from '../tables.js';
 
 /** The times of the study; shorter ones for a quick run. */
 interface TimeScale {
@@ -119,15 +121,7 @@ const TOLERANCE = 0.15;
  */
 const MIN_SHARE_OF_PREDICTED = 0.4;
 
-export const timeouts: Study = {
-  name: 'timeouts',
-  title: 'The case for timeouts',
-  original:
-    '2017, Node 7.1, a front service that calls a back service with a client library, three minutes each',
-  question: 'What does a service lose that waits for another one without a time limit?',
-  seconds: { quick: 50, full: 270 },
-  repeat,
-};
+export const timeouts: Study = { ...STUDY_DESCRIPTIONS.timeouts, repeat };
 
 async function repeat(bench: Bench): Promise<StudyFindings> {
   const scale = bench.quick ? QUICK : FULL;
@@ -258,17 +252,13 @@ function buildTable(measured: CaseResult[], scale: TimeScale): LabTable {
     title: `A tenth of the responses takes ${duration(scale.slowMs)}, the others ${duration(scale.delayMs)}${scale === QUICK ? ' (then 10 s and 100 ms, limit 3 s, 1,000 concurrent)' : ''}`,
     rowsAre: 'load, limit',
     columns: [
-      { name: 'req/s', unit: 'rate', from: 'then' },
-      { name: 'req/s', unit: 'rate', from: 'now' },
-      { name: 'ok', unit: 'share', from: 'then' },
-      { name: 'ok', unit: 'share', from: 'now' },
-      { name: 'mean', unit: 'time', from: 'then' },
-      { name: 'mean', unit: 'time', from: 'now' },
-      { name: 'p95', unit: 'time', from: 'then' },
-      { name: 'p95', unit: 'time', from: 'now' },
-      { name: 'in flight', unit: 'count', from: 'now' },
+      ...createColumnPair('req/s', 'rate'),
+      ...createColumnPair('ok', 'share'),
+      ...createColumnPair('mean', 'time'),
+      ...createColumnPair('p95', 'time'),
+      createColumn('in flight', 'count'),
       { name: 'heap', unit: 'bytes', from: 'then' },
-      { name: 'memory', unit: 'bytes', from: 'now' },
+      createColumn('memory', 'bytes'),
     ],
     rows: measured.map(({ of: then, ...now }) => ({
       name: formatCase(then, scale),

@@ -1,6 +1,5 @@
 import type { CapacityResult } from '../../capacity/result.js';
-import { createPainter } from '../text/paint.js';
-import { formatList, formatParagraph, type Sheet } from '../text/sheet.js';
+import { createSheet, formatList, formatParagraph, joinBlocks } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { formatSearch } from './search.js';
 import { describeSettings } from './settings.js';
@@ -8,7 +7,7 @@ import { formatSweep } from './sweep.js';
 
 /** Formats the result of a capacity run as text, without a trailing line break. */
 export function formatCapacityText(result: CapacityResult, options: TextOptions): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   const { sweep, search, warnings } = result;
   const blocks = [
     [
@@ -19,8 +18,5 @@ export function formatCapacityText(result: CapacityResult, options: TextOptions)
     ...(search ? formatSearch(search, sheet) : []),
     warnings.flatMap(({ message }) => formatParagraph(sheet, `! ${message}`, 2, 'warning')),
   ];
-  return blocks
-    .filter((block) => block.length > 0)
-    .map((block) => block.join('\n'))
-    .join('\n\n');
+  return joinBlocks(blocks);
 }

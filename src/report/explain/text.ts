@@ -5,14 +5,13 @@ import { rate, share } from '../../format/units.js';
 import { formatStatistic } from '../distribution.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
-import { createPainter } from '../text/paint.js';
-import { formatList, formatParagraph, type Sheet } from '../text/sheet.js';
+import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { STATUS } from './status.js';
 
 /** Formats an explanation as text, without a trailing line break. */
 export function formatExplanationText(explanation: Explanation, options: TextOptions): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   const blocks = [
     [
       ...formatList(sheet, describePlan(explanation.load.plan), 2, 'dim'),
@@ -27,10 +26,7 @@ export function formatExplanationText(explanation: Explanation, options: TextOpt
     formatRuledOut(explanation, sheet),
     formatCannotSee(explanation, sheet),
   ];
-  return blocks
-    .filter((block) => block.length > 0)
-    .map((block) => block.join('\n'))
-    .join('\n\n');
+  return joinBlocks(blocks);
 }
 
 /** Formats the reason of an early end. */

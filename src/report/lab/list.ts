@@ -1,6 +1,5 @@
 import type { StudySummary } from '../../lab/summary.js';
-import { createPainter } from '../text/paint.js';
-import { formatParagraph, type Sheet } from '../text/sheet.js';
+import { createSheet, formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 
 /** Formats the list of studies that `millrace lab` prints. */
@@ -8,7 +7,7 @@ export function formatLabList(
   studies: StudySummary[],
   options: Omit<TextOptions, 'notes'>,
 ): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   const entries = studies.map(({ name, question, original, seconds: { quick, full } }) =>
     [
       `${sheet.paint('strong', name)}  ${sheet.paint('dim', `${Math.ceil(full / 60)} min, --quick ${quick} s`)}`,

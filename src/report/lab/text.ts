@@ -1,14 +1,13 @@
 import { duration, rate } from '../../format/units.js';
 import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
-import { createPainter } from '../text/paint.js';
-import { formatParagraph, type Sheet } from '../text/sheet.js';
+import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 import { formatValue } from './format-value.js';
 
 /** Formats repeated studies as text, without a trailing line break. */
 export function formatLabText(result: LabResult, options: Omit<TextOptions, 'notes'>): string {
-  const sheet: Sheet = { width: Math.max(60, options.width), paint: createPainter(options.color) };
+  const sheet = createSheet(options);
   const { cpu, cores, memoryGb, node, system } = result.machine;
   const blocks = [
     formatParagraph(
@@ -25,10 +24,7 @@ export function formatLabText(result: LabResult, options: Omit<TextOptions, 'not
       ? [sheet.paint('warning', 'Interrupted: incomplete studies are left out.')]
       : [],
   ];
-  return blocks
-    .filter((block) => block.length > 0)
-    .map((block) => block.join('\n'))
-    .join('\n\n');
+  return joinBlocks(blocks);
 }
 
 function formatStudy(study: StudyResult, sheet: Sheet): string[][] {

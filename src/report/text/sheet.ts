@@ -1,9 +1,22 @@
-import type { Ink, Paint } from './paint.js';
+import { createPainter, type Ink, type Paint } from './paint.js';
 
 /** Width and colours of the text report. A line has at most `width` characters, not counting colours. */
 export interface Sheet {
   width: number;
   paint: Paint;
+}
+
+/** Creates a sheet; lines are at least 60 characters wide. */
+export function createSheet({ color, width }: { color: boolean; width: number }): Sheet {
+  return { width: Math.max(60, width), paint: createPainter(color) };
+}
+
+/** Joins blocks of lines, separated by empty lines; empty blocks are left out. */
+export function joinBlocks(blocks: string[][]): string {
+  return blocks
+    .filter((block) => block.length > 0)
+    .map((block) => block.join('\n'))
+    .join('\n\n');
 }
 
 /** Width of labels: the column at which values start. */
