@@ -1,4 +1,4 @@
-//! The cache: what becomes of a request, and of the response that it leads to.
+//! The cache: lookup of requests, storing of responses, invalidation.
 
 mod invalidation;
 mod lookup;
@@ -7,9 +7,9 @@ mod storing;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use crate::fill::Fills;
+use crate::hit_for_miss::HitForMissTable;
 use crate::key::Parts;
-use crate::lead::Leads;
-use crate::marks::Marks;
 use crate::reason::{NotStored, Pass};
 use crate::settings::Settings;
 use crate::statistics::Statistics;
@@ -19,29 +19,29 @@ use crate::vary::Vary;
 pub use invalidation::{Selection, Target};
 pub use lookup::Lookup;
 
-/// A request that waits no longer.
+/// A waiting request that is to be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// As it was given to [`Cache::lookup`].
+    /// The number that was passed to [`Cache::lookup`].
     pub waiter: u64,
-    /// What it is to do.
+    /// Its next step.
     pub then: Then,
 }
 
-/// What a request does that has waited.
+/// The next step of a request that has waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Be looked up again, with one more in [`Request::waits`](crate::Request::waits): the response is there, or another
-    /// request has to lead.
+    /// Look it up again, with [`Request::waits`](crate::Request::waits) increased by one: the response is stored, or
+    /// another request has to fill.
     LookUp,
-    /// Go to the application: the response is not for it.
+    /// Send it to the application: it cannot share the response.
     Go,
 }
 
-/// What is known of an entry, for those who look on.
+/// A description of an entry, for inspection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspected<'a> {
-    /// Requests that came through TLS get it, or those that did not.
+    /// Whether the entry answers requests that came through TLS; otherwise those without TLS.
     pub secure: bool,
     /// `Host`.
     pub authority: &'a [u8],
@@ -63,98 +63,99 @@ pub struct Inspected<'a> {
     pub hits: u64,
 }
 
-/// The stored responses of one server. See the crate's page.
+/// The stored responses of one server. See the crate's documentation.
 #[derive(Debug)]
 pub struct Cache {
     settings: Settings,
     store: Store,
-    leads: Leads,
-    marks: Marks,
+    fills: Fills,
+    hits_for_miss: HitForMissTable,
     woken: VecDeque<Woken>,
-    /// When those who wait are sent on, and for which lead.
+    /// Deadlines of waiting requests, with the index of the fill that they wait for.
     deadlines: BTreeSet<(Duration, usize)>,
     waiting: usize,
-    /// Bytes of responses that are being collected.
-    collecting: usize,
+    /// Capacity in bytes of the responses that are being received.
+    buffered_bytes: usize,
     statistics: Statistics,
-    /// Scratch: a request's key, and its values of the fields that a response varies by.
+    /// Scratch memory: a request's key, and its values of the fields that a response varies by.
     key: Vec<u8>,
     values: Vec<u8>,
 }
 
 impl Cache {
-    /// An empty one.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
             store: Store::new(),
-            leads: Leads::default(),
-            marks: Marks::default(),
+            fills: Fills::default(),
+            hits_for_miss: HitForMissTable::default(),
             woken: VecDeque::new(),
             deadlines: BTreeSet::new(),
             waiting: 0,
-            collecting: 0,
+            buffered_bytes: 0,
             statistics: Statistics::default(),
             key: Vec::new(),
             values: Vec::new(),
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Changes the settings. Entries stay as they were stored, as far as there is room.
+    /// Changes the settings. Stored entries keep their lifetimes; those that no longer fit are evicted.
     pub fn set_settings(&mut self, settings: Settings) {
         self.settings = settings;
         self.make_room(0);
     }
 
-    /// The next one of those that wait no longer. To be called until there is none, after whatever may end
-    /// a lead.
+    /// Pops the next waiting request to resume. Call it until it returns `None` after any operation that can complete
+    /// a fill.
     pub fn pop_woken(&mut self) -> Option<Woken> {
         self.woken.pop_front()
     }
 
-    /// When [`Self::expire`] has something to do; `None` while nobody waits.
+    /// Returns when to call [`Self::expire`] next; `None` while no request waits.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Duration> {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
-    /// Sends on those who have waited as long as they may. The leads that they waited for go on, and what
-    /// they bring is still stored.
+    /// Resumes the requests whose waiting time is over. The fills that they waited for continue, and their responses are
+    /// still stored.
     pub fn expire(&mut self, now: Duration) {
         while let Some(&(at, index)) = self.deadlines.first()
             && at <= now
         {
             self.deadlines.pop_first();
-            self.let_go(index, now);
+            self.detach(index, now);
         }
     }
 
-    /// Nobody waits for a lead from now on, nor for the next one to the same for a while. It goes on by itself.
-    fn let_go(&mut self, index: usize, now: Duration) {
+    /// Detaches a fill: resumes its waiters, and records a hit for miss, so that no request waits for this key for a
+    /// while.
+    fn detach(&mut self, index: usize, now: Duration) {
         self.set_deadline(index, None);
-        let Some(leading) = self.leads.at_mut(index) else { return };
-        let waiters = std::mem::take(&mut leading.waiters);
-        let hash = self.store.hash(&leading.key, leading.credentials);
-        if let Some(resource) = leading.resource.and_then(|at| self.store.resource_mut(at)) {
-            resource.flights.retain(|&flight| flight != index);
-            resource.loners.push(index);
+        let Some(pending) = self.fills.at_mut(index) else { return };
+        let waiters = std::mem::take(&mut pending.waiters);
+        let hash = self.store.hash(&pending.key, pending.credentials);
+        if let Some(resource) = pending.resource.and_then(|at| self.store.resource_mut(at)) {
+            resource.joinable_fills.retain(|&fill| fill != index);
+            resource.detached_fills.push(index);
         }
-        self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
+        self.hits_for_miss.set(hash, now.saturating_add(self.settings.uncacheable_for));
         self.statistics.late += 1;
         self.wake(waiters, Then::Go);
     }
 
-    /// When those who wait for a lead are sent on; `None`: there are none any more.
+    /// Sets the deadline of a fill's waiters; `None` removes it.
     fn set_deadline(&mut self, index: usize, deadline: Option<Duration>) {
-        let Some(leading) = self.leads.at_mut(index) else { return };
-        if let Some(before) = std::mem::replace(&mut leading.deadline, deadline) {
+        let Some(pending) = self.fills.at_mut(index) else { return };
+        if let Some(before) = std::mem::replace(&mut pending.deadline, deadline) {
             self.deadlines.remove(&(before, index));
         }
         if let Some(at) = deadline {
@@ -162,19 +163,19 @@ impl Cache {
         }
     }
 
-    /// What was done so far.
+    /// Returns counts since the cache was created, and its present size.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.entries = self.store.len();
         statistics.bytes = self.store.bytes();
-        statistics.collecting = self.collecting;
-        statistics.leads = self.leads.len();
+        statistics.buffered_bytes = self.buffered_bytes;
+        statistics.fills = self.fills.len();
         statistics.waiting = self.waiting;
         statistics
     }
 
-    /// All entries, in no order.
+    /// Returns descriptions of all entries, in no particular order.
     pub fn inspect(&self, now: Duration) -> impl Iterator<Item = Inspected<'_>> {
         self.store.resources().flat_map(move |(_, resource)| {
             let Parts { secure, authority, target } = Parts::of(&resource.key);
@@ -199,10 +200,10 @@ impl Cache {
         self.woken.extend(waiters.into_iter().map(|waiter| Woken { waiter, then }));
     }
 
-    /// Lets entries go until so many bytes more have room.
+    /// Evicts entries until `bytes` more fit; `false` if they cannot.
     fn make_room(&mut self, bytes: usize) -> bool {
-        let most = self.settings.max_bytes;
-        while self.store.bytes() + self.collecting + bytes > most {
+        let max = self.settings.max_bytes;
+        while self.store.bytes() + self.buffered_bytes + bytes > max {
             if !self.store.evict() {
                 return false;
             }

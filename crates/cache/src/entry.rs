@@ -7,8 +7,8 @@ use crate::condition::Validators;
 use crate::request::Credentials;
 use crate::vary::Vary;
 
-/// What an entry costs beside its bytes: itself, its key and its places in slabs, lists and tables that have grown to
-/// twice of what they need, and what the allocator adds.
+/// Memory in bytes that an entry needs beside its bytes: its struct, its key, its places in slabs, lists and tables that
+/// have grown to twice their need, and the allocator's share.
 const OVERHEAD: usize = 768;
 
 /// A response as it is sent: two heads and a body in one piece of memory. To each head belong a piece
@@ -24,15 +24,15 @@ pub struct Entry {
     /// When it was stored, and how old it was then.
     pub(crate) stored: Duration,
     pub(crate) age: u64,
-    /// Fresh and usable before these times.
+    /// Fresh before this time, usable before the next one.
     pub(crate) fresh_until: Duration,
     pub(crate) usable_until: Duration,
-    /// From here on it is renewed early.
+    /// When early renewal begins.
     pub(crate) early: Duration,
     pub(crate) vary: Vary,
-    /// What the fields were that `vary` names.
+    /// Values of the fields that `vary` names.
     pub(crate) values: Box<[u8]>,
-    /// Whom it is for.
+    /// Credentials of the requests that may have it.
     pub(crate) permits: Credentials,
     pub(crate) status: u16,
 }
@@ -50,7 +50,7 @@ impl Entry {
         &self.bytes[..self.heads[0]]
     }
 
-    /// The same for a 304.
+    /// Status line and field lines of a 304, without the empty line.
     #[must_use]
     pub fn not_modified_head(&self) -> &[u8] {
         &self.bytes[self.heads[0]..self.heads[1]]
@@ -62,36 +62,36 @@ impl Entry {
         &self.bytes[self.heads[1]..]
     }
 
-    /// Which fields of requests it depends on.
+    /// The fields of requests that it depends on.
     #[must_use]
     pub fn vary(&self) -> &Vary {
         &self.vary
     }
 
-    /// How old it is, in seconds (RFC 9111, section 4.2.3): by the monotonic clock since it was stored.
+    /// Its age in seconds (RFC 9111, section 4.2.3): by the monotonic clock since it was stored.
     #[must_use]
     pub fn age(&self, now: Duration) -> u64 {
         self.age + now.saturating_sub(self.stored).as_secs()
     }
 
-    /// How much longer it is fresh.
+    /// Remaining time for which it is fresh.
     #[must_use]
     pub fn fresh_for(&self, now: Duration) -> Duration {
         self.fresh_until.saturating_sub(now)
     }
 
-    /// How much longer it may be used, stale or not.
+    /// Remaining time for which it may be used, stale or not.
     #[must_use]
     pub fn usable_for(&self, now: Duration) -> Duration {
         self.usable_until.saturating_sub(now)
     }
 
-    /// Bytes that count towards the bound, without the key.
+    /// Bytes that count towards the maximum size, without the key.
     pub(crate) fn cost(&self) -> usize {
         self.bytes.len() + self.vary.as_bytes().len() + self.values.len() + OVERHEAD
     }
 
-    /// Whether a request with these may have it.
+    /// Whether a request with these credentials may have it.
     pub(crate) fn permits(&self, credentials: Credentials) -> bool {
         (self.permits.authorization || !credentials.authorization)
             && (self.permits.cookie || !credentials.cookie)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::entry::Entry;
 
-/// What a hit is answered with.
+/// The kind of answer to a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The response.
@@ -18,18 +18,18 @@ pub enum Answer {
 /// An answer from the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
-    /// The response. Whoever cannot write it at once may keep it, though it leaves the cache meanwhile.
+    /// The response. A caller that cannot write it at once may keep it, even if it is evicted meanwhile.
     pub entry: &'a Arc<Entry>,
-    /// What of it the client gets.
+    /// The kind of answer that the client gets.
     pub answer: Answer,
-    /// How old it is, in seconds.
+    /// Its age in seconds.
     pub age: u64,
-    /// It is no longer fresh, and being renewed.
+    /// Whether it is no longer fresh, and being renewed.
     pub stale: bool,
 }
 
 impl<'a> Hit<'a> {
-    /// The part that is the same for all.
+    /// Returns the part of the head that is the same for all requests.
     #[must_use]
     pub fn head(&self) -> &'a [u8] {
         match self.answer {
@@ -38,7 +38,7 @@ impl<'a> Hit<'a> {
         }
     }
 
-    /// What follows the head and its end.
+    /// Returns the body that follows the head and its end.
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
         match self.answer {
@@ -66,7 +66,7 @@ impl<'a> Hit<'a> {
         out.extend_from_slice(b"\r\n");
     }
 
-    /// Appends all of it.
+    /// Appends the whole answer.
     pub fn write(&self, lines: &[u8], out: &mut Vec<u8>) {
         let (head, body) = (self.head(), self.body());
         out.reserve(head.len() + lines.len() + body.len() + 32);

@@ -11,18 +11,18 @@ use crate::response::ResponseHead;
 use crate::settings::{Mode, Settings};
 use crate::vary::Vary;
 
-/// Nothing is stored for longer. What is said to be fresh for ever outlives no deployment.
+/// Maximum lifetime of an entry: none outlives a deployment.
 const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Statuses that are stored where the response says nothing about it: the cacheable ones of RFC 9110,
+/// Statuses that are stored although the response has no explicit lifetime: the cacheable ones of RFC 9110,
 /// section 15.1, without the errors, and without 206.
-const STORED_UNASKED: [u16; 6] = [200, 203, 204, 300, 301, 308];
+const STORED_BY_DEFAULT: [u16; 6] = [200, 203, 204, 300, 301, 308];
 
 /// Statuses whose meaning for caches is known: those of RFC 9110 that may be stored.
 const UNDERSTOOD: [u16; 14] =
     [200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501];
 
-/// How a response is stored.
+/// The conditions under which a response is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// How long it is fresh, from now on.
@@ -48,9 +48,9 @@ pub struct Arrival {
     pub delay: u64,
 }
 
-/// Decides about the response to a GET. `duration` is the application's word
+/// Decides whether and how the response to a GET is stored. `duration` is set by the application
 /// ([`Response::duration`](crate::Response::duration)).
-pub fn judge(
+pub fn evaluate(
     settings: &Settings,
     credentials: Credentials,
     head: &ResponseHead<'_>,
@@ -93,7 +93,7 @@ pub fn judge(
         return Err(NotStored::Cookie);
     }
     let age = head.initial_age(arrival.wall, arrival.delay);
-    let (lifetime, since) = lifetime(settings, head, duration, arrival.wall)?;
+    let (lifetime, since) = compute_lifetime(settings, head, duration, arrival.wall)?;
     // What its own fields say counts from when it was made.
     let age_then = if since == Since::Made { Duration::from_secs(age) } else { Duration::ZERO };
     let fresh = lifetime.saturating_sub(age_then);
@@ -105,7 +105,7 @@ pub fn judge(
     Ok(Decision { fresh, stale_while_revalidate, age, vary, for_authorization, for_cookie })
 }
 
-/// What a lifetime is counted from.
+/// The start of a lifetime.
 #[derive(PartialEq, Eq)]
 enum Since {
     /// When the response was made.
@@ -114,8 +114,8 @@ enum Since {
     Arrived,
 }
 
-/// How long it is fresh (RFC 9111, section 4.2.1).
-fn lifetime(
+/// Computes how long a response is fresh (RFC 9111, section 4.2.1).
+fn compute_lifetime(
     settings: &Settings,
     head: &ResponseHead<'_>,
     duration: Option<Duration>,
@@ -131,16 +131,16 @@ fn lifetime(
     let control = &head.control;
     match (control.s_maxage.or(control.max_age).or_else(expires), settings.mode) {
         (Some(seconds), _) => Ok((Duration::from_secs(seconds).min(MAX_LIFETIME), Since::Made)),
-        (None, Mode::All(_)) if !STORED_UNASKED.contains(&head.status) => Err(NotStored::Status),
+        (None, Mode::All(_)) if !STORED_BY_DEFAULT.contains(&head.status) => Err(NotStored::Status),
         (None, Mode::All(_)) if head.endless => Err(NotStored::Endless),
         (None, Mode::All(duration)) => Ok((duration.min(MAX_LIFETIME), Since::Arrived)),
         (None, Mode::Asked | Mode::Off) => Err(NotStored::NotAsked),
     }
 }
 
-/// `must-revalidate` and `proxy-revalidate` forbid it (RFC 9111, sections 5.2.2.2 and 5.2.2.8). `s-maxage` would as well
-/// (section 5.2.2.10), but who says both at once means the one that is more precise: the pair is how
-/// frameworks speak to shared caches.
+/// Returns how long a stale response may be used while it is renewed. `must-revalidate` and `proxy-revalidate` forbid it
+/// (RFC 9111, sections 5.2.2.2 and 5.2.2.8). So does `s-maxage` (section 5.2.2.10), but next to
+/// `stale-while-revalidate` the more precise directive wins: frameworks send the pair to shared caches.
 fn stale_while_revalidate(head: &ResponseHead<'_>) -> Duration {
     let control = &head.control;
     if control.must_revalidate || control.proxy_revalidate {

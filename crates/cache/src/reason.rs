@@ -9,7 +9,7 @@ macro_rules! reasons {
         }
 
         impl $name {
-            /// Every one.
+            /// All reasons.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Its name in statistics.
@@ -48,19 +48,19 @@ reasons! {
         Certificate = "certificate",
         /// The TLS handshake named another server than `Host`.
         ServerName = "server-name",
-        /// The request says `no-store`, and requests are heeded.
+        /// The request says `no-store`, and the cache obeys directives of requests.
         NoStore = "no-store",
         /// A HEAD whose GET is not stored.
         Head = "head",
         /// The last response to this could not be stored ("hit for miss"), or takes long.
         Uncacheable = "uncacheable",
-        /// The request has waited for others often enough.
+        /// The request has waited the maximum number of times.
         Waited = "waited",
-        /// So many requests wait that this one may not.
+        /// The maximum number of requests wait already.
         Waiters = "waiters",
         /// Too many variants of the resource are awaited.
         Variants = "variants",
-        /// Responses to requests before it on its connection are due, so that nobody knows for sure where its own begins.
+        /// Responses to earlier requests on its connection are outstanding, so that the beginning of its own is uncertain.
         Pipelined = "pipelined",
     }
 }
@@ -86,7 +86,7 @@ reasons! {
         Authorization = "authorization",
         /// The request has `Cookie`, and the response does not say that it is for everybody.
         Cookie = "cookie",
-        /// It is stale already, says that it is, or is so by the time it is complete.
+        /// It is stale on arrival, or stale by the time it is complete.
         Stale = "stale",
         /// Of a type whose responses have no end, as server-sent events, and it does not say how long it is fresh.
         Endless = "endless",
@@ -96,9 +96,9 @@ reasons! {
         Coding = "coding",
         /// Larger than one entry may be.
         TooLarge = "too-large",
-        /// Responses that are being collected leave no room.
+        /// The responses that are being received leave no room.
         NoRoom = "no-room",
-        /// The head is none that a server may send.
+        /// The head is malformed.
         Malformed = "malformed",
         /// The body is not as long as the head says, or there was no response.
         Incomplete = "incomplete",
@@ -106,9 +106,9 @@ reasons! {
         Aborted = "aborted",
         /// The application failed to answer.
         Failed = "failed",
-        /// What it answers was invalidated in the meantime, or stored anew.
+        /// The key was invalidated in the meantime, or a later response was stored.
         Invalidated = "invalidated",
-        /// There is no such lead: it has ended before.
+        /// There is no such fill: it has ended before.
         Unknown = "unknown",
     }
 }

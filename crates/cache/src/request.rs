@@ -1,11 +1,11 @@
-//! A request, as far as the cache has to know it.
+//! The parts of a request that the cache needs.
 
 use millrace_http::{Method, field_lines};
 
 /// A request as it was received. It borrows from the head, which has to be whole and parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// It came through TLS.
+    /// Whether it came through TLS.
     pub secure: bool,
     /// The method.
     pub method: Method,
@@ -13,18 +13,18 @@ pub struct Request<'a> {
     pub target: &'a [u8],
     /// The field lines, as [`field_lines`] takes them.
     pub lines: &'a [u8],
-    /// A body follows that is not empty, or may not be.
+    /// Whether a body follows that may not be empty.
     pub body: bool,
-    /// The client has shown a certificate: what it gets may be for it alone.
+    /// Whether the client has presented a certificate: the response may be for it alone.
     pub certificate: bool,
     /// The name that the client gave in the TLS handshake; empty if it gave none.
     pub server_name: &'a [u8],
-    /// How often this request was woken to be looked up again.
+    /// How many times this request has waited.
     pub waits: u8,
 }
 
-/// What a request has that makes its response personal, unless that says otherwise. Requests that differ
-/// in this do not wait for each other.
+/// The credentials of a request, which make its response personal unless that says otherwise. Requests that differ in
+/// them do not wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Credentials {
     /// `Authorization`.
@@ -33,7 +33,7 @@ pub struct Credentials {
     pub cookie: bool,
 }
 
-/// Fields that decide how a request is treated; bits of [`Fields::seen`].
+/// Fields that decide how a request is treated; bits of [`RequestFields::seen`].
 pub(crate) mod seen {
     pub(crate) const RANGE: u16 = 1;
     pub(crate) const EXPECT: u16 = 2;
@@ -50,15 +50,15 @@ pub(crate) mod seen {
     pub(crate) const CONDITION: u16 = IF_NONE_MATCH | IF_MODIFIED_SINCE;
 }
 
-/// What the field lines of a request hold for the cache, found in one pass.
+/// The fields of a request that the cache needs, found in one pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct RequestFields<'a> {
     pub(crate) host: Option<&'a [u8]>,
     pub(crate) credentials: Credentials,
     pub(crate) seen: u16,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> RequestFields<'a> {
     pub(crate) fn read(lines: &'a [u8]) -> Self {
         let mut fields = Self::default();
         for (name, value) in field_lines(lines) {

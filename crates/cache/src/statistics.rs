@@ -1,8 +1,8 @@
-//! What the cache has done, in numbers.
+//! Counts of what the cache has done.
 
 use crate::reason::{NotStored, Pass};
 
-/// Counts since the cache was made; `entries` and what follows are as of now.
+/// Counts since the cache was created; `entries` and the fields behind it are the present values.
 ///
 /// `lookups = hits + misses + waits + only_if_cached + passes`, where a refresh is a hit as well. A request that has waited
 /// is looked up again, and counted again.
@@ -18,28 +18,28 @@ pub struct Statistics {
     pub not_modified: u64,
     /// Sent to the application, to be stored.
     pub misses: u64,
-    /// Of `hits`: requests that are to renew what they hit.
+    /// Of `hits`: requests that renew the entry.
     pub refreshes: u64,
     /// Sent to wait for another request's response.
     pub waits: u64,
-    /// Answered with 504, since they wanted nothing but what is stored.
+    /// Answered with 504, since they accept only a stored response.
     pub only_if_cached: u64,
     /// Responses that were stored.
     pub stores: u64,
-    /// Entries that left for want of room.
+    /// Entries that were evicted because the cache was full.
     pub evictions: u64,
-    /// Entries that were removed by requests with unsafe methods or by order.
+    /// Entries that were removed because of requests with unsafe methods, or on command.
     pub invalidations: u64,
-    /// Responses that took so long that those who waited were sent on.
+    /// Fills whose waiting requests were resumed before the response was complete.
     pub late: u64,
-    /// Entries.
+    /// Stored entries.
     pub entries: usize,
-    /// Bytes of the entries, what it takes to find them included.
+    /// Bytes of the entries, keys and bookkeeping included.
     pub bytes: usize,
-    /// Bytes of responses that are being collected.
-    pub collecting: usize,
-    /// Requests that are with the application, to be stored.
-    pub leads: usize,
+    /// Bytes of the responses that are being received.
+    pub buffered_bytes: usize,
+    /// Fills that have not ended.
+    pub fills: usize,
     /// Requests that wait.
     pub waiting: usize,
     passes: [u64; Pass::ALL.len()],
@@ -47,13 +47,13 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Requests that went past the cache for this reason.
+    /// Returns the number of requests that bypassed the cache for this reason.
     #[must_use]
     pub fn passes(&self, reason: Pass) -> u64 {
         self.passes[reason as usize]
     }
 
-    /// Responses that were not stored for this reason.
+    /// Returns the number of responses that were not stored for this reason.
     #[must_use]
     pub fn not_stored(&self, reason: NotStored) -> u64 {
         self.not_stored[reason as usize]

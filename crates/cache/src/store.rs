@@ -1,4 +1,4 @@
-//! Where entries are: found by key and variant, ordered by their last use.
+//! Storage of entries: found by key and variant, ordered by their last use.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -15,25 +15,25 @@ use crate::vary::Vary;
 /// The end of the list.
 const NONE: usize = usize::MAX;
 
-/// What is known under one key. It is there as long as it has anything.
+/// The entries and fills of one key. It is removed when it has none.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) key: Arc<[u8]>,
     /// The most recent one first.
     pub(crate) variants: Vec<usize>,
-    /// Leads that others wait for, or may.
-    pub(crate) flights: Vec<usize>,
-    /// Leads that nobody waits for any more.
-    pub(crate) loners: Vec<usize>,
+    /// Fills that requests may wait for.
+    pub(crate) joinable_fills: Vec<usize>,
+    /// Fills that no request waits for.
+    pub(crate) detached_fills: Vec<usize>,
 }
 
-/// An entry and its place in the order of use.
+/// An entry and its position in the order of use.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) entry: Arc<Entry>,
-    /// Tells it from others that had its place.
+    /// Distinguishes it from earlier entries with the same index.
     pub(crate) serial: u64,
-    /// Nobody is told to renew it before this time.
+    /// No request is asked to renew it before this time.
     pub(crate) renew_from: Duration,
     pub(crate) hits: u64,
     resource: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Node {
     older: usize,
 }
 
-/// All of it. The hash is keyed anew in each process, so that nobody can send targets that collide.
+/// All entries. The hash is keyed per process, so that clients cannot construct targets that collide.
 #[derive(Debug)]
 pub(crate) struct Store {
     keys: HashMap<Arc<[u8]>, usize, RandomState>,
@@ -75,7 +75,7 @@ impl Store {
         self.nodes.len()
     }
 
-    /// A hash for keeping something else about a key.
+    /// Returns a hash by which other tables identify a key.
     pub(crate) fn hash(&self, key: &[u8], credentials: Credentials) -> u64 {
         self.keys.hasher().hash_one((key, credentials))
     }
@@ -89,8 +89,12 @@ impl Store {
             return resource;
         }
         let key: Arc<[u8]> = key.into();
-        let (variants, flights, loners) = (Vec::new(), Vec::new(), Vec::new());
-        let resource = Resource { key: Arc::clone(&key), variants, flights, loners };
+        let resource = Resource {
+            key: Arc::clone(&key),
+            variants: Vec::new(),
+            joinable_fills: Vec::new(),
+            detached_fills: Vec::new(),
+        };
         let resource = self.resources.insert(resource);
         self.keys.insert(key, resource);
         resource
@@ -116,7 +120,7 @@ impl Store {
         self.nodes.get_mut(id)
     }
 
-    /// What `Vary` the most recent response had: the best guess at what the next one has.
+    /// Returns the `Vary` of the most recent response: the best guess for the next one.
     pub(crate) fn last_vary(&self, resource: usize) -> Vary {
         let newest = self.resources.get(resource).and_then(|found| found.variants.first());
         newest
@@ -125,10 +129,9 @@ impl Store {
             .unwrap_or_default()
     }
 
-    /// The entry that fits a request with these field lines, usable or not (RFC 9111, section 4.1). One
-    /// without `Vary` fits every request, but comes behind those that fit by their `Vary`, and gives
-    /// way to a more recent one that has some: the resource varies, that response just did not say so.
-    /// `values` is scratch memory.
+    /// Finds the entry that matches a request with these field lines, usable or not (RFC 9111, section 4.1). An entry
+    /// without `Vary` matches every request, but ranks behind entries that match by their `Vary`, and behind any more
+    /// recent entry with `Vary`: the resource varies, that response just did not say so. `values` is scratch memory.
     pub(crate) fn select(
         &self,
         resource: usize,
@@ -155,7 +158,7 @@ impl Store {
         plain
     }
 
-    /// Whether there is an entry in the place of this one whose response has begun later.
+    /// Whether an entry for the same variant is stored whose response began later.
     pub(crate) fn has_newer(&self, resource: usize, entry: &Entry) -> bool {
         let variants = self.resources.get(resource).map_or(&[][..], |found| &found.variants);
         variants.iter().any(|&id| {
@@ -164,8 +167,8 @@ impl Store {
         })
     }
 
-    /// Puts an entry in the place of the one that it replaces; gives how many of the others of this resource had to
-    /// leave, as there may be only so many.
+    /// Inserts an entry, replacing the one of the same variant. Returns how many other variants were evicted to stay
+    /// within `max_variants`.
     pub(crate) fn insert(
         &mut self,
         resource: usize,
@@ -202,7 +205,7 @@ impl Store {
         count
     }
 
-    /// Uses an entry.
+    /// Marks an entry as the most recently used one, and returns it.
     pub(crate) fn touch(&mut self, id: usize) -> &Arc<Entry> {
         if self.newest != id {
             self.unlink(id);
@@ -223,25 +226,28 @@ impl Store {
         }
     }
 
-    /// Removes the entry that was used longest ago.
+    /// Evicts the least recently used entry; `false` if there is none.
     pub(crate) fn evict(&mut self) -> bool {
         let Some(node) = self.nodes.get(self.oldest) else { return false };
         let resource = node.resource;
         self.remove(self.oldest);
-        self.tidy(resource);
+        self.remove_if_empty(resource);
         true
     }
 
-    /// Forgets a resource that has nothing any more.
-    pub(crate) fn tidy(&mut self, resource: usize) {
+    /// Removes a resource without entries and fills.
+    pub(crate) fn remove_if_empty(&mut self, resource: usize) {
         let Some(found) = self.resources.get(resource) else { return };
-        if found.variants.is_empty() && found.flights.is_empty() && found.loners.is_empty() {
+        if found.variants.is_empty()
+            && found.joinable_fills.is_empty()
+            && found.detached_fills.is_empty()
+        {
             let Resource { key, .. } = self.resources.remove(resource);
             self.keys.remove(&key);
         }
     }
 
-    /// As the newest.
+    /// Links an entry as the most recently used one.
     fn link(&mut self, id: usize) {
         let older = std::mem::replace(&mut self.newest, id);
         (self.nodes[id].newer, self.nodes[id].older) = (NONE, older);

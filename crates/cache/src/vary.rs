@@ -38,7 +38,7 @@ impl Vary {
         Some(Self { names: (!names.is_empty()).then(|| names.join(&b',').into()) })
     }
 
-    /// No field is named: there is one response for all.
+    /// Whether no field is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_none()
@@ -50,8 +50,8 @@ impl Vary {
         self.names.as_deref().unwrap_or_default()
     }
 
-    /// Writes what these fields are in a request. Two requests match if and only if they give the same:
-    /// no value holds a line feed, so what is written can be taken apart in one way only.
+    /// Writes the values of these fields in a request. Two requests match if and only if the results are equal: no value
+    /// contains a line feed, so the result can be parsed in only one way.
     pub fn write_values(&self, lines: &[u8], out: &mut Vec<u8>) {
         out.clear();
         if self.is_empty() {

@@ -2,7 +2,7 @@
 
 mod origin;
 
-use millrace_cache::{Lead, Lookup, Mode, NotStored, Pass, Request, Settings, Then, Woken};
+use millrace_cache::{Fill, Lookup, Mode, NotStored, Pass, Request, Settings, Then, Woken};
 use origin::{DATE, HOST, Site, get, seconds, settings};
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
@@ -18,7 +18,7 @@ fn of_a_thousand_misses_one_reaches_the_application() {
     for waiter in 0..1000 {
         assert!(matches!(site.wait("/", "", waiter, 0), Lookup::Wait(_)));
     }
-    assert_eq!((site.statistics().waiting, site.statistics().leads), (1000, 1));
+    assert_eq!((site.statistics().waiting, site.statistics().fills), (1000, 1));
     assert_eq!(site.cache.pop_woken(), None);
     site.answer(lead, OK, "x").expect("stored");
     assert_eq!(site.woken(), woken(0..1000, Then::LookUp));
@@ -27,7 +27,7 @@ fn of_a_thousand_misses_one_reaches_the_application() {
     }
     let now = site.statistics();
     assert_eq!((now.misses, now.waits, now.hits, now.stores), (1, 1000, 1000, 1));
-    assert_eq!((now.waiting, now.leads, now.collecting), (0, 0, 0));
+    assert_eq!((now.waiting, now.fills, now.buffered_bytes), (0, 0, 0));
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn what_is_too_large_is_not_waited_for() {
     let response = millrace_cache::Response { head: head.as_bytes(), duration: None };
     site.cache.begin(streamed, now, wall, &response).expect("it may be stored so far");
     assert_eq!(site.cache.append(streamed, now, &[0; 600]), Ok(()));
-    assert!(site.statistics().collecting >= 600);
+    assert!(site.statistics().buffered_bytes >= 600);
     assert_eq!(site.cache.append(streamed, now, &[0; 600]), Err(NotStored::TooLarge));
     assert_eq!(site.woken(), woken([2], Then::Go));
     assert_eq!(site.cache.append(streamed, now, &[0; 600]), Err(NotStored::Unknown));
     assert_eq!(site.cache.finish(streamed, now), Err(NotStored::Unknown));
-    assert_eq!((site.statistics().collecting, site.statistics().entries), (0, 0));
+    assert_eq!((site.statistics().buffered_bytes, site.statistics().entries), (0, 0));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_lead_whose_client_left_is_followed_by_another() {
     }
     site.cache.abandon(lead, site.now, NotStored::Aborted);
     assert_eq!(site.woken(), woken(0..3, Then::LookUp));
-    let Lookup::Lead(lead) = site.wait("/", "", 0, 1) else { panic!("the first leads") };
+    let Lookup::Fill(lead) = site.wait("/", "", 0, 1) else { panic!("the first leads") };
     assert!(matches!(site.wait("/", "", 1, 1), Lookup::Wait(_)));
     // Nobody waits for ever.
     site.cache.abandon(lead, site.now, NotStored::Aborted);
@@ -143,7 +143,7 @@ fn who_has_waited_as_long_as_may_be_is_sent_on() {
     // It comes late, but it comes.
     site.answer(lead, OK, "x").expect("stored");
     assert!(site.body("/", "").is_some());
-    assert_eq!(site.statistics().leads, 0);
+    assert_eq!(site.statistics().fills, 0);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn variants_fly_side_by_side_once_known() {
     assert!(matches!(site.wait("/", gzip, 2, 0), Lookup::Wait(_)));
     site.answer(lead, &head, "gzip").expect("stored");
     assert_eq!(site.woken(), woken([1, 2], Then::LookUp));
-    let Lookup::Lead(lead) = site.wait("/", br, 1, 1) else { panic!("its own") };
+    let Lookup::Fill(lead) = site.wait("/", br, 1, 1) else { panic!("its own") };
     assert!(matches!(site.wait("/", gzip, 2, 1), Lookup::Hit(_)));
     site.answer(lead, &head, "br").expect("stored");
     site.advance(11.0);
@@ -408,7 +408,7 @@ fn a_lead_survives_the_entry_that_it_renews() {
 }
 
 /// The head of a response that goes on.
-fn begin(site: &mut Site, lead: Lead, fields: &str) {
+fn begin(site: &mut Site, lead: Fill, fields: &str) {
     let head = format!("{OK}{fields}");
     let response = millrace_cache::Response { head: head.as_bytes(), duration: None };
     site.cache.begin(lead, site.now, site.wall, &response).expect("it may be stored so far");
@@ -441,7 +441,7 @@ fn who_waits_for_a_response_that_goes_on_is_sent_on_half_a_second_after_its_head
 
 #[test]
 fn a_short_wait_does_not_become_a_longer_one_when_the_response_begins() {
-    let mut site = Site::new(Settings { flight_limit: seconds(0.2), ..settings() });
+    let mut site = Site::new(Settings { max_wait: seconds(0.2), ..settings() });
     let lead = site.lead("/", "");
     assert!(matches!(site.wait("/", "", 1, 0), Lookup::Wait(_)));
     let deadline = site.now + seconds(0.2);
@@ -479,11 +479,11 @@ fn an_endless_response_is_collected_once_and_until_it_would_be_stale() {
         assert_eq!(site.cache.append(lead, site.now, b"x"), Ok(()));
         assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
     }
-    assert_eq!(site.statistics().leads, 1);
+    assert_eq!(site.statistics().fills, 1);
     site.advance(0.5);
     assert_eq!(site.cache.append(lead, site.now, b"x"), Err(NotStored::Stale));
     let now = site.statistics();
-    assert_eq!((now.leads, now.collecting, now.entries), (0, 0, 0));
+    assert_eq!((now.fills, now.buffered_bytes, now.entries), (0, 0, 0));
     assert!(matches!(site.get("/", ""), Lookup::Pass(Pass::Uncacheable)));
 }
 

@@ -15,7 +15,7 @@ fn filled() -> Site {
         site.store(target, "", "", target);
     }
     let lead = match site.cache.lookup(site.now, &get("/a", "Host: b.example\r\n"), 0) {
-        Lookup::Lead(lead) => lead,
+        Lookup::Fill(lead) => lead,
         other => panic!("{other:?}"),
     };
     site.answer(lead, OK, "b").expect("stored");
@@ -136,7 +136,7 @@ fn what_is_under_way_is_not_stored() {
     let request = Request { method: Method::Put, ..get("/", HOST) };
     assert_eq!(site.cache.invalidate(&request, 204, b""), 0);
     assert_eq!(site.woken(), [Woken { waiter: 1, then: Then::LookUp }]);
-    let Lookup::Lead(next) = site.wait("/", "", 1, 1) else { panic!("it leads anew") };
+    let Lookup::Fill(next) = site.wait("/", "", 1, 1) else { panic!("it leads anew") };
     for old in [lead, loner] {
         let head = format!("{OK}Cache-Control: public, max-age=9\r\n");
         assert_eq!(site.answer(old, &head, "old"), Err(NotStored::Invalidated));
@@ -157,7 +157,7 @@ fn what_is_under_way_is_not_stored() {
         assert_eq!(end, Err(NotStored::Invalidated));
         assert_eq!(site.cache.finish(lead, now), Err(NotStored::Unknown));
     }
-    assert_eq!((site.statistics().collecting, site.statistics().leads), (0, 0));
+    assert_eq!((site.statistics().buffered_bytes, site.statistics().fills), (0, 0));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod origin;
 use std::time::Duration;
 
 use millrace_cache::{
-    Lead, Lookup, NotStored, Pass, Request, Response, Selection, Settings, Target, Then,
+    Fill, Lookup, NotStored, Pass, Request, Response, Selection, Settings, Target, Then,
 };
 use millrace_http::Method;
 use origin::{DATE, HOST, Site, get, seconds, settings};
@@ -65,7 +65,7 @@ struct Stored {
 
 #[derive(Debug)]
 struct Flight {
-    lead: Lead,
+    lead: Fill,
     target: usize,
     /// Of the request that leads.
     value: usize,
@@ -223,10 +223,10 @@ impl Program {
             Step::Pass { milliseconds } => self.site.now += Duration::from_millis(milliseconds),
         }
         let (now, model) = (self.site.statistics(), &self.model);
-        assert!(now.bytes + now.collecting <= MAX_BYTES);
+        assert!(now.bytes + now.buffered_bytes <= MAX_BYTES);
         assert_eq!((now.bytes, now.entries), (model.bytes(), model.stored.len()));
-        assert_eq!((now.leads, now.waiting), (model.flights.len(), model.waiting()));
-        assert_eq!(now.collecting, 0);
+        assert_eq!((now.fills, now.waiting), (model.flights.len(), model.waiting()));
+        assert_eq!(now.buffered_bytes, 0);
         let passes: u64 = Pass::ALL.iter().map(|&reason| now.passes(reason)).sum();
         assert_eq!(now.lookups, now.hits + now.misses + now.waits + now.only_if_cached + passes);
     }
@@ -238,7 +238,7 @@ impl Program {
         let fields = format!("X-V: {value}\r\n");
         let (is, lead) = match self.site.wait(TARGETS[target], &fields, number, waits) {
             Lookup::Hit(hit) => (Is::Hit(String::from_utf8_lossy(hit.body()).into()), None),
-            Lookup::Lead(lead) => (Is::Lead, Some(lead)),
+            Lookup::Fill(lead) => (Is::Lead, Some(lead)),
             Lookup::Wait(_) => (Is::Wait, None),
             Lookup::Pass(reason) => (Is::Pass(reason), None),
             other => panic!("{other:?}"),
@@ -276,10 +276,10 @@ impl Program {
         }
         assert_eq!(begun, Ok(()));
         // What is collected counts as well.
-        assert!(self.model.make_room(cache.statistics().collecting));
+        assert!(self.model.make_room(cache.statistics().buffered_bytes));
         for part in body.as_bytes().chunks(1000) {
             cache.append(flight.lead, now, part).expect("it has room");
-            assert!(self.model.make_room(cache.statistics().collecting));
+            assert!(self.model.make_room(cache.statistics().buffered_bytes));
         }
         cache.finish(flight.lead, now).expect("it has room");
         let cost = cost(flight.target, body.len());
@@ -349,7 +349,7 @@ proptest! {
         program.run(&Step::Clear);
         program.site.now += seconds(100.0);
         let now = program.site.statistics();
-        prop_assert_eq!((now.entries, now.bytes, now.leads, now.waiting), (0, 0, 0, 0));
+        prop_assert_eq!((now.entries, now.bytes, now.fills, now.waiting), (0, 0, 0, 0));
         prop_assert_eq!(program.site.cache.next_deadline(), None);
     }
 }

@@ -4,7 +4,7 @@ mod origin;
 
 use std::time::Duration;
 
-use millrace_cache::policy::{Arrival, Decision, judge};
+use millrace_cache::policy::{Arrival, Decision, evaluate};
 use millrace_cache::{Mode, NotStored, ResponseHead, Settings};
 use origin::{DATE, WALL, credentials, seconds};
 
@@ -22,7 +22,7 @@ fn decide(
     let head = format!("HTTP/1.1 {status} X\r\n{response}\r\n");
     let head = ResponseHead::parse(head.as_bytes(), WALL).ok_or(NotStored::Malformed)?;
     let settings = Settings { mode, ..Settings::default() };
-    judge(&settings, credentials(request), &head, duration, Arrival { wall: WALL, delay })
+    evaluate(&settings, credentials(request), &head, duration, Arrival { wall: WALL, delay })
 }
 
 /// Seconds of freshness, and of staleness after it.

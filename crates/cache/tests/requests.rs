@@ -134,10 +134,10 @@ fn no_two_different_requests_share_an_entry() {
     for host in ["b.example", "a.example.", "a.example:8080", "aa.example"] {
         let lines = format!("Host: {host}\r\n");
         let found = site.cache.lookup(now, &get("/a", &lines), 0);
-        assert!(matches!(found, Lookup::Lead(_)), "{host}");
+        assert!(matches!(found, Lookup::Fill(_)), "{host}");
     }
     let secure = Request { secure: true, ..get("/a", HOST) };
-    assert!(matches!(site.cache.lookup(now, &secure, 0), Lookup::Lead(_)));
+    assert!(matches!(site.cache.lookup(now, &secure, 0), Lookup::Fill(_)));
     // Neither do authority and target run into each other.
     let found = site.cache.lookup(now, &get("/a", "Host: a.example /\r\n"), 0);
     assert!(matches!(found, Lookup::Pass(Pass::Authority)));
@@ -199,7 +199,7 @@ fn what_requests_ask_for_is_heeded_where_set() {
         site.advance(4.0);
         let is = match (site.get(target, fields), expected) {
             (Lookup::Hit(_), Is::Hit)
-            | (Lookup::Lead(_), Is::Lead)
+            | (Lookup::Fill(_), Is::Lead)
             | (Lookup::Pass(Pass::NoStore), Is::Pass)
             | (Lookup::OnlyIfCached, Is::Absent) => Ok(()),
             (other, _) => Err(format!("{other:?}")),
@@ -210,7 +210,7 @@ fn what_requests_ask_for_is_heeded_where_set() {
     let mut site = Site::new(Settings { obey_requests: true, ..settings() });
     site.store("/", "", "Cache-Control: max-age=2, stale-while-revalidate=10\r\n", "old");
     site.advance(4.0);
-    assert!(matches!(site.get("/", "Cache-Control: max-age=9\r\n"), Lookup::Lead(_)));
+    assert!(matches!(site.get("/", "Cache-Control: max-age=9\r\n"), Lookup::Fill(_)));
     site.store("/", "Cache-Control: no-cache\r\n", "", "new");
     assert_eq!(site.body("/", "").as_deref(), Some("new"));
     site.now += seconds(10.0);

@@ -47,7 +47,7 @@ impl From<NativeCacheSettings> for Settings {
             max_bytes: native.max_bytes as usize,
             max_entry_bytes: native.max_entry_bytes as usize,
             max_variants: native.max_variants as usize,
-            flight_limit: up_to_a_year(native.max_wait_ms),
+            max_wait: up_to_a_year(native.max_wait_ms),
             early_refresh: native.early_refresh,
             obey_requests: native.obey_requests,
             ..Self::default()

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use millrace_cache::{Answer, Flight, Hit, Lookup, NotStored, Request};
+use millrace_cache::{Answer, FillWait, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
@@ -29,7 +29,7 @@ pub(crate) enum Waiting {
     /// The peer has to take what was sent.
     Room,
     /// The response to another request may be for it as well.
-    Flight(Flight),
+    Flight(FillWait),
     /// It is another process's, and what came before is not answered and sent.
     Owner,
 }
@@ -201,7 +201,7 @@ impl Connection {
                 answers.extend_from_slice(b"\r\n");
             }
             // It gets what the application says now. Those behind it get that, too.
-            Lookup::Refresh(lead, _) | Lookup::Lead(lead) => {
+            Lookup::Refresh(lead, _) | Lookup::Fill(lead) => {
                 return Ok(Consulted::Tell(Interest::Store { lead, duration: None }));
             }
             Lookup::Pass(_) => return Ok(Consulted::Tell(Interest::None)),

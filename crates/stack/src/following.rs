@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use millrace_cache::{Cache, Lead, NotStored, Request, Response};
+use millrace_cache::{Cache, Fill, NotStored, Request, Response};
 use millrace_http::head::{Framing, ResponseHead};
 use millrace_http::response::MAX_HEAD;
 use millrace_http::{BodyDecoder, BodyEvent, HeadLimits, Method, RequestFraming};
@@ -19,7 +19,7 @@ pub(crate) enum Interest {
     None,
     /// It is to be stored.
     Store {
-        lead: Lead,
+        lead: Fill,
         /// The application's word on how long.
         duration: Option<Duration>,
     },

@@ -1,15 +1,15 @@
-//! What makes entries leave before their time.
+//! Invalidation: removal of entries that are still fresh.
 
 use millrace_http::{Method, field_lines};
 
 use super::{Cache, Then};
 use crate::key::{self, Parts};
-use crate::request::{Fields, Request, seen};
+use crate::request::{Request, RequestFields, seen};
 
-/// Entries to be removed. What is not given is the same for all.
+/// The entries to remove. A criterion that is `None` matches all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
-    /// They came through TLS, or they did not.
+    /// Whether they answer requests that came through TLS.
     pub secure: Option<bool>,
     /// The authority, in any form.
     pub authority: Option<&'a [u8]>,
@@ -20,14 +20,14 @@ pub struct Selection<'a> {
 /// Path and query of what is to be removed, as they were sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
-    /// These.
+    /// Equal to these bytes.
     Exact(&'a [u8]),
-    /// All that begin so; all of them if it is empty.
+    /// Beginning with these bytes; all of them if it is empty.
     Prefix(&'a [u8]),
 }
 
 impl Selection<'_> {
-    fn has(&self, key: &[u8]) -> bool {
+    fn matches(&self, key: &[u8]) -> bool {
         let parts = Parts::of(key);
         let authority = |wanted: &[u8]| key::normalize(wanted, parts.secure) == parts.authority;
         self.secure.is_none_or(|secure| secure == parts.secure)
@@ -40,27 +40,27 @@ impl Selection<'_> {
 }
 
 impl Cache {
-    /// Removes entries; those who wait for one are looked up again. Gives how many there were. What is on the way from
-    /// the application, and was asked for before, is not stored.
+    /// Removes entries and returns their number. Requests that wait for one are looked up again; responses to fills that
+    /// have begun before are not stored.
     pub fn delete(&mut self, selection: &Selection<'_>) -> usize {
-        let has = |(at, key)| selection.has(key).then_some(at);
+        let has = |(at, key)| selection.matches(key).then_some(at);
         let found: Vec<usize> =
             self.store.resources().map(|(at, found)| (at, &*found.key)).filter_map(has).collect();
         found.into_iter().map(|resource| self.invalidate_resource(resource)).sum()
     }
 
-    /// Removes all entries, and forgets what could not be stored.
+    /// Removes all entries and all records of hits for miss. Returns the number of entries.
     pub fn clear(&mut self) -> usize {
-        self.marks.clear_all();
+        self.hits_for_miss.clear_all();
         self.delete(&Selection { secure: None, authority: None, target: Target::Prefix(b"") })
     }
 
-    /// To be told of every response to a request whose method is not safe: a success makes what is stored for
-    /// its URI out of date, and for those that `Location` and `Content-Location` name on the same origin (RFC 9111,
-    /// section 4.4). Of relative references those are followed that begin with a slash. `lines` are the response's field
-    /// lines. Gives how many entries were removed.
+    /// Invalidates entries after a response to a request whose method is not safe: a success outdates the entries for its
+    /// URI, and for those that `Location` and `Content-Location` name on the same origin (RFC 9111, section 4.4). Of
+    /// relative references, only those that begin with a slash count. `lines` are the response's field lines. Returns
+    /// the number of removed entries.
     pub fn invalidate(&mut self, request: &Request<'_>, status: u16, lines: &[u8]) -> usize {
-        let fields = Fields::read(request.lines);
+        let fields = RequestFields::read(request.lines);
         if is_safe(request.method) || !(200..400).contains(&status) || fields.has(seen::HOSTS) {
             return 0;
         }
@@ -82,7 +82,7 @@ impl Cache {
         count
     }
 
-    /// What a reference names, if it is of this origin.
+    /// Invalidates the entries of a reference, if it is of this origin.
     fn invalidate_reference(&mut self, secure: bool, authority: &[u8], reference: &[u8]) -> usize {
         let end = reference.iter().position(|&byte| byte == b'#').unwrap_or(reference.len());
         let reference = &reference[..end];
@@ -101,7 +101,7 @@ impl Cache {
         }
     }
 
-    /// Under both forms of its target.
+    /// Invalidates the entries of both forms of a target.
     fn invalidate_path(&mut self, secure: bool, authority: &[u8], path: &[u8]) -> usize {
         // An empty path is "/" (RFC 9110, section 4.2.3).
         let path = if path.starts_with(b"/") { path } else { &[b"/", path].concat() };
@@ -118,19 +118,20 @@ impl Cache {
 
     fn invalidate_resource(&mut self, resource: usize) -> usize {
         let Some(found) = self.store.resource_mut(resource) else { return 0 };
-        let leads = [std::mem::take(&mut found.flights), std::mem::take(&mut found.loners)];
+        let fills =
+            [std::mem::take(&mut found.joinable_fills), std::mem::take(&mut found.detached_fills)];
         let variants = std::mem::take(&mut found.variants);
-        for index in leads.into_iter().flatten() {
+        for index in fills.into_iter().flatten() {
             self.set_deadline(index, None);
-            let Some(leading) = self.leads.at_mut(index) else { continue };
-            leading.resource = None;
-            let waiters = std::mem::take(&mut leading.waiters);
+            let Some(pending) = self.fills.at_mut(index) else { continue };
+            pending.resource = None;
+            let waiters = std::mem::take(&mut pending.waiters);
             self.wake(waiters, Then::LookUp);
         }
         for &id in &variants {
             self.store.remove(id);
         }
-        self.store.tidy(resource);
+        self.store.remove_if_empty(resource);
         self.statistics.invalidations += variants.len() as u64;
         variants.len()
     }
@@ -142,7 +143,7 @@ fn is_safe(method: Method) -> bool {
     matches!(method, Get | Head | Options | Propfind | Report | Search | Trace)
 }
 
-/// Authority, and path and query, of an absolute URI of this scheme.
+/// Splits an absolute URI of this scheme into its authority, and its path and query.
 fn split_uri(uri: &[u8], secure: bool) -> Option<(&[u8], &[u8])> {
     let scheme = key::scheme(secure);
     let (start, rest) = uri.split_at_checked(scheme.len())?;

@@ -1,25 +1,25 @@
-//! What becomes of a request.
+//! Lookup of requests.
 
 use std::time::Duration;
 
 use millrace_http::{Method, field_lines};
 
 use super::Cache;
-use crate::collecting::Collecting;
 use crate::control::RequestDirectives;
 use crate::entry::Entry;
+use crate::entry_builder::EntryBuilder;
+use crate::fill::{Fill, FillWait, PendingFill, Role};
 use crate::hit::{Answer, Hit};
+use crate::hit_for_miss::HitForMiss;
 use crate::key;
-use crate::lead::{Flight, Lead, Leading, Role};
-use crate::marks::Mark;
 use crate::reason::Pass;
-use crate::request::{Fields, Request, seen};
+use crate::request::{Request, RequestFields, seen};
 use crate::settings::Mode;
 
-/// A request does not wait more often: what it waited for was not for it.
+/// Maximum number of times that a request waits: a response that it could not use costs it time.
 const MAX_WAITS: u8 = 2;
 
-/// Fields that the cache leaves to the application.
+/// RequestFields whose requests go to the application, with the reason.
 const SPECIAL: [(u16, Pass); 5] = [
     (seen::RANGE, Pass::Range),
     (seen::EXPECT, Pass::Expect),
@@ -28,28 +28,28 @@ const SPECIAL: [(u16, Pass); 5] = [
     (seen::HOSTS, Pass::Authority),
 ];
 
-/// What to do with a request.
+/// The next step for a request.
 #[derive(Debug)]
 pub enum Lookup<'a> {
-    /// Answer it with this.
+    /// Answer it with this hit.
     Hit(Hit<'a>),
-    /// As `Hit`, and the entry is to be renewed: the request goes to the application as well, on behalf of the
-    /// cache. Whoever cannot do both sends it to the application alone, as a `Lead`; or gives
-    /// the lead up, and keeps the hit. Nobody else is told to renew that entry meanwhile.
-    Refresh(Lead, Hit<'a>),
-    /// Send it to the application, and tell the cache what comes of it.
-    Lead(Lead),
-    /// Let it wait until it is among the woken.
-    Wait(Flight),
-    /// Answer it with 504: it wants nothing but what is stored (RFC 9111, section 5.2.1.7).
+    /// As `Hit`, and the entry is due for renewal: send the request to the application as well, on behalf of the cache. A
+    /// caller that cannot do both either sends it to the application alone, as for `Fill`, or abandons the fill and
+    /// answers with the hit. Meanwhile no other request is asked to renew the entry.
+    Refresh(Fill, Hit<'a>),
+    /// Send it to the application, and report the response to the cache.
+    Fill(Fill),
+    /// Hold it until [`Cache::pop_woken`] returns it.
+    Wait(FillWait),
+    /// Answer it with 504: it accepts only a stored response (RFC 9111, section 5.2.1.7).
     OnlyIfCached,
-    /// Send it to the application; the cache has nothing to do with it.
+    /// Send it to the application, bypassing the cache.
     Pass(Pass),
 }
 
 impl Cache {
-    /// Looks a request up at the monotonic time `now`. `waiter` names it if it is to wait. Nothing is allocated unless
-    /// it is to lead or to wait.
+    /// Looks up a request at the monotonic time `now`. `waiter` identifies it if it has to wait. Allocates only for a fill
+    /// or a wait.
     pub fn lookup(&mut self, now: Duration, request: &Request<'_>, waiter: u64) -> Lookup<'_> {
         self.statistics.lookups += 1;
         let (fields, asked, found) = match self.seek(now, request) {
@@ -57,17 +57,18 @@ impl Cache {
             Err(reason) => return self.pass(reason),
         };
         if let Some(id) = found {
-            let renewal = self.renewal(now, id, request, &fields);
+            let renewal = self.begin_renewal(now, id, request, &fields);
             let hit = self.hit(now, id, request, &fields);
             return match renewal {
-                Some(lead) => Lookup::Refresh(lead, hit),
+                Some(fill) => Lookup::Refresh(fill, hit),
                 None => Lookup::Hit(hit),
             };
         }
         self.miss(now, request, &fields, &asked, waiter)
     }
 
-    /// The answer to a request, if it is stored. Otherwise nothing has happened, and the request is still to be looked up.
+    /// Returns the stored answer to a request. If there is none, nothing is counted, and the request is still to be
+    /// looked up.
     pub fn find_stored(&mut self, now: Duration, request: &Request<'_>) -> Option<Hit<'_>> {
         let (fields, _, found) = self.seek(now, request).ok()?;
         let id = found?;
@@ -75,7 +76,7 @@ impl Cache {
         Some(self.hit(now, id, request, &fields))
     }
 
-    /// Whether the answer to a request is stored that may not lead. If not, it is a [`Pass`].
+    /// Whether the answer is stored to a request that may not fill. If it is not, counts the request as a [`Pass`].
     pub fn is_stored(&mut self, now: Duration, request: &Request<'_>) -> bool {
         let reason = match self.seek(now, request) {
             Ok((_, _, Some(_))) => return true,
@@ -87,14 +88,14 @@ impl Cache {
         false
     }
 
-    /// What a request's fields say, and the entry that answers it.
+    /// Reads a request's fields and finds the entry that answers it.
     fn seek<'a>(
         &mut self,
         now: Duration,
         request: &Request<'a>,
-    ) -> Result<(Fields<'a>, RequestDirectives, Option<usize>), Pass> {
+    ) -> Result<(RequestFields<'a>, RequestDirectives, Option<usize>), Pass> {
         let fields = self.admit(request)?;
-        let asked = self.asked(request, &fields);
+        let asked = self.read_directives(request, &fields);
         if asked.no_store {
             return Err(Pass::NoStore);
         }
@@ -102,15 +103,15 @@ impl Cache {
         Ok((fields, asked, found))
     }
 
-    /// Judges whether the cache has to do with such a request at all, and writes its key.
-    fn admit<'a>(&mut self, request: &Request<'a>) -> Result<Fields<'a>, Pass> {
+    /// Checks whether the cache handles such a request, and writes its key.
+    fn admit<'a>(&mut self, request: &Request<'a>) -> Result<RequestFields<'a>, Pass> {
         let Request { secure, target, .. } = *request;
         let refused = |is: bool, reason| if is { Err(reason) } else { Ok(()) };
         refused(self.settings.mode == Mode::Off, Pass::Off)?;
         refused(!matches!(request.method, Method::Get | Method::Head), Pass::Method)?;
         refused(request.body, Pass::Body)?;
         refused(request.certificate, Pass::Certificate)?;
-        let fields = Fields::read(request.lines);
+        let fields = RequestFields::read(request.lines);
         for (bit, reason) in SPECIAL {
             refused(fields.has(bit), reason)?;
         }
@@ -125,7 +126,11 @@ impl Cache {
         Ok(fields)
     }
 
-    fn asked(&self, request: &Request<'_>, fields: &Fields<'_>) -> RequestDirectives {
+    fn read_directives(
+        &self,
+        request: &Request<'_>,
+        fields: &RequestFields<'_>,
+    ) -> RequestDirectives {
         if self.settings.obey_requests && fields.has(seen::CONTROL) {
             RequestDirectives::read(field_lines(request.lines))
         } else {
@@ -133,12 +138,12 @@ impl Cache {
         }
     }
 
-    /// The entry that answers a request.
+    /// Finds the entry that answers a request.
     fn find(
         &mut self,
         now: Duration,
         request: &Request<'_>,
-        fields: &Fields<'_>,
+        fields: &RequestFields<'_>,
         asked: &RequestDirectives,
     ) -> Option<usize> {
         let resource = self.store.find(&self.key)?;
@@ -146,19 +151,19 @@ impl Cache {
         let entry = &self.store.node(id)?.entry;
         let usable = now < entry.usable_until
             && entry.permits(fields.credentials)
-            && is_welcome(entry, now, asked);
+            && is_acceptable(entry, now, asked);
         usable.then_some(id)
     }
 
-    /// Makes a lead of this request if its entry is to be renewed and it is the one to do so. Of a conditional request
-    /// a 304 may come, which renews nothing.
-    fn renewal(
+    /// Begins a fill for this request if its entry is due for renewal and no other request renews it. A conditional
+    /// request may yield a 304, which renews nothing.
+    fn begin_renewal(
         &mut self,
         now: Duration,
         id: usize,
         request: &Request<'_>,
-        fields: &Fields<'_>,
-    ) -> Option<Lead> {
+        fields: &RequestFields<'_>,
+    ) -> Option<Fill> {
         if request.method != Method::Get || self.is_conditional(fields) {
             return None;
         }
@@ -168,10 +173,10 @@ impl Cache {
         if now < due || now < node.renew_from {
             return None;
         }
-        node.renew_from = now.saturating_add(self.settings.flight_limit);
-        let role = Role { renews: Some(node.serial), marks: true, joinable: false };
+        node.renew_from = now.saturating_add(self.settings.max_wait);
+        let role = Role { renews: Some(node.serial), records_hit_for_miss: true, joinable: false };
         self.statistics.refreshes += 1;
-        Some(self.lead(now, request, fields, role))
+        Some(self.begin_fill(now, request, fields, role))
     }
 
     fn hit(
@@ -179,7 +184,7 @@ impl Cache {
         now: Duration,
         id: usize,
         request: &Request<'_>,
-        fields: &Fields<'_>,
+        fields: &RequestFields<'_>,
     ) -> Hit<'_> {
         let entry = self.store.touch(id);
         let stale = now >= entry.fresh_until;
@@ -200,7 +205,7 @@ impl Cache {
         &mut self,
         now: Duration,
         request: &Request<'_>,
-        fields: &Fields<'_>,
+        fields: &RequestFields<'_>,
         asked: &RequestDirectives,
         waiter: u64,
     ) -> Lookup<'static> {
@@ -213,73 +218,74 @@ impl Cache {
         }
         let alone = Role::default();
         let role = if *asked == RequestDirectives::default() {
-            if let Some(flight) = self.flight(request, fields) {
-                return self.join(now, flight, request, waiter);
+            if let Some(wait) = self.find_fill(request, fields) {
+                return self.join(now, wait, request, waiter);
             }
             let hash = self.store.hash(&self.key, fields.credentials);
-            match self.marks.get(hash, now) {
-                Mark::Set => return self.pass(Pass::Uncacheable),
+            match self.hits_for_miss.get(hash, now) {
+                HitForMiss::Active => return self.pass(Pass::Uncacheable),
                 // An endless response would be collected again and again.
-                Mark::Faded if self.is_arriving(now, fields) => {
+                HitForMiss::Expired if self.is_arriving(now, fields) => {
                     return self.pass(Pass::Uncacheable);
                 }
                 // It finds out whether that is still so; the others do not wait for it.
-                Mark::Faded => {
-                    self.marks.set(hash, now.saturating_add(self.settings.uncacheable_for));
-                    Role { marks: true, ..alone }
+                HitForMiss::Expired => {
+                    self.hits_for_miss.set(hash, now.saturating_add(self.settings.uncacheable_for));
+                    Role { records_hit_for_miss: true, ..alone }
                 }
-                Mark::None if self.is_conditional(fields) => alone,
-                Mark::None if self.flights() >= self.settings.max_variants => {
+                HitForMiss::None if self.is_conditional(fields) => alone,
+                HitForMiss::None if self.count_joinable_fills() >= self.settings.max_variants => {
                     return self.pass(Pass::Variants);
                 }
-                Mark::None => Role { joinable: true, marks: true, renews: None },
+                HitForMiss::None => {
+                    Role { joinable: true, records_hit_for_miss: true, renews: None }
+                }
             }
         } else {
             // It wants something newer than others do.
             alone
         };
         self.statistics.misses += 1;
-        Lookup::Lead(self.lead(now, request, fields, role))
+        Lookup::Fill(self.begin_fill(now, request, fields, role))
     }
 
-    /// The application may answer it with 304.
-    fn is_conditional(&self, fields: &Fields<'_>) -> bool {
+    /// Whether the application may answer it with 304.
+    fn is_conditional(&self, fields: &RequestFields<'_>) -> bool {
         fields.has(seen::CONDITION) && !self.settings.hides_conditions
     }
 
-    /// How many variants of what was asked for are awaited.
-    fn flights(&self) -> usize {
+    /// Counts the fills of this key that requests may wait for.
+    fn count_joinable_fills(&self) -> usize {
         let resource = self.store.find(&self.key).and_then(|at| self.store.resource(at));
-        resource.map_or(0, |resource| resource.flights.len())
+        resource.map_or(0, |resource| resource.joinable_fills.len())
     }
 
-    /// Whether the response to such a request has begun that nobody waits for, and may still be stored.
-    fn is_arriving(&self, now: Duration, fields: &Fields<'_>) -> bool {
+    /// Whether a detached fill for such a request has received a head and can still be stored.
+    fn is_arriving(&self, now: Duration, fields: &RequestFields<'_>) -> bool {
         let resource = self.store.find(&self.key).and_then(|at| self.store.resource(at));
-        let loners = resource.map_or(&[][..], |resource| &resource.loners);
-        loners.iter().filter_map(|&index| self.leads.at(index)).any(|(_, leading)| {
-            let usable = |collecting: &Collecting| now < collecting.usable_until();
-            leading.credentials == fields.credentials
-                && leading.collecting.as_ref().is_some_and(usable)
+        let detached = resource.map_or(&[][..], |resource| &resource.detached_fills);
+        detached.iter().filter_map(|&index| self.fills.at(index)).any(|(_, pending)| {
+            let usable = |builder: &EntryBuilder| now < builder.usable_until();
+            pending.credentials == fields.credentials && pending.entry.as_ref().is_some_and(usable)
         })
     }
 
-    /// The lead that speaks for such a request as well.
-    fn flight(&mut self, request: &Request<'_>, fields: &Fields<'_>) -> Option<Flight> {
+    /// Finds the fill whose response answers this request, too.
+    fn find_fill(&mut self, request: &Request<'_>, fields: &RequestFields<'_>) -> Option<FillWait> {
         let resource = self.store.resource(self.store.find(&self.key)?)?;
-        let (leads, values) = (&self.leads, &mut self.values);
-        resource.flights.iter().find_map(|&index| {
-            let (lead, leading) = leads.at(index)?;
-            leading.vary.write_values(request.lines, values);
-            let fits = leading.credentials == fields.credentials && *leading.values == values[..];
-            fits.then_some(Flight(lead))
+        let (fills, values) = (&self.fills, &mut self.values);
+        resource.joinable_fills.iter().find_map(|&index| {
+            let (fill, pending) = fills.at(index)?;
+            pending.vary.write_values(request.lines, values);
+            let fits = pending.credentials == fields.credentials && *pending.values == values[..];
+            fits.then_some(FillWait(fill))
         })
     }
 
     fn join(
         &mut self,
         now: Duration,
-        flight: Flight,
+        wait: FillWait,
         request: &Request<'_>,
         waiter: u64,
     ) -> Lookup<'static> {
@@ -289,64 +295,68 @@ impl Cache {
         if self.waiting >= self.settings.max_waiters {
             return self.pass(Pass::Waiters);
         }
-        let index = flight.0.index();
-        if let Some(leading) = self.leads.at_mut(index) {
-            let release = leading.release();
+        let index = wait.0.index();
+        if let Some(pending) = self.fills.at_mut(index) {
+            let release = pending.body_deadline();
             if release.is_some_and(|at| at <= now) {
-                self.let_go(index, now);
+                self.detach(index, now);
                 return self.pass(Pass::Uncacheable);
             }
-            leading.waiters.push(waiter);
-            if leading.deadline.is_none() {
-                let limit = now.saturating_add(self.settings.flight_limit);
+            pending.waiters.push(waiter);
+            if pending.deadline.is_none() {
+                let limit = now.saturating_add(self.settings.max_wait);
                 self.set_deadline(index, Some(release.map_or(limit, |at| at.min(limit))));
             }
             self.waiting += 1;
         }
         self.statistics.waits += 1;
-        Lookup::Wait(flight)
+        Lookup::Wait(wait)
     }
 
-    /// A request that waits leaves: its client has gone.
-    pub fn leave(&mut self, flight: Flight, waiter: u64) {
-        let Ok(leading) = self.leads.get(flight.0) else { return };
-        let Some(at) = leading.waiters.iter().position(|&waiting| waiting == waiter) else {
+    /// Removes a waiting request whose client has gone.
+    pub fn leave(&mut self, wait: FillWait, waiter: u64) {
+        let Ok(pending) = self.fills.get(wait.0) else { return };
+        let Some(at) = pending.waiters.iter().position(|&waiting| waiting == waiter) else {
             return;
         };
-        leading.waiters.swap_remove(at);
+        pending.waiters.swap_remove(at);
         self.waiting -= 1;
-        if leading.waiters.is_empty() {
-            self.set_deadline(flight.0.index(), None);
+        if pending.waiters.is_empty() {
+            self.set_deadline(wait.0.index(), None);
         }
     }
 
-    fn lead(
+    fn begin_fill(
         &mut self,
         now: Duration,
         request: &Request<'_>,
-        fields: &Fields<'_>,
+        fields: &RequestFields<'_>,
         role: Role,
-    ) -> Lead {
+    ) -> Fill {
         let at = self.store.find_or_add(&self.key);
         let vary = self.store.last_vary(at);
         let resource = self.store.resource_mut(at);
         let key = resource.as_ref().map(|found| found.key.clone()).unwrap_or_default();
-        let mut leading = Leading::new(key, request.lines, now, role);
+        let mut pending = PendingFill::new(key, request.lines, now, role);
         vary.write_values(request.lines, &mut self.values);
-        (leading.vary, leading.values) = (vary, self.values.as_slice().into());
-        (leading.credentials, leading.resource) = (fields.credentials, Some(at));
-        let lead = self.leads.insert(leading);
+        (pending.vary, pending.values) = (vary, self.values.as_slice().into());
+        (pending.credentials, pending.resource) = (fields.credentials, Some(at));
+        let fill = self.fills.insert(pending);
         if let Some(resource) = resource {
-            let list = if role.joinable { &mut resource.flights } else { &mut resource.loners };
-            list.push(lead.index());
+            let list = if role.joinable {
+                &mut resource.joinable_fills
+            } else {
+                &mut resource.detached_fills
+            };
+            list.push(fill.index());
         }
-        lead
+        fill
     }
 }
 
-/// Whether an entry is fresh enough for what the request asks (RFC 9111, section 5.2.1). Whoever asks for a limit does
-/// not want a stale one.
-fn is_welcome(entry: &Entry, now: Duration, asked: &RequestDirectives) -> bool {
+/// Whether an entry is fresh enough for the directives of a request (RFC 9111, section 5.2.1). With `max-age` or
+/// `min-fresh`, a stale entry is not.
+fn is_acceptable(entry: &Entry, now: Duration, asked: &RequestDirectives) -> bool {
     let limited = asked.max_age.is_some() || asked.min_fresh.is_some();
     !asked.no_cache
         && (!limited || now < entry.fresh_until)

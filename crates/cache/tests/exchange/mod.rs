@@ -90,7 +90,7 @@ fn exchange(
         requests.map(|fields| [b"GET / HTTP/1.1\r\nHost: a\r\n", fields, b"\r\n\r\n"].concat());
     let [Some(first), Some(second)] = heads.each_ref().map(|head| received(head)) else { return };
     let (now, wall) = (Duration::from_secs(1000), 784_111_777);
-    if let Lookup::Lead(lead) = cache.lookup(now, &first, 1) {
+    if let Lookup::Fill(lead) = cache.lookup(now, &first, 1) {
         let waits = matches!(cache.lookup(now, &second, 2), Lookup::Wait(_));
         let head = [b"HTTP/1.1 ", response].concat();
         let response = Response { head: &head, duration };
@@ -104,7 +104,7 @@ fn exchange(
         assert_eq!(cache.statistics().stores, u64::from(stored.is_ok()));
     }
     let statistics = cache.statistics();
-    assert!(statistics.bytes <= BOUND && statistics.collecting == 0);
+    assert!(statistics.bytes <= BOUND && statistics.buffered_bytes == 0);
     for method in [Method::Get, Method::Head] {
         for request in [first, second] {
             let now = now + Duration::from_secs(9);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use millrace_cache::{
-    Cache, Credentials, Lead, Lookup, Mode, NotStored, Request, Response, Settings, Statistics,
+    Cache, Credentials, Fill, Lookup, Mode, NotStored, Request, Response, Settings, Statistics,
 };
 use millrace_http::Method;
 
@@ -73,21 +73,21 @@ impl Site {
         self.cache.lookup(self.now, &Request { waits, ..get(target, &lines) }, waiter)
     }
 
-    pub(crate) fn lead(&mut self, target: &str, fields: &str) -> Lead {
+    pub(crate) fn lead(&mut self, target: &str, fields: &str) -> Fill {
         match self.get(target, fields) {
-            Lookup::Lead(lead) => lead,
+            Lookup::Fill(lead) => lead,
             other => panic!("not a lead: {other:?}"),
         }
     }
 
-    pub(crate) fn answer(&mut self, lead: Lead, head: &str, body: &str) -> Result<(), NotStored> {
+    pub(crate) fn answer(&mut self, lead: Fill, head: &str, body: &str) -> Result<(), NotStored> {
         self.answer_with(lead, head, None, body)
     }
 
     /// `head` without its end.
     pub(crate) fn answer_with(
         &mut self,
-        lead: Lead,
+        lead: Fill,
         head: &str,
         duration: Option<Duration>,
         body: &str,

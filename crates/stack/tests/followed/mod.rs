@@ -61,7 +61,7 @@ fn interest(cache: &mut Cache, target: &'static [u8], is_unsafe: bool) -> Intere
         return Interest::Invalidate { secure: false, target: target.into(), lines: LINES.into() };
     }
     match cache.lookup(NOW, &request(target), 0) {
-        Lookup::Lead(lead) => Interest::Store { lead, duration: None },
+        Lookup::Fill(lead) => Interest::Store { lead, duration: None },
         _ => Interest::None,
     }
 }

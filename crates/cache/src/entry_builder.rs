@@ -1,4 +1,4 @@
-//! A response on its way to become an entry.
+//! Builds an entry from a response that is being received.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use crate::policy::Decision;
 use crate::request::Credentials;
 use crate::response::ResponseHead;
 
-/// Fields that belong to one message or one connection (RFC 9111, section 3.1; RFC 9110, section 7.6.1), and
-/// those that are made anew.
-const NOT_KEPT: [&[u8]; 13] = [
+/// Fields that are not stored: those of one message or one connection (RFC 9111, section 3.1; RFC 9110, section 7.6.1),
+/// and those that each answer generates.
+const NOT_STORED: [&[u8]; 13] = [
     b"age",
     b"cache-status",
     b"connection",
@@ -27,16 +27,16 @@ const NOT_KEPT: [&[u8]; 13] = [
     b"upgrade",
 ];
 
-/// Bytes that are set aside for a body before they are there.
+/// Maximum bytes that are allocated for a body before it arrives.
 const MAX_RESERVED: usize = 1024 * 1024;
 
 /// Fields of a 304 (RFC 9110, section 15.4.5). `Last-Modified` is for a response without a tag.
 const NOT_MODIFIED: [&[u8]; 6] =
     [b"cache-control", b"content-location", b"date", b"etag", b"expires", b"vary"];
 
-/// A response whose body is being collected.
+/// A response whose body is being received.
 #[derive(Debug)]
-pub(crate) struct Collecting {
+pub(crate) struct EntryBuilder {
     head: Vec<u8>,
     not_modified: Vec<u8>,
     body: Vec<u8>,
@@ -46,12 +46,12 @@ pub(crate) struct Collecting {
     arrived: Duration,
     wall: i64,
     status: u16,
-    /// What `Content-Length` said.
+    /// `Content-Length`.
     length: Option<u64>,
     modified: i64,
 }
 
-impl Collecting {
+impl EntryBuilder {
     pub(crate) fn new(
         head: &ResponseHead<'_>,
         decision: Decision,
@@ -60,10 +60,10 @@ impl Collecting {
         wall: i64,
     ) -> Self {
         let dated = head.date.is_some();
-        let nominated = nominated(head);
+        let nominated = find_nominated(head);
         let kept = |name: &[u8]| {
             let is = |other: &&[u8]| name.eq_ignore_ascii_case(other);
-            !NOT_KEPT.iter().any(is)
+            !NOT_STORED.iter().any(is)
                 && !nominated.iter().any(is)
                 && (dated || !name.eq_ignore_ascii_case(b"date"))
         };
@@ -105,42 +105,43 @@ impl Collecting {
         }
     }
 
-    /// When the head arrived.
+    /// Returns when the head arrived.
     pub(crate) fn arrived(&self) -> Duration {
         self.arrived
     }
 
-    /// Until when it could be used if it were complete.
+    /// Returns when the entry will expire.
     pub(crate) fn usable_until(&self) -> Duration {
         let Decision { fresh, stale_while_revalidate, .. } = self.decision;
         self.arrived.saturating_add(fresh).saturating_add(stale_while_revalidate)
     }
 
-    /// Bytes of the whole response as far as they are known, and with so many more of the body.
-    pub(crate) fn bytes_with(&self, more: usize) -> usize {
-        let body = self.announced().max(self.body.len() + more);
+    /// Returns the known size in bytes of the whole response, with `more` bytes of the body.
+    pub(crate) fn total_bytes_with(&self, more: usize) -> usize {
+        let body = self.announced_length().max(self.body.len() + more);
         (self.head.len() + self.not_modified.len()).saturating_add(body)
     }
 
-    /// What `Content-Length` said.
-    fn announced(&self) -> usize {
+    /// `Content-Length`.
+    fn announced_length(&self) -> usize {
         self.length.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// What is held.
-    pub(crate) fn held(&self) -> usize {
+    /// Returns the allocated memory in bytes.
+    pub(crate) fn capacity_bytes(&self) -> usize {
         self.head.capacity() + self.not_modified.capacity() + self.body.capacity()
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         if self.body.is_empty() {
             // A short response comes in one piece, a longer one with its length, which may be anything.
-            self.body.reserve_exact(self.announced().min(MAX_RESERVED).max(bytes.len()));
+            self.body.reserve_exact(self.announced_length().min(MAX_RESERVED).max(bytes.len()));
         }
         self.body.extend_from_slice(bytes);
     }
 
-    /// `None` if the body is not as long as its head says (RFC 9111, section 3.3), or may not be.
+    /// Returns the entry; `None` if the body does not have the length that its head announces (RFC 9111, section 3.3), or
+    /// none is allowed.
     pub(crate) fn finish(self) -> Option<Entry> {
         let Self { mut head, not_modified, body, decision, .. } = self;
         if self.length.is_some_and(|length| length != body.len() as u64) {
@@ -154,7 +155,7 @@ impl Collecting {
         } else {
             head.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
         }
-        let tag = tag(&head);
+        let tag = find_tag(&head);
         let heads = [head.len(), head.len() + not_modified.len()];
         let fresh_until = self.arrived.saturating_add(decision.fresh);
         Some(Entry {
@@ -179,16 +180,16 @@ impl Collecting {
     }
 }
 
-/// The fields that `Connection` names.
-fn nominated<'a>(head: &ResponseHead<'a>) -> Vec<&'a [u8]> {
+/// Returns the fields that `Connection` names.
+fn find_nominated<'a>(head: &ResponseHead<'a>) -> Vec<&'a [u8]> {
     head.fields()
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))
         .flat_map(|(_, value)| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii))
         .collect()
 }
 
-/// Where the value of the first `ETag` stands.
-fn tag(head: &[u8]) -> Option<Range<usize>> {
+/// Finds the value of the first `ETag`.
+fn find_tag(head: &[u8]) -> Option<Range<usize>> {
     let mut at = 0;
     for line in head.split_inclusive(|&byte| byte == b'\n') {
         if let Some((name, value)) = line.split_at_checked(b"etag:".len())
