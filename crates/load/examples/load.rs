@@ -43,7 +43,7 @@ fn main() -> Result<(), RunError> {
         tls: Default::default(),
         expected: millrace_load::StatusSet::below_400(),
         bounds: Vec::new(),
-        nudge: false,
+        early_ack_probe: false,
         seed: 1,
     };
     let outcome = Run::new(plan).run(&mut |_| ())?;

@@ -8,9 +8,9 @@ use crate::counts::Counts;
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 use crate::plan::{Bound, Model, Plan};
 use crate::recorder::WINDOW;
-use crate::series::Series;
-use crate::tally::Tally;
-use crate::worker::{Done, Message, Phase};
+use crate::series::WindowSeries;
+use crate::tally::WindowStats;
+use crate::worker::{Message, Phase, WorkerReport};
 use crate::{ErrorKind, RunError};
 
 /// Windows that a snapshot's throughput is taken over.
@@ -20,23 +20,23 @@ const THROUGHPUT_WINDOWS: usize = 10;
 pub(crate) struct Collector<'a> {
     plan: &'a Plan,
     /// Where tallies go back to, by worker.
-    recycle: Vec<Sender<Box<Tally>>>,
+    recycle: Vec<Sender<Box<WindowStats>>>,
     observer: &'a mut dyn FnMut(Snapshot),
     phase: Phase,
     /// Set-up, and then the measurement.
-    total: Tally,
-    series: Series,
+    total: WindowStats,
+    series: WindowSeries,
     warmup_windows: u32,
     in_flight: Vec<u64>,
     per_worker: Vec<(u64, Duration)>,
-    done: Vec<Done>,
+    done: Vec<WorkerReport>,
     set_up_turns: u32,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
-        recycle: Vec<Sender<Box<Tally>>>,
+        recycle: Vec<Sender<Box<WindowStats>>>,
         observer: &'a mut dyn FnMut(Snapshot),
     ) -> Self {
         let workers = recycle.len();
@@ -45,8 +45,8 @@ impl<'a> Collector<'a> {
             recycle,
             observer,
             phase: Phase::SetUp,
-            total: Tally::default(),
-            series: Series::new(workers),
+            total: WindowStats::default(),
+            series: WindowSeries::new(workers),
             warmup_windows: 0,
             in_flight: vec![0; workers],
             per_worker: vec![(0, Duration::ZERO); workers],
@@ -82,7 +82,7 @@ impl<'a> Collector<'a> {
         worker: usize,
         phase: Phase,
         (index, next): (u64, u64),
-        mut tally: Box<Tally>,
+        mut tally: Box<WindowStats>,
     ) {
         match phase {
             Phase::SetUp => self.total += &*tally,
@@ -195,7 +195,7 @@ impl<'a> Collector<'a> {
 
     /// The requests add up.
     fn check(&self) -> Result<(), RunError> {
-        let Tally { counts, latency, service_time, .. } = &self.total;
+        let WindowStats { counts, latency, service_time, .. } = &self.total;
         let wrong = if !self.total.adds_up() {
             let (sent, ended) = (counts.sent, counts.ended());
             let (timed, latencies) = (service_time.count(), latency.count());

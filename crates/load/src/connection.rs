@@ -16,10 +16,10 @@ use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
-use crate::kept::{self, Why};
+use crate::kept::{self, KeepReason};
 use crate::protocol;
 use crate::recorder::{InFlight, Loss, Recorder};
-use crate::redirect::{self, Following, is_line_ends};
+use crate::redirect::{self, RedirectFollower, is_line_ends};
 use crate::rendered::Rendered;
 
 /// A request that is due and has not been sent.
@@ -33,7 +33,7 @@ pub(crate) struct Due {
 
 /// A request that was to be sent and of which not a byte has gone out: all of it is in the outbox.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct Buffered {
     due: Due,
     since: Nanos,
     /// Where in the outbox it begins.
@@ -46,13 +46,13 @@ struct Partial {
     /// When the read that brought its first byte ended.
     first: Nanos,
     /// An empty line has been sent because of it.
-    nudged: bool,
+    is_probed: bool,
 }
 
 /// Bytes at the beginning of the outbox that are kept although they have gone out: to drop fewer costs more than they do.
-const LEAST_DROPPED: usize = 64 * 1024;
+const MIN_DROPPED: usize = 64 * 1024;
 
-/// What [`Connection::nudge`] sends.
+/// What [`Connection::send_ack_probe`] sends.
 const EMPTY_LINE: &[u8] = b"\r\n";
 
 /// Why a connection ended.
@@ -68,7 +68,7 @@ pub(crate) enum End {
 
 /// Requests as bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Batch<'a> {
+pub(crate) struct RequestBatch<'a> {
     pub(crate) bytes: &'a [u8],
     /// How many requests these are; at least one.
     pub(crate) count: usize,
@@ -76,7 +76,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) starts: &'a [usize],
 }
 
-impl Batch<'_> {
+impl RequestBatch<'_> {
     fn start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(index * (self.bytes.len() / self.count))
     }
@@ -107,16 +107,16 @@ pub(crate) struct Connection<T> {
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
     /// The part of a response's head that has arrived.
-    stash: Vec<u8>,
+    read_buf: Vec<u8>,
     /// What the transport has not taken yet, from `flushed` on.
-    outbox: Vec<u8>,
+    write_buf: Vec<u8>,
     flushed: usize,
     /// Requests that begin in the outbox, in order.
-    held: VecDeque<Held>,
+    buffered: VecDeque<Buffered>,
     /// A request has been sent on the present connection.
     carried: bool,
     /// `None` where redirections are not followed.
-    following: Option<Following>,
+    following: Option<RedirectFollower>,
 }
 
 impl<T> Default for Connection<T> {
@@ -126,7 +126,7 @@ impl<T> Default for Connection<T> {
 }
 
 impl<T> Connection<T> {
-    pub(crate) fn new(following: Option<Following>) -> Self {
+    pub(crate) fn new(following: Option<RedirectFollower>) -> Self {
         Self {
             state: State::Closed,
             decoder: ResponseDecoder::default(),
@@ -134,10 +134,10 @@ impl<T> Connection<T> {
             partial: None,
             begun: Vec::new(),
             due: VecDeque::new(),
-            stash: Vec::new(),
-            outbox: Vec::new(),
+            read_buf: Vec::new(),
+            write_buf: Vec::new(),
             flushed: 0,
-            held: VecDeque::new(),
+            buffered: VecDeque::new(),
             carried: false,
             following,
         }
@@ -156,7 +156,7 @@ pub(crate) struct Receiving<'a> {
 
 /// What the responses in a read came to.
 #[derive(Debug, Default)]
-pub(crate) struct Fed {
+pub(crate) struct Received {
     /// Requests that have ended.
     pub(crate) completed: usize,
     /// The connection has to be closed, and why.
@@ -178,13 +178,13 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Requests that are held.
-    pub(crate) fn held(&self) -> usize {
-        self.held.len()
+    pub(crate) fn buffered(&self) -> usize {
+        self.buffered.len()
     }
 
     /// Requests that it has taken and not ended: in flight, held or due.
-    pub(crate) fn taken(&self) -> usize {
-        self.in_flight.len() + self.held.len() + self.due.len()
+    pub(crate) fn accepted(&self) -> usize {
+        self.in_flight.len() + self.buffered.len() + self.due.len()
     }
 
     /// When the oldest request in flight was sent, or the opening began or went on to its handshake. A
@@ -195,7 +195,7 @@ impl<T: Transport> Connection<T> {
             State::Opening { since, connected, .. } => Some(connected.unwrap_or(*since)),
             State::Open(_) => {
                 let in_flight = self.in_flight.front().map(|request| request.sent);
-                in_flight.or_else(|| self.held.front().map(|held| held.since))
+                in_flight.or_else(|| self.buffered.front().map(|held| held.since))
             }
         }
     }
@@ -233,8 +233,8 @@ impl<T: Transport> Connection<T> {
     /// Closes the connection; the transport is given back for the caller to see it off.
     pub(crate) fn close(&mut self) -> Option<T> {
         self.decoder = ResponseDecoder::default();
-        self.stash.clear();
-        self.outbox.clear();
+        self.read_buf.clear();
+        self.write_buf.clear();
         self.flushed = 0;
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Closed => None,
@@ -246,7 +246,7 @@ impl<T: Transport> Connection<T> {
     /// is held.
     pub(crate) fn send(
         &mut self,
-        batch: &Batch<'_>,
+        batch: &RequestBatch<'_>,
         now: Nanos,
         recorder: &mut Recorder,
     ) -> io::Result<()> {
@@ -255,7 +255,7 @@ impl<T: Transport> Connection<T> {
             following.begin(batch.bytes);
         }
         let (written, failure) =
-            if self.outbox.is_empty() { write_all(transport, batch.bytes) } else { (0, None) };
+            if self.write_buf.is_empty() { write_all(transport, batch.bytes) } else { (0, None) };
         recorder.bytes_sent(written);
         // Those before the first one that begins where nothing has been written.
         let sent = match batch.bytes.len() {
@@ -267,13 +267,13 @@ impl<T: Transport> Connection<T> {
             self.begin(due, now, recorder);
         }
         if written < batch.bytes.len() {
-            let before = self.outbox.len();
-            self.outbox.extend_from_slice(&batch.bytes[written..]);
+            let before = self.write_buf.len();
+            self.write_buf.extend_from_slice(&batch.bytes[written..]);
             for (index, due) in (sent..).zip(self.due.drain(..batch.count - sent)) {
                 let start = before + batch.start(index) - written;
-                self.held.push_back(Held { due, since: now, start });
+                self.buffered.push_back(Buffered { due, since: now, start });
             }
-            recorder.held(batch.count - sent);
+            recorder.add_buffered(batch.count - sent);
         }
         failure.map_or(Ok(()), Err)
     }
@@ -290,23 +290,23 @@ impl<T: Transport> Connection<T> {
     /// Sends what could not go out before.
     pub(crate) fn flush(&mut self, clock: &impl Clock, recorder: &mut Recorder) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
-        if !transport.flush()? || self.outbox.is_empty() {
+        if !transport.flush()? || self.write_buf.is_empty() {
             return Ok(());
         }
         let now = clock.now();
-        let (written, failure) = write_all(transport, &self.outbox[self.flushed..]);
+        let (written, failure) = write_all(transport, &self.write_buf[self.flushed..]);
         recorder.bytes_sent(written);
         self.flushed += written;
-        let begun = self.held.iter().take_while(|held| held.start < self.flushed).count();
-        recorder.released(begun);
+        let begun = self.buffered.iter().take_while(|held| held.start < self.flushed).count();
+        recorder.remove_buffered(begun);
         for _ in 0..begun {
-            let Some(held) = self.held.pop_front() else { break };
+            let Some(held) = self.buffered.pop_front() else { break };
             self.begin(held.due, now, recorder);
         }
-        if self.flushed == self.outbox.len() {
+        if self.flushed == self.write_buf.len() {
             // A large body's memory is not kept by an idle connection.
-            (self.outbox, self.flushed) = (Vec::new(), 0);
-        } else if self.flushed > LEAST_DROPPED && self.flushed > self.outbox.len() / 2 {
+            (self.write_buf, self.flushed) = (Vec::new(), 0);
+        } else if self.flushed > MIN_DROPPED && self.flushed > self.write_buf.len() / 2 {
             self.drop_flushed();
         }
         failure.map_or(Ok(()), Err)
@@ -314,8 +314,8 @@ impl<T: Transport> Connection<T> {
 
     /// Gives up what has gone out of the outbox: behind a server that is always a little late it is never empty.
     fn drop_flushed(&mut self) {
-        self.outbox.drain(..self.flushed);
-        for held in &mut self.held {
+        self.write_buf.drain(..self.flushed);
+        for held in &mut self.buffered {
             held.start -= self.flushed;
         }
         self.flushed = 0;
@@ -323,10 +323,10 @@ impl<T: Transport> Connection<T> {
 
     /// The connection has ended: requests that are held are due again, before all others. Returns how many
     /// there were.
-    pub(crate) fn put_back(&mut self, recorder: &mut Recorder) -> usize {
-        let count = self.held.len();
-        recorder.released(count);
-        while let Some(held) = self.held.pop_back() {
+    pub(crate) fn requeue_buffered(&mut self, recorder: &mut Recorder) -> usize {
+        let count = self.buffered.len();
+        recorder.remove_buffered(count);
+        while let Some(held) = self.buffered.pop_back() {
             self.due.push_front(held.due);
         }
         count
@@ -341,33 +341,43 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Takes bytes that have arrived, and completes the requests that they answer.
-    pub(crate) fn feed(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> Fed {
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Nanos,
+        receiving: &mut Receiving<'_>,
+    ) -> Received {
         receiving.recorder.bytes_received(bytes.len());
         if let Some(following) = &mut self.following {
             following.receive(bytes);
         }
-        if self.stash.is_empty() {
+        if self.read_buf.is_empty() {
             let (fed, consumed) = self.decode(bytes, now, receiving);
             if fed.end.is_none() {
-                self.stash.extend_from_slice(&bytes[consumed..]);
+                self.read_buf.extend_from_slice(&bytes[consumed..]);
             }
             return fed;
         }
-        let mut stash = std::mem::take(&mut self.stash);
+        let mut stash = std::mem::take(&mut self.read_buf);
         stash.extend_from_slice(bytes);
         let (fed, consumed) = self.decode(&stash, now, receiving);
         stash.drain(..consumed);
-        self.stash = stash;
+        self.read_buf = stash;
         fed
     }
 
-    fn decode(&mut self, bytes: &[u8], now: Nanos, receiving: &mut Receiving<'_>) -> (Fed, usize) {
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        now: Nanos,
+        receiving: &mut Receiving<'_>,
+    ) -> (Received, usize) {
         let Receiving { mix, known_head, recorder, peer_closed } = receiving;
-        let mut fed = Fed::default();
+        let mut fed = Received::default();
         let mut at = 0;
         while at < bytes.len() {
             let Some(request) = self.in_flight.front() else {
-                let (consumed, end) = unasked(&bytes[at..]);
+                let (consumed, end) = classify_unsolicited(&bytes[at..]);
                 at += consumed;
                 fed.end = end;
                 break;
@@ -378,9 +388,9 @@ impl<T: Transport> Connection<T> {
                 mix[request.request as usize].head,
             ) {
                 Ok(Decoded::More { consumed }) => {
-                    self.set_aside(&bytes[at..at + consumed]);
+                    self.keep_bytes(&bytes[at..at + consumed]);
                     at += consumed;
-                    self.partial.get_or_insert(Partial { first: now, nudged: false });
+                    self.partial.get_or_insert(Partial { first: now, is_probed: false });
                     break;
                 }
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
@@ -401,10 +411,10 @@ impl<T: Transport> Connection<T> {
                 }
                 Err(error) => {
                     let other = matches!(error, Error::StatusLine | Error::Version);
-                    let other = other.then(|| protocol::spoken(&bytes[at..])).flatten();
+                    let other = other.then(|| protocol::detect_other(&bytes[at..])).flatten();
                     let why = other.unwrap_or_else(|| error.description()).to_owned();
                     fed.end = Some(End::Failed(ErrorKind::Protocol, why));
-                    self.set_aside(&bytes[at..]);
+                    self.keep_bytes(&bytes[at..]);
                     at = bytes.len();
                     break;
                 }
@@ -414,12 +424,12 @@ impl<T: Transport> Connection<T> {
     }
 
     /// The peer has closed its side. A response that ends with the connection is complete now.
-    pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Fed {
-        let mut fed = Fed { completed: 0, end: Some(End::Eof) };
+    pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
+        let mut fed = Received { completed: 0, end: Some(End::Eof) };
         if self.complete_redirected(now, recorder) {
             fed.completed = 1;
         } else if let Ok(Some(Decoded::Complete { status, .. })) =
-            self.decoder.finish(self.stash.len())
+            self.decoder.finish(self.read_buf.len())
         {
             self.complete(now, status, &[], recorder);
             fed.completed = 1;
@@ -430,7 +440,7 @@ impl<T: Transport> Connection<T> {
     /// Completes the request in flight as the redirection that was followed last, where the server has closed the
     /// connection before any byte of the response to the next request. `false` if there is no such redirection.
     pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> bool {
-        let redirection = self.following.as_mut().and_then(Following::take_unanswered);
+        let redirection = self.following.as_mut().and_then(RedirectFollower::take_unanswered);
         let Some((status, response)) = redirection else { return false };
         self.partial = None;
         self.begun.clear();
@@ -439,9 +449,10 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Remembers the bytes of a response that has not ended, as far as one is kept or its head may be needed.
-    fn set_aside(&mut self, bytes: &[u8]) {
-        let max = if self.following.is_some() { redirect::MAX_HEAD } else { kept::MOST };
-        let most = self.decoder.head_length().map_or(max, |head| max.min(head + kept::BODY));
+    fn keep_bytes(&mut self, bytes: &[u8]) {
+        let max = if self.following.is_some() { redirect::MAX_HEAD } else { kept::MAX_KEPT };
+        let most =
+            self.decoder.head_length().map_or(max, |head| max.min(head + kept::MAX_KEPT_BODY));
         let room = most.saturating_sub(self.begun.len()).min(bytes.len());
         self.begun.extend_from_slice(&bytes[..room]);
     }
@@ -450,7 +461,7 @@ impl<T: Transport> Connection<T> {
     fn complete(&mut self, now: Nanos, status: u16, last: &[u8], recorder: &mut Recorder) {
         let Some(request) = self.in_flight.pop_front() else { return };
         recorder.completed(&request, now, status);
-        let why = Why::Status(status);
+        let why = KeepReason::Status(status);
         if recorder.wants(why, &request) {
             recorder.keep(why, &request, [&self.begun, last]);
         }
@@ -462,13 +473,13 @@ impl<T: Transport> Connection<T> {
 
     /// Where the response to the request at the front is a redirection that is to be followed, sends the next request in its
     /// stead; `last` are the response's bytes, or the last ones. A redirection is not followed while the outbox still holds
-    /// bytes, of the request's body or the empty line of [`Connection::nudge`]: it would grow with each one.
+    /// bytes, of the request's body or the empty line of [`Connection::send_ack_probe`]: it would grow with each one.
     fn follow(&mut self, status: u16, last: &[u8], recorder: &mut Recorder) -> bool {
         let (Some(following), State::Open(transport)) = (&mut self.following, &mut self.state)
         else {
             return false;
         };
-        if !self.outbox.is_empty() {
+        if !self.write_buf.is_empty() {
             return false;
         }
         let next = following.next(status, [&self.begun, last]);
@@ -477,7 +488,7 @@ impl<T: Transport> Connection<T> {
         // A failure is the connection's: the next read or flush tells.
         let (written, _) = write_all(transport, next);
         recorder.bytes_sent(written);
-        self.outbox.extend_from_slice(&next[written..]);
+        self.write_buf.extend_from_slice(&next[written..]);
         self.begun.clear();
         self.partial = None;
         true
@@ -486,31 +497,31 @@ impl<T: Transport> Connection<T> {
     /// Sends an empty line, once for each response of which a part has arrived and not its end: that part's
     /// acknowledgement rides along. A server that expects a request line ignores it (RFC 9112, section 2.2),
     /// so it never comes between the bytes of a request.
-    pub(crate) fn nudge(&mut self, recorder: &mut Recorder) {
+    pub(crate) fn send_ack_probe(&mut self, recorder: &mut Recorder) {
         let (State::Open(transport), Some(partial)) = (&mut self.state, &mut self.partial) else {
             return;
         };
-        if partial.nudged || !self.outbox.is_empty() {
+        if partial.is_probed || !self.write_buf.is_empty() {
             return;
         }
-        partial.nudged = true;
+        partial.is_probed = true;
         // A failure is the connection's: the next read or flush tells.
         let (written, _) = write_all(transport, EMPTY_LINE);
         recorder.bytes_sent(written);
-        self.outbox.extend_from_slice(&EMPTY_LINE[written..]);
+        self.write_buf.extend_from_slice(&EMPTY_LINE[written..]);
     }
 
     /// The response to the request at the front was broken off: what has come of it is kept, if it is the first.
     fn keep_broken_off(&mut self, request: &InFlight, loss: Loss, recorder: &mut Recorder) {
         let begun = std::mem::take(&mut self.begun);
         let why = match loss {
-            _ if begun.is_empty() && self.stash.is_empty() => return,
-            Loss::Timeout => Why::Error(ErrorKind::Timeout),
-            Loss::Transport(kind) => Why::Error(kind),
+            _ if begun.is_empty() && self.read_buf.is_empty() => return,
+            Loss::Timeout => KeepReason::Error(ErrorKind::Timeout),
+            Loss::Transport(kind) => KeepReason::Error(kind),
             Loss::InFlightAtEnd => return,
         };
         if recorder.wants(why, request) {
-            recorder.keep(why, request, [&begun, &self.stash]);
+            recorder.keep(why, request, [&begun, &self.read_buf]);
         }
     }
 
@@ -540,7 +551,7 @@ impl<T: Transport> Connection<T> {
 }
 
 /// What bytes are that come while no request is in flight: how many are done with, and whether they end the connection.
-fn unasked(bytes: &[u8]) -> (usize, Option<End>) {
+fn classify_unsolicited(bytes: &[u8]) -> (usize, Option<End>) {
     // A line end too many after the last response.
     if is_line_ends(bytes) {
         return (bytes.len(), None);
@@ -549,7 +560,7 @@ fn unasked(bytes: &[u8]) -> (usize, Option<End>) {
     if bytes.starts_with(b"HTTP/1.1 408") || bytes.starts_with(b"HTTP/1.0 408") {
         return (0, Some(End::Eof));
     }
-    let why = protocol::spoken(bytes).unwrap_or("bytes that answer no request");
+    let why = protocol::detect_other(bytes).unwrap_or("bytes that answer no request");
     (0, Some(End::Failed(ErrorKind::Protocol, why.to_owned())))
 }
 

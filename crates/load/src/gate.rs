@@ -10,7 +10,7 @@ const HEAD_START: Duration = Duration::from_micros(500);
 
 /// Shared by the workers of a run; touched in set-up, and once per loop turn for `stop`.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     expected: usize,
     arrived: AtomicUsize,
     /// Connections that were opened in set-up.
@@ -31,7 +31,7 @@ pub(crate) enum Signal {
     Unreachable,
 }
 
-impl Gate {
+impl StartBarrier {
     pub(crate) fn new(expected: usize) -> Self {
         Self {
             expected,
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     /// A worker is ready, with so many connections.
-    pub(crate) fn arrive(&self, opened: u64, now: Nanos) {
+    pub(crate) fn wait(&self, opened: u64, now: Nanos) {
         self.opened.fetch_add(opened, Ordering::SeqCst);
         if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.expected {
             let unreachable = self.opened.load(Ordering::SeqCst) == 0;

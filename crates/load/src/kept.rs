@@ -6,14 +6,14 @@ use crate::recorder::InFlight;
 use crate::statuses::StatusSet;
 
 /// Bytes of a body that are kept; one more than is shown tells that there was more.
-pub(crate) const BODY: usize = 1024 + 1;
+pub(crate) const MAX_KEPT_BODY: usize = 1024 + 1;
 
 /// Bytes that are kept of a response in all; longer heads are cut.
-pub(crate) const MOST: usize = 8 * 1024 + BODY;
+pub(crate) const MAX_KEPT: usize = 8 * 1024 + MAX_KEPT_BODY;
 
 /// Why a response was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum KeepReason {
     /// It is complete, and the first with this status.
     Status(u16),
     /// It is the first that was broken off by an error of this kind.
@@ -24,7 +24,7 @@ pub enum Why {
 #[derive(Clone, Debug)]
 pub struct KeptResponse {
     /// Why it was kept.
-    pub why: Why,
+    pub why: KeepReason,
     /// The request that it answers, by its index in the plan.
     pub request: u32,
     /// Its first bytes: head and body as they came, interim responses before it included.
@@ -33,33 +33,38 @@ pub struct KeptResponse {
 
 /// What one worker still has to keep.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unseen {
+pub(crate) struct FirstResponses {
     statuses: StatusSet,
     errors: [bool; ErrorKind::ALL.len()],
 }
 
-impl Unseen {
+impl FirstResponses {
     /// Every status that is not `expected` or a redirection, and every kind of error.
     pub(crate) fn new(expected: &StatusSet) -> Self {
         let statuses = expected.complement_with(&StatusSet::redirections());
         Self { statuses, errors: [true; ErrorKind::ALL.len()] }
     }
 
-    pub(crate) fn has(&self, why: Why) -> bool {
+    pub(crate) fn has(&self, why: KeepReason) -> bool {
         match why {
-            Why::Status(status) => self.statuses.contains(status),
-            Why::Error(kind) => self.errors[kind as usize],
+            KeepReason::Status(status) => self.statuses.contains(status),
+            KeepReason::Error(kind) => self.errors[kind as usize],
         }
     }
 
     /// The response is kept: none after it is.
     #[cold]
-    pub(crate) fn keep(&mut self, why: Why, request: &InFlight, parts: [&[u8]; 2]) -> KeptResponse {
+    pub(crate) fn keep(
+        &mut self,
+        why: KeepReason,
+        request: &InFlight,
+        parts: [&[u8]; 2],
+    ) -> KeptResponse {
         match why {
-            Why::Status(status) => self.statuses.remove(status),
-            Why::Error(kind) => self.errors[kind as usize] = false,
+            KeepReason::Status(status) => self.statuses.remove(status),
+            KeepReason::Error(kind) => self.errors[kind as usize] = false,
         }
-        let bytes = parts.into_iter().flatten().take(MOST).copied().collect();
+        let bytes = parts.into_iter().flatten().take(MAX_KEPT).copied().collect();
         KeptResponse { why, request: request.request, bytes }
     }
 }

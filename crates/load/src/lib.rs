@@ -46,8 +46,8 @@ use std::thread;
 use millrace_net::{Monotonic, cpu};
 
 use collector::Collector;
-use engine::Shared;
-use gate::Gate;
+use engine::RunContext;
+use gate::StartBarrier;
 use worker::Worker;
 
 pub use error::{ErrorKind, RunError};
@@ -59,7 +59,7 @@ pub use statuses::StatusSet;
 
 /// Ends a run early.
 #[derive(Clone, Debug)]
-pub struct Stopper(Arc<Gate>);
+pub struct Stopper(Arc<StartBarrier>);
 
 impl Stopper {
     /// Ends the run; it gives the outcome so far.
@@ -72,14 +72,14 @@ impl Stopper {
 #[derive(Debug)]
 pub struct Run {
     plan: Arc<Plan>,
-    gate: Arc<Gate>,
+    gate: Arc<StartBarrier>,
 }
 
 impl Run {
     /// Takes a plan; nothing happens yet.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let gate = Arc::new(Gate::new(plan.threads));
+        let gate = Arc::new(StartBarrier::new(plan.threads));
         Self { plan: Arc::new(plan), gate }
     }
 
@@ -93,7 +93,7 @@ impl Run {
     /// a snapshot for each window. Blocks, also to resolve names, and lowers the calling thread's priority.
     pub fn run(self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
         let plan = &self.plan;
-        let shared = Arc::new(Shared::new(Arc::clone(plan))?);
+        let shared = Arc::new(RunContext::new(Arc::clone(plan))?);
         let clock = Monotonic::new();
         let (sender, messages) = mpsc::channel();
         let mut recycle = Vec::new();
@@ -124,7 +124,7 @@ impl Run {
                 threads.push(thread);
             }
             // Merging must not make the workers late on a core that they share.
-            cpu::step_back();
+            cpu::lower_priority();
             collector.collect(&messages);
             for thread in threads {
                 match thread.join() {

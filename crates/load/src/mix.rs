@@ -2,7 +2,7 @@
 
 /// An order over the requests of a mix, given by their indices.
 #[derive(Clone, Debug)]
-pub(crate) struct Mix {
+pub(crate) struct RequestMix {
     requests: Vec<u32>,
     order: Order,
 }
@@ -18,7 +18,7 @@ enum Order {
     },
 }
 
-impl Mix {
+impl RequestMix {
     /// Over requests with their weights; `first` is where a turn begins, so that threads do not all
     /// begin with the same request.
     pub(crate) fn new(weights: &[(u32, f64)], weighted: bool, first: usize) -> Self {

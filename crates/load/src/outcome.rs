@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::series::Window;
-use crate::tally::Tally;
+use crate::tally::WindowStats;
 
 /// The result of a run.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Outcome {
     /// The run was stopped from outside.
     pub interrupted: bool,
     /// Everything of the measurement, and connections from set-up on.
-    pub total: Tally,
+    pub total: WindowStats,
     /// Windows of 100 ms.
     pub series: Vec<Window>,
     /// One per thread.

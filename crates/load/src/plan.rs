@@ -60,7 +60,7 @@ pub struct Plan {
     /// sent. It carries the acknowledgement, which ends a server's wait for it (Nagle's algorithm, RFC 896)
     /// before the delay of acknowledgements does. Only on connections that are kept: one that ends with
     /// its response does not wait, as the end pushes what is left.
-    pub nudge: bool,
+    pub early_ack_probe: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
 }
@@ -205,7 +205,7 @@ impl Plan {
                 "redirections are followed on connections that are kept, without pipelining".into(),
             );
         }
-        if self.close && self.nudge {
+        if self.close && self.early_ack_probe {
             return usage("empty lines between requests need connections that are kept".into());
         }
         if self.duration.is_none() && self.max_requests.is_none() {

@@ -6,7 +6,7 @@ use crate::connection::Due;
 
 /// Connections by index. Those that are free are used in turn, so that each carries its share.
 #[derive(Debug, Default)]
-pub(crate) struct Pool {
+pub(crate) struct ConnectionPool {
     /// Each connection at most once.
     free: VecDeque<u32>,
     /// By connection: it is in `free`.
@@ -18,7 +18,7 @@ pub(crate) struct Pool {
     opening: usize,
 }
 
-impl Pool {
+impl ConnectionPool {
     pub(crate) fn new(closed: Vec<u32>) -> Self {
         Self { closed, ..Self::default() }
     }

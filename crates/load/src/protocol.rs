@@ -1,7 +1,7 @@
 //! What a server speaks that does not answer in HTTP/1.1, told from its first bytes.
 
 /// Names what these bytes are, and what to do; `None` where they are nothing that is known.
-pub(crate) fn spoken(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
     // A frame of type SETTINGS on stream 0 comes first (RFC 9113, section 3.4).
     const SETTINGS: u8 = 4;
     Some(match bytes {
@@ -38,10 +38,10 @@ mod tests {
             (b"\x4a\0\0\0\x0a8.0.36\0", "MySQL"),
             (b"<!doctype html>", "HTTP/0.9"),
         ] {
-            assert!(spoken(bytes).is_some_and(|text| text.contains(named)), "{named}");
+            assert!(detect_other(bytes).is_some_and(|text| text.contains(named)), "{named}");
         }
         for bytes in [&b""[..], b"HTTP/1.1 200 OK\r\n", b"hello", b"\0\0", b"2"] {
-            assert_eq!(spoken(bytes), None);
+            assert_eq!(detect_other(bytes), None);
         }
     }
 }

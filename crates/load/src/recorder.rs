@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
-use crate::kept::{Unseen, Why};
-use crate::tally::Tally;
+use crate::kept::{FirstResponses, KeepReason};
+use crate::tally::WindowStats;
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
@@ -37,38 +37,38 @@ pub(crate) enum Loss {
 /// it was due in it; the others (of the warm-up) are not recorded, whenever they end.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    tally: Box<Tally>,
+    stats: Box<WindowStats>,
     measure_from: Nanos,
     /// In the warm-up what belongs to no request (connections, bytes, idle time) is not recorded.
     warming_up: bool,
     in_flight: u64,
     /// Requests whose bytes a connection keeps until it can send the first of them.
-    held: u64,
+    buffered: u64,
     /// Up to when the area under `in_flight` has been summed.
     summed_until: Nanos,
     /// Statuses of a success.
     expected: StatusSet,
     /// Responses that are to be kept when they come.
-    unseen: Unseen,
+    unseen: FirstResponses,
 }
 
 impl Recorder {
     pub(crate) fn new(measure_from: Nanos) -> Self {
         Self {
-            tally: Box::default(),
+            stats: Box::default(),
             measure_from,
             warming_up: false,
             in_flight: 0,
-            held: 0,
+            buffered: 0,
             summed_until: measure_from,
             expected: StatusSet::below_400(),
-            unseen: Unseen::new(&StatusSet::below_400()),
+            unseen: FirstResponses::new(&StatusSet::below_400()),
         }
     }
 
     /// Responses with one of these statuses are successes.
     pub(crate) fn expecting(self, expected: StatusSet) -> Self {
-        Self { expected, unseen: Unseen::new(&expected), ..self }
+        Self { expected, unseen: FirstResponses::new(&expected), ..self }
     }
 
     /// The measurement begins at this time, maybe after a warm-up.
@@ -88,30 +88,30 @@ impl Recorder {
 
     /// Requests that connections have taken: in flight or held, measured or not.
     pub(crate) fn under_way(&self) -> u64 {
-        self.in_flight + self.held
+        self.in_flight + self.buffered
     }
 
     /// Connections hold so many requests more.
-    pub(crate) fn held(&mut self, count: usize) {
-        self.held += count as u64;
+    pub(crate) fn add_buffered(&mut self, count: usize) {
+        self.buffered += count as u64;
     }
 
     /// Connections hold so many requests less: they are sent, or due again.
-    pub(crate) fn released(&mut self, count: usize) {
-        self.held -= count as u64;
+    pub(crate) fn remove_buffered(&mut self, count: usize) {
+        self.buffered -= count as u64;
     }
 
     /// Ends the window: gives its tally away for an empty one.
-    pub(crate) fn roll(&mut self, now: Nanos, empty: Box<Tally>) -> Box<Tally> {
+    pub(crate) fn roll(&mut self, now: Nanos, empty: Box<WindowStats>) -> Box<WindowStats> {
         self.sum_area(now);
-        std::mem::replace(&mut self.tally, empty)
+        std::mem::replace(&mut self.stats, empty)
     }
 
     /// To be called before `in_flight` changes.
     fn sum_area(&mut self, now: Nanos) {
         let span = now.0.saturating_sub(self.summed_until.0);
         if span > 0 {
-            self.tally.counts.in_flight_area += span * self.in_flight;
+            self.stats.counts.in_flight_area += span * self.in_flight;
             self.summed_until = now;
         }
     }
@@ -119,7 +119,7 @@ impl Recorder {
     /// The worker has waited for events.
     pub(crate) fn waited(&mut self, from: Nanos, to: Nanos) {
         if !self.warming_up {
-            self.tally.counts.idle += to.since(from);
+            self.stats.counts.idle += to.since(from);
         }
     }
 
@@ -129,21 +129,21 @@ impl Recorder {
 
     /// The schedule has made an arrival due, which is taken in hand now.
     pub(crate) fn offered(&mut self, intended: Nanos, now: Nanos) {
-        self.tally.counts.offered += u64::from(self.is_measured(intended));
+        self.stats.counts.offered += u64::from(self.is_measured(intended));
         self.taken_in_hand(intended, now);
     }
 
     /// A request that was due at a time of its own is taken in hand.
     pub(crate) fn taken_in_hand(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
-            self.tally.lateness.record(now.since(intended));
+            self.stats.lateness.record(now.since(intended));
         }
     }
 
     pub(crate) fn sent(&mut self, request: &InFlight, reused: bool) {
         self.sum_area(request.sent);
         self.in_flight += 1;
-        let counts = &mut self.tally.counts;
+        let counts = &mut self.stats.counts;
         if request.intended >= self.measure_from {
             counts.sent += 1;
             counts.reused += u64::from(reused);
@@ -154,18 +154,18 @@ impl Recorder {
 
     /// A redirection of `request` is followed.
     pub(crate) fn followed(&mut self, request: &InFlight) {
-        self.tally.counts.followed += u64::from(self.is_measured(request.intended));
+        self.stats.counts.followed += u64::from(self.is_measured(request.intended));
     }
 
     pub(crate) fn bytes_sent(&mut self, count: usize) {
         if !self.warming_up {
-            self.tally.counts.bytes_sent += count as u64;
+            self.stats.counts.bytes_sent += count as u64;
         }
     }
 
     pub(crate) fn bytes_received(&mut self, count: usize) {
         if !self.warming_up {
-            self.tally.counts.bytes_received += count as u64;
+            self.stats.counts.bytes_received += count as u64;
         }
     }
 
@@ -173,10 +173,10 @@ impl Recorder {
         self.sum_area(now);
         self.in_flight -= 1;
         if !self.is_measured(request.intended) {
-            self.tally.counts.completed_of_warmup += u64::from(now >= self.measure_from);
+            self.stats.counts.completed_of_warmup += u64::from(now >= self.measure_from);
             return self.carry_over(now);
         }
-        let tally = &mut *self.tally;
+        let tally = &mut *self.stats;
         let succeeded = self.expected.contains(status);
         tally.counts.ok += u64::from(succeeded);
         tally.counts.status_errors += u64::from(!succeeded);
@@ -186,14 +186,14 @@ impl Recorder {
     }
 
     /// Whether a response to `request` is to be handed to `keep`.
-    pub(crate) fn wants(&self, why: Why, request: &InFlight) -> bool {
+    pub(crate) fn wants(&self, why: KeepReason, request: &InFlight) -> bool {
         self.unseen.has(why) && self.is_measured(request.intended)
     }
 
     /// Keeps the response to `request`, which has come in these parts.
     #[cold]
-    pub(crate) fn keep(&mut self, why: Why, request: &InFlight, parts: [&[u8]; 2]) {
-        self.tally.kept.push(self.unseen.keep(why, request, parts));
+    pub(crate) fn keep(&mut self, why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) {
+        self.stats.kept.push(self.unseen.keep(why, request, parts));
     }
 
     pub(crate) fn lost(
@@ -208,7 +208,7 @@ impl Recorder {
         if !self.is_measured(request.intended) {
             return self.carry_over(now);
         }
-        let tally = &mut *self.tally;
+        let tally = &mut *self.stats;
         match loss {
             Loss::Timeout => {
                 tally.counts.timeouts += 1;
@@ -227,32 +227,32 @@ impl Recorder {
     /// The response to a completed request had come in parts, the first of them at `first`.
     pub(crate) fn came_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
         if self.is_measured(request.intended) {
-            self.tally.gap.record(now.since(first));
+            self.stats.gap.record(now.since(first));
         }
     }
 
     /// A request is lost of whose response a part had come at `first`.
     pub(crate) fn lost_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
         if self.is_measured(request.intended) {
-            self.tally.gap.record_censored(now.since(first));
+            self.stats.gap.record_censored(now.since(first));
         }
     }
 
     /// A request of the warm-up has ended.
     fn carry_over(&mut self, now: Nanos) {
-        self.tally.counts.carried_over += now.since(self.measure_from);
+        self.stats.counts.carried_over += now.since(self.measure_from);
     }
 
     /// An arrival was over the bound.
     pub(crate) fn overflowed(&mut self, intended: Nanos) {
-        self.tally.counts.overflow += u64::from(self.is_measured(intended));
+        self.stats.counts.overflow += u64::from(self.is_measured(intended));
     }
 
     /// An arrival still waits for a connection at the end.
     pub(crate) fn queued_at_end(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
-            self.tally.counts.queued_at_end += 1;
-            self.tally.latency.record_censored(now.since(intended));
+            self.stats.counts.queued_at_end += 1;
+            self.stats.latency.record_censored(now.since(intended));
         }
     }
 
@@ -261,7 +261,7 @@ impl Recorder {
         if self.warming_up {
             return;
         }
-        let tally = &mut *self.tally;
+        let tally = &mut *self.stats;
         tally.counts.opened += 1;
         tally.connect.record(connect);
         if let Some(resumed) = resumed {
@@ -273,12 +273,12 @@ impl Recorder {
 
     /// Connections that became ready since the last window.
     pub(crate) fn opened_so_far(&self) -> u64 {
-        self.tally.counts.opened
+        self.stats.counts.opened
     }
 
     /// A connection could not be opened, and with it `due` requests of the measurement not sent.
     pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
-        let counts = &mut self.tally.counts;
+        let counts = &mut self.stats.counts;
         counts.connect_failed += due;
         if self.warming_up {
             return;
@@ -289,26 +289,26 @@ impl Recorder {
 
     /// The run is given up for want of a connection: an arrival that waits for one will not be sent.
     pub(crate) fn unconnected(&mut self, intended: Nanos) {
-        self.tally.counts.connect_failed += u64::from(self.is_measured(intended));
+        self.stats.counts.connect_failed += u64::from(self.is_measured(intended));
     }
 
     /// And so many of the requests that were still to become due, `offered` those of a schedule.
     pub(crate) fn gave_up(&mut self, rest: u64, offered: bool) {
-        self.tally.counts.connect_failed += rest;
-        self.tally.counts.offered += if offered { rest } else { 0 };
+        self.stats.counts.connect_failed += rest;
+        self.stats.counts.offered += if offered { rest } else { 0 };
     }
 
     /// A connection failed that had no request in flight.
     pub(crate) fn failed_idle(&mut self, kind: ErrorKind, example: &str) {
         if !self.warming_up {
-            self.tally.counts.broken += 1;
-            self.tally.counts.count_error(kind, || example.to_owned());
+            self.stats.counts.broken += 1;
+            self.stats.counts.count_error(kind, || example.to_owned());
         }
     }
 
     /// The server ended a connection that was to be kept.
     pub(crate) fn closed_by_server(&mut self) {
-        self.tally.counts.closed_by_server += u64::from(!self.warming_up);
+        self.stats.counts.closed_by_server += u64::from(!self.warming_up);
     }
 }
 

@@ -8,9 +8,9 @@ use crate::template::{is_uri_byte, push_percent_encoded};
 
 /// What following needs of the request at hand on one connection.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct RedirectFollower {
     /// Redirections of one request that are followed at most.
-    most: u32,
+    max: u32,
     scheme: &'static str,
     /// The last request, as it went out.
     request: Vec<u8>,
@@ -24,11 +24,11 @@ pub(crate) struct Following {
 /// Maximum bytes of a response that are kept until its end to find `Location` in its head.
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
-impl Following {
+impl RedirectFollower {
     pub(crate) fn new(most: u32, tls: bool) -> Self {
         let scheme = if tls { "https" } else { "http" };
         Self {
-            most,
+            max: most,
             scheme,
             request: Vec::new(),
             followed: 0,
@@ -48,15 +48,15 @@ impl Following {
     /// The request that follows from a response with this status, which has come in these parts, or began with them. `None`
     /// where it is no redirection, leads to another server, or is one too many.
     pub(crate) fn next(&mut self, status: u16, response: [&[u8]; 2]) -> Option<&[u8]> {
-        if self.followed >= self.most || !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        if self.followed >= self.max || !matches!(status, 301 | 302 | 303 | 307 | 308) {
             return None;
         }
-        let location = location_of(&response.concat())?;
-        self.request = redirected(&self.request, status, &location, self.scheme)?;
+        let location = find_location(&response.concat())?;
+        self.request = build_request(&self.request, status, &location, self.scheme)?;
         self.followed += 1;
         self.unanswered = Some(status);
         self.response.clear();
-        self.response.extend(response.into_iter().flatten().take(kept::MOST));
+        self.response.extend(response.into_iter().flatten().take(kept::MAX_KEPT));
         Some(&self.request)
     }
 
@@ -79,7 +79,7 @@ pub(crate) fn is_line_ends(bytes: &[u8]) -> bool {
 }
 
 /// The value of `Location` in the final head of a response, unfolded (RFC 9112, section 5.2); `None` if it is empty.
-fn location_of(mut response: &[u8]) -> Option<String> {
+fn find_location(mut response: &[u8]) -> Option<String> {
     let head = loop {
         let head = ResponseHead::parse(response).ok()??;
         let (bytes, rest) = response.split_at(head.length);
@@ -105,14 +105,14 @@ fn location_of(mut response: &[u8]) -> Option<String> {
 }
 
 /// `request` as it is to be repeated for `location`, if that is on the same server.
-fn redirected(request: &[u8], status: u16, location: &str, scheme: &str) -> Option<Vec<u8>> {
+fn build_request(request: &[u8], status: u16, location: &str, scheme: &str) -> Option<Vec<u8>> {
     let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 2;
     let (head, body) = (std::str::from_utf8(&request[..end]).ok()?, &request[end + 2..]);
     let (start, fields) = head.split_once("\r\n")?;
     let (method, rest) = start.split_once(' ')?;
     let (target, _) = rest.split_once(' ')?;
-    let host = fields.lines().find_map(|line| value_of(line, "host"))?;
-    let target = target_at(location, scheme, host, target)?;
+    let host = fields.lines().find_map(|line| find_value(line, "host"))?;
+    let target = resolve_target(location, scheme, host, target)?;
     // As the fetch standard has it; RFC 9110 allows it for 301 and 302 (sections 15.4.2, 15.4.3) and asks for it with 303.
     let becomes_get = match status {
         301 | 302 => method == "POST",
@@ -123,7 +123,8 @@ fn redirected(request: &[u8], status: u16, location: &str, scheme: &str) -> Opti
         let head = format!("{method} {target} HTTP/1.1\r\n{fields}\r\n");
         return Some([head.as_bytes(), body].concat());
     }
-    let of_content = |line: &str| CONTENT_FIELDS.iter().any(|name| value_of(line, name).is_some());
+    let of_content =
+        |line: &str| CONTENT_FIELDS.iter().any(|name| find_value(line, name).is_some());
     let kept = fields.lines().filter(|line| !of_content(line));
     let fields: String = kept.flat_map(|line| [line, "\r\n"]).collect();
     Some(format!("GET {target} HTTP/1.1\r\n{fields}\r\n").into_bytes())
@@ -140,18 +141,18 @@ const CONTENT_FIELDS: [&str; 7] = [
     "expect",
 ];
 
-fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+fn find_value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (found, value) = line.split_once(':')?;
     found.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
 /// The request-target of `location`, which may be relative to `target` (RFC 3986, section 5), if it is on this host.
-fn target_at(location: &str, scheme: &str, host: &str, target: &str) -> Option<String> {
+fn resolve_target(location: &str, scheme: &str, host: &str, target: &str) -> Option<String> {
     let path = if target.starts_with('/') { target } else { "/" };
     let base = Uri::parse(format!("{scheme}://{host}{}", encode(path.as_bytes()))).ok()?;
     let base = base.strip_fragment();
     let asked = UriRef::parse(location).ok()?.resolve_against(&base).ok()?;
-    if origin_of(asked.borrow())? != origin_of(base)? {
+    if parse_origin(asked.borrow())? != parse_origin(base)? {
         return None;
     }
     let path = if asked.path().is_empty() { "/" } else { asked.path().as_str() };
@@ -162,7 +163,7 @@ fn target_at(location: &str, scheme: &str, host: &str, target: &str) -> Option<S
 }
 
 /// Scheme, host and port, as far as they tell two servers apart (RFC 9110, section 4.3.1).
-fn origin_of(uri: Uri<&str>) -> Option<(String, String, u16)> {
+fn parse_origin(uri: Uri<&str>) -> Option<(String, String, u16)> {
     let scheme = uri.scheme().as_str().to_ascii_lowercase();
     let authority = uri.authority()?;
     let default = if scheme == "https" { 443 } else { 80 };

@@ -6,7 +6,7 @@ use millrace_http::RequestHead;
 
 use crate::RunError;
 use crate::plan::{Request, Table};
-use crate::template::{Place, Template, Values, is_text};
+use crate::template::{Template, TextPosition, Values, is_text};
 
 /// Bytes of copies that are kept of one request; longer batches are put together when they are sent.
 const MAX_COPIES: usize = 64 * 1024;
@@ -42,10 +42,10 @@ impl Rendered {
             Some(tables) => Template::parse(text, tables, place),
             None => Template::literal(text, place),
         };
-        let head = head_of(request, close, parse)?;
+        let head = render_head(request, close, parse)?;
         let parse_body = |body: &[u8]| match is_text(body) {
-            true => parse(body, Place::Body),
-            false => Template::literal(body, Place::Body),
+            true => parse(body, TextPosition::Body),
+            false => Template::literal(body, TextPosition::Body),
         };
         let body = request.body.as_deref().map(parse_body).transpose()?;
         let mut rendered = Self {
@@ -94,10 +94,10 @@ impl Rendered {
 }
 
 /// Start line and fields, without `Content-Length` and the empty line.
-fn head_of(
+fn render_head(
     request: &Request,
     close: bool,
-    parse: impl Fn(&[u8], Place) -> Result<Template, RunError>,
+    parse: impl Fn(&[u8], TextPosition) -> Result<Template, RunError>,
 ) -> Result<Template, RunError> {
     let Request { method, target, fields, .. } = request;
     // Names and method hold no placeholders: they are checked by rendering them with nothing else.
@@ -109,11 +109,11 @@ fn head_of(
     })?;
     let mut head = Template::default();
     head.push(format!("{method} ").as_bytes());
-    head.append(parse(target.as_bytes(), Place::Target)?);
+    head.append(parse(target.as_bytes(), TextPosition::Target)?);
     head.push(b" HTTP/1.1\r\n");
     for (name, value) in fields {
         head.push(format!("{name}: ").as_bytes());
-        head.append(parse(value.as_bytes(), Place::Field)?);
+        head.append(parse(value.as_bytes(), TextPosition::Field)?);
         head.push(b"\r\n");
     }
     if close {

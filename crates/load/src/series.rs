@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::recorder::WINDOW;
-use crate::tally::Tally;
-use crate::times::Times;
+use crate::tally::WindowStats;
+use crate::times::DurationHistogram;
 
 /// What one window came to, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Window {
 
 /// Windows that have been reported by all workers, and those that wait for some of them.
 #[derive(Debug)]
-pub(crate) struct Series {
+pub(crate) struct WindowSeries {
     windows: Vec<Window>,
     open: VecDeque<OpenWindow>,
     /// The next window that each worker will report.
@@ -33,16 +33,16 @@ pub(crate) struct Series {
 struct OpenWindow {
     completed: u64,
     errors: u64,
-    latency: Option<Box<Times>>,
+    latency: Option<Box<DurationHistogram>>,
 }
 
-impl Series {
+impl WindowSeries {
     pub(crate) fn new(workers: usize) -> Self {
         Self { windows: Vec::new(), open: VecDeque::new(), next: vec![0; workers] }
     }
 
     /// Takes a worker's window; it will report none below `next` any more.
-    pub(crate) fn add(&mut self, worker: usize, index: u64, next: u64, tally: &Tally) {
+    pub(crate) fn add(&mut self, worker: usize, index: u64, next: u64, tally: &WindowStats) {
         let at = (index as usize).saturating_sub(self.windows.len());
         while self.open.len() <= at {
             self.open.push_back(OpenWindow::default());

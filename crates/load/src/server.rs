@@ -2,8 +2,8 @@
 
 use std::io;
 
-use millrace_net::tls::{Tls, TlsSettings};
-use millrace_net::{Address, Spare, Stream, names};
+use millrace_net::tls::{ClientTlsConfig, TlsTarget};
+use millrace_net::{Address, SpareSocket, Stream, names};
 use mio::{Registry, Token};
 
 use crate::plan::{Endpoint, Origin};
@@ -44,34 +44,37 @@ fn resolve(host: &str, port: u16) -> Result<Vec<Address>, RunError> {
 /// One server of one worker. All addresses are used in turn, apart from those that failed before they
 /// ever worked, as long as there are others: `localhost` often has one that nobody listens at.
 #[derive(Debug)]
-pub(crate) struct Server {
-    addresses: Vec<(Address, Standing)>,
-    tls: Option<Tls>,
+pub(crate) struct TargetServer {
+    addresses: Vec<(Address, AddressHealth)>,
+    tls: Option<TlsTarget>,
     next: usize,
-    keeping: Keeping,
+    socket_reuse: SocketReuse,
 }
 
 /// How long the socket of an ended connection is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeping {
+pub(crate) enum SocketReuse {
     /// Until another connection of its slot uses it: TCP over loopback.
     ForReuse,
     /// Until the server has closed, so that the port does not wait in TIME-WAIT: other TCP, TLS.
     UntilClosed,
     /// A Unix socket has no port.
-    Not,
+    Never,
 }
 
 /// What is known of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum AddressHealth {
     Untried,
     Works,
     Failed,
 }
 
-impl Server {
-    pub(crate) fn new(resolved: &Resolved, tls: Option<&TlsSettings>) -> Result<Self, RunError> {
+impl TargetServer {
+    pub(crate) fn new(
+        resolved: &Resolved,
+        tls: Option<&ClientTlsConfig>,
+    ) -> Result<Self, RunError> {
         let tls = match (&resolved.server_name, tls) {
             (Some(name), Some(settings)) => {
                 Some(settings.server(name).map_err(|error| RunError::Usage(error.to_string()))?)
@@ -80,23 +83,30 @@ impl Server {
         };
         let addresses = &resolved.addresses;
         let keeping = match addresses[..] {
-            [Address::Unix(_), ..] => Keeping::Not,
-            _ if tls.is_none() && addresses.iter().all(Address::is_loopback) => Keeping::ForReuse,
-            _ => Keeping::UntilClosed,
+            [Address::Unix(_), ..] => SocketReuse::Never,
+            _ if tls.is_none() && addresses.iter().all(Address::is_loopback) => {
+                SocketReuse::ForReuse
+            }
+            _ => SocketReuse::UntilClosed,
         };
-        let untried = |address: &Address| (address.clone(), Standing::Untried);
-        Ok(Self { addresses: addresses.iter().map(untried).collect(), tls, next: 0, keeping })
+        let untried = |address: &Address| (address.clone(), AddressHealth::Untried);
+        Ok(Self {
+            addresses: addresses.iter().map(untried).collect(),
+            tls,
+            next: 0,
+            socket_reuse: keeping,
+        })
     }
 
-    pub(crate) fn keeping(&self) -> Keeping {
-        self.keeping
+    pub(crate) fn socket_reuse(&self) -> SocketReuse {
+        self.socket_reuse
     }
 
     /// Begins to connect to the next address; gives the address's index in any case. `spare` is a socket
     /// of an earlier connection that may be used again.
     pub(crate) fn connect(
         &mut self,
-        spare: Option<Spare>,
+        spare: Option<SpareSocket>,
         registry: &Registry,
         token: Token,
     ) -> (usize, io::Result<Stream>) {
@@ -110,32 +120,33 @@ impl Server {
     fn choose(&mut self) -> usize {
         let count = self.addresses.len();
         let in_turn = |offset: usize| (self.next + offset) % count;
-        let good = (0..count).map(in_turn).find(|at| self.addresses[*at].1 != Standing::Failed);
+        let good =
+            (0..count).map(in_turn).find(|at| self.addresses[*at].1 != AddressHealth::Failed);
         let index = good.unwrap_or_else(|| in_turn(0));
         self.next = (index + 1) % count;
         index
     }
 
-    pub(crate) fn worked(&mut self, index: usize) {
-        self.addresses[index].1 = Standing::Works;
+    pub(crate) fn mark_working(&mut self, index: usize) {
+        self.addresses[index].1 = AddressHealth::Works;
     }
 
     /// A connect has failed. An address that never worked is ruled out; `true` if it has just been, and
     /// others are left.
     pub(crate) fn rule_out(&mut self, index: usize) -> bool {
         let standing = &mut self.addresses[index].1;
-        if *standing != Standing::Untried {
+        if *standing != AddressHealth::Untried {
             return false;
         }
-        *standing = Standing::Failed;
-        self.addresses.iter().any(|(_, standing)| *standing != Standing::Failed)
+        *standing = AddressHealth::Failed;
+        self.addresses.iter().any(|(_, standing)| *standing != AddressHealth::Failed)
     }
 
     pub(crate) fn address(&self, index: usize) -> &Address {
         &self.addresses[index].0
     }
 
-    pub(crate) fn standings(&self) -> &[(Address, Standing)] {
+    pub(crate) fn addresses(&self) -> &[(Address, AddressHealth)] {
         &self.addresses
     }
 }

@@ -4,30 +4,30 @@ use std::ops::AddAssign;
 
 use crate::counts::Counts;
 use crate::kept::KeptResponse;
-use crate::times::Times;
+use crate::times::DurationHistogram;
 
 /// What one worker saw in one window, or all workers in the whole run.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct WindowStats {
     /// Numbers.
     pub counts: Counts,
     /// Done minus intended.
-    pub latency: Times,
+    pub latency: DurationHistogram,
     /// Done minus sent.
-    pub service_time: Times,
+    pub service_time: DurationHistogram,
     /// First byte of a response to its last, of responses that did not come in one read.
-    pub gap: Times,
+    pub gap: DurationHistogram,
     /// Start of a connect to its end.
-    pub connect: Times,
+    pub connect: DurationHistogram,
     /// End of the connect to the end of the handshake.
-    pub tls: Times,
+    pub tls: DurationHistogram,
     /// The generator's own attempt to send minus intended.
-    pub lateness: Times,
+    pub lateness: DurationHistogram,
     /// Responses to show, one of a kind.
     pub kept: Vec<KeptResponse>,
 }
 
-impl Tally {
+impl WindowStats {
     /// Everything that was sent has ended in one of the ways that there are, and was timed.
     #[must_use]
     pub fn adds_up(&self) -> bool {
@@ -55,7 +55,7 @@ impl Tally {
     }
 }
 
-impl AddAssign<&Self> for Tally {
+impl AddAssign<&Self> for WindowStats {
     fn add_assign(&mut self, other: &Self) {
         let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = other;
         self.counts += counts;

@@ -30,7 +30,7 @@ enum Part {
 
 /// Where a text stands in a request, which decides what it may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TextPosition {
     /// The request-target. What it cannot hold is percent-encoded in values of tables.
     Target,
     /// A field's value: no line breaks.
@@ -50,13 +50,13 @@ pub struct Values<'a> {
 
 impl Template {
     /// Text without holes.
-    pub fn literal(text: &[u8], place: Place) -> Result<Self, RunError> {
+    pub fn literal(text: &[u8], place: TextPosition) -> Result<Self, RunError> {
         place.check(text)?;
         Ok(Self { parts: vec![Part::Literal(text.to_vec())] })
     }
 
     /// Finds the placeholders in `text`.
-    pub fn parse(text: &[u8], tables: &[Table], place: Place) -> Result<Self, RunError> {
+    pub fn parse(text: &[u8], tables: &[Table], place: TextPosition) -> Result<Self, RunError> {
         let mut template = Self::default();
         let mut rest = text;
         while let Some((before, name, after)) = next_placeholder(rest) {
@@ -130,7 +130,7 @@ pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
     while let Some((_, name, after)) = next_placeholder(rest) {
         match split_csv(name) {
             Some((file, _)) => names.push(file.to_owned()),
-            None => drop(Part::parse(name, &[], Place::Body)?),
+            None => drop(Part::parse(name, &[], TextPosition::Body)?),
         }
         rest = after;
     }
@@ -165,7 +165,7 @@ fn split_csv(name: &str) -> Option<(&str, &str)> {
 }
 
 impl Part {
-    fn parse(name: &str, tables: &[Table], place: Place) -> Result<Self, RunError> {
+    fn parse(name: &str, tables: &[Table], place: TextPosition) -> Result<Self, RunError> {
         let unknown = || {
             let name = in_a_line(name);
             RunError::Usage(format!(
@@ -211,7 +211,7 @@ impl Part {
     }
 }
 
-impl Place {
+impl TextPosition {
     /// Whether a literal text may stand here.
     fn check(self, text: &[u8]) -> Result<(), RunError> {
         let (fits, why) = match self {

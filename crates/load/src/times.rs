@@ -16,7 +16,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 /// that are censored, with the exact sum. Its size does not depend on the number of samples. Figures are
 /// estimates of the durations themselves, not of what was seen of them.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub struct DurationHistogram {
     all: Histogram<u64>,
     /// Samples whose true value is at least the recorded one; `None` before the first.
     censored: Option<Box<Histogram<u64>>>,
@@ -35,13 +35,13 @@ fn add(to: &mut Histogram<u64>, other: &Histogram<u64>) {
     to.add(other).unwrap_or_else(|error| unreachable!("equal bounds: {error}"));
 }
 
-impl Default for Times {
+impl Default for DurationHistogram {
     fn default() -> Self {
         Self { all: histogram(), censored: None, sum: 0, min: u64::MAX }
     }
 }
 
-impl Times {
+impl DurationHistogram {
     /// Adds a duration that was seen to its end.
     pub fn record(&mut self, duration: Duration) {
         let nanos = self.add(duration);
@@ -189,7 +189,7 @@ fn encode(histogram: &Histogram<u64>) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-impl AddAssign<&Self> for Times {
+impl AddAssign<&Self> for DurationHistogram {
     fn add_assign(&mut self, other: &Self) {
         if other.count() > 0 {
             add(&mut self.all, &other.all);

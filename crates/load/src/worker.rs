@@ -7,11 +7,11 @@ use std::time::Duration;
 use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
 
 use crate::RunError;
-use crate::engine::{Engine, Shared};
-use crate::gate::{Gate, Signal};
+use crate::engine::{Engine, RunContext};
+use crate::gate::{Signal, StartBarrier};
 use crate::recorder::WINDOW;
-use crate::server::Standing;
-use crate::tally::Tally;
+use crate::server::AddressHealth;
+use crate::tally::WindowStats;
 
 /// Events taken per wait.
 const BATCH: usize = 512;
@@ -32,10 +32,10 @@ pub(crate) enum Message {
         next: u64,
         /// Requests in flight at its end.
         in_flight: u64,
-        tally: Box<Tally>,
+        tally: Box<WindowStats>,
     },
     /// The worker is done.
-    Done(Box<Done>),
+    Done(Box<WorkerReport>),
 }
 
 /// What a window belongs to.
@@ -48,7 +48,7 @@ pub(crate) enum Phase {
 
 /// A worker's last words.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct WorkerReport {
     pub(crate) worker: usize,
     /// When the measurement began and ended; `None` if it never began.
     pub(crate) measured: Option<(Nanos, Nanos)>,
@@ -65,14 +65,14 @@ pub(crate) struct Done {
 #[derive(Debug)]
 pub(crate) struct Worker {
     index: usize,
-    shared: Arc<Shared>,
-    gate: Arc<Gate>,
+    shared: Arc<RunContext>,
+    gate: Arc<StartBarrier>,
     clock: Monotonic,
     poller: Poller,
     engine: Engine,
     sender: Sender<Message>,
     /// Tallies that come back to be used again.
-    recycled: Receiver<Box<Tally>>,
+    recycled: Receiver<Box<WindowStats>>,
     phase: Phase,
     /// Number of the present window in its phase, and its end.
     window: u64,
@@ -82,11 +82,11 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new(
         index: usize,
-        shared: Arc<Shared>,
-        gate: Arc<Gate>,
+        shared: Arc<RunContext>,
+        gate: Arc<StartBarrier>,
         clock: Monotonic,
         sender: Sender<Message>,
-        recycled: Receiver<Box<Tally>>,
+        recycled: Receiver<Box<WindowStats>>,
     ) -> Result<Self, RunError> {
         let poller = Poller::new(BATCH)?;
         let registry = poller.registry().try_clone()?;
@@ -110,13 +110,13 @@ impl Worker {
     pub(crate) fn run(mut self) -> Result<(), RunError> {
         let started = self.clock.now();
         let signal = self.set_up()?;
-        let mut done = Done {
+        let mut done = WorkerReport {
             worker: self.index,
             measured: None,
             set_up: Duration::ZERO,
             starved: None,
-            used: self.addresses(|standing| standing == Standing::Works),
-            ruled_out: self.addresses(|standing| standing == Standing::Failed),
+            used: self.addresses(|standing| standing == AddressHealth::Works),
+            ruled_out: self.addresses(|standing| standing == AddressHealth::Failed),
         };
         if let Signal::Start(start) = signal {
             done.set_up = start.since(started);
@@ -128,8 +128,8 @@ impl Worker {
         Ok(())
     }
 
-    fn addresses(&self, wanted: impl Fn(Standing) -> bool) -> Vec<String> {
-        let standings = self.engine.servers().iter().flat_map(|server| server.standings());
+    fn addresses(&self, wanted: impl Fn(AddressHealth) -> bool) -> Vec<String> {
+        let standings = self.engine.servers().iter().flat_map(|server| server.addresses());
         let wanted = standings.filter(|(_, standing)| wanted(*standing));
         wanted.map(|(address, _)| address.to_string()).collect()
     }
@@ -141,7 +141,7 @@ impl Worker {
         loop {
             if self.engine.set_up(now) && !arrived {
                 arrived = true;
-                self.gate.arrive(self.engine.opened_in_set_up(), now);
+                self.gate.wait(self.engine.opened_in_set_up(), now);
             }
             if self.gate.is_stopped() {
                 return Ok(Signal::Start(now));
@@ -157,7 +157,7 @@ impl Worker {
     }
 
     /// From the start to the end of the measurement.
-    fn load(&mut self, start: Nanos, done: &mut Done) -> Result<(), RunError> {
+    fn load(&mut self, start: Nanos, done: &mut WorkerReport) -> Result<(), RunError> {
         let plan = &self.shared.plan;
         let measure_from = start + plan.warmup;
         let end = plan.duration.map_or(Nanos::NEVER, |duration| measure_from + duration);

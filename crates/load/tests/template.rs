@@ -3,7 +3,7 @@
 use millrace_load::RunError;
 use millrace_load::plan::{Request, Table};
 use millrace_load::rendered::Rendered;
-use millrace_load::template::{Place, Template, Values, table_names};
+use millrace_load::template::{Template, TextPosition, Values, table_names};
 
 fn users() -> Vec<Table> {
     let row = |name: &str, age: &str| vec![name.to_owned(), age.to_owned()];
@@ -13,7 +13,7 @@ fn users() -> Vec<Table> {
 }
 
 fn parse(text: &str) -> Result<Template, RunError> {
-    Template::parse(text.as_bytes(), &users(), Place::Body)
+    Template::parse(text.as_bytes(), &users(), TextPosition::Body)
 }
 
 fn with_values<R>(sequence: u64, f: impl FnOnce(&mut Values<'_>) -> R) -> R {
@@ -43,7 +43,7 @@ fn text_without_placeholders_is_itself() {
         assert!(parse(text).unwrap().is_static(), "{text}");
     }
     assert!(!parse("a{{seq}}").unwrap().is_static());
-    assert!(Template::literal(b"{{seq}}", Place::Body).unwrap().is_static());
+    assert!(Template::literal(b"{{seq}}", TextPosition::Body).unwrap().is_static());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_name_of_a_table_may_hold_colons() {
     };
     let text = b"{{csv:c:/data/x.csv:id}}";
     assert_eq!(table_names(text).unwrap(), ["c:/data/x.csv"]);
-    assert!(Template::parse(text, &[table], Place::Body).is_ok());
+    assert!(Template::parse(text, &[table], TextPosition::Body).is_ok());
 }
 
 #[test]
@@ -145,14 +145,14 @@ fn unknown_columns_are_named_with_those_that_there_are() {
 #[test]
 fn a_table_without_rows_is_refused() {
     let table = Table { name: "e.csv".into(), columns: vec!["id".into()], rows: Vec::new() };
-    let message = refusal(Template::parse(b"{{csv:e.csv:id}}", &[table], Place::Body));
+    let message = refusal(Template::parse(b"{{csv:e.csv:id}}", &[table], TextPosition::Body));
     assert_eq!(message, "e.csv has a header but no rows");
 }
 
 #[test]
 fn bytes_that_are_no_text_are_left_alone_outside_and_refused_inside() {
-    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", &[], Place::Body).is_ok());
-    assert!(refusal(Template::parse(b"{{\xff}}", &[], Place::Body)).contains("not UTF-8"));
+    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", &[], TextPosition::Body).is_ok());
+    assert!(refusal(Template::parse(b"{{\xff}}", &[], TextPosition::Body)).contains("not UTF-8"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use millrace_load::times::Times;
+use millrace_load::times::DurationHistogram;
 use proptest::prelude::*;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -14,8 +14,8 @@ fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-fn record(durations: impl IntoIterator<Item = Duration>) -> Times {
-    let mut times = Times::default();
+fn record(durations: impl IntoIterator<Item = Duration>) -> DurationHistogram {
+    let mut times = DurationHistogram::default();
     durations.into_iter().for_each(|duration| times.record(duration));
     times
 }
@@ -28,7 +28,7 @@ fn assert_close(found: Option<Duration>, expected: Duration) {
     assert!(found.abs_diff(expected) <= tolerance, "{found:?}, not {expected:?}");
 }
 
-fn summary(times: &Times) -> impl PartialEq + std::fmt::Debug + use<> {
+fn summary(times: &DurationHistogram) -> impl PartialEq + std::fmt::Debug + use<> {
     let quantiles = [0.0, 0.5, 0.9, 0.999, 1.0].map(|q| times.quantile(q));
     let exact = (times.count(), times.censored(), times.total(), times.min(), times.max());
     let encoded = (times.encode(), times.encode_censored());
@@ -37,7 +37,7 @@ fn summary(times: &Times) -> impl PartialEq + std::fmt::Debug + use<> {
 
 #[test]
 fn without_samples_there_are_no_figures() {
-    let times = Times::default();
+    let times = DurationHistogram::default();
     assert_eq!((times.count(), times.censored(), times.total()), (0, 0, Duration::ZERO));
     let figures = [times.min(), times.max(), times.mean(), times.stdev(), times.quantile(0.5)];
     assert_eq!(figures, [None; 5]);
@@ -112,7 +112,7 @@ fn what_had_not_ended_counts_but_is_no_minimum() {
     assert_close(times.quantile(0.7), micros(9000));
     assert_eq!((3.0 * times.known()).round(), 2.0);
     assert_close(times.mean(), micros(3400));
-    let mut censored = Times::default();
+    let mut censored = DurationHistogram::default();
     censored.record_censored(micros(100));
     assert_eq!(censored.min(), None);
 }
@@ -122,7 +122,7 @@ fn cleared_times_are_like_new() {
     let mut times = record([micros(1), HOUR]);
     times.record_censored(micros(3));
     times.clear();
-    assert_eq!(summary(&times), summary(&Times::default()));
+    assert_eq!(summary(&times), summary(&DurationHistogram::default()));
     times.record(micros(7));
     assert_eq!(summary(&times), summary(&record([micros(7)])));
 }
@@ -146,7 +146,7 @@ fn the_encoded_histogram_is_read_by_others() {
     let bytes = base64::engine::general_purpose::STANDARD.decode(times.encode()).unwrap();
     let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
     assert_eq!(histogram.len(), 1000);
-    assert_eq!(times.encode_censored(), Times::default().encode());
+    assert_eq!(times.encode_censored(), DurationHistogram::default().encode());
     for quantile in [0.0, 0.5, 0.99, 1.0] {
         let value = Duration::from_nanos(histogram.value_at_quantile(quantile));
         assert_eq!(Some(value), times.quantile(quantile));
@@ -160,15 +160,15 @@ proptest! {
     fn merging_many_is_recording_in_one(
         samples in prop::collection::vec((0..5usize, 0..4_000_000_000_000u64, any::<bool>()), 0..200)
     ) {
-        let mut one = Times::default();
-        let mut many = vec![Times::default(); 5];
+        let mut one = DurationHistogram::default();
+        let mut many = vec![DurationHistogram::default(); 5];
         for (index, nanos, censored) in samples {
             for times in [&mut one, &mut many[index]] {
                 let duration = Duration::from_nanos(nanos);
                 if censored { times.record_censored(duration) } else { times.record(duration) }
             }
         }
-        let mut merged = Times::default();
+        let mut merged = DurationHistogram::default();
         many.iter().for_each(|times| merged += times);
         prop_assert_eq!(summary(&merged), summary(&one));
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The calling thread lets others go first when they want its core, from now on. What it starts later
 /// does so too.
-pub fn step_back() {
+pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     {
         // Above 0 is always permitted; should it fail, nothing is lost but exactness.

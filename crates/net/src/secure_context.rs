@@ -21,7 +21,7 @@ use rustls::{
 };
 
 use crate::suites;
-use crate::tickets::Tickets;
+use crate::tickets::TicketCipher;
 
 /// Certificates, DER, each followed by those that lead to its authority; and the key of the first, PKCS #8.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ pub struct SecureContext {
 
 /// What can be said of a client's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CertificateVerdict {
     /// The client was not asked.
     NotAsked,
     /// It has shown none.
@@ -97,7 +97,7 @@ pub enum Verdict {
     /// Its chain leads to one of the roots.
     Valid,
     /// It does not, or that cannot be told here.
-    Doubtful,
+    Untrusted,
 }
 
 impl SecureContext {
@@ -133,7 +133,7 @@ impl SecureContext {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         if let Some(tickets) = options.tickets {
             config.ticketer =
-                Arc::new(Tickets::new(&tickets.keys, &tickets.context, tickets.lifetime));
+                Arc::new(TicketCipher::new(&tickets.keys, &tickets.context, tickets.lifetime));
         } else {
             config.send_tls13_tickets = 0;
         }
@@ -142,21 +142,21 @@ impl SecureContext {
 
     /// Judges certificates that a client has shown to somebody who has asked for them; DER, its own first.
     #[must_use]
-    pub fn judge_shown(&self, certificates: &[Vec<u8>]) -> Verdict {
+    pub fn evaluate_presented(&self, certificates: &[Vec<u8>]) -> CertificateVerdict {
         let shown: Vec<_> =
             certificates.iter().map(|der| CertificateDer::from(der.clone())).collect();
-        self.judge(Some(&shown))
+        self.evaluate(Some(&shown))
     }
 
     /// Judges what a client has shown.
-    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'static>]>) -> Verdict {
-        let Some(clients) = &self.clients else { return Verdict::NotAsked };
+    pub(crate) fn evaluate(&self, shown: Option<&[CertificateDer<'static>]>) -> CertificateVerdict {
+        let Some(clients) = &self.clients else { return CertificateVerdict::NotAsked };
         match shown.and_then(|chain| chain.split_first()) {
-            None => Verdict::Missing,
+            None => CertificateVerdict::Missing,
             Some((certificate, chain)) if clients.leads_to_root(certificate, chain) => {
-                Verdict::Valid
+                CertificateVerdict::Valid
             }
-            Some(_) => Verdict::Doubtful,
+            Some(_) => CertificateVerdict::Untrusted,
         }
     }
 }

@@ -6,7 +6,7 @@ use rustls::server::{Accepted, Acceptor};
 use rustls::{Error, HandshakeKind, ProtocolVersion, ServerConnection};
 
 use crate::Read;
-use crate::secure_context::{SecureContext, Verdict};
+use crate::secure_context::{CertificateVerdict, SecureContext};
 use crate::stream::Socket;
 use crate::tickets;
 
@@ -58,7 +58,7 @@ pub struct Agreed<'a> {
     /// The suite's number in IANA's registry.
     pub suite: u16,
     /// What is to be said of the client's certificate.
-    pub verdict: Verdict,
+    pub verdict: CertificateVerdict,
 }
 
 enum State {
@@ -70,7 +70,7 @@ enum State {
 }
 
 /// A server's TLS over a socket.
-pub struct ServerTls {
+pub struct ServerTlsStream {
     socket: Socket,
     state: State,
     /// What the client has sent before a context was chosen, for whoever takes the connection over.
@@ -86,13 +86,13 @@ pub struct ServerTls {
     failure: Option<Failure>,
 }
 
-impl std::fmt::Debug for ServerTls {
+impl std::fmt::Debug for ServerTlsStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerTls").field("socket", &self.socket).finish_non_exhaustive()
     }
 }
 
-impl ServerTls {
+impl ServerTlsStream {
     /// Begins with the client's first byte.
     #[must_use]
     pub fn new(socket: Socket) -> Self {
@@ -147,7 +147,7 @@ impl ServerTls {
     }
 
     /// Goes on with the handshake, as far as the socket allows (`WouldBlock`).
-    pub fn shake_hands(&mut self) -> io::Result<Handshake> {
+    pub fn drive_handshake(&mut self) -> io::Result<Handshake> {
         loop {
             if self.failure.is_some() {
                 return Err(io::ErrorKind::InvalidData.into());
@@ -266,7 +266,7 @@ impl ServerTls {
             resumed: session.handshake_kind() == Some(HandshakeKind::Resumed),
             tls13: session.protocol_version() == Some(ProtocolVersion::TLSv1_3),
             suite: session.negotiated_cipher_suite().map_or(0, |suite| suite.suite().into()),
-            verdict: context.judge(session.peer_certificates()),
+            verdict: context.evaluate(session.peer_certificates()),
         })
     }
 

@@ -7,7 +7,7 @@ use mio::net::TcpStream;
 use mio::net::UnixStream;
 use mio::{Interest, Registry, Token};
 
-use crate::tls::{Tls, TlsStream};
+use crate::tls::{ClientTlsStream, TlsTarget};
 use crate::{Address, Progress, Read, Transport};
 
 /// A connection's transport.
@@ -16,21 +16,21 @@ pub enum Stream {
     /// Bytes as they are.
     Plain(Socket),
     /// Bytes through TLS.
-    Tls(Box<TlsStream>),
+    Tls(Box<ClientTlsStream>),
 }
 
 impl Stream {
     /// Begins to connect, and registers the socket with `token`.
     pub fn connect(
         address: &Address,
-        tls: Option<&Tls>,
+        tls: Option<&TlsTarget>,
         registry: &Registry,
         token: Token,
     ) -> io::Result<Self> {
         let socket = Socket::connect(address, registry, token)?;
         Ok(match tls {
             None => Self::Plain(socket),
-            Some(tls) => Self::Tls(Box::new(TlsStream::new(socket, tls)?)),
+            Some(tls) => Self::Tls(Box::new(ClientTlsStream::new(socket, tls)?)),
         })
     }
 }
@@ -42,10 +42,10 @@ impl Stream {
     ///
     /// To be used over loopback only: there the peer has acknowledged our FIN when `shutdown` returns, and
     /// nothing is cut off by taking the socket away.
-    pub fn into_spare(self) -> Result<Spare, Self> {
+    pub fn into_spare(self) -> Result<SpareSocket, Self> {
         match self {
             Self::Plain(Socket::Tcp(mut socket)) => match disconnect(&mut socket) {
-                Ok(()) => Ok(Spare(socket)),
+                Ok(()) => Ok(SpareSocket(socket)),
                 Err(_) => Err(Self::Plain(Socket::Tcp(socket))),
             },
             other => Err(other),
@@ -55,9 +55,9 @@ impl Stream {
 
 /// A registered socket without a connection.
 #[derive(Debug)]
-pub struct Spare(TcpStream);
+pub struct SpareSocket(TcpStream);
 
-impl Spare {
+impl SpareSocket {
     /// Begins to connect, as [`Stream::connect`] does. `None` where this socket cannot: one of the other
     /// address family, among others.
     #[must_use]

@@ -15,8 +15,8 @@ use rustls::crypto::{self, CipherSuiteCommon, CryptoProvider};
 use rustls::{SupportedCipherSuite, Tls13CipherSuite};
 use sha2::{Sha256, Sha384};
 
-static HKDF_SHA256: HkdfUsingHmac<'_> = HkdfUsingHmac(&HashedOnce::<Sha256>(PhantomData));
-static HKDF_SHA384: HkdfUsingHmac<'_> = HkdfUsingHmac(&HashedOnce::<Sha384>(PhantomData));
+static HKDF_SHA256: HkdfUsingHmac<'_> = HkdfUsingHmac(&PrecomputedHmac::<Sha256>(PhantomData));
+static HKDF_SHA384: HkdfUsingHmac<'_> = HkdfUsingHmac(&PrecomputedHmac::<Sha384>(PhantomData));
 
 static SUITES: [Tls13CipherSuite; 3] = [
     with(&theirs::TLS13_AES_256_GCM_SHA384, &HKDF_SHA384),
@@ -57,11 +57,13 @@ pub fn seed_random() {
 }
 
 /// HMAC whose keys keep what hashing them has come to.
-struct HashedOnce<D>(PhantomData<D>);
+struct PrecomputedHmac<D>(PhantomData<D>);
 
 struct Key<D: EagerHash>(Hmac<D>);
 
-impl<D: EagerHash<Core: Send + Sync> + Send + Sync + 'static> crypto::hmac::Hmac for HashedOnce<D> {
+impl<D: EagerHash<Core: Send + Sync> + Send + Sync + 'static> crypto::hmac::Hmac
+    for PrecomputedHmac<D>
+{
     fn with_key(&self, key: &[u8]) -> Box<dyn crypto::hmac::Key> {
         Box::new(Key(Hmac::<D>::new_from_slice(key).expect("HMAC takes keys of any length")))
     }

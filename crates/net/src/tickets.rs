@@ -23,18 +23,18 @@ const TIME: usize = 8;
 
 /// Seals and opens tickets: `salt || AES-256-GCM(time || session)`. Each ticket has a key of its own,
 /// HMAC-SHA-256 of the salt, so that no nonce is ever used twice however many there are.
-pub(crate) struct Tickets {
+pub(crate) struct TicketCipher {
     master: hmac::Key,
     lifetime: u32,
 }
 
-impl std::fmt::Debug for Tickets {
+impl std::fmt::Debug for TicketCipher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tickets").field("lifetime", &self.lifetime).finish_non_exhaustive()
     }
 }
 
-impl Tickets {
+impl TicketCipher {
     /// Servers with the same keys and the same `context` take each other's tickets, for `lifetime` seconds.
     pub(crate) fn new(keys: &[u8; KEY_BYTES], context: &[u8], lifetime: u32) -> Self {
         let outer = hmac::Key::new(hmac::HMAC_SHA256, keys);
@@ -53,7 +53,7 @@ fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }
 
-impl ProducesTickets for Tickets {
+impl ProducesTickets for TicketCipher {
     fn enabled(&self) -> bool {
         true
     }
@@ -93,19 +93,19 @@ mod tests {
 
     #[test]
     fn a_ticket_is_taken_back_by_the_same_keys_and_context_alone() {
-        let tickets = Tickets::new(&[1; KEY_BYTES], b"a", 300);
+        let tickets = TicketCipher::new(&[1; KEY_BYTES], b"a", 300);
         allow(1);
         let ticket = tickets.encrypt(b"session").expect("sealed");
         assert_eq!(tickets.encrypt(b"one more than allowed"), None);
-        let again = Tickets::new(&[1; KEY_BYTES], b"a", 300);
+        let again = TicketCipher::new(&[1; KEY_BYTES], b"a", 300);
         assert_eq!(again.decrypt(&ticket).as_deref(), Some(&b"session"[..]));
-        assert_eq!(Tickets::new(&[2; KEY_BYTES], b"a", 300).decrypt(&ticket), None);
-        assert_eq!(Tickets::new(&[1; KEY_BYTES], b"b", 300).decrypt(&ticket), None);
+        assert_eq!(TicketCipher::new(&[2; KEY_BYTES], b"a", 300).decrypt(&ticket), None);
+        assert_eq!(TicketCipher::new(&[1; KEY_BYTES], b"b", 300).decrypt(&ticket), None);
     }
 
     #[test]
     fn a_changed_or_cut_ticket_is_none() {
-        let tickets = Tickets::new(&[1; KEY_BYTES], b"", 300);
+        let tickets = TicketCipher::new(&[1; KEY_BYTES], b"", 300);
         allow(1);
         let ticket = tickets.encrypt(b"session").expect("sealed");
         assert_eq!(tickets.encrypt(b"one more than allowed"), None);

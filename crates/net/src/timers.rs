@@ -12,18 +12,18 @@ const FEW: usize = 64;
 /// a request's time limit at zero as long as each connection has at most one timer in here and renews it when it
 /// fires. Those that do not matter any more leave together, once they may be the half.
 #[derive(Debug)]
-pub struct Timers<K> {
+pub struct TimerQueue<K> {
     heap: BinaryHeap<Reverse<(Nanos, K)>>,
     cancelled: usize,
 }
 
-impl<K: Ord> Default for Timers<K> {
+impl<K: Ord> Default for TimerQueue<K> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new(), cancelled: 0 }
     }
 }
 
-impl<K: Ord> Timers<K> {
+impl<K: Ord> TimerQueue<K> {
     /// Adds a timer.
     pub fn push(&mut self, at: Nanos, key: K) {
         self.heap.push(Reverse((at, key)));

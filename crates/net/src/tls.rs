@@ -69,19 +69,19 @@ impl std::fmt::Display for ConfigError {
 
 /// Everything that connections to one server share: configuration, tickets, the server's name.
 #[derive(Clone, Debug)]
-pub struct Tls {
+pub struct TlsTarget {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
 /// Trust and identity, read once and shared by all threads.
 #[derive(Clone, Debug)]
-pub struct TlsSettings {
+pub struct ClientTlsConfig {
     config: ClientConfig,
     resume: bool,
 }
 
-impl TlsSettings {
+impl ClientTlsConfig {
     /// Reads authorities and identity.
     pub fn new(options: &TlsOptions) -> Result<Self, ConfigError> {
         let provider = Arc::new(suites::provider());
@@ -115,16 +115,16 @@ impl TlsSettings {
     }
 
     /// What the connections of one thread to one server share; its tickets are theirs alone.
-    pub fn server(&self, name: &str) -> Result<Tls, ConfigError> {
+    pub fn server(&self, name: &str) -> Result<TlsTarget, ConfigError> {
         let mut config = self.config.clone();
         config.resumption = if self.resume {
-            Resumption::store(Arc::new(Tickets::default()))
+            Resumption::store(Arc::new(SessionStore::default()))
         } else {
             Resumption::disabled()
         };
         let name = ServerName::try_from(name.to_owned())
             .map_err(|_| ConfigError::Name(name.to_owned()))?;
-        Ok(Tls { config: Arc::new(config), name })
+        Ok(TlsTarget { config: Arc::new(config), name })
     }
 }
 
@@ -351,7 +351,7 @@ impl ServerCertVerifier for AnyCertificate {
 /// The sessions of one thread with one server. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4),
 /// so as many are kept as connections may want at the same time. The lock is never contended.
 #[derive(Debug, Default)]
-struct Tickets {
+struct SessionStore {
     sessions: Mutex<Sessions>,
 }
 
@@ -362,13 +362,13 @@ struct Sessions {
     group: Option<NamedGroup>,
 }
 
-impl Tickets {
+impl SessionStore {
     fn with<R>(&self, f: impl FnOnce(&mut Sessions) -> R) -> R {
         f(&mut self.sessions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl ClientSessionStore for Tickets {
+impl ClientSessionStore for SessionStore {
     fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
         self.with(|sessions| sessions.group = Some(group));
     }
@@ -405,7 +405,7 @@ impl ClientSessionStore for Tickets {
 
 /// A client's TLS over a socket.
 #[derive(Debug)]
-pub struct TlsStream {
+pub struct ClientTlsStream {
     socket: Socket,
     session: ClientConnection,
     connected: bool,
@@ -415,8 +415,8 @@ pub struct TlsStream {
     drained: bool,
 }
 
-impl TlsStream {
-    pub(crate) fn new(socket: Socket, tls: &Tls) -> io::Result<Self> {
+impl ClientTlsStream {
+    pub(crate) fn new(socket: Socket, tls: &TlsTarget) -> io::Result<Self> {
         let session =
             ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(tls_error)?;
         Ok(Self { socket, session, connected: false, pending: 0, drained: false })

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use millrace_net::{Clock, ManualClock, Nanos, Timers};
+use millrace_net::{Clock, ManualClock, Nanos, TimerQueue};
 
 #[test]
 fn without_timers_nothing_is_ever_due() {
-    let mut timers = Timers::<u32>::default();
+    let mut timers = TimerQueue::<u32>::default();
     assert_eq!(timers.next(), Nanos::NEVER);
     assert_eq!(timers.pop_due(Nanos(u64::MAX - 1)), None);
 }
 
 #[test]
 fn a_timer_is_due_at_its_time_and_not_before() {
-    let mut timers = Timers::default();
+    let mut timers = TimerQueue::default();
     timers.push(Nanos(10), 'a');
     assert_eq!(timers.next(), Nanos(10));
     assert_eq!(timers.pop_due(Nanos(9)), None);
@@ -23,7 +23,7 @@ fn a_timer_is_due_at_its_time_and_not_before() {
 
 #[test]
 fn timers_come_in_order_whatever_the_order_they_were_set_in() {
-    let mut timers = Timers::default();
+    let mut timers = TimerQueue::default();
     // All of 0..1000, since 7919 and 1000 have no common factor; each time twice.
     for index in 0..1000u64 {
         timers.push(Nanos(index * 7919 % 1000), 1);
@@ -38,7 +38,7 @@ fn timers_come_in_order_whatever_the_order_they_were_set_in() {
 
 #[test]
 fn timers_that_are_set_while_others_are_taken_are_in_order_too() {
-    let mut timers = Timers::default();
+    let mut timers = TimerQueue::default();
     timers.push(Nanos(5), 'b');
     timers.push(Nanos(20), 'd');
     assert_eq!(timers.pop_due(Nanos(20)), Some((Nanos(5), 'b')));
@@ -52,7 +52,7 @@ fn timers_that_are_set_while_others_are_taken_are_in_order_too() {
 
 #[test]
 fn timers_that_do_not_matter_leave_before_they_are_due() {
-    let mut timers = Timers::default();
+    let mut timers = TimerQueue::default();
     for at in 0..10 {
         timers.push(Nanos(at), 0);
     }

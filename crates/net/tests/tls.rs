@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use millrace_net::tls::{ConfigError, Tls, TlsOptions, TlsSettings, is_tls_error};
+use millrace_net::tls::{ClientTlsConfig, ConfigError, TlsOptions, TlsTarget, is_tls_error};
 use millrace_net::{Address, Read, Transport as _};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, DnType, GeneralSubtree,
@@ -123,12 +123,12 @@ fn trusting(certificate: &Certificate) -> TlsOptions {
     TlsOptions { verify: true, authorities: Some(pem(certificate)), ..TlsOptions::default() }
 }
 
-fn tls(options: &TlsOptions) -> Tls {
-    TlsSettings::new(options).unwrap().server("localhost").unwrap()
+fn tls(options: &TlsOptions) -> TlsTarget {
+    ClientTlsConfig::new(options).unwrap().server("localhost").unwrap()
 }
 
 /// Whether the handshake was resumed.
-fn exchange(server: &Server, tls: &Tls) -> io::Result<bool> {
+fn exchange(server: &Server, tls: &TlsTarget) -> io::Result<bool> {
     let (mut client, resumed) = Client::connect(&server.address, Some(tls))?;
     client.write_all(b"hello.")?;
     assert_eq!(client.read_to_end()?, b"hello.");
@@ -162,7 +162,7 @@ fn tickets_are_not_shared_between_threads() {
     let certificate = certificate("localhost");
     let server = Server::echo(server_config(&certificate, &TLS13, None));
     let options = TlsOptions { resume: true, ..trusting(&certificate) };
-    let settings = TlsSettings::new(&options).unwrap();
+    let settings = ClientTlsConfig::new(&options).unwrap();
     let (one, other) =
         (settings.server("localhost").unwrap(), settings.server("localhost").unwrap());
     assert!(!exchange(&server, &one).unwrap());
@@ -368,7 +368,7 @@ fn a_close_that_was_not_announced_is_told_from_one_that_was() {
 
 #[test]
 fn settings_that_cannot_be_used_say_why() {
-    let error = |options: TlsOptions| TlsSettings::new(&options).err().unwrap();
+    let error = |options: TlsOptions| ClientTlsConfig::new(&options).err().unwrap();
     let nonsense = || Some(b"nonsense".to_vec());
     let no_authority =
         error(TlsOptions { verify: true, authorities: nonsense(), ..TlsOptions::default() });
@@ -380,6 +380,7 @@ fn settings_that_cannot_be_used_say_why() {
     let no_key =
         error(TlsOptions { identity: nonsense().zip(nonsense()), ..TlsOptions::default() });
     assert!(matches!(no_key, ConfigError::Identity(_)), "{no_key}");
-    let name = TlsSettings::new(&TlsOptions::default()).unwrap().server("no name").err().unwrap();
+    let name =
+        ClientTlsConfig::new(&TlsOptions::default()).unwrap().server("no name").err().unwrap();
     assert_eq!(name.to_string(), "\"no name\" is not a server name");
 }

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use millrace_load::kept::{KeptResponse, Why};
-use millrace_load::times::Times;
+use millrace_load::kept::{KeepReason, KeptResponse};
+use millrace_load::times::DurationHistogram;
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
@@ -347,8 +347,8 @@ impl From<Snapshot> for NativeSnapshot {
     }
 }
 
-impl From<&Times> for NativeDistribution {
-    fn from(times: &Times) -> Self {
+impl From<&DurationHistogram> for NativeDistribution {
+    fn from(times: &DurationHistogram) -> Self {
         let quantile = |q| times.quantile(q).map(ms);
         Self {
             count: times.count() as f64,
@@ -373,8 +373,8 @@ impl From<&Times> for NativeDistribution {
 impl From<&KeptResponse> for NativeKeptResponse {
     fn from(KeptResponse { why, request, bytes }: &KeptResponse) -> Self {
         let (status, error) = match why {
-            Why::Status(status) => (Some(u32::from(*status)), None),
-            Why::Error(kind) => (None, Some(kind.name().to_owned())),
+            KeepReason::Status(status) => (Some(u32::from(*status)), None),
+            KeepReason::Error(kind) => (None, Some(kind.name().to_owned())),
         };
         Self { status, error, request: *request, bytes: bytes.to_vec().into() }
     }
@@ -411,7 +411,7 @@ impl NativeOutcome {
             p99: lateness.quantile(0.99).map_or(0.0, ms),
             max: lateness.max().map_or(0.0, ms),
         });
-        let points = |times: &Times| {
+        let points = |times: &DurationHistogram| {
             times.points().into_iter().map(|(percentile, at)| vec![percentile, ms(at)]).collect()
         };
         Self {

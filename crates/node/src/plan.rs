@@ -243,7 +243,7 @@ impl From<NativePlan> for Plan {
                 .filter_map(|status| u16::try_from(status).ok())
                 .collect(),
             bounds: bounds.into_iter().map(Bound::from).collect(),
-            nudge,
+            early_ack_probe: nudge,
             seed: seed as u64,
         }
     }

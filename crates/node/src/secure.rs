@@ -163,7 +163,7 @@ pub fn stack_certificates(connection: u32) -> Result<Vec<Buffer>> {
 #[napi]
 pub fn stack_judge(connection: u32, context: &NativeSecureContext) -> Result<i32> {
     with(|reactor| {
-        verdict_number(context.0.judge_shown(&reactor.certificates(connection as usize)))
+        verdict_number(context.0.evaluate_presented(&reactor.certificates(connection as usize)))
     })
 }
 

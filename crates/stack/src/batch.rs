@@ -1,6 +1,6 @@
 //! Events for the caller, and the bytes they speak of.
 
-use millrace_net::secure_context::Verdict;
+use millrace_net::secure_context::CertificateVerdict;
 
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;
@@ -90,12 +90,12 @@ pub mod secure {
 
 /// What is to be said of a client's certificate, in an event.
 #[must_use]
-pub fn verdict_number(verdict: Verdict) -> i32 {
+pub fn verdict_number(verdict: CertificateVerdict) -> i32 {
     match verdict {
-        Verdict::NotAsked => 0,
-        Verdict::Missing => 1,
-        Verdict::Valid => 2,
-        Verdict::Doubtful => 3,
+        CertificateVerdict::NotAsked => 0,
+        CertificateVerdict::Missing => 1,
+        CertificateVerdict::Valid => 2,
+        CertificateVerdict::Untrusted => 3,
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::Shutdown;
 
 use millrace_net::Read;
-use millrace_net::server_tls::{CIPHERTEXT, PLAINTEXT, ServerTls};
+use millrace_net::server_tls::{CIPHERTEXT, PLAINTEXT, ServerTlsStream};
 use millrace_net::stream::Socket;
 
 use crate::connection::READ;
@@ -16,7 +16,7 @@ const _: () = assert!(PLAINTEXT == READ);
 #[derive(Debug)]
 pub(crate) enum Channel {
     Plain(Socket),
-    Tls(Box<ServerTls>),
+    Tls(Box<ServerTlsStream>),
     /// Text of a session that another process has.
     Forwarded(Socket, Box<About>),
     /// It was given to another process.
@@ -26,7 +26,7 @@ pub(crate) enum Channel {
 impl Channel {
     /// TLS, whose first bytes somebody else may have read.
     pub(crate) fn tls(socket: Socket, begun: Vec<u8>) -> Self {
-        Self::Tls(Box::new(ServerTls::begun(socket, begun)))
+        Self::Tls(Box::new(ServerTlsStream::begun(socket, begun)))
     }
 
     pub(crate) fn socket(&self) -> Option<&Socket> {

@@ -3,8 +3,8 @@
 use std::io;
 
 use millrace_net::Nanos;
-use millrace_net::secure_context::{SecureContext, Verdict};
-use millrace_net::server_tls::{Agreed, Failure, Handshake, ServerTls};
+use millrace_net::secure_context::{CertificateVerdict, SecureContext};
+use millrace_net::server_tls::{Agreed, Failure, Handshake, ServerTlsStream};
 
 use crate::batch::{Batch, Kind, failed, secure, verdict_number};
 use crate::channel::Channel;
@@ -13,7 +13,7 @@ use crate::forwarded::About;
 use crate::server::Server;
 
 impl Connection {
-    pub(crate) fn tls(&self) -> Option<&ServerTls> {
+    pub(crate) fn tls(&self) -> Option<&ServerTlsStream> {
         match &self.channel {
             Channel::Tls(tls) => Some(tls),
             Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
@@ -30,7 +30,7 @@ impl Connection {
             resumed: agreed.resumed,
             tls13: agreed.tls13,
             suite: agreed.suite,
-            asked: agreed.verdict != Verdict::NotAsked,
+            asked: agreed.verdict != CertificateVerdict::NotAsked,
             certificates: tls.certificates(),
             ..About::default()
         })
@@ -50,7 +50,7 @@ impl Connection {
         batch.push(Kind::Forwarded, id, &[offset, length, about.suite.into(), flags, protocol]);
     }
 
-    fn tls_mut(&mut self) -> Option<&mut ServerTls> {
+    fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
         match &mut self.channel {
             Channel::Tls(tls) => Some(tls),
             Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
@@ -65,7 +65,7 @@ impl Connection {
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> Option<Flow> {
-        let told = self.tls_mut()?.shake_hands();
+        let told = self.tls_mut()?.drive_handshake();
         if batch.silent
             && let Some(flow) = self.shake_beside(&told, server)
         {
@@ -81,7 +81,7 @@ impl Connection {
                 None
             }
             Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
-                let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
+                let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
                 self.leaving = server.owner_of_host(self.ground, self.server, &name);
                 if self.leaving.is_some() {
@@ -119,7 +119,7 @@ impl Connection {
         match told {
             Ok(Handshake::Done) => None,
             Ok(Handshake::Hello) => {
-                let name = self.tls().and_then(ServerTls::hello_name).unwrap_or_default();
+                let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 let is_others = server.owner_of_host(self.ground, self.server, &name).is_some();
                 if is_others {
                     return None;
@@ -144,7 +144,7 @@ impl Connection {
         self.readable = true;
         self.began = now;
         self.owes_flush = true;
-        if let Some((name, certified)) = self.tls().map(ServerTls::asked) {
+        if let Some((name, certified)) = self.tls().map(ServerTlsStream::asked) {
             let name = name.map(Into::into);
             (self.server_name, self.certified) = (name, certified);
         }
@@ -157,7 +157,7 @@ impl Connection {
 
     /// Tells what the handshake has come to.
     pub(crate) fn tell_secure(&self, id: usize, batch: &mut Batch<'_>) {
-        let Some(agreed) = self.tls().and_then(ServerTls::agreed) else { return };
+        let Some(agreed) = self.tls().and_then(ServerTlsStream::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
         let details =
             [offset, length, agreed.suite.into(), flags(&agreed), verdict_number(agreed.verdict)];
@@ -166,7 +166,7 @@ impl Connection {
 
     /// Tells of an error of TLS; one of the socket is its closing.
     pub(crate) fn broken(&mut self, id: usize, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
-        let Some(failure) = self.tls_mut().and_then(ServerTls::take_failure) else {
+        let Some(failure) = self.tls_mut().and_then(ServerTlsStream::take_failure) else {
             return Flow::Broken(error.raw_os_error().unwrap_or(0));
         };
         self.open(id, batch);

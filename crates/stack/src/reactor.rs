@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use millrace_net::{Clock, Monotonic, Nanos, Timers};
+use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
@@ -84,7 +84,7 @@ pub struct Reactor {
     listeners: Slab<Accepting>,
     connections: Slab<Connection>,
     lingering: Slab<Lingering>,
-    timers: Timers<Timer>,
+    timers: TimerQueue<Timer>,
     /// Connections and listeners that go on without an event.
     again: Vec<usize>,
     /// Connections that the caller is to see before they are answered.
@@ -130,7 +130,7 @@ impl Reactor {
             listeners: Slab::new(),
             connections: Slab::new(),
             lingering: Slab::new(),
-            timers: Timers::default(),
+            timers: TimerQueue::default(),
             again: Vec::new(),
             unseen: Vec::new(),
             parked: VecDeque::new(),

@@ -131,9 +131,9 @@ fn a_connection_that_closes_while_it_waits_is_waited_for_by_nobody() {
     // The one that was to answer goes: the next one asks.
     server.reactor.close(first.connection, false);
     assert_eq!(server.requests(), [third.connection]);
-    assert_eq!(server.statistics().leads, 1);
+    assert_eq!(server.statistics().fills, 1);
     server.reactor.close(third.connection, false);
-    assert_eq!(server.statistics().leads, 0);
+    assert_eq!(server.statistics().fills, 0);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn more_is_done_than_was_sent() {
     assert_eq!(server.ask(&client, GET), [client.connection]);
     server.answer(&client, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok");
     assert_eq!(server.statistics().stores, 0);
-    assert_eq!(server.statistics().leads, 0);
+    assert_eq!(server.statistics().fills, 0);
     // From here on nobody knows where responses begin.
     assert_eq!(server.ask(&client, GET), [client.connection]);
     server.answer(&client, OK);
@@ -362,7 +362,7 @@ impl World {
             assert_eq!(&bodies, asked, "{received}");
         }
         let statistics = self.server.statistics();
-        assert_eq!((statistics.leads, statistics.waiting), (0, 0));
+        assert_eq!((statistics.fills, statistics.waiting), (0, 0));
     }
 }
 

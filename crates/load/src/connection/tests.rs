@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::Request;
-use crate::tally::Tally;
+use crate::tally::WindowStats;
 
 /// What a transport does, in order; beyond that it blocks, takes every byte and has nothing to flush.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ impl Scene {
         for request in requests {
             self.connection.due.push_back(Due { intended: Nanos(now), request: *request });
         }
-        let batch = Batch { bytes, count: requests.len(), starts };
+        let batch = RequestBatch { bytes, count: requests.len(), starts };
         self.connection.send(&batch, Nanos(now), &mut self.recorder)
     }
 
@@ -130,23 +130,23 @@ impl Scene {
     /// The connection ends, and those that are due begin anew.
     fn put_back(&mut self) -> usize {
         self.connection.close();
-        self.connection.put_back(&mut self.recorder)
+        self.connection.requeue_buffered(&mut self.recorder)
     }
 
     /// In flight, held and due.
     fn places(&self) -> (usize, usize, usize) {
-        let Connection { in_flight, held, due, .. } = &self.connection;
+        let Connection { in_flight, buffered: held, due, .. } = &self.connection;
         (in_flight.len(), held.len(), due.len())
     }
 
-    fn feed(&mut self, bytes: &[u8], now: u64) -> Fed {
+    fn feed(&mut self, bytes: &[u8], now: u64) -> Received {
         let mut receiving = Receiving {
             mix: &self.mix,
             known_head: &mut self.known_head,
             recorder: &mut self.recorder,
             peer_closed: self.peer_closed,
         };
-        self.connection.feed(bytes, Nanos(now), &mut receiving)
+        self.connection.receive(bytes, Nanos(now), &mut receiving)
     }
 
     /// Bytes that complete requests and leave the connection open.
@@ -157,11 +157,11 @@ impl Scene {
         fed.completed
     }
 
-    fn nudge(&mut self) {
-        self.connection.nudge(&mut self.recorder);
+    fn send_ack_probe(&mut self) {
+        self.connection.send_ack_probe(&mut self.recorder);
     }
 
-    fn finish(&mut self, now: u64) -> Fed {
+    fn finish(&mut self, now: u64) -> Received {
         self.connection.finish(Nanos(now), &mut self.recorder)
     }
 
@@ -171,12 +171,12 @@ impl Scene {
         self.connection.lose_all(Nanos(now), &mut self.recorder, loss)
     }
 
-    fn tally(&mut self) -> Tally {
+    fn tally(&mut self) -> WindowStats {
         *self.recorder.roll(Nanos(1 << 40), Box::default())
     }
 }
 
-fn statuses(tally: &Tally) -> Vec<(u16, u64)> {
+fn statuses(tally: &WindowStats) -> Vec<(u16, u64)> {
     tally.counts.statuses().collect()
 }
 
@@ -211,7 +211,7 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
     assert!(connection.establish(Nanos(450), recorder).unwrap());
     assert!(connection.is_open());
     assert_eq!(connection.waiting_since(), None);
-    let Tally { counts, connect, tls, .. } = scene.tally();
+    let WindowStats { counts, connect, tls, .. } = scene.tally();
     assert_eq!((counts.opened, counts.tls_resumed, counts.tls_full), (1, 1, 0));
     assert_eq!(
         (connect.total(), tls.total()),
@@ -654,7 +654,7 @@ fn a_response_that_breaks_off_has_its_gap_at_its_age() {
     scene.open(Script::default());
     scene.send(&[GET], b"3", 400).unwrap();
     assert_eq!(scene.completes(b"HTTP/1.1 204 \r\n\r\n", 500), 1);
-    let Tally { gap, .. } = scene.tally();
+    let WindowStats { gap, .. } = scene.tally();
     assert_eq!((gap.count(), gap.censored(), gap.total()), (1, 1, Duration::from_nanos(250)));
 }
 
@@ -664,7 +664,7 @@ fn a_body_that_ends_with_the_connection_has_its_last_byte_there() {
     scene.send(&[GET], b"1", 0).unwrap();
     scene.completes(b"HTTP/1.1 200 \r\n\r\nsome", 100);
     assert_eq!(scene.finish(300).completed, 1);
-    let Tally { gap, .. } = scene.tally();
+    let WindowStats { gap, .. } = scene.tally();
     assert_eq!((gap.count(), gap.censored(), gap.total()), (1, 0, Duration::from_nanos(200)));
 }
 
@@ -690,22 +690,22 @@ fn begun() -> Scene {
 }
 
 #[test]
-fn a_nudge_is_one_empty_line_for_each_response_in_parts() {
+fn an_acknowledgement_probe_is_one_empty_line_for_each_response_in_parts() {
     let mut scene = Scene::new();
-    scene.nudge();
+    scene.send_ack_probe();
     scene.send(&[GET, GET], b"1 2", 0).unwrap();
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"1 2", "nothing has begun");
     scene.completes(b"HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\n", 1);
-    scene.nudge();
+    scene.send_ack_probe();
     scene.completes(b"h", 2);
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"1 2\r\n", "once");
     scene.completes(b"i", 3);
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"1 2\r\n", "it has ended");
     scene.completes(b"HTTP/1.1 ", 4);
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"1 2\r\n\r\n");
     assert_eq!(scene.completes(b"204 \r\n\r\n", 5), 1);
     let tally = scene.tally();
@@ -714,25 +714,25 @@ fn a_nudge_is_one_empty_line_for_each_response_in_parts() {
 }
 
 #[test]
-fn a_nudge_does_not_come_between_the_bytes_of_a_request() {
+fn an_acknowledgement_probe_does_not_come_between_the_bytes_of_a_request() {
     let mut scene = begun();
     scene.script().writes = VecDeque::from([Ok(2), blocked()]);
     scene.send(&[GET], b"upload", 2).unwrap();
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"up");
     scene.flush();
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.script().written, b"upload\r\n");
 }
 
 #[test]
-fn a_nudge_that_a_transport_does_not_take_goes_out_before_the_next_request() {
+fn an_acknowledgement_probe_that_a_transport_does_not_take_goes_out_before_the_next_request() {
     for (taken, waits) in [(0, "\r\n"), (1, "\n")] {
         let mut scene = begun();
         let room = (0..taken).map(|_| Ok(1));
         scene.script().writes = room.chain([blocked()]).collect();
-        scene.nudge();
-        assert_eq!(scene.connection.outbox, waits.as_bytes());
+        scene.send_ack_probe();
+        assert_eq!(scene.connection.write_buf, waits.as_bytes());
         scene.send(&[GET], b"3", 2).unwrap();
         assert_eq!(scene.places(), (2, 1, 0), "the request waits behind it");
         scene.flush();
@@ -742,10 +742,10 @@ fn a_nudge_that_a_transport_does_not_take_goes_out_before_the_next_request() {
 }
 
 #[test]
-fn a_nudge_that_fails_leaves_the_end_to_be_read() {
+fn an_acknowledgement_probe_that_fails_leaves_the_end_to_be_read() {
     let mut scene = begun();
     scene.script().writes = VecDeque::from([Err(io::ErrorKind::BrokenPipe.into())]);
-    scene.nudge();
+    scene.send_ack_probe();
     assert_eq!(scene.completes(b"hi", 2), 1);
     assert!(scene.connection.is_open());
 }
@@ -763,8 +763,8 @@ fn what_has_gone_out_is_not_kept_behind_a_server_that_is_always_a_little_late() 
         scene.flush_at(round).unwrap();
         assert_eq!(scene.places(), (round as usize + 1, 0, 0));
     }
-    assert_eq!(scene.connection.outbox.len() - scene.connection.flushed, 25_000);
-    assert!(scene.connection.outbox.len() < 300_000, "{}", scene.connection.outbox.len());
+    assert_eq!(scene.connection.write_buf.len() - scene.connection.flushed, 25_000);
+    assert!(scene.connection.write_buf.len() < 300_000, "{}", scene.connection.write_buf.len());
     scene.flush();
     assert_eq!(scene.script().written.len(), 200 * 50_000);
 }
@@ -828,7 +828,7 @@ const NO_CONTENT: &[u8] = b"HTTP/1.1 204 \r\n\r\n";
 fn following() -> Scene {
     let mut scene = Scene::new();
     scene.connection.close();
-    scene.connection = Connection::new(Some(Following::new(5, false)));
+    scene.connection = Connection::new(Some(RedirectFollower::new(5, false)));
     scene.open(Script::default());
     scene.send(&[GET], REQUEST, 0).unwrap();
     scene.script().written.clear();
@@ -885,7 +885,7 @@ fn bytes_that_came_with_a_redirection_do_not_answer_the_next_request() {
 fn a_redirection_is_not_followed_while_its_request_is_still_on_its_way() {
     let mut scene = Scene::new();
     scene.connection.close();
-    scene.connection = Connection::new(Some(Following::new(5, false)));
+    scene.connection = Connection::new(Some(RedirectFollower::new(5, false)));
     scene.open(Script::default());
     scene.script().writes = VecDeque::from([Ok(60), blocked()]);
     let request =
@@ -893,7 +893,7 @@ fn a_redirection_is_not_followed_while_its_request_is_still_on_its_way() {
     scene.send(&[GET], &request.concat(), 0).unwrap();
     let redirection = b"HTTP/1.1 307 R\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(scene.completes(redirection, 1), 1);
-    assert_eq!(scene.connection.outbox.len(), request.concat().len() - 60);
+    assert_eq!(scene.connection.write_buf.len(), request.concat().len() - 60);
     let tally = scene.tally();
     assert_eq!((statuses(&tally), tally.counts.followed), (vec![(307, 1)], 0));
 }

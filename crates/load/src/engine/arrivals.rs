@@ -4,7 +4,7 @@ use millrace_net::{Clock, Nanos};
 
 use super::{Demand, Engine};
 use crate::connection::Due;
-use crate::pool::Pool;
+use crate::pool::ConnectionPool;
 
 /// Arrivals that are taken before the loop looks at its sockets again.
 const ARRIVALS_AT_ONCE: usize = 1024;
@@ -46,7 +46,7 @@ impl Engine {
     fn dispatch(&mut self, due: Due, now: Nanos) {
         let origin = self.shared.mix[due.request as usize].origin;
         let Demand::Open { pools, max_pending, .. } = &mut self.demand else { return };
-        let waiting: usize = pools.iter().map(Pool::waiting).sum();
+        let waiting: usize = pools.iter().map(ConnectionPool::waiting).sum();
         if waiting as u64 + self.recorder.under_way() >= *max_pending {
             return self.recorder.overflowed(due.intended);
         }
@@ -81,7 +81,7 @@ impl Engine {
         let Demand::Open { pools, .. } = &mut self.demand else { return };
         let slot = &mut self.slots[index];
         let pool = &mut pools[slot.origin];
-        let mut room = depth.saturating_sub(slot.connection.taken());
+        let mut room = depth.saturating_sub(slot.connection.accepted());
         while let Some(due) = (room > 0).then(|| pool.take_waiting()).flatten() {
             slot.connection.due.push_back(due);
             room -= 1;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use super::slot::Slot;
-use crate::mix::Mix;
+use crate::mix::RequestMix;
 use crate::plan::{Model, Plan, Request};
-use crate::pool::Pool;
+use crate::pool::ConnectionPool;
 use crate::schedule::{Arrivals, RateProfile};
 
 /// Who decides when a request is due.
@@ -15,11 +15,11 @@ use crate::schedule::{Arrivals, RateProfile};
 pub(super) enum Demand {
     Closed {
         think_time: Duration,
-        mixes: Vec<Mix>,
+        mixes: Vec<RequestMix>,
     },
     Open {
-        pools: Vec<Pool>,
-        mix: Mix,
+        pools: Vec<ConnectionPool>,
+        mix: RequestMix,
         arrivals: Arrivals,
         start: Nanos,
         next: Nanos,
@@ -37,7 +37,7 @@ impl Demand {
         };
         match &plan.model {
             Model::Closed { think_time } => {
-                let mix = |origin| Mix::new(&weights(Some(origin)), plan.weighted, worker);
+                let mix = |origin| RequestMix::new(&weights(Some(origin)), plan.weighted, worker);
                 let mixes = (0..plan.origins.len()).map(mix).collect();
                 Self::Closed { think_time: *think_time, mixes }
             }
@@ -46,11 +46,11 @@ impl Demand {
                 let (index, count) = (worker as u64, plan.threads as u64);
                 let pool = |origin: usize| {
                     let slots = (first..).zip(closed).filter(|(_, slot)| slot.origin == origin);
-                    Pool::new(slots.map(|(index, _)| index).collect())
+                    ConnectionPool::new(slots.map(|(index, _)| index).collect())
                 };
                 Self::Open {
                     pools: (0..plan.origins.len()).map(pool).collect(),
-                    mix: Mix::new(&weights(None), plan.weighted, worker),
+                    mix: RequestMix::new(&weights(None), plan.weighted, worker),
                     arrivals: Arrivals::new(profile, *poisson, index, count, plan.seed),
                     start: Nanos::NEVER,
                     next: Nanos::NEVER,

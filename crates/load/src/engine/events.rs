@@ -11,14 +11,14 @@ use crate::ErrorKind;
 use crate::connection::{End, Receiving};
 use crate::error::describe;
 use crate::recorder::Loss;
-use crate::server::Keeping;
+use crate::server::SocketReuse;
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
         let (index, side) = Side::of(event.token());
         let Some(slot) = self.slots.get_mut(index) else { return };
         if slot.connection.is_closed() || slot.side != side {
-            let until_closed = self.servers[slot.origin].keeping() == Keeping::UntilClosed;
+            let until_closed = self.servers[slot.origin].socket_reuse() == SocketReuse::UntilClosed;
             if event.is_read_closed() && until_closed {
                 slot.ended.take_if(|kept| kept.side == side);
             }
@@ -60,7 +60,7 @@ impl Engine {
                 0 => slot.connection.finish(now, &mut self.recorder),
                 count => {
                     let bytes = &self.buffer[..count];
-                    slot.connection.feed(
+                    slot.connection.receive(
                         bytes,
                         now,
                         &mut Receiving {
@@ -74,8 +74,8 @@ impl Engine {
             };
             completed += fed.completed;
             if fed.completed > 0 {
-                if !slot.fruitful {
-                    slot.bear_fruit(close);
+                if !slot.productive {
+                    slot.mark_productive(close);
                 }
                 if close && fed.end.is_none() {
                     fed.end = Some(End::Agreed);
@@ -98,8 +98,8 @@ impl Engine {
                 Demand::Open { .. } => self.serve(index, now),
             }
         }
-        if self.shared.plan.nudge {
-            self.slots[index].connection.nudge(&mut self.recorder);
+        if self.shared.plan.early_ack_probe {
+            self.slots[index].connection.send_ack_probe(&mut self.recorder);
         }
         false
     }
@@ -118,8 +118,8 @@ impl Engine {
         let is_close = matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset);
         let slot = &mut self.slots[index];
         if is_close && slot.connection.complete_redirected(now, &mut self.recorder) {
-            if !slot.fruitful {
-                slot.bear_fruit(self.shared.plan.close);
+            if !slot.productive {
+                slot.mark_productive(self.shared.plan.close);
             }
             self.replenish(index, 1, now);
         }
@@ -153,7 +153,7 @@ impl Engine {
         }
         let stream = slot.connection.close();
         if matches!(end, End::Agreed) {
-            slot.retire(stream, self.servers[slot.origin].keeping(), self.peer_closed);
+            slot.retire(stream, self.servers[slot.origin].socket_reuse(), self.peer_closed);
         }
         self.after_end(index, lost, now);
     }
@@ -164,27 +164,27 @@ impl Engine {
         self.put_back(index);
         self.replenish(index, lost, now);
         let slot = &mut self.slots[index];
-        if !slot.fruitful {
+        if !slot.productive {
             slot.failures += 1;
         }
-        let (origin, fruitful) = (slot.origin, slot.fruitful);
+        let (origin, fruitful) = (slot.origin, slot.productive);
         if let Demand::Open { pools, .. } = &mut self.demand {
             pools[origin].wait_first(slot.connection.due.drain(..));
             if fruitful {
                 pools[origin].add_closed(index as u32);
             } else {
-                self.rest(index, now);
+                self.back_off(index, now);
             }
             self.hand_out(origin, now);
         } else if fruitful {
             self.pump_or_open(index, now);
         } else {
-            self.stall(index);
-            self.rest(index, now);
+            self.defer_due(index);
+            self.back_off(index, now);
         }
         let slot = &mut self.slots[index];
         if slot.connection.is_closed() {
-            slot.idle(self.servers[origin].keeping());
+            slot.idle(self.servers[origin].socket_reuse());
         }
     }
 }

@@ -14,20 +14,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_http::KnownHead;
-use millrace_net::tls::TlsSettings;
-use millrace_net::{Clock, Monotonic, Nanos, Timers};
+use millrace_net::tls::ClientTlsConfig;
+use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
 use crate::RunError;
 use crate::plan::Plan;
-use crate::pool::Pool;
+use crate::pool::ConnectionPool;
 use crate::recorder::{InFlight, Loss, Recorder};
 use crate::rendered::Rendered;
-use crate::server::{Resolved, Server};
+use crate::server::{Resolved, TargetServer};
 
 use demand::Demand;
 use slot::{Slot, slots};
-use timers::Timer;
+use timers::SlotTimer;
 
 /// Bytes of one read; larger than most responses, small enough to stay in the cache.
 const READ_BUFFER: usize = 64 * 1024;
@@ -47,14 +47,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What all workers of a run share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct RunContext {
     pub(crate) plan: Arc<Plan>,
     mix: Vec<Rendered>,
     resolved: Vec<Resolved>,
-    tls: Option<TlsSettings>,
+    tls: Option<ClientTlsConfig>,
 }
 
-impl Shared {
+impl RunContext {
     /// Checks the plan, renders its requests, reads certificates and resolves names.
     pub(crate) fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
         plan.check()?;
@@ -62,7 +62,7 @@ impl Shared {
         let render = |request| Rendered::new(request, plan.close, tables, plan.pipelining);
         let mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
-        let tls = with_tls.then(|| TlsSettings::new(&plan.tls)).transpose();
+        let tls = with_tls.then(|| ClientTlsConfig::new(&plan.tls)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { plan, mix, resolved, tls })
@@ -72,13 +72,13 @@ impl Shared {
 /// The connections of one worker and the rules by which they are used.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     registry: Registry,
     clock: Monotonic,
     slots: Vec<Slot>,
-    servers: Vec<Server>,
+    servers: Vec<TargetServer>,
     demand: Demand,
-    timers: Timers<Timer>,
+    timers: TimerQueue<SlotTimer>,
     pub(crate) recorder: Recorder,
     random: fastrand::Rng,
     /// Number of the next request, and the distance to the one after that.
@@ -112,7 +112,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<RunContext>,
         worker: usize,
         registry: Registry,
         clock: Monotonic,
@@ -122,7 +122,7 @@ impl Engine {
         let servers = shared
             .resolved
             .iter()
-            .map(|resolved| Server::new(resolved, shared.tls.as_ref()))
+            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref()))
             .collect::<Result<Vec<_>, _>>()?;
         let slots = slots(plan, share(plan.connections));
         let initial = share(plan.initial_connections);
@@ -135,7 +135,7 @@ impl Engine {
             slots,
             servers,
             demand,
-            timers: Timers::default(),
+            timers: TimerQueue::default(),
             recorder: Recorder::new(Nanos::NEVER).expecting(plan.expected),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
@@ -158,7 +158,7 @@ impl Engine {
         })
     }
 
-    pub(crate) fn servers(&self) -> &[Server] {
+    pub(crate) fn servers(&self) -> &[TargetServer] {
         &self.servers
     }
 
@@ -225,7 +225,7 @@ impl Engine {
             Demand::Closed { .. } => (0, false),
             // Without an end in time the schedule itself may end, at a rate of zero.
             Demand::Open { pools, next, .. } => (
-                pools.iter().map(Pool::waiting).sum(),
+                pools.iter().map(ConnectionPool::waiting).sum(),
                 *next == Nanos::NEVER && self.end == Nanos::NEVER,
             ),
         };
@@ -246,7 +246,7 @@ impl Engine {
         for slot in &mut self.slots {
             let at_end = |_: usize, _: &InFlight| (Loss::InFlightAtEnd, String::new());
             slot.connection.lose_all(now, &mut self.recorder, at_end);
-            slot.connection.put_back(&mut self.recorder);
+            slot.connection.requeue_buffered(&mut self.recorder);
         }
         if let Demand::Open { pools, .. } = &mut self.demand {
             // What was given to a connection and did not go out before the end has waited as well.

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use millrace_net::{Clock, Nanos};
 
-use super::timers::{Limit, Timer};
+use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::error::describe;
 
 /// Pause before a connection that bore no fruit is opened again; doubled each time, up to a bound.
-const FIRST_REST: Duration = Duration::from_millis(10);
-const LONGEST_REST: Duration = Duration::from_secs(1);
+const MIN_BACKOFF: Duration = Duration::from_millis(10);
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 impl Engine {
     pub(super) fn open(&mut self, index: usize) {
@@ -22,7 +22,7 @@ impl Engine {
         let now = self.clock.now();
         let (address, stream) = self.servers[slot.origin].connect(spare, &self.registry, token);
         slot.address = address;
-        slot.fruitful = false;
+        slot.productive = false;
         match stream {
             Ok(stream) => {
                 slot.connection.open(stream, now);
@@ -65,7 +65,7 @@ impl Engine {
     fn opened(&mut self, index: usize, now: Nanos) {
         self.unreachable = None;
         let slot = &mut self.slots[index];
-        self.servers[slot.origin].worked(slot.address);
+        self.servers[slot.origin].mark_working(slot.address);
         if std::mem::take(&mut slot.setting_up) {
             self.setting_up -= 1;
         }
@@ -94,7 +94,7 @@ impl Engine {
         self.unreachable = Some((first, now));
         let not_sent = self.not_sent(index);
         self.recorder.connect_failed(kind, example, not_sent);
-        self.rest(index, now);
+        self.back_off(index, now);
     }
 
     /// Requests of the measurement that a connect which failed leaves unsent: those that are due on the
@@ -112,7 +112,7 @@ impl Engine {
         }
         let due = &self.slots[index].connection.due;
         let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
-        self.stall(index);
+        self.defer_due(index);
         let not_sent = self.budget.min(measured as u64);
         if self.budget != u64::MAX {
             self.budget -= not_sent;
@@ -121,17 +121,17 @@ impl Engine {
     }
 
     /// What is due on the slot of a closed run becomes due anew at the end of its rest.
-    pub(super) fn stall(&mut self, index: usize) {
+    pub(super) fn defer_due(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        slot.stalled = slot.connection.due.len();
+        slot.deferred = slot.connection.due.len();
         slot.connection.due.clear();
     }
 
-    pub(super) fn rest(&mut self, index: usize, now: Nanos) {
+    pub(super) fn back_off(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        slot.resting = true;
+        slot.backing_off = true;
         let doublings = slot.failures.saturating_sub(1).min(16);
-        let pause = LONGEST_REST.min(FIRST_REST * (1 << doublings));
-        self.timers.push(now + pause, Timer::Reopen(index as u32));
+        let pause = MAX_BACKOFF.min(MIN_BACKOFF * (1 << doublings));
+        self.timers.push(now + pause, SlotTimer::Reopen(index as u32));
     }
 }

@@ -2,9 +2,9 @@
 
 use millrace_net::Nanos;
 
-use super::timers::{Limit, Timer};
+use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
-use crate::connection::{Batch, Due};
+use crate::connection::{Due, RequestBatch};
 use crate::template::Values;
 
 impl Engine {
@@ -29,7 +29,7 @@ impl Engine {
             }
             Demand::Closed { think_time, .. } => {
                 for _ in 0..count {
-                    self.timers.push(now + think_time, Timer::Due(index as u32));
+                    self.timers.push(now + think_time, SlotTimer::Due(index as u32));
                 }
             }
             Demand::Open { .. } => {}
@@ -41,7 +41,7 @@ impl Engine {
         let needed = !slot.connection.due.is_empty() && self.budget > 0 && now < self.end;
         if slot.connection.is_open() {
             self.pump(index, now);
-        } else if slot.connection.is_closed() && !slot.resting && needed {
+        } else if slot.connection.is_closed() && !slot.backing_off && needed {
             self.open(index);
         }
     }
@@ -63,14 +63,14 @@ impl Engine {
             [only] => only.batch(count).unwrap_or(&self.outgoing),
             _ => &self.outgoing,
         };
-        let batch = Batch { bytes, count, starts: &self.starts };
+        let batch = RequestBatch { bytes, count, starts: &self.starts };
         let sent = slot.connection.send(&batch, now, &mut self.recorder);
         self.budget -= cost;
         match sent {
             Ok(()) => self.arm(index, Limit::Request, now + self.shared.plan.timeout),
             Err(error) => {
                 // The numbers of those that did not go out are used again.
-                let sent = count - slot.connection.held();
+                let sent = count - slot.connection.buffered();
                 self.sequence.0 = first + sent as u64 * self.sequence.1;
                 self.write_failed(index, &error);
             }
@@ -98,7 +98,7 @@ impl Engine {
     /// Requests that were held by a connection that has ended are due again: the budget has them back.
     pub(super) fn put_back(&mut self, index: usize) {
         let connection = &mut self.slots[index].connection;
-        let count = connection.put_back(&mut self.recorder);
+        let count = connection.requeue_buffered(&mut self.recorder);
         if self.budget != u64::MAX && matches!(self.demand, Demand::Closed { .. }) {
             let back = connection.due.iter().take(count);
             let measured = back.filter(|due| self.recorder.is_measured(due.intended));

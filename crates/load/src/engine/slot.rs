@@ -1,12 +1,12 @@
 //! Places for connections.
 
-use millrace_net::{Spare, Stream};
+use millrace_net::{SpareSocket, Stream};
 use mio::Token;
 
 use crate::connection::Connection;
 use crate::plan::{Plan, Request};
-use crate::redirect::Following;
-use crate::server::Keeping;
+use crate::redirect::RedirectFollower;
+use crate::server::SocketReuse;
 
 /// Which of a slot's two sockets an event is of: the present connection's, or the one of an ended connection that is
 /// kept beside it.
@@ -55,13 +55,13 @@ pub(super) struct Slot {
     /// Connections in a row that completed nothing.
     pub(super) failures: u32,
     /// The present connection has completed a request.
-    pub(super) fruitful: bool,
+    pub(super) productive: bool,
     /// A `Reopen` timer is set.
-    pub(super) resting: bool,
+    pub(super) backing_off: bool,
     /// Is being opened before the start.
     pub(super) setting_up: bool,
     /// Requests of a closed run that wait for the end of the rest.
-    pub(super) stalled: usize,
+    pub(super) deferred: usize,
     /// The last connection that has ended, if the server had not closed it yet: it is to do so first, so
     /// that this side's ports do not wait in TIME-WAIT.
     pub(super) ended: Option<Kept>,
@@ -96,23 +96,23 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
         .collect()
 }
 
-fn following(plan: &Plan, origin: usize) -> Option<Following> {
+fn following(plan: &Plan, origin: usize) -> Option<RedirectFollower> {
     let tls = plan.origins[origin].server_name.is_some();
-    (plan.follow > 0).then(|| Following::new(plan.follow, tls))
+    (plan.follow > 0).then(|| RedirectFollower::new(plan.follow, tls))
 }
 
 impl Slot {
-    fn new(origin: usize, following: Option<Following>) -> Self {
+    fn new(origin: usize, following: Option<RedirectFollower>) -> Self {
         Self {
             connection: Connection::new(following),
             origin,
             address: 0,
             armed: [false; 2],
             failures: 0,
-            fruitful: false,
-            resting: false,
+            productive: false,
+            backing_off: false,
             setting_up: false,
-            stalled: 0,
+            deferred: 0,
             ended: None,
             spare: None,
             side: Side::default(),
@@ -120,8 +120,8 @@ impl Slot {
     }
 
     /// The present connection has completed its first request.
-    pub(super) fn bear_fruit(&mut self, close: bool) {
-        self.fruitful = true;
+    pub(super) fn mark_productive(&mut self, close: bool) {
+        self.productive = true;
         self.failures = 0;
         if !close {
             // The server has had time to close the last one, and there will hardly be a next one.
@@ -130,19 +130,24 @@ impl Slot {
     }
 
     /// A connection has ended by agreement. Its socket is kept as far as that serves a purpose.
-    pub(super) fn retire(&mut self, stream: Option<Stream>, keeping: Keeping, peer_closed: bool) {
+    pub(super) fn retire(
+        &mut self,
+        stream: Option<Stream>,
+        keeping: SocketReuse,
+        peer_closed: bool,
+    ) {
         let side = self.side;
         let kept = stream.map(|stream| Kept { stream, side });
         match keeping {
-            Keeping::ForReuse if peer_closed => (self.spare, self.ended) = (kept, None),
-            Keeping::ForReuse => self.spare = std::mem::replace(&mut self.ended, kept),
-            Keeping::UntilClosed => self.ended = kept.filter(|_| !peer_closed),
-            Keeping::Not => {}
+            SocketReuse::ForReuse if peer_closed => (self.spare, self.ended) = (kept, None),
+            SocketReuse::ForReuse => self.spare = std::mem::replace(&mut self.ended, kept),
+            SocketReuse::UntilClosed => self.ended = kept.filter(|_| !peer_closed),
+            SocketReuse::Never => {}
         }
     }
 
     /// A socket for the next connection, if one is left; the side is that of the next connection in any case.
-    pub(super) fn take_spare(&mut self) -> Option<Spare> {
+    pub(super) fn take_spare(&mut self) -> Option<SpareSocket> {
         if let Some(Kept { stream, side }) = self.spare.take() {
             match stream.into_spare() {
                 Ok(spare) => {
@@ -159,8 +164,8 @@ impl Slot {
     }
 
     /// No connection follows for now: one socket is enough to be kept, and the last one has time.
-    pub(super) fn idle(&mut self, keeping: Keeping) {
-        if keeping == Keeping::ForReuse && self.ended.is_some() {
+    pub(super) fn idle(&mut self, keeping: SocketReuse) {
+        if keeping == SocketReuse::ForReuse && self.ended.is_some() {
             self.spare = self.ended.take();
         }
     }

@@ -8,7 +8,7 @@ use millrace_net::{Poller, Wake};
 use super::*;
 use crate::plan::tests::plan;
 use crate::plan::{Endpoint, Model};
-use crate::tally::Tally;
+use crate::tally::WindowStats;
 
 const OK: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 
@@ -32,7 +32,7 @@ impl Scene {
         let port = listener.local_addr().unwrap().port();
         plan.origins[0].endpoint = Endpoint::Host("127.0.0.1".into(), port);
         change(&mut plan);
-        let shared = Arc::new(Shared::new(Arc::new(plan)).unwrap());
+        let shared = Arc::new(RunContext::new(Arc::new(plan)).unwrap());
         let poller = Poller::new(512).unwrap();
         let registry = poller.registry().try_clone().unwrap();
         let engine = Engine::new(shared, 0, registry, Monotonic::new()).unwrap();
@@ -98,7 +98,7 @@ impl Scene {
         }
     }
 
-    fn tally(&mut self) -> Tally {
+    fn tally(&mut self) -> WindowStats {
         *self.engine.recorder.roll(self.now(), Box::default())
     }
 }
@@ -223,7 +223,7 @@ fn a_response_is_read_before_a_failed_write_gives_the_connection_up() {
 fn a_response_ends_the_longer_and_longer_pauses() {
     let mut scene = Scene::new(|plan| (plan.connections, plan.initial_connections) = (1, 1));
     let pause = |scene: &mut Scene| {
-        scene.turn_until(|engine| engine.slots[0].resting);
+        scene.turn_until(|engine| engine.slots[0].backing_off);
         scene.engine.timers.next().since(scene.now())
     };
     let mut peer = scene.peers.remove(0);
@@ -238,7 +238,7 @@ fn a_response_ends_the_longer_and_longer_pauses() {
         peer = scene.accept();
     }
     answer(&mut peer, OK);
-    scene.turn_until(|engine| engine.slots[0].fruitful);
+    scene.turn_until(|engine| engine.slots[0].productive);
     reset(peer);
     // Another one is opened without a pause.
     reset(scene.accept());
@@ -265,11 +265,11 @@ fn a_slot_has_a_timer_for_each_kind_of_limit_and_no_more() {
 }
 
 #[test]
-fn a_response_in_parts_is_nudged_if_the_plan_says_so() {
+fn a_response_in_parts_is_probed_if_the_plan_says_so() {
     let (begin, end) = OK.split_at(10);
-    for (nudge, wanted) in [(true, "\r\nGET "), (false, "GET ")] {
+    for (probe, wanted) in [(true, "\r\nGET "), (false, "GET ")] {
         let mut scene = Scene::new(|plan| {
-            (plan.connections, plan.initial_connections, plan.nudge) = (1, 1, nudge);
+            (plan.connections, plan.initial_connections, plan.early_ack_probe) = (1, 1, probe);
         });
         let mut peer = scene.peers.remove(0);
         scene.start();
@@ -284,9 +284,9 @@ fn a_response_in_parts_is_nudged_if_the_plan_says_so() {
             }
             assert!(scene.now() < limit, "not within {LATE:?}");
         };
-        assert_eq!(counts.bytes_sent, if nudge { 2 } else { 0 });
+        assert_eq!(counts.bytes_sent, if probe { 2 } else { 0 });
         peer.write_all(end).unwrap();
-        scene.turn_until(|engine| engine.slots[0].fruitful);
+        scene.turn_until(|engine| engine.slots[0].productive);
         let mut next = vec![0; wanted.len()];
         peer.read_exact(&mut next).unwrap();
         assert_eq!(next, wanted.as_bytes());

@@ -10,7 +10,7 @@ use crate::recorder::{InFlight, Loss};
 
 /// What timers are set for, with the slot's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Timer {
+pub(super) enum SlotTimer {
     /// A time limit; of each kind a slot has at most one timer.
     Limit(u32, Limit),
     /// The end of a think time.
@@ -46,9 +46,9 @@ impl Engine {
     pub(crate) fn on_timers(&mut self, now: Nanos) {
         while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
-                Timer::Limit(index, kind) => self.on_limit(index as usize, kind, now),
-                Timer::Due(index) => self.on_due(index as usize, at),
-                Timer::Reopen(index) => self.on_reopen(index as usize, now),
+                SlotTimer::Limit(index, kind) => self.on_limit(index as usize, kind, now),
+                SlotTimer::Due(index) => self.on_due(index as usize, at),
+                SlotTimer::Reopen(index) => self.on_reopen(index as usize, now),
             }
         }
     }
@@ -103,8 +103,8 @@ impl Engine {
 
     pub(super) fn on_reopen(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        slot.resting = false;
-        let stalled = std::mem::take(&mut slot.stalled);
+        slot.backing_off = false;
+        let stalled = std::mem::take(&mut slot.deferred);
         let origin = slot.origin;
         if let Demand::Open { pools, .. } = &mut self.demand {
             pools[origin].add_closed(index as u32);
@@ -120,7 +120,7 @@ impl Engine {
     pub(super) fn arm(&mut self, index: usize, kind: Limit, at: Nanos) {
         let armed = &mut self.slots[index].armed[kind as usize];
         if !std::mem::replace(armed, true) {
-            self.timers.push(at, Timer::Limit(index as u32, kind));
+            self.timers.push(at, SlotTimer::Limit(index as u32, kind));
         }
     }
 }

@@ -2,11 +2,11 @@ use super::*;
 
 #[test]
 fn all_begin_at_the_same_time_after_the_last_has_arrived() {
-    let gate = Gate::new(3);
-    gate.arrive(1, Nanos(10));
-    gate.arrive(0, Nanos(20));
+    let gate = StartBarrier::new(3);
+    gate.wait(1, Nanos(10));
+    gate.wait(0, Nanos(20));
     assert_eq!(gate.signal(), Signal::Wait);
-    gate.arrive(0, Nanos(30));
+    gate.wait(0, Nanos(30));
     let start = Nanos(30) + HEAD_START;
     assert_eq!(gate.signal(), Signal::Start(start));
     assert_eq!(gate.signal(), Signal::Start(start));
@@ -14,15 +14,15 @@ fn all_begin_at_the_same_time_after_the_last_has_arrived() {
 
 #[test]
 fn without_any_connection_nobody_begins() {
-    let gate = Gate::new(2);
-    gate.arrive(0, Nanos(10));
-    gate.arrive(0, Nanos(20));
+    let gate = StartBarrier::new(2);
+    gate.wait(0, Nanos(10));
+    gate.wait(0, Nanos(20));
     assert_eq!(gate.signal(), Signal::Unreachable);
 }
 
 #[test]
 fn a_stop_is_seen_at_once_and_by_all() {
-    let gate = Gate::new(2);
+    let gate = StartBarrier::new(2);
     assert!(!gate.is_stopped());
     gate.stop();
     assert!(gate.is_stopped());

@@ -34,7 +34,7 @@ pub(crate) fn plan() -> Plan {
         tls: TlsOptions::default(),
         expected: StatusSet::below_400(),
         bounds: Vec::new(),
-        nudge: false,
+        early_ack_probe: false,
         seed: 1,
     }
 }
@@ -96,8 +96,8 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
     }
     let close = refused(|plan| (plan.close, plan.pipelining) = (true, 2));
     assert_eq!(close, "pipelining needs connections that are kept");
-    let nudged = refused(|plan| (plan.close, plan.nudge) = (true, true));
-    assert_eq!(nudged, "empty lines between requests need connections that are kept");
+    let probed = refused(|plan| (plan.close, plan.early_ack_probe) = (true, true));
+    assert_eq!(probed, "empty lines between requests need connections that are kept");
     let endless = refused(|plan| plan.duration = None);
     assert_eq!(endless, "a run needs a duration or a number of requests");
     let servers = refused(|plan| plan.origins = vec![plan.origins[0].clone(); 2]);

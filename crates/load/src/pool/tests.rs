@@ -6,13 +6,13 @@ fn due(intended: u64) -> Due {
     Due { intended: Nanos(intended), request: 0 }
 }
 
-fn waiting(pool: &mut Pool) -> Vec<u64> {
+fn waiting(pool: &mut ConnectionPool) -> Vec<u64> {
     std::iter::from_fn(|| pool.take_waiting()).map(|due| due.intended.0).collect()
 }
 
 #[test]
 fn free_connections_are_used_in_turn() {
-    let mut pool = Pool::default();
+    let mut pool = ConnectionPool::default();
     pool.wait(due(1));
     assert_eq!(pool.take_free(), None);
     [3, 1, 2].into_iter().for_each(|connection| pool.add_free(connection));
@@ -23,7 +23,7 @@ fn free_connections_are_used_in_turn() {
 
 #[test]
 fn a_free_connection_is_listed_once() {
-    let mut pool = Pool::default();
+    let mut pool = ConnectionPool::default();
     pool.wait(due(1));
     [3, 1, 3, 3, 1].into_iter().for_each(|connection| pool.add_free(connection));
     assert_eq!([(); 3].map(|()| pool.take_free()), [Some(3), Some(1), None]);
@@ -33,7 +33,7 @@ fn a_free_connection_is_listed_once() {
 
 #[test]
 fn a_free_connection_remains_listed_while_nobody_waits() {
-    let mut pool = Pool::default();
+    let mut pool = ConnectionPool::default();
     pool.add_free(4);
     assert_eq!(pool.take_free(), None);
     pool.wait(due(1));
@@ -42,7 +42,7 @@ fn a_free_connection_remains_listed_while_nobody_waits() {
 
 #[test]
 fn arrivals_wait_in_order_and_those_put_back_come_first() {
-    let mut pool = Pool::default();
+    let mut pool = ConnectionPool::default();
     [30, 40].into_iter().for_each(|intended| pool.wait(due(intended)));
     pool.wait_first([due(10), due(20)].into_iter());
     assert_eq!(pool.waiting(), 4);
@@ -52,7 +52,7 @@ fn arrivals_wait_in_order_and_those_put_back_come_first() {
 
 #[test]
 fn no_more_connections_are_opened_than_arrivals_wait() {
-    let mut pool = Pool::new(vec![0, 1, 2, 3]);
+    let mut pool = ConnectionPool::new(vec![0, 1, 2, 3]);
     assert_eq!(pool.take_closed(), None, "nobody waits");
     pool.wait(due(1));
     pool.wait(due(2));
@@ -73,7 +73,7 @@ fn no_more_connections_are_opened_than_arrivals_wait() {
 
 #[test]
 fn connections_of_the_set_up_are_on_their_way_too() {
-    let mut pool = Pool::new(vec![5]);
+    let mut pool = ConnectionPool::new(vec![5]);
     pool.set_up();
     pool.wait(due(1));
     assert_eq!(pool.take_closed(), None);

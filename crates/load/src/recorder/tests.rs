@@ -47,9 +47,9 @@ fn event() -> impl Strategy<Value = Event> {
 struct Scene {
     now: u64,
     recorder: Recorder,
-    total: Tally,
+    total: WindowStats,
     /// The one that is not in use.
-    empty: Box<Tally>,
+    empty: Box<WindowStats>,
     in_flight: Vec<InFlight>,
     sent: u64,
     warmup: u64,
@@ -60,7 +60,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let recorder = Recorder::new(Nanos(MEASURE_FROM));
-        let (total, empty, in_flight) = (Tally::default(), Box::default(), Vec::new());
+        let (total, empty, in_flight) = (WindowStats::default(), Box::default(), Vec::new());
         Self { now: 0, recorder, total, empty, in_flight, sent: 0, warmup: 0, area: 0 }
     }
 
@@ -108,7 +108,7 @@ impl Scene {
     /// What has been counted up to now.
     fn counted(&self) -> Counts {
         let mut counted = self.total.counts.clone();
-        counted += &self.recorder.tally.counts;
+        counted += &self.recorder.stats.counts;
         counted
     }
 
@@ -169,8 +169,8 @@ fn latency_begins_when_a_request_was_due_and_service_time_when_it_was_sent() {
     let request = request(100, 250);
     recorder.sent(&request, false);
     recorder.completed(&request, Nanos(400), 200);
-    assert_eq!(recorder.tally.latency.total(), Duration::from_nanos(300));
-    assert_eq!(recorder.tally.service_time.total(), Duration::from_nanos(150));
+    assert_eq!(recorder.stats.latency.total(), Duration::from_nanos(300));
+    assert_eq!(recorder.stats.service_time.total(), Duration::from_nanos(150));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_request_that_failed_is_recorded_at_its_age() {
     let request = request(100, 250);
     recorder.sent(&request, false);
     recorder.lost(&request, Nanos(1250), Loss::Timeout, || "late".into());
-    let Tally { counts, latency, service_time, .. } = &*recorder.tally;
+    let WindowStats { counts, latency, service_time, .. } = &*recorder.stats;
     assert_eq!((latency.total(), latency.censored()), (Duration::from_nanos(1150), 1));
     assert_eq!((service_time.total(), service_time.censored()), (Duration::from_nanos(1000), 1));
     assert_eq!(counts.errors().collect::<Vec<_>>(), [(ErrorKind::Timeout, 1, Some("late"))]);
@@ -193,7 +193,7 @@ fn statuses_below_400_are_no_errors() {
         recorder.sent(&request, false);
         recorder.completed(&request, Nanos(1), status);
     }
-    let counts = &recorder.tally.counts;
+    let counts = &recorder.stats.counts;
     assert_eq!((counts.ok, counts.status_errors), (4, 4));
     let statuses: Vec<_> = counts.statuses().collect();
     assert_eq!(statuses, [(100, 1), (200, 1), (304, 1), (399, 1), (400, 1), (503, 2), (999, 1)]);
@@ -205,7 +205,7 @@ fn the_first_example_of_each_kind_is_kept() {
     recorder.connect_failed(ErrorKind::ConnectRefused, "first".into(), 3);
     recorder.connect_failed(ErrorKind::ConnectRefused, "second".into(), 0);
     recorder.connect_failed(ErrorKind::Tls, "other".into(), 1);
-    let counts = &recorder.tally.counts;
+    let counts = &recorder.stats.counts;
     assert_eq!((counts.failed, counts.connect_failed), (3, 4));
     assert_eq!(
         counts.errors().collect::<Vec<_>>(),
@@ -220,7 +220,7 @@ fn handshakes_are_told_apart() {
     recorder.opened(nanos(5), nanos(0), None);
     recorder.opened(nanos(6), nanos(20), Some(false));
     recorder.opened(nanos(7), nanos(10), Some(true));
-    let Tally { counts, connect, tls, .. } = &*recorder.tally;
+    let WindowStats { counts, connect, tls, .. } = &*recorder.stats;
     assert_eq!((counts.opened, counts.tls_full, counts.tls_resumed), (3, 1, 1));
     assert_eq!((connect.count(), connect.total()), (3, nanos(18)));
     assert_eq!((tls.count(), tls.total()), (2, nanos(30)));
@@ -231,7 +231,7 @@ fn lateness_is_from_the_time_due_to_the_attempt() {
     let mut recorder = Recorder::new(Nanos(MEASURE_FROM));
     recorder.offered(Nanos(MEASURE_FROM - 1), Nanos(5000));
     recorder.offered(Nanos(MEASURE_FROM), Nanos(1700));
-    let Tally { counts, lateness, .. } = &*recorder.tally;
+    let WindowStats { counts, lateness, .. } = &*recorder.stats;
     assert_eq!(counts.offered, 1);
     assert_eq!((lateness.count(), lateness.total()), (1, Duration::from_nanos(700)));
 }
@@ -244,13 +244,13 @@ fn what_a_schedule_made_due_was_sent_or_has_a_reason() {
     recorder.overflowed(Nanos(1));
     recorder.queued_at_end(Nanos(2), Nanos(9));
     recorder.unconnected(Nanos(3));
-    assert!(!recorder.tally.schedule_adds_up(), "one is missing");
+    assert!(!recorder.stats.schedule_adds_up(), "one is missing");
     recorder.connect_failed(ErrorKind::ConnectRefused, "refused".into(), 1);
-    assert!(recorder.tally.schedule_adds_up());
+    assert!(recorder.stats.schedule_adds_up());
     recorder.gave_up(100, true);
-    assert!(recorder.tally.schedule_adds_up());
-    assert_eq!(recorder.tally.counts.connect_failed, 102);
+    assert!(recorder.stats.schedule_adds_up());
+    assert_eq!(recorder.stats.counts.connect_failed, 102);
     // A closed run offers nothing.
     recorder.gave_up(10, false);
-    assert!(!recorder.tally.schedule_adds_up());
+    assert!(!recorder.stats.schedule_adds_up());
 }

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use millrace_net::Nanos;
 
 use super::{InFlight, Loss, Recorder};
-use crate::times::Times;
+use crate::times::DurationHistogram;
 
 const MILLI: f64 = 1e6;
 
@@ -71,7 +71,7 @@ struct Scene {
 
 /// What the generator wrote down, the times of the service, and what was seen of them, ascending.
 struct Seen {
-    times: Times,
+    times: DurationHistogram,
     truth: Vec<f64>,
     ages: Vec<f64>,
 }
@@ -115,7 +115,7 @@ impl Scene {
         }
         truth.sort_unstable_by(f64::total_cmp);
         ages.sort_unstable_by(f64::total_cmp);
-        Seen { times: recorder.tally.latency.clone(), truth, ages }
+        Seen { times: recorder.stats.latency.clone(), truth, ages }
     }
 
     /// Writes a request down; gives the time of its end.

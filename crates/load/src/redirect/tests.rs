@@ -6,7 +6,7 @@ const GET: &[u8] = b"GET /a/b?c=1 HTTP/1.1\r\nHost: one.test:8080\r\nX-Key: v\r\
 const POST: &[u8] = b"POST /a/b HTTP/1.1\r\nHost: one.test\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi";
 
 fn next(request: &[u8], tls: bool, status: u16, location: &str) -> Option<String> {
-    let mut following = Following::new(1, tls);
+    let mut following = RedirectFollower::new(1, tls);
     following.begin(request);
     let response = format!("HTTP/1.1 {status} R\r\nA: b\r\nLOCATION: \t{location} \r\n\r\nbody");
     following
@@ -122,7 +122,7 @@ fn other_responses_lead_nowhere() {
     for status in [200, 201, 300, 304, 305, 306, 400] {
         assert_eq!(next(GET, false, status, "/n"), None, "{status}");
     }
-    let mut following = Following::new(1, false);
+    let mut following = RedirectFollower::new(1, false);
     following.begin(GET);
     assert_eq!(following.next(302, [b"HTTP/1.1 302 R\r\nX: ", b"y\r\n\r\n"]), None, "no Location");
     assert_eq!(
@@ -136,7 +136,7 @@ fn other_responses_lead_nowhere() {
 fn interim_responses_are_passed_over_and_the_number_is_bounded() {
     let response: &[u8] =
         b"HTTP/1.1 103 Hints\r\nLocation: /wrong\r\n\r\nHTTP/1.1 302 R\r\nLocation: x\r\n\r\n";
-    let mut following = Following::new(2, false);
+    let mut following = RedirectFollower::new(2, false);
     following.begin(GET);
     assert!(following.next(302, [response, b""]).unwrap().starts_with(b"GET /a/x "));
     assert!(
@@ -151,7 +151,7 @@ fn interim_responses_are_passed_over_and_the_number_is_bounded() {
 proptest! {
     #[test]
     fn any_location_gives_a_request_that_can_be_sent(location in any::<Vec<u8>>()) {
-        let mut following = Following::new(1, false);
+        let mut following = RedirectFollower::new(1, false);
         following.begin(GET);
         let response = [&b"HTTP/1.1 302 R\r\nLocation: "[..], &location, b"\r\n\r\n"].concat();
         if let Some(request) = following.next(302, [&response, b""]) {

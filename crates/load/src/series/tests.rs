@@ -4,7 +4,7 @@ use super::*;
 use crate::recorder::{InFlight, Recorder};
 
 /// A window's tally with this many responses, each after as many milliseconds.
-fn tally(completed: u64) -> Tally {
+fn tally(completed: u64) -> WindowStats {
     let mut recorder = Recorder::new(Nanos(0));
     for _ in 0..completed {
         let request = InFlight { intended: Nanos(0), sent: Nanos(0), request: 0 };
@@ -20,7 +20,7 @@ fn completed(windows: &[Window]) -> Vec<u64> {
 
 #[test]
 fn a_window_is_complete_when_all_workers_have_reported_it() {
-    let mut series = Series::new(2);
+    let mut series = WindowSeries::new(2);
     series.add(0, 0, 1, &tally(3));
     assert!(series.windows().is_empty());
     series.add(0, 1, 2, &tally(1));
@@ -32,7 +32,7 @@ fn a_window_is_complete_when_all_workers_have_reported_it() {
 
 #[test]
 fn a_worker_may_report_a_window_twice_and_leave_some_out() {
-    let mut series = Series::new(1);
+    let mut series = WindowSeries::new(1);
     series.add(0, 0, 0, &tally(1));
     series.add(0, 0, 4, &tally(2));
     assert_eq!(completed(series.windows()), [3, 0, 0, 0]);
@@ -40,7 +40,7 @@ fn a_worker_may_report_a_window_twice_and_leave_some_out() {
 
 #[test]
 fn percentiles_are_those_of_all_workers_together() {
-    let mut series = Series::new(2);
+    let mut series = WindowSeries::new(2);
     series.add(0, 0, 1, &tally(2));
     series.add(1, 0, 1, &tally(8));
     let window = series.windows()[0];
@@ -54,9 +54,9 @@ fn percentiles_are_those_of_all_workers_together() {
 
 #[test]
 fn a_run_has_the_windows_of_its_duration_and_loses_nothing() {
-    let series = Series::new(1);
+    let series = WindowSeries::new(1);
     assert_eq!(series.finish(Duration::from_millis(500)), [Window::default(); 5]);
-    let mut series = Series::new(2);
+    let mut series = WindowSeries::new(2);
     series.add(0, 0, 2, &tally(1));
     series.add(1, 3, 4, &tally(2));
     let windows = series.finish(Duration::from_millis(300));

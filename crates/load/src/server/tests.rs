@@ -5,13 +5,13 @@ use mio::Poll;
 use super::*;
 
 /// Nothing is sent to these.
-fn server(count: u16) -> Server {
+fn server(count: u16) -> TargetServer {
     let address = |port| Address::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let resolved = Resolved { addresses: (1..=count).map(address).collect(), server_name: None };
-    Server::new(&resolved, None).unwrap()
+    TargetServer::new(&resolved, None).unwrap()
 }
 
-fn chosen(server: &mut Server, count: usize) -> Vec<usize> {
+fn chosen(server: &mut TargetServer, count: usize) -> Vec<usize> {
     (0..count).map(|_| server.choose()).collect()
 }
 
@@ -35,10 +35,10 @@ fn an_address_that_never_worked_is_left_out_while_others_are_left() {
 #[test]
 fn an_address_that_has_worked_is_never_left_out() {
     let mut server = server(2);
-    server.worked(0);
+    server.mark_working(0);
     assert!(!server.rule_out(0));
     assert_eq!(chosen(&mut server, 4), [0, 1, 0, 1]);
-    assert_eq!(server.standings()[0].1, Standing::Works);
+    assert_eq!(server.addresses()[0].1, AddressHealth::Works);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn connects_go_to_the_addresses_in_turn() {
     let address = |listener: &TcpListener| Address::Inet(listener.local_addr().unwrap());
     let resolved =
         Resolved { addresses: listeners.iter().map(address).collect(), server_name: None };
-    let mut server = Server::new(&resolved, None).unwrap();
+    let mut server = TargetServer::new(&resolved, None).unwrap();
     let poll = Poll::new().unwrap();
     for (turn, listener) in listeners.iter().enumerate() {
         let (index, stream) = server.connect(None, poll.registry(), Token(turn));

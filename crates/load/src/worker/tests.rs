@@ -18,9 +18,9 @@ fn waiting() -> (Worker, TcpStream, Receiver<Message>) {
     let port = listener.local_addr().unwrap().port();
     plan.origins[0].endpoint = Endpoint::Host("127.0.0.1".into(), port);
     (plan.duration, plan.max_requests, plan.timeout) = (None, Some(1), TIMEOUT);
-    let shared = Arc::new(Shared::new(Arc::new(plan)).unwrap());
+    let shared = Arc::new(RunContext::new(Arc::new(plan)).unwrap());
     let (sender, messages) = mpsc::channel();
-    let (gate, recycled) = (Arc::new(Gate::new(1)), mpsc::channel().1);
+    let (gate, recycled) = (Arc::new(StartBarrier::new(1)), mpsc::channel().1);
     let mut worker = Worker::new(0, shared, gate, Monotonic::new(), sender, recycled).unwrap();
     let Signal::Start(start) = worker.set_up().unwrap() else { panic!("unreachable") };
     worker.engine.recorder.measure_from(start);
@@ -38,7 +38,7 @@ fn at_once(worker: &mut Worker) {
 }
 
 /// What was recorded since the last time.
-fn tally(worker: &mut Worker) -> Box<Tally> {
+fn tally(worker: &mut Worker) -> Box<WindowStats> {
     worker.engine.recorder.roll(worker.clock.now(), Box::default())
 }
 

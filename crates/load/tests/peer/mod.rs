@@ -150,7 +150,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         tls: Default::default(),
         expected: millrace_load::StatusSet::below_400(),
         bounds: Vec::new(),
-        nudge: false,
+        early_ack_probe: false,
         seed: 1,
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use millrace_net::tls::Tls;
+use millrace_net::tls::TlsTarget;
 use millrace_net::{Address, Clock, Monotonic, Poller, Progress, Stream, Transport, Wake};
 use millrace_net::{Nanos, Read};
 use mio::Token;
@@ -23,7 +23,7 @@ impl Client {
     /// Connected and, with TLS, through the handshake. Gives whether that was a resumed one.
     pub(crate) fn connect(
         address: &Address,
-        tls: Option<&Tls>,
+        tls: Option<&TlsTarget>,
     ) -> io::Result<(Self, Option<bool>)> {
         let poller = Poller::new(8)?;
         let stream = Stream::connect(address, tls, poller.registry(), Token(7))?;

@@ -2,7 +2,7 @@
 
 use millrace_net::Nanos;
 use millrace_net::secure_context::SecureContext;
-use millrace_net::server_tls::ServerTls;
+use millrace_net::server_tls::ServerTlsStream;
 
 use super::{Reactor, Timer};
 use crate::batch::Batch;
@@ -63,7 +63,7 @@ impl Reactor {
 
     /// The TLS of a connection.
     #[must_use]
-    pub fn tls(&self, id: usize) -> Option<&ServerTls> {
+    pub fn tls(&self, id: usize) -> Option<&ServerTlsStream> {
         self.connections.get(id)?.tls()
     }
 }
