@@ -16,9 +16,9 @@ use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
-use crate::kept::{self, KeepReason};
+use crate::metrics::kept::{self, KeepReason};
+use crate::metrics::recorder::{InFlight, Loss, Recorder};
 use crate::protocol;
-use crate::recorder::{InFlight, Loss, Recorder};
 use crate::redirect::{self, RedirectFollower, is_line_ends};
 use crate::rendered::Rendered;
 

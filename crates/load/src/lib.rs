@@ -15,29 +15,16 @@
 
 #![forbid(unsafe_code)]
 
-mod collector;
 mod connection;
-pub mod counts;
-mod engine;
+pub mod engine;
 mod error;
-mod estimate;
-mod gate;
-pub mod kept;
-mod mix;
+pub mod metrics;
 pub mod outcome;
 pub mod plan;
-mod pool;
 mod protocol;
-mod recorder;
 mod redirect;
 pub mod rendered;
-pub mod schedule;
-mod series;
-mod server;
-pub mod statuses;
-pub mod tally;
 pub mod template;
-pub mod times;
 mod worker;
 
 use std::sync::{Arc, mpsc};
@@ -45,17 +32,17 @@ use std::thread;
 
 use millrace_net::{Monotonic, cpu};
 
-use collector::Collector;
 use engine::RunContext;
-use gate::StartBarrier;
+use engine::start_barrier::StartBarrier;
+use metrics::collector::Collector;
 use worker::Worker;
 
 pub use error::{ErrorKind, RunError};
-pub use kept::KeptResponse;
+pub use metrics::kept::KeptResponse;
+pub use metrics::statuses::StatusSet;
+pub use metrics::window_series::Window;
 pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
-pub use series::Window;
-pub use statuses::StatusSet;
 
 /// Ends a run early.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::series::Window;
-use crate::tally::WindowStats;
+use crate::metrics::window_series::Window;
+use crate::metrics::window_stats::WindowStats;
 
 /// The result of a run.
 #[derive(Clone, Debug)]

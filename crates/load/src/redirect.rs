@@ -3,7 +3,7 @@
 use fluent_uri::{Uri, UriRef};
 use millrace_http::head::ResponseHead;
 
-use crate::kept;
+use crate::metrics::kept;
 use crate::template::{is_uri_byte, push_percent_encoded};
 
 /// What following needs of the request at hand on one connection.

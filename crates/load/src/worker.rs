@@ -7,11 +7,11 @@ use std::time::Duration;
 use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
 
 use crate::RunError;
+use crate::engine::start_barrier::{Signal, StartBarrier};
+use crate::engine::target_server::AddressHealth;
 use crate::engine::{Engine, RunContext};
-use crate::gate::{Signal, StartBarrier};
-use crate::recorder::WINDOW;
-use crate::server::AddressHealth;
-use crate::tally::WindowStats;
+use crate::metrics::recorder::WINDOW;
+use crate::metrics::window_stats::WindowStats;
 
 /// Events taken per wait.
 const BATCH: usize = 512;

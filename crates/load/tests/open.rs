@@ -5,8 +5,8 @@ mod peer;
 use std::time::Duration;
 
 use millrace_load::Outcome;
+use millrace_load::engine::schedule::{Arrivals, RateProfile};
 use millrace_load::plan::{Model, Plan, Stage};
-use millrace_load::schedule::{Arrivals, RateProfile};
 
 use peer::{OK, Peer, errors, run};
 

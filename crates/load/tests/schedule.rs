@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use millrace_load::engine::schedule::{Arrivals, RateProfile};
 use millrace_load::plan::Stage;
-use millrace_load::schedule::{Arrivals, RateProfile};
 use proptest::prelude::*;
 
 fn seconds(seconds: f64) -> Duration {

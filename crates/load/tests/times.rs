@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use millrace_load::times::DurationHistogram;
+use millrace_load::metrics::duration_histogram::DurationHistogram;
 use proptest::prelude::*;
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -8,8 +8,8 @@ use millrace_net::{ManualClock, Read};
 use proptest::prelude::*;
 
 use super::*;
+use crate::metrics::window_stats::WindowStats;
 use crate::plan::Request;
-use crate::tally::WindowStats;
 
 /// What a transport does, in order; beyond that it blocks, takes every byte and has nothing to flush.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use millrace_net::{Clock, Nanos};
 
 use super::{Demand, Engine};
 use crate::connection::Due;
-use crate::pool::ConnectionPool;
+use crate::engine::connection_pool::ConnectionPool;
 
 /// Arrivals that are taken before the loop looks at its sockets again.
 const ARRIVALS_AT_ONCE: usize = 1024;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use super::slot::Slot;
-use crate::mix::RequestMix;
+use crate::engine::connection_pool::ConnectionPool;
+use crate::engine::request_mix::RequestMix;
+use crate::engine::schedule::{Arrivals, RateProfile};
 use crate::plan::{Model, Plan, Request};
-use crate::pool::ConnectionPool;
-use crate::schedule::{Arrivals, RateProfile};
 
 /// Who decides when a request is due.
 #[derive(Debug)]

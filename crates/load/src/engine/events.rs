@@ -9,9 +9,9 @@ use super::slot::Side;
 use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::connection::{End, Receiving};
+use crate::engine::target_server::SocketReuse;
 use crate::error::describe;
-use crate::recorder::Loss;
-use crate::server::SocketReuse;
+use crate::metrics::recorder::Loss;
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {

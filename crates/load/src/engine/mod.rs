@@ -2,11 +2,16 @@
 //! taken, by the rules of the load model. The loop that calls it is in `worker.rs`.
 
 mod arrivals;
+mod connection_pool;
 mod demand;
 mod events;
 mod opening;
+mod request_mix;
+pub mod schedule;
 mod sending;
 mod slot;
+pub(crate) mod start_barrier;
+pub(crate) mod target_server;
 mod timers;
 
 use std::ops::Range;
@@ -18,12 +23,12 @@ use millrace_net::tls::ClientTlsConfig;
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
+use self::connection_pool::ConnectionPool;
+use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
+use crate::metrics::recorder::{InFlight, Loss, Recorder};
 use crate::plan::Plan;
-use crate::pool::ConnectionPool;
-use crate::recorder::{InFlight, Loss, Recorder};
 use crate::rendered::Rendered;
-use crate::server::{Resolved, TargetServer};
 
 use demand::Demand;
 use slot::{Slot, slots};

@@ -4,9 +4,9 @@ use millrace_net::{SpareSocket, Stream};
 use mio::Token;
 
 use crate::connection::Connection;
+use crate::engine::target_server::SocketReuse;
 use crate::plan::{Plan, Request};
 use crate::redirect::RedirectFollower;
-use crate::server::SocketReuse;
 
 /// Which of a slot's two sockets an event is of: the present connection's, or the one of an ended connection that is
 /// kept beside it.

@@ -6,9 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use millrace_net::{Poller, Wake};
 
 use super::*;
+use crate::metrics::window_stats::WindowStats;
 use crate::plan::tests::plan;
 use crate::plan::{Endpoint, Model};
-use crate::tally::WindowStats;
 
 const OK: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::counts::Counts;
+use crate::metrics::counts::Counts;
 
 const MEASURE_FROM: u64 = 1000;
 

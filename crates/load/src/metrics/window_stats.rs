@@ -2,9 +2,9 @@
 
 use std::ops::AddAssign;
 
-use crate::counts::Counts;
-use crate::kept::KeptResponse;
-use crate::times::DurationHistogram;
+use crate::metrics::counts::Counts;
+use crate::metrics::duration_histogram::DurationHistogram;
+use crate::metrics::kept::KeptResponse;
 
 /// What one worker saw in one window, or all workers in the whole run.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 use millrace_net::Nanos;
 
 use super::*;
-use crate::recorder::{InFlight, Recorder};
+use crate::metrics::recorder::{InFlight, Recorder};
 
 /// A window's tally with this many responses, each after as many milliseconds.
 fn tally(completed: u64) -> WindowStats {

@@ -2,8 +2,8 @@
 //! first response that each kind of error broke off.
 
 use crate::ErrorKind;
-use crate::recorder::InFlight;
-use crate::statuses::StatusSet;
+use crate::metrics::recorder::InFlight;
+use crate::metrics::statuses::StatusSet;
 
 /// Bytes of a body that are kept; one more than is shown tells that there was more.
 pub(crate) const MAX_KEPT_BODY: usize = 1024 + 1;

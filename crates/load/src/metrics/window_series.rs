@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::recorder::WINDOW;
-use crate::tally::WindowStats;
-use crate::times::DurationHistogram;
+use crate::metrics::duration_histogram::DurationHistogram;
+use crate::metrics::recorder::WINDOW;
+use crate::metrics::window_stats::WindowStats;
 
 /// What one window came to, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

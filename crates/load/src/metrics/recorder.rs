@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
-use crate::kept::{FirstResponses, KeepReason};
-use crate::tally::WindowStats;
+use crate::metrics::kept::{FirstResponses, KeepReason};
+use crate::metrics::window_stats::WindowStats;
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.

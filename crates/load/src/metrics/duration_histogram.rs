@@ -7,7 +7,7 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
-use crate::estimate::Estimate;
+use crate::metrics::estimate::Estimate;
 
 /// The longest duration that is told apart: 1 h. Longer ones count as this long.
 const LONGEST: u64 = 3_600_000_000_000;

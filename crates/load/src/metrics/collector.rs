@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use crate::counts::Counts;
+use crate::metrics::counts::Counts;
+use crate::metrics::recorder::WINDOW;
+use crate::metrics::window_series::WindowSeries;
+use crate::metrics::window_stats::WindowStats;
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 use crate::plan::{Bound, Model, Plan};
-use crate::recorder::WINDOW;
-use crate::series::WindowSeries;
-use crate::tally::WindowStats;
 use crate::worker::{Message, Phase, WorkerReport};
 use crate::{ErrorKind, RunError};
 

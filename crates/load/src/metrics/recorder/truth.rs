@@ -7,7 +7,7 @@ use fastrand::Rng;
 use millrace_net::Nanos;
 
 use super::{InFlight, Loss, Recorder};
-use crate::times::DurationHistogram;
+use crate::metrics::duration_histogram::DurationHistogram;
 
 const MILLI: f64 = 1e6;
 

@@ -1,0 +1,11 @@
+//! Counts and times: recorded by each worker in windows of 100 ms, and merged by the collector.
+
+pub(crate) mod collector;
+pub mod counts;
+pub mod duration_histogram;
+mod estimate;
+pub mod kept;
+pub(crate) mod recorder;
+pub mod statuses;
+pub(crate) mod window_series;
+pub mod window_stats;
