@@ -1,7 +1,7 @@
-//! The ground that the load engine and the server stack stand on: readiness, time, transports.
+//! Readiness, time and transports: what the load engine and the server stack have in common.
 //!
 //! ```text
-//!   Clock ──> Nanos           Timers<K> : what is due, by time
+//!   Clock ──> Nanos           TimerQueue<K> : keys ordered by due time
 //!   Poller : readiness of many sockets, woken within microseconds of a given time
 //!   Transport : read, write, establish      Stream = tcp | unix | tls over either
 //! ```
@@ -10,8 +10,8 @@
 //! - [`poll`]: the readiness loop over `mio`
 //! - [`timers`]: a heap of times
 //! - [`transport`]: the seam between a connection and its bytes
-//! - [`stream`], [`tls`]: the transports of production
-//! - [`secure_context`], [`tickets`], `server_tls`: TLS for servers
+//! - [`stream`]: the transports of production, over [`socket`] and [`tls`]
+//! - [`tls`]: TLS for clients and for servers
 //! - [`cpu`]: how long a thread waited for a core
 //! - [`names`]: host names to addresses
 
@@ -23,12 +23,8 @@ pub mod cpu;
 pub mod listener;
 pub mod names;
 pub mod poll;
-pub mod secure_context;
-#[cfg(unix)]
-pub mod server_tls;
+pub mod socket;
 pub mod stream;
-mod suites;
-pub mod tickets;
 mod timer;
 pub mod timers;
 pub mod tls;
@@ -40,7 +36,7 @@ pub use listener::Listener;
 pub use names::Address;
 pub use poll::{Poller, Wake};
 pub use stream::{SpareSocket, Stream};
-pub use suites::seed_random;
 pub use timer::Timer;
 pub use timers::TimerQueue;
+pub use tls::seed_random;
 pub use transport::{Progress, Read, Transport};

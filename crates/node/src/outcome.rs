@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use millrace_load::metrics::kept::{KeepReason, KeptResponse};
 use millrace_load::metrics::duration_histogram::DurationHistogram;
+use millrace_load::metrics::kept::{KeepReason, KeptResponse};
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;

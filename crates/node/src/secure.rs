@@ -1,7 +1,7 @@
 //! TLS of the server stack.
 
 use millrace_stack::batch::verdict_number;
-use millrace_stack::secure_context::{
+use millrace_stack::tls::secure_context::{
     ClientCertificates, ContextOptions, Identity, SecureContext, TicketOptions,
 };
 use napi::bindgen_prelude::Buffer;

@@ -1,6 +1,6 @@
 //! Events for the caller, and the bytes they speak of.
 
-use millrace_net::secure_context::CertificateVerdict;
+use millrace_net::tls::secure_context::CertificateVerdict;
 
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;

@@ -4,8 +4,8 @@ use std::io;
 use std::net::Shutdown;
 
 use millrace_net::Read;
-use millrace_net::server_tls::{CIPHERTEXT, PLAINTEXT, ServerTlsStream};
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
+use millrace_net::tls::server::{CIPHERTEXT, PLAINTEXT, ServerTlsStream};
 
 use crate::connection::READ;
 use crate::forwarded::About;

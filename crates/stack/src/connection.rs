@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use millrace_http::{BodyDecoder, HeadParser};
 use millrace_net::Nanos;
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
 
 use crate::caching::Waiting;
 use crate::channel::Channel;

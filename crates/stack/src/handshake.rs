@@ -3,8 +3,8 @@
 use std::io;
 
 use millrace_net::Nanos;
-use millrace_net::secure_context::{CertificateVerdict, SecureContext};
-use millrace_net::server_tls::{Agreed, Failure, Handshake, ServerTlsStream};
+use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
+use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
 
 use crate::batch::{Batch, Kind, failed, secure, verdict_number};
 use crate::channel::Channel;

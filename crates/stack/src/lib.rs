@@ -39,7 +39,7 @@ pub use batch::Batch;
 pub use companion::{Companion, Shared};
 pub use connection::rates::Unacknowledged;
 pub use millrace_cache as cache;
-pub use millrace_net::{secure_context, seed_random, server_tls};
+pub use millrace_net::{seed_random, tls};
 pub use reactor::{Exchange, Reactor};
 pub use server::Counts;
 pub use settings::Settings;

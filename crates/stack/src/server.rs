@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millrace_cache::{Cache, Mode};
 use millrace_net::Nanos;
-use millrace_net::secure_context::SecureContext;
+use millrace_net::tls::secure_context::SecureContext;
 
 use crate::settings::Settings;
 use crate::sharing::{Owner, Routes};

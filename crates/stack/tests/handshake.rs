@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_stack::batch::{EVENT_LENGTH, Kind};
-use millrace_stack::secure_context::{ContextOptions, Identity, SecureContext, TicketOptions};
+use millrace_stack::tls::secure_context::{ContextOptions, Identity, SecureContext, TicketOptions};
 use millrace_stack::{Batch, Reactor, Settings};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
-use millrace_stack::secure_context::{ContextOptions, Identity, SecureContext};
+use millrace_stack::tls::secure_context::{ContextOptions, Identity, SecureContext};
 use millrace_stack::{Reactor, Settings};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use millrace_net::Nanos;
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
 
 use super::{Connection, Phase};
 

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use millrace_net::Listener;
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
 use mio::Token;
 
 use super::{LISTENERS, Reactor, Timer};

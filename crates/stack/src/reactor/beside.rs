@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use millrace_net::Clock as _;
-use millrace_net::secure_context::SecureContext;
+use millrace_net::tls::secure_context::SecureContext;
 
 use super::Reactor;
 use crate::batch::{Batch, Kind};

@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
 
 use super::accepting::Origin;
 use super::{Reactor, Timer};

@@ -1,8 +1,8 @@
 //! TLS handshakes: their limit, and the caller's part in them.
 
 use millrace_net::Nanos;
-use millrace_net::secure_context::SecureContext;
-use millrace_net::server_tls::ServerTlsStream;
+use millrace_net::tls::secure_context::SecureContext;
+use millrace_net::tls::server::ServerTlsStream;
 
 use super::{Reactor, Timer};
 use crate::batch::Batch;

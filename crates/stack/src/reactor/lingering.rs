@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millrace_net::stream::Socket;
+use millrace_net::socket::Socket;
 use millrace_net::{Clock as _, Nanos};
 use mio::Token;
 

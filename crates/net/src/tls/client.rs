@@ -22,8 +22,9 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::stream::Socket;
-use crate::{Progress, Read, suites};
+use super::cipher_suites;
+use crate::socket::Socket;
+use crate::{Progress, Read};
 
 /// How many tickets are kept: more than any run has connections at once in a handshake.
 const MAX_TICKETS: usize = 16 * 1024;
@@ -84,7 +85,7 @@ pub struct ClientTlsConfig {
 impl ClientTlsConfig {
     /// Reads authorities and identity.
     pub fn new(options: &TlsOptions) -> Result<Self, ConfigError> {
-        let provider = Arc::new(suites::provider());
+        let provider = Arc::new(cipher_suites::provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| ConfigError::Identity(error.to_string()))?;

@@ -20,8 +20,8 @@ use rustls::{
     SignatureScheme, SupportedProtocolVersion, version,
 };
 
-use crate::suites;
-use crate::tickets::TicketCipher;
+use super::cipher_suites;
+use super::tickets::TicketCipher;
 
 /// Certificates, DER, each followed by those that lead to its authority; and the key of the first, PKCS #8.
 #[derive(Clone, Debug)]
@@ -45,11 +45,11 @@ pub struct ClientCertificates {
     pub hint: bool,
 }
 
-/// Keys of tickets, see [`crate::tickets`].
+/// Keys of tickets, see [`crate::tls::tickets`].
 #[derive(Clone, Debug)]
 pub struct TicketOptions {
     /// The keys.
-    pub keys: [u8; crate::tickets::KEY_BYTES],
+    pub keys: [u8; crate::tls::tickets::KEY_BYTES],
     /// Tickets of another context are not taken.
     pub context: Vec<u8>,
     /// In seconds.
@@ -175,7 +175,7 @@ const SUITES: [CipherSuite; 9] = [
 ];
 
 fn provider(wanted: &[u16], post_quantum: bool) -> CryptoProvider {
-    let mut provider = suites::provider();
+    let mut provider = cipher_suites::provider();
     let all = std::mem::take(&mut provider.cipher_suites);
     let known = |number: CipherSuite| all.iter().find(|suite| suite.suite() == number).copied();
     provider.cipher_suites = if wanted.is_empty() {

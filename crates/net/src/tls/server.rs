@@ -5,10 +5,10 @@ use std::io::{self, IoSlice, Read as _, Write as _};
 use rustls::server::{Accepted, Acceptor};
 use rustls::{Error, HandshakeKind, ProtocolVersion, ServerConnection};
 
+use super::secure_context::{CertificateVerdict, SecureContext};
+use super::tickets;
 use crate::Read;
-use crate::secure_context::{CertificateVerdict, SecureContext};
-use crate::stream::Socket;
-use crate::tickets;
+use crate::socket::Socket;
 
 /// Ciphertext of one read. What it holds, and what an unfinished record held before, fits into
 /// [`PLAINTEXT`] bytes.

@@ -1,0 +1,13 @@
+//! TLS with rustls: for clients and for servers.
+
+mod cipher_suites;
+mod client;
+pub mod secure_context;
+#[cfg(unix)]
+pub mod server;
+pub mod tickets;
+
+pub use cipher_suites::seed_random;
+pub use client::{
+    ClientTlsConfig, ClientTlsStream, ConfigError, TlsOptions, TlsTarget, describe, is_tls_error,
+};
