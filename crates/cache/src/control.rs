@@ -3,7 +3,7 @@
 //! What is not well-formed is read so that less is stored and for less long: a directive that forbids counts
 //! whatever follows it, and a number of seconds that is none is zero.
 
-use crate::vary::is_token;
+use millrace_http::syntax::is_token_byte;
 
 /// Seconds beyond this are as good as this (RFC 9111, section 1.2.2).
 pub(crate) const MAX_SECONDS: u64 = 1 << 31;
@@ -133,7 +133,7 @@ fn directives(value: &[u8]) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
                 return None;
             }
             let (name, behind) =
-                rest.split_at(rest.iter().take_while(|&&byte| is_token(byte)).count());
+                rest.split_at(rest.iter().take_while(|&&byte| is_token_byte(byte)).count());
             let (argument, end) = match behind {
                 _ if name.is_empty() => (None, behind),
                 [b'=', b'"', text @ ..] if text.contains(&b'"') => {

@@ -6,8 +6,7 @@
 //! that is not in the one form that clients send (RFC 9110, section 4.2.3: lower case, no default port) goes
 //! past the cache instead, so that each URI has one key, which invalidation finds.
 
-/// A host name is no longer (RFC 1035, section 2.3.4).
-const MAX_HOST: usize = 255;
+use millrace_http::authority::{MAX_HOST, split_port};
 
 /// Writes a key. No authority holds a space.
 pub(crate) fn write(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
@@ -61,7 +60,7 @@ pub(crate) fn path<'a>(target: &'a [u8], secure: bool, authority: &[u8]) -> Opti
 
 /// Whether this is the one form that an authority has in keys.
 pub(crate) fn is_normal(authority: &[u8], secure: bool) -> bool {
-    let (host, port) = split(authority);
+    let (host, port) = split_port(authority);
     let host = match host {
         [b'[', address @ .., b']'] => {
             let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b':' | b'.');
@@ -87,19 +86,9 @@ fn default_port(secure: bool) -> &'static [u8] {
     if secure { b"443" } else { b"80" }
 }
 
-/// Host and port.
-pub(crate) fn split(authority: &[u8]) -> (&[u8], Option<&[u8]>) {
-    // A colon within brackets is the address's.
-    let from = authority.iter().position(|&byte| byte == b']').unwrap_or(0);
-    match authority[from..].iter().position(|&byte| byte == b':') {
-        Some(colon) => (&authority[..from + colon], Some(&authority[from + colon + 1..])),
-        None => (authority, None),
-    }
-}
-
 /// The normal form of an authority, for finding what it names.
 pub(crate) fn normalize(authority: &[u8], secure: bool) -> Vec<u8> {
-    let (host, port) = split(authority);
+    let (host, port) = split_port(authority);
     let mut normal = host.to_ascii_lowercase();
     if let Some(port) = port {
         let zeros = port.iter().take_while(|&&byte| byte == b'0').count();

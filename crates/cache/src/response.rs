@@ -1,10 +1,11 @@
 //! The head of a response, as far as the cache has to know it.
 
 use millrace_http::field_lines;
+use millrace_http::syntax::{is_token, parse_content_length};
 
 use crate::control::{MAX_SECONDS, ResponseDirectives, parse_seconds};
 use crate::date;
-use crate::vary::{Vary, is_token};
+use crate::vary::Vary;
 
 /// A response that the application has begun.
 #[derive(Clone, Copy, Debug)]
@@ -92,10 +93,7 @@ impl<'a> ResponseHead<'a> {
             let (name, value) = (&line[..colon], &line[colon + 1..]);
             // White space around a value is none of these either, though trimming would take a CR for some.
             let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-            if name.is_empty()
-                || !name.iter().all(|&byte| is_token(byte))
-                || value.iter().any(is_control)
-            {
+            if !is_token(name) || value.iter().any(is_control) {
                 return None;
             }
             let value = value.trim_ascii();
@@ -134,7 +132,7 @@ impl<'a> ResponseHead<'a> {
             13 if is(b"cache-control") => self.control.add(value),
             13 if is(b"last-modified") => self.last_modified = date::parse(value, now),
             14 if is(b"content-length") => {
-                let length = parse_length(value)?;
+                let length = parse_content_length(value)?;
                 // RFC 9112, section 6.3.
                 if self.length.replace(length).is_some_and(|known| known != length) {
                     return None;
@@ -177,12 +175,4 @@ fn parse_status(line: &[u8]) -> Option<u16> {
     let well_formed = reason.first().is_none_or(|&byte| byte == b' ') && reason.iter().all(is_text);
     let status = parse_seconds(digits).and_then(|status| u16::try_from(status).ok())?;
     (well_formed && (100..1000).contains(&status)).then_some(status)
-}
-
-/// At most 15 digits, as in requests.
-fn parse_length(digits: &[u8]) -> Option<u64> {
-    if digits.len() > 15 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use millrace_http::field_lines;
+use millrace_http::syntax::is_token;
 
 /// Fields of which the white space around list members and parameters means nothing, and neither does the
 /// split into lines. Values of all others count as they were sent: the application may look at each byte.
@@ -27,7 +28,7 @@ impl Vary {
                     continue;
                 }
                 // `*` is a token as well.
-                if name == b"*" || !name.iter().all(|&byte| is_token(byte)) {
+                if name == b"*" || !is_token(name) {
                     return None;
                 }
                 names.push(name.to_ascii_lowercase());
@@ -92,9 +93,4 @@ fn write_list(value: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice(&behind[..gap]);
         }
     }
-}
-
-/// A `tchar` (RFC 9110, section 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -11,12 +11,9 @@
 //! No sockets, no clock, no threads, no logging: what this crate does depends on its input alone, so a
 //! fuzz target for it is ten lines long.
 //!
-//! - [`response`]: one response after the other out of a stream of bytes (RFC 9112, sections 4 and 6)
-//! - [`head`]: status line and fields of one response
-//! - [`chunked`]: the chunked transfer coding (RFC 9112, section 7.1)
-//! - [`request`]: the head of a request, checked and rendered
-//! - [`received`]: the head of a request that a server receives, as Node's parser reads it
-//! - [`body`]: its body
+//! - [`h1`]: HTTP/1.1. For clients, [`RequestHead`] and [`ResponseDecoder`]; for servers, [`HeadParser`], which reads as
+//!   Node's parser does, and [`BodyDecoder`]
+//! - [`syntax`], [`authority`]: rules of the grammar that both share
 //!
 //! ```
 //! use millrace_http::{Decoded, ResponseDecoder};
@@ -31,20 +28,14 @@
 
 #![forbid(unsafe_code)]
 
-pub mod body;
-pub mod chunked;
+pub mod authority;
 mod error;
-mod fields;
-pub mod head;
-mod method;
-pub mod received;
-pub mod request;
-pub mod response;
+pub mod h1;
+pub mod syntax;
 
-pub use body::{BodyDecoder, BodyEvent};
 pub use error::Error;
-pub use fields::field_lines;
-pub use method::Method;
-pub use received::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming};
-pub use request::RequestHead;
-pub use response::{Decoded, KnownHead, ResponseDecoder};
+pub use h1::{
+    BodyDecoder, BodyEvent, Decoded, Framing, HeadLimits, HeadParser, KnownHead, MAX_HEAD, Method,
+    Parsed, ReceivedHead, RequestFraming, RequestHead, ResponseDecoder, ResponseHead, field_lines,
+    is_target, is_value,
+};

@@ -12,7 +12,7 @@
 
 use httparse::{EMPTY_HEADER, ParserConfig, Status};
 use millrace_http::Error;
-use millrace_http::head::ResponseHead;
+use millrace_http::ResponseHead;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

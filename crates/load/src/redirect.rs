@@ -1,7 +1,7 @@
 //! Redirections that are followed: the request that a response asks for next (RFC 9110, section 15.4).
 
 use fluent_uri::{Uri, UriRef};
-use millrace_http::head::ResponseHead;
+use millrace_http::ResponseHead;
 
 use crate::metrics::kept;
 use crate::template::{is_uri_byte, push_percent_encoded};

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use millrace_cache::{Cache, Fill, NotStored, Request, Response};
-use millrace_http::head::{Framing, ResponseHead};
-use millrace_http::response::MAX_HEAD;
+use millrace_http::MAX_HEAD;
 use millrace_http::{BodyDecoder, BodyEvent, HeadLimits, Method, RequestFraming};
+use millrace_http::{Framing, ResponseHead};
 use millrace_net::clock::wall_seconds;
 
 /// Of a trailer section.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use millrace_http::authority::split_port;
 use millrace_http::{Method, field_lines};
 
 use super::Cache;
@@ -119,7 +120,7 @@ impl Cache {
         refused(!key::is_normal(authority, secure), Pass::Authority)?;
         refused(key::path(target, secure, authority).is_none(), Pass::Target)?;
         if !request.server_name.is_empty() {
-            let (host, _) = key::split(authority);
+            let (host, _) = split_port(authority);
             refused(!host.eq_ignore_ascii_case(request.server_name), Pass::ServerName)?;
         }
         key::write(&mut self.key, secure, authority, target);

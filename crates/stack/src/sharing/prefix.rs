@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// A host name is no longer (RFC 1035, section 2.3.4).
-const MAX_HOST: usize = 255;
+use millrace_http::authority::{MAX_HOST, split_port};
+
 const MAX_PATH: usize = 1024;
 
 /// Whom a prefix is for. In the order in which they are asked.
@@ -214,16 +214,8 @@ pub fn host_and_path<'a>(target: &'a [u8], host: &'a [u8]) -> (&'a [u8], &'a [u8
     };
     let end = path.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(path.len());
     let path = if end == 0 { b"/" } else { &path[..end] };
-    (without_port(authority), path)
-}
-
-fn without_port(authority: &[u8]) -> &[u8] {
-    // What a user may have put before the host is none of it.
+    // User information may precede the host.
     let at = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
-    let host = &authority[at..];
-    let from = host.iter().position(|&byte| byte == b']').unwrap_or(0);
-    match host[from..].iter().position(|&byte| byte == b':') {
-        Some(colon) => &host[..from + colon],
-        None => host,
-    }
+    let (host, _) = split_port(&authority[at..]);
+    (host, path)
 }

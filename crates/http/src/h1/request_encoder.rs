@@ -1,7 +1,7 @@
 //! The head of a request, checked and rendered.
 
 use crate::Error;
-use crate::head::is_token;
+use crate::syntax::is_token;
 
 /// A request's head: start line and fields, borrowed.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use memchr::memchr;
 
+use super::chunked::ChunkedDecoder;
+use super::response_head::{Framing, ResponseHead, STATUS_LINE_START};
 use crate::Error;
-use crate::chunked::ChunkedDecoder;
-use crate::head::{Framing, ResponseHead, STATUS_LINE_START};
 
 /// Bytes of a response's head that are accepted.
 pub const MAX_HEAD: usize = 256 * 1024;

@@ -1,7 +1,8 @@
 //! The body of a request that a server receives.
 
-use crate::fields::{FieldLines, Name, Stop, is_token, line_ends};
-use crate::received::{HeadLimits, RequestFraming};
+use super::field_lines::{FieldLines, Name, Stop, line_ends};
+use super::request_head::{HeadLimits, RequestFraming};
+use crate::syntax::is_token_byte;
 
 /// What [`BodyDecoder::next`] found. Offsets count from the start of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +181,7 @@ impl ChunkLine {
             if line.get(end) != Some(&mark) {
                 break;
             }
-            let length = run(&line[end + 1..], is_token);
+            let length = run(&line[end + 1..], is_token_byte);
             end += 1 + length;
             if end - digits > max_extension || (length == 0 && end < line.len()) {
                 return Err(Stop::Unsure);

@@ -1,7 +1,8 @@
 //! The head of a request that a server receives.
 
-use crate::fields::{FieldLines, Name, Stop, line_ends, target_end};
-use crate::method::Method;
+use super::field_lines::{FieldLines, Name, Stop, line_ends, target_end};
+use super::method::Method;
+use crate::syntax::parse_content_length;
 
 /// Limits of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +185,8 @@ impl HeadParser {
             Name::Other => {}
             Name::Connection => self.connection.add(value)?,
             Name::ContentLength if head.framing == RequestFraming::None => {
-                head.framing = RequestFraming::Length(parse_length(value).ok_or(Stop::Unsure)?);
+                head.framing =
+                    RequestFraming::Length(parse_content_length(value).ok_or(Stop::Unsure)?);
             }
             Name::Expect => head.expect = true,
             Name::Host if !head.host => head.host = true,
@@ -260,16 +262,6 @@ fn read_version(line: &[u8]) -> Result<u8, Stop> {
     } else {
         Err(Stop::Unsure)
     }
-}
-
-/// At most 15 digits: the number is exact in JavaScript.
-fn parse_length(digits: &[u8]) -> Option<u64> {
-    if !(1..=15).contains(&digits.len()) {
-        return None;
-    }
-    digits.iter().try_fold(0, |length, digit| {
-        digit.is_ascii_digit().then(|| length * 10 + u64::from(digit - b'0'))
-    })
 }
 
 /// The options that llhttp knows, of all `Connection` fields together.

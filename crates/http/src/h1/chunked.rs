@@ -10,7 +10,7 @@ const MAX_TRAILERS: u32 = 64 * 1024;
 
 /// Where in a chunked body the decoder stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ChunkedDecoder {
+pub(super) struct ChunkedDecoder {
     state: State,
     /// In `Size` and `Extension`: the chunk's size so far; in `Data`: bytes that are still to come.
     size: u64,
@@ -39,7 +39,7 @@ enum State {
 impl ChunkedDecoder {
     /// Reads on. `(consumed, true)` when the body has ended within `input`; else all of it was
     /// consumed.
-    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
+    pub(super) fn decode(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
         let mut at = 0;
         while at < input.len() {
             if self.state == State::Data {

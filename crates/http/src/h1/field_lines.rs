@@ -1,5 +1,7 @@
 //! The field lines of a received head or trailer section, one after the other as they arrive.
 
+use crate::syntax::is_token_byte;
+
 /// Why there is no next field yet, or none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -76,7 +78,7 @@ impl FieldLines {
             (self.place, self.start) = (Place::Name, self.at);
         }
         if self.place == Place::Name {
-            self.pass(input, is_token)?;
+            self.pass(input, is_token_byte)?;
             if input[self.at] != b':' || self.at == self.start {
                 return Err(Stop::Unsure);
             }
@@ -125,26 +127,6 @@ pub(crate) fn line_ends(input: &[u8], at: usize) -> Result<bool, Stop> {
         [b'\r', ..] => Err(Stop::Unsure),
         _ => Ok(false),
     }
-}
-
-/// A `tchar` of RFC 9110, section 5.6.2.
-pub(crate) fn is_token(byte: u8) -> bool {
-    const TOKEN: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            table[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let others = b"!#$%&'*+-.^_`|~";
-        let mut i = 0;
-        while i < others.len() {
-            table[others[i] as usize] = true;
-            i += 1;
-        }
-        table
-    };
-    TOKEN[byte as usize]
 }
 
 /// Where, from `at` on, the first control character stands: a tab is one of a value's bytes, no other is.

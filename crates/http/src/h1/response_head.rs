@@ -2,7 +2,8 @@
 
 use memchr::memchr;
 
-use crate::{Error, fields};
+use crate::Error;
+use crate::syntax::{is_token, parse_decimal};
 
 /// How the body of a response ends (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,11 +109,6 @@ fn has_forbidden(value: &[u8]) -> bool {
     value.iter().fold(false, |found, &byte| found | (byte == 0) | (byte == b'\r'))
 }
 
-/// A token of RFC 9110, section 5.6.2. Without an early exit, as in `has_forbidden`.
-pub(crate) fn is_token(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().fold(true, |all, &byte| all & fields::is_token(byte))
-}
-
 /// The fields that decide about framing and connection, gathered line by line.
 #[derive(Default)]
 struct Fields {
@@ -155,7 +151,7 @@ impl Fields {
     /// Equal repetitions are one value (RFC 9112, section 6.3, item 5).
     fn add_length(&mut self, value: &[u8]) -> Result<(), Error> {
         for element in elements(value) {
-            let length = parse_length(element).ok_or(Error::ContentLength)?;
+            let length = parse_decimal(element).ok_or(Error::ContentLength)?;
             if self.content_length.is_some_and(|before| before != length) {
                 return Err(Error::ContentLength);
             }
@@ -201,11 +197,4 @@ fn trim(mut value: &[u8]) -> &[u8] {
         value = rest;
     }
     value
-}
-
-fn parse_length(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0u64, |length, digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        length.checked_mul(10)?.checked_add(digit)
-    })
 }

@@ -1,0 +1,18 @@
+//! HTTP/1.1 (RFC 9112): one module for each part of a request and of a response.
+
+mod chunked;
+mod field_lines;
+mod method;
+mod request_body;
+mod request_encoder;
+mod request_head;
+mod response_decoder;
+mod response_head;
+
+pub use field_lines::field_lines;
+pub use method::Method;
+pub use request_body::{BodyDecoder, BodyEvent};
+pub use request_encoder::{RequestHead, is_target, is_value};
+pub use request_head::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming};
+pub use response_decoder::{Decoded, KnownHead, MAX_HEAD, ResponseDecoder};
+pub use response_head::{Framing, ResponseHead};
