@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::fill::Fills;
 use crate::hit_for_miss::HitForMissTable;
-use crate::key::Parts;
+use crate::key::KeyParts;
 use crate::reason::{NotStored, Pass};
 use crate::settings::Settings;
 use crate::statistics::Statistics;
@@ -178,7 +178,7 @@ impl Cache {
     /// Returns descriptions of all entries, in no particular order.
     pub fn inspect(&self, now: Duration) -> impl Iterator<Item = Inspected<'_>> {
         self.store.resources().flat_map(move |(_, resource)| {
-            let Parts { secure, authority, target } = Parts::of(&resource.key);
+            let KeyParts { secure, authority, target } = KeyParts::of(&resource.key);
             let nodes = resource.variants.iter().filter_map(|&id| self.store.node(id));
             nodes.map(move |node| Inspected {
                 secure,

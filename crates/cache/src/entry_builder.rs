@@ -7,7 +7,7 @@ use crate::date;
 use crate::entry::Entry;
 use crate::policy::Decision;
 use crate::request::Credentials;
-use crate::response::ResponseHead;
+use crate::response::ResponseFields;
 
 /// Fields that are not stored: those of one message or one connection (RFC 9111, section 3.1; RFC 9110, section 7.6.1),
 /// and those that each answer generates.
@@ -53,7 +53,7 @@ pub(crate) struct EntryBuilder {
 
 impl EntryBuilder {
     pub(crate) fn new(
-        head: &ResponseHead<'_>,
+        head: &ResponseFields<'_>,
         decision: Decision,
         values: Vec<u8>,
         arrived: Duration,
@@ -181,7 +181,7 @@ impl EntryBuilder {
 }
 
 /// Returns the fields that `Connection` names.
-fn find_nominated<'a>(head: &ResponseHead<'a>) -> Vec<&'a [u8]> {
+fn find_nominated<'a>(head: &ResponseFields<'a>) -> Vec<&'a [u8]> {
     head.fields()
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))
         .flat_map(|(_, value)| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii))

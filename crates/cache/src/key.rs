@@ -9,7 +9,7 @@
 use millrace_http::authority::{MAX_HOST, split_port};
 
 /// Writes a key. No authority holds a space.
-pub(crate) fn write(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
+pub(crate) fn write_key(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
     out.clear();
     out.push(if secure { SECURE } else { PLAIN });
     out.extend_from_slice(authority);
@@ -22,13 +22,13 @@ const PLAIN: u8 = b'h';
 
 /// The parts of a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct KeyParts<'a> {
     pub(crate) secure: bool,
     pub(crate) authority: &'a [u8],
     pub(crate) target: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> KeyParts<'a> {
     pub(crate) fn of(key: &'a [u8]) -> Self {
         let (scheme, rest) = key.split_first().unwrap_or((&PLAIN, &[]));
         let space = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());

@@ -126,7 +126,7 @@ pub use fill::{Fill, FillWait};
 pub use hit::{Answer, Hit};
 pub use reason::{NotStored, Pass};
 pub use request::{Credentials, Request};
-pub use response::{Response, ResponseHead};
+pub use response::{Response, ResponseFields};
 pub use settings::{Mode, Settings};
 pub use statistics::Statistics;
 pub use vary::Vary;

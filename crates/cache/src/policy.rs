@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::reason::NotStored;
 use crate::request::Credentials;
-use crate::response::ResponseHead;
+use crate::response::ResponseFields;
 use crate::settings::{Mode, Settings};
 use crate::vary::Vary;
 
@@ -53,7 +53,7 @@ pub struct Arrival {
 pub fn evaluate(
     settings: &Settings,
     credentials: Credentials,
-    head: &ResponseHead<'_>,
+    head: &ResponseFields<'_>,
     duration: Option<Duration>,
     arrival: Arrival,
 ) -> Result<Decision, NotStored> {
@@ -117,7 +117,7 @@ enum Since {
 /// Computes how long a response is fresh (RFC 9111, section 4.2.1).
 fn compute_lifetime(
     settings: &Settings,
-    head: &ResponseHead<'_>,
+    head: &ResponseFields<'_>,
     duration: Option<Duration>,
     wall: i64,
 ) -> Result<(Duration, Since), NotStored> {
@@ -132,7 +132,7 @@ fn compute_lifetime(
     match (control.s_maxage.or(control.max_age).or_else(expires), settings.mode) {
         (Some(seconds), _) => Ok((Duration::from_secs(seconds).min(MAX_LIFETIME), Since::Made)),
         (None, Mode::All(_)) if !STORED_BY_DEFAULT.contains(&head.status) => Err(NotStored::Status),
-        (None, Mode::All(_)) if head.endless => Err(NotStored::Endless),
+        (None, Mode::All(_)) if head.is_endless => Err(NotStored::Endless),
         (None, Mode::All(duration)) => Ok((duration.min(MAX_LIFETIME), Since::Arrived)),
         (None, Mode::Asked | Mode::Off) => Err(NotStored::NotAsked),
     }
@@ -141,7 +141,7 @@ fn compute_lifetime(
 /// Returns how long a stale response may be used while it is renewed. `must-revalidate` and `proxy-revalidate` forbid it
 /// (RFC 9111, sections 5.2.2.2 and 5.2.2.8). So does `s-maxage` (section 5.2.2.10), but next to
 /// `stale-while-revalidate` the more precise directive wins: frameworks send the pair to shared caches.
-fn stale_while_revalidate(head: &ResponseHead<'_>) -> Duration {
+fn stale_while_revalidate(head: &ResponseFields<'_>) -> Duration {
     let control = &head.control;
     if control.must_revalidate || control.proxy_revalidate {
         return Duration::ZERO;

@@ -21,7 +21,7 @@ pub struct Response<'a> {
 
 /// The fields of a head that decide whether and how it is stored.
 #[derive(Clone, Debug)]
-pub struct ResponseHead<'a> {
+pub struct ResponseFields<'a> {
     /// With its line end.
     pub(crate) status_line: &'a [u8],
     /// Each with its line end.
@@ -49,13 +49,13 @@ pub struct ResponseHead<'a> {
     /// A transfer coding beside chunked.
     pub coded: bool,
     /// `Content-Type` names a type whose parts come one by one, for as long as somebody listens.
-    pub endless: bool,
+    pub is_endless: bool,
 }
 
 /// Server-sent events (HTML, section 9.2), and the pictures of cameras.
 const ENDLESS: [&[u8]; 2] = [b"text/event-stream", b"multipart/x-mixed-replace"];
 
-impl<'a> ResponseHead<'a> {
+impl<'a> ResponseFields<'a> {
     /// Reads a head; `None` if it is not well-formed. `now` is the wall clock in seconds since 1970, which
     /// dates with two digits for the year need.
     #[must_use]
@@ -84,7 +84,7 @@ impl<'a> ResponseHead<'a> {
             sets_cookie: false,
             trailers: false,
             coded: false,
-            endless: false,
+            is_endless: false,
         };
         let mut varies = Vec::new();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
@@ -127,7 +127,7 @@ impl<'a> ResponseHead<'a> {
             12 if is(b"content-type") => {
                 let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
                 let is_endless = |of: &&[u8]| essence.trim_ascii().eq_ignore_ascii_case(of);
-                self.endless = ENDLESS.iter().any(is_endless);
+                self.is_endless = ENDLESS.iter().any(is_endless);
             }
             13 if is(b"cache-control") => self.control.add(value),
             13 if is(b"last-modified") => self.last_modified = date::parse(value, now),

@@ -5,7 +5,7 @@ mod origin;
 use std::time::Duration;
 
 use millrace_cache::policy::{Arrival, Decision, evaluate};
-use millrace_cache::{Mode, NotStored, ResponseHead, Settings};
+use millrace_cache::{Mode, NotStored, ResponseFields, Settings};
 use origin::{DATE, WALL, credentials, seconds};
 
 const ALL: Mode = Mode::All(Duration::from_secs(10));
@@ -20,7 +20,7 @@ fn decide(
     delay: u64,
 ) -> Result<Decision, NotStored> {
     let head = format!("HTTP/1.1 {status} X\r\n{response}\r\n");
-    let head = ResponseHead::parse(head.as_bytes(), WALL).ok_or(NotStored::Malformed)?;
+    let head = ResponseFields::parse(head.as_bytes(), WALL).ok_or(NotStored::Malformed)?;
     let settings = Settings { mode, ..Settings::default() };
     evaluate(&settings, credentials(request), &head, duration, Arrival { wall: WALL, delay })
 }
@@ -245,9 +245,9 @@ fn heads_that_no_server_may_send() {
         "HTTP/1.1 200 OK\r\nContent-Length: \r\n",
     ];
     for head in heads {
-        assert!(ResponseHead::parse(head.as_bytes(), WALL).is_none(), "{head:?}");
+        assert!(ResponseFields::parse(head.as_bytes(), WALL).is_none(), "{head:?}");
     }
     for head in ["HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 \r\n\r\n", "HTTP/1.1 404\r\nX:\ty\r\n"] {
-        assert!(ResponseHead::parse(head.as_bytes(), WALL).is_some(), "{head:?}");
+        assert!(ResponseFields::parse(head.as_bytes(), WALL).is_some(), "{head:?}");
     }
 }

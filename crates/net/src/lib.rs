@@ -36,7 +36,7 @@ pub use listener::Listener;
 pub use names::Address;
 pub use poll::{Poller, Wake};
 pub use stream::{SpareSocket, Stream};
-pub use timer::Timer;
+pub use timer::TimerFd;
 pub use timers::TimerQueue;
 pub use tls::seed_random;
 pub use transport::{Progress, Read, Transport};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
 
-use crate::{Clock, Nanos, Timer};
+use crate::{Clock, Nanos, TimerFd};
 
 /// Below this, waiting is done by polling without a time limit: going to sleep and being woken takes
 /// about as long.
@@ -33,14 +33,14 @@ pub struct Wake {
 pub struct Poller {
     poll: Poll,
     events: Events,
-    timer: Timer,
+    timer: TimerFd,
 }
 
 impl Poller {
     /// A poller that takes up to `batch` events at a time.
     pub fn new(batch: usize) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let timer = Timer::new()?;
+        let timer = TimerFd::new()?;
         timer.register(poll.registry(), TIMER)?;
         Ok(Self { poll, events: Events::with_capacity(batch), timer })
     }
@@ -59,7 +59,7 @@ impl Poller {
             if precise < SPIN {
                 limit = Duration::ZERO;
             } else if precise < limit + COARSE {
-                if Timer::WAKES {
+                if TimerFd::WAKES {
                     self.timer.set(precise)?;
                     limit = limit.max(precise);
                 } else {

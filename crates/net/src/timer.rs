@@ -1,6 +1,6 @@
 //! A timer among the polled descriptors.
 
-pub use sys::Timer;
+pub use sys::TimerFd;
 
 #[cfg(target_os = "linux")]
 mod sys {
@@ -18,11 +18,11 @@ mod sys {
     /// A timer descriptor among the polled ones. Edge-triggered, so it is never read; setting it anew
     /// takes an expiry that was not seen back.
     #[derive(Debug)]
-    pub struct Timer {
+    pub struct TimerFd {
         fd: OwnedFd,
     }
 
-    impl Timer {
+    impl TimerFd {
         /// Whether a poll call is woken by it. Elsewhere the call itself is as exact as it gets:
         /// nanoseconds with kqueue, milliseconds on Windows.
         pub const WAKES: bool = true;
@@ -64,9 +64,9 @@ mod sys {
 
     /// None: time limits of the poll call take its place.
     #[derive(Debug)]
-    pub struct Timer;
+    pub struct TimerFd;
 
-    impl Timer {
+    impl TimerFd {
         /// Whether a poll call is woken by it.
         pub const WAKES: bool = false;
 

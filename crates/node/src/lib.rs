@@ -3,16 +3,8 @@
 
 #![expect(unreachable_pub, reason = "the macro exports these items to JavaScript")]
 
-mod cache;
 mod certificate;
-mod event_loop;
 mod list;
-mod memory;
-mod outcome;
-mod plan;
-mod run;
-mod secure;
-mod sharing;
+mod load;
 mod stack;
 mod time;
-mod unacknowledged;

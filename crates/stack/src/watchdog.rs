@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use millrace_net::{Clock as _, Monotonic, Nanos, Timer};
+use millrace_net::{Clock as _, Monotonic, Nanos, TimerFd};
 use mio::{Registry, Token};
 
 /// It fires so long after it was set.
@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_millis(1);
 /// Set by one thread, waited for by another.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    timer: Timer,
+    timer: TimerFd,
     clock: Monotonic,
     /// When it was set, in nanoseconds.
     set: AtomicU64,
@@ -25,7 +25,7 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { timer: Timer::new()?, clock: Monotonic::new(), set: AtomicU64::new(0) })
+        Ok(Self { timer: TimerFd::new()?, clock: Monotonic::new(), set: AtomicU64::new(0) })
     }
 
     /// It fires in `AFTER`, unless it is set again.
@@ -50,4 +50,4 @@ impl Watchdog {
 }
 
 /// How long to poll for it: elsewhere than on Linux nothing tells that it fires, and it is taken to have fired each time.
-pub(crate) const LIMIT: Option<Duration> = if Timer::WAKES { None } else { Some(AFTER) };
+pub(crate) const LIMIT: Option<Duration> = if TimerFd::WAKES { None } else { Some(AFTER) };

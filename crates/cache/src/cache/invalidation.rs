@@ -3,7 +3,7 @@
 use millrace_http::{Method, field_lines};
 
 use super::{Cache, Then};
-use crate::key::{self, Parts};
+use crate::key::{self, KeyParts};
 use crate::request::{Request, RequestFields, seen};
 
 /// The entries to remove. A criterion that is `None` matches all of them.
@@ -28,7 +28,7 @@ pub enum Target<'a> {
 
 impl Selection<'_> {
     fn matches(&self, key: &[u8]) -> bool {
-        let parts = Parts::of(key);
+        let parts = KeyParts::of(key);
         let authority = |wanted: &[u8]| key::normalize(wanted, parts.secure) == parts.authority;
         self.secure.is_none_or(|secure| secure == parts.secure)
             && self.authority.is_none_or(authority)
@@ -108,7 +108,7 @@ impl Cache {
         let absolute = [key::scheme(secure), authority, path].concat();
         let mut count = 0;
         for target in [path, &absolute] {
-            key::write(&mut self.key, secure, authority, target);
+            key::write_key(&mut self.key, secure, authority, target);
             if let Some(resource) = self.store.find(&self.key) {
                 count += self.invalidate_resource(resource);
             }

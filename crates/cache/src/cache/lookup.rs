@@ -123,7 +123,7 @@ impl Cache {
             let (host, _) = split_port(authority);
             refused(!host.eq_ignore_ascii_case(request.server_name), Pass::ServerName)?;
         }
-        key::write(&mut self.key, secure, authority, target);
+        key::write_key(&mut self.key, secure, authority, target);
         Ok(fields)
     }
 

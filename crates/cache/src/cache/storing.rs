@@ -8,7 +8,7 @@ use crate::entry_builder::EntryBuilder;
 use crate::fill::{Fill, PendingFill};
 use crate::policy::{Arrival, evaluate};
 use crate::reason::NotStored;
-use crate::response::{Response, ResponseHead};
+use crate::response::{Response, ResponseFields};
 
 impl Cache {
     /// Takes the head of the response, at the monotonic time `now`, which is `wall` seconds after 1970 by the wall
@@ -52,7 +52,7 @@ impl Cache {
         if pending.resource.is_none() {
             return Err((NotStored::Invalidated, 0));
         }
-        let head = ResponseHead::parse(response.head, wall)
+        let head = ResponseFields::parse(response.head, wall)
             .filter(|_| pending.entry.is_none())
             .ok_or((NotStored::Malformed, 0))?;
         let delay = now.saturating_sub(pending.started).as_secs();

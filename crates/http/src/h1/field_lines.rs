@@ -14,7 +14,7 @@ pub(crate) enum Stop {
 /// The fields that a parser of requests has to know; all of them but `Expect` and `Host` are special
 /// to llhttp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum KnownField {
     Connection,
     ContentLength,
     Expect,
@@ -26,7 +26,7 @@ pub(crate) enum Name {
     Other,
 }
 
-impl Name {
+impl KnownField {
     fn of(name: &[u8]) -> Self {
         let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
         match name.len() {
@@ -50,14 +50,14 @@ pub(crate) struct FieldLines {
     pub(crate) at: usize,
     /// Fields that have ended.
     pub(crate) count: usize,
-    place: Place,
+    state: LineState,
     /// Where the name or the value at hand begins.
     start: usize,
-    name: Name,
+    name: KnownField,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum LineState {
     #[default]
     LineStart,
     Name,
@@ -69,29 +69,32 @@ enum Place {
 impl FieldLines {
     /// The next field whose line has ended, its value without white space before it; `None` behind the
     /// empty line. `input` begins where it began before.
-    pub(crate) fn next<'a>(&mut self, input: &'a [u8]) -> Result<Option<(Name, &'a [u8])>, Stop> {
-        if self.place == Place::LineStart {
+    pub(crate) fn next<'a>(
+        &mut self,
+        input: &'a [u8],
+    ) -> Result<Option<(KnownField, &'a [u8])>, Stop> {
+        if self.state == LineState::LineStart {
             if line_ends(input, self.at)? {
                 self.at += 2;
                 return Ok(None);
             }
-            (self.place, self.start) = (Place::Name, self.at);
+            (self.state, self.start) = (LineState::Name, self.at);
         }
-        if self.place == Place::Name {
-            self.pass(input, is_token_byte)?;
+        if self.state == LineState::Name {
+            self.skip_while(input, is_token_byte)?;
             if input[self.at] != b':' || self.at == self.start {
                 return Err(Stop::Unsure);
             }
-            self.name = Name::of(&input[self.start..self.at]);
+            self.name = KnownField::of(&input[self.start..self.at]);
             self.at += 1;
-            self.place = Place::ValueStart;
+            self.state = LineState::ValueStart;
         }
-        if self.place == Place::ValueStart {
-            self.pass(input, |byte| matches!(byte, b' ' | b'\t'))?;
-            (self.place, self.start) = (Place::Value, self.at);
+        if self.state == LineState::ValueStart {
+            self.skip_while(input, |byte| matches!(byte, b' ' | b'\t'))?;
+            (self.state, self.start) = (LineState::Value, self.at);
         }
         loop {
-            self.at = value_end(input, self.at);
+            self.at = find_value_end(input, self.at);
             if input.get(self.at) != Some(&b'\t') {
                 break;
             }
@@ -103,12 +106,12 @@ impl FieldLines {
         let value = &input[self.start..self.at];
         self.at += 2;
         self.count += 1;
-        self.place = Place::LineStart;
+        self.state = LineState::LineStart;
         Ok(Some((self.name, value)))
     }
 
     /// Passes over bytes of one kind; another one follows.
-    fn pass(&mut self, input: &[u8], kind: impl Fn(u8) -> bool) -> Result<(), Stop> {
+    fn skip_while(&mut self, input: &[u8], kind: impl Fn(u8) -> bool) -> Result<(), Stop> {
         while let Some(&byte) = input.get(self.at) {
             if !kind(byte) {
                 return Ok(());
@@ -130,29 +133,29 @@ pub(crate) fn line_ends(input: &[u8], at: usize) -> Result<bool, Stop> {
 }
 
 /// Where, from `at` on, the first control character stands: a tab is one of a value's bytes, no other is.
-fn value_end(input: &[u8], at: usize) -> usize {
-    position(
+fn find_value_end(input: &[u8], at: usize) -> usize {
+    find_byte(
         input,
         at,
-        |word| below(word, 0x20) | equal(word, 0x7f),
+        |word| mark_below(word, 0x20) | mark_equal(word, 0x7f),
         |byte| byte.is_ascii_control(),
     )
 }
 
 /// Where, from `at` on, the first byte stands that is none of a request-target: 0x21 to 0x7e are.
-pub(crate) fn target_end(input: &[u8], at: usize) -> usize {
+pub(crate) fn find_target_end(input: &[u8], at: usize) -> usize {
     let not_ascii = |word: u64| word & HIGH;
-    position(
+    find_byte(
         input,
         at,
-        |word| below(word, 0x21) | equal(word, 0x7f) | not_ascii(word),
+        |word| mark_below(word, 0x21) | mark_equal(word, 0x7f) | not_ascii(word),
         |byte| !byte.is_ascii_graphic(),
     )
 }
 
 /// Where the first byte stands that is looked for, or the input's end: eight at a time, and one at a time
 /// for the last ones. `marks` sets the high bit of the first such byte of a word, and maybe of later ones.
-fn position(
+fn find_byte(
     input: &[u8],
     mut at: usize,
     marks: impl Fn(u64) -> u64,
@@ -174,13 +177,13 @@ const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Marks bytes below `limit` (at most 0x80). A borrow may mark a byte behind a marked one wrongly.
-fn below(word: u64, limit: u8) -> u64 {
+fn mark_below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(LOW * u64::from(limit)) & !word & HIGH
 }
 
 /// Marks bytes that are `byte`, as truly as `below`.
-fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ (LOW * u64::from(byte)), 1)
+fn mark_equal(word: u64, byte: u8) -> u64 {
+    mark_below(word ^ (LOW * u64::from(byte)), 1)
 }
 
 /// The fields of whole lines that a parser of this crate has passed: names, and values without white

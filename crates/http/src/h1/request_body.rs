@@ -1,6 +1,6 @@
 //! The body of a request that a server receives.
 
-use super::field_lines::{FieldLines, Name, Stop, line_ends};
+use super::field_lines::{FieldLines, KnownField, Stop, line_ends};
 use super::request_head::{HeadLimits, RequestFraming};
 use crate::syntax::is_token_byte;
 
@@ -111,7 +111,7 @@ impl BodyDecoder {
     fn step(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Step, Stop> {
         match &mut self.state {
             State::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
-            State::Length(left) => take(input, left),
+            State::Length(left) => take_data(input, left),
             State::ChunkLine => {
                 let line = ChunkLine::parse(input, self.extensions)?;
                 self.extensions -= line.extension;
@@ -122,7 +122,7 @@ impl BodyDecoder {
                 Ok(Step::Line(line.length))
             }
             State::ChunkData(left) => {
-                let taken = take(input, left)?;
+                let taken = take_data(input, left)?;
                 if *left == 0 {
                     self.state = State::ChunkEnd;
                 }
@@ -149,7 +149,7 @@ enum Step {
     End { length: usize, trailers: usize },
 }
 
-fn take(input: &[u8], left: &mut u64) -> Result<Step, Stop> {
+fn take_data(input: &[u8], left: &mut u64) -> Result<Step, Stop> {
     if input.is_empty() {
         return Err(Stop::Partial);
     }
@@ -170,7 +170,7 @@ impl ChunkLine {
     /// One extension at most, `;name` or `;name=value`: before 9.1 llhttp took no second one behind a
     /// value.
     fn parse(line: &[u8], max_extension: usize) -> Result<Self, Stop> {
-        let digits = run(line, |byte| byte.is_ascii_hexdigit());
+        let digits = count_leading(line, |byte| byte.is_ascii_hexdigit());
         let size = match digits {
             0 if line.is_empty() => return Err(Stop::Partial),
             1..=MAX_SIZE_DIGITS => line[..digits].iter().fold(0, add_digit),
@@ -181,7 +181,7 @@ impl ChunkLine {
             if line.get(end) != Some(&mark) {
                 break;
             }
-            let length = run(&line[end + 1..], is_token_byte);
+            let length = count_leading(&line[end + 1..], is_token_byte);
             end += 1 + length;
             if end - digits > max_extension || (length == 0 && end < line.len()) {
                 return Err(Stop::Unsure);
@@ -195,7 +195,7 @@ impl ChunkLine {
 }
 
 /// How many of the first bytes are of a kind.
-fn run(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
+fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
     input.iter().position(|&byte| !is_one(byte)).unwrap_or(input.len())
 }
 
@@ -209,7 +209,7 @@ fn read_trailers(lines: &mut FieldLines, input: &[u8], limits: &HeadLimits) -> R
     let bytes = limits.bytes.min(MAX_TRAILERS);
     loop {
         match lines.next(input) {
-            Ok(Some((Name::Other, _))) if lines.count <= limits.fields => {}
+            Ok(Some((KnownField::Other, _))) if lines.count <= limits.fields => {}
             Ok(None) if lines.at < bytes => return Ok(lines.at),
             Err(Stop::Partial) if input.len() < bytes => return Err(Stop::Partial),
             _ => return Err(Stop::Unsure),

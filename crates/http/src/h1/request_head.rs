@@ -1,6 +1,6 @@
 //! The head of a request that a server receives.
 
-use super::field_lines::{FieldLines, Name, Stop, line_ends, target_end};
+use super::field_lines::{FieldLines, KnownField, Stop, find_target_end, line_ends};
 use super::method::Method;
 use crate::syntax::parse_content_length;
 
@@ -76,17 +76,17 @@ pub enum RequestFraming {
 /// at the byte, or at the end of the line, that is wrong, wherever the input is split.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadParser {
-    part: Part,
+    part: Stage,
     lines: FieldLines,
     /// As far as it has been read.
     head: ReceivedHead,
-    connection: Connection,
+    connection: ConnectionOptions,
     has_upgrade: bool,
 }
 
 /// What is to be read next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Stage {
     EmptyLines,
     Method,
     Target,
@@ -111,10 +111,10 @@ impl Default for HeadParser {
             host: false,
         };
         Self {
-            part: Part::EmptyLines,
+            part: Stage::EmptyLines,
             lines: FieldLines::default(),
             head,
-            connection: Connection::default(),
+            connection: ConnectionOptions::default(),
             has_upgrade: false,
         }
     }
@@ -124,7 +124,7 @@ impl HeadParser {
     /// Reads on in the head that begins at the start of `input`, or behind empty lines there; what was
     /// given before is given again. After `Complete` and `Unsure` it is ready for another head.
     pub fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Parsed {
-        let parsed = match self.read_on(input, limits) {
+        let parsed = match self.parse_more(input, limits) {
             Ok(()) if self.lines.at < limits.bytes => Parsed::Complete(self.head),
             Err(Stop::Partial) if input.len() < limits.bytes => return Parsed::Partial,
             _ => Parsed::Unsure,
@@ -133,11 +133,11 @@ impl HeadParser {
         parsed
     }
 
-    fn read_on(&mut self, input: &[u8], limits: &HeadLimits) -> Result<(), Stop> {
+    fn parse_more(&mut self, input: &[u8], limits: &HeadLimits) -> Result<(), Stop> {
         if input.len() < self.lines.at {
             return Err(Stop::Unsure);
         }
-        if self.part != Part::Fields {
+        if self.part != Stage::Fields {
             self.read_request_line(input)?;
         }
         while let Some((name, value)) = self.lines.next(input)? {
@@ -153,44 +153,44 @@ impl HeadParser {
     /// RFC 9112, section 3; empty lines before it are passed over (section 2.2).
     fn read_request_line(&mut self, input: &[u8]) -> Result<(), Stop> {
         let (at, head) = (&mut self.lines.at, &mut self.head);
-        if self.part == Part::EmptyLines {
+        if self.part == Stage::EmptyLines {
             while line_ends(input, *at)? {
                 *at += 2;
             }
-            (self.part, head.start) = (Part::Method, *at);
+            (self.part, head.start) = (Stage::Method, *at);
         }
-        if self.part == Part::Method {
+        if self.part == Stage::Method {
             head.method = read_method(rest(input, *at))?;
             *at += head.method.as_str().len() + 1;
-            (self.part, head.target.0) = (Part::Target, *at);
+            (self.part, head.target.0) = (Stage::Target, *at);
         }
-        if self.part == Part::Target {
-            *at = target_end(input, *at);
-            judge_target(rest(input, head.target.0), *at - head.target.0, head.method)?;
+        if self.part == Stage::Target {
+            *at = find_target_end(input, *at);
+            check_target(rest(input, head.target.0), *at - head.target.0, head.method)?;
             head.target.1 = *at;
             *at += 1;
-            self.part = Part::Version;
+            self.part = Stage::Version;
         }
         head.minor = read_version(rest(input, *at))?;
         *at += VERSION_LENGTH;
-        self.part = Part::Fields;
+        self.part = Stage::Fields;
         head.lines.0 = *at;
         Ok(())
     }
 
     /// One field for each thing that decides about framing, so that no two can contradict each other.
-    fn add(&mut self, name: Name, value: &[u8]) -> Result<(), Stop> {
+    fn add(&mut self, name: KnownField, value: &[u8]) -> Result<(), Stop> {
         let head = &mut self.head;
         match name {
-            Name::Other => {}
-            Name::Connection => self.connection.add(value)?,
-            Name::ContentLength if head.framing == RequestFraming::None => {
+            KnownField::Other => {}
+            KnownField::Connection => self.connection.add(value)?,
+            KnownField::ContentLength if head.framing == RequestFraming::None => {
                 head.framing =
                     RequestFraming::Length(parse_content_length(value).ok_or(Stop::Unsure)?);
             }
-            Name::Expect => head.expect = true,
-            Name::Host if !head.host => head.host = true,
-            Name::TransferEncoding
+            KnownField::Expect => head.expect = true,
+            KnownField::Host if !head.host => head.host = true,
+            KnownField::TransferEncoding
                 if head.framing == RequestFraming::None
                     && head.minor == 1
                     && value.eq_ignore_ascii_case(b"chunked") =>
@@ -198,13 +198,13 @@ impl HeadParser {
                 head.framing = RequestFraming::Chunked;
             }
             // llhttp does not see an empty one.
-            Name::Upgrade if !value.is_empty() => self.has_upgrade = true,
+            KnownField::Upgrade if !value.is_empty() => self.has_upgrade = true,
             // Proxy-Connection is as good as Connection to llhttp.
-            Name::ContentLength
-            | Name::Host
-            | Name::ProxyConnection
-            | Name::TransferEncoding
-            | Name::Upgrade => return Err(Stop::Unsure),
+            KnownField::ContentLength
+            | KnownField::Host
+            | KnownField::ProxyConnection
+            | KnownField::TransferEncoding
+            | KnownField::Upgrade => return Err(Stop::Unsure),
         }
         Ok(())
     }
@@ -237,7 +237,7 @@ fn read_method(line: &[u8]) -> Result<Method, Stop> {
 }
 
 /// The origin-form, and the asterisk-form of OPTIONS (RFC 9112, section 3.2), with a space behind it.
-fn judge_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> {
+fn check_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> {
     let target = &line[..length];
     let origin = target.first() == Some(&b'/');
     let asterisk = target == b"*" && method == Method::Options;
@@ -266,13 +266,13 @@ fn read_version(line: &[u8]) -> Result<u8, Stop> {
 
 /// The options that llhttp knows, of all `Connection` fields together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Connection {
+struct ConnectionOptions {
     close: bool,
     keep_alive: bool,
     upgrade: bool,
 }
 
-impl Connection {
+impl ConnectionOptions {
     /// An option counts when it is an element of the list by itself: `closed` and `close x` are none.
     /// Before 9.4.2 llhttp took no tab behind an option for white space.
     fn add(&mut self, value: &[u8]) -> Result<(), Stop> {

@@ -32,7 +32,7 @@ pub enum Decoded {
 /// Decodes responses in the order of their requests. Interim responses (1xx) are passed over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResponseDecoder {
-    body: Option<Body>,
+    body: Option<PendingBody>,
     /// Bytes of an unfinished head that hold no end of it: they are not parsed again before it comes,
     /// so that a head in tiny pieces costs linear time.
     scanned: usize,
@@ -69,16 +69,16 @@ impl KnownHead {
 
 /// The body that is being read, and what is reported at its end.
 #[derive(Clone, Copy, Debug)]
-struct Body {
+struct PendingBody {
     /// Bytes from the start of the input in which the head ended to its end.
     head: usize,
     status: u16,
     persistent: bool,
-    rest: Rest,
+    rest: BodyState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rest {
+enum BodyState {
     Chunked(ChunkedDecoder),
     Length(u64),
     UntilClose,
@@ -100,7 +100,7 @@ impl ResponseDecoder {
     ) -> Result<Decoded, Error> {
         let mut consumed = 0;
         while self.body.is_none() {
-            consumed += self.blank_lines(&input[consumed..]);
+            consumed += self.count_blank_lines(&input[consumed..]);
             let rest = &input[consumed..];
             if rest == b"\r" {
                 return Ok(Decoded::More { consumed });
@@ -122,7 +122,7 @@ impl ResponseDecoder {
                     // It may be two responses in one (RFC 9112, section 6.3, item 3).
                     return Err(Error::Framing);
                 }
-                self.body = Some(Body::of(&response, head, consumed));
+                self.body = Some(PendingBody::of(&response, head, consumed));
             }
         }
         self.decode_body(input, consumed)
@@ -138,7 +138,7 @@ impl ResponseDecoder {
     /// `pending` (bytes of an unfinished head that the caller holds) is zero.
     pub fn finish(&mut self, pending: usize) -> Result<Option<Decoded>, Error> {
         match self.body.take() {
-            Some(Body { rest: Rest::UntilClose, status, .. }) => {
+            Some(PendingBody { rest: BodyState::UntilClose, status, .. }) => {
                 Ok(Some(Decoded::Complete { consumed: 0, status, persistent: false }))
             }
             None if pending == 0 => Ok(None),
@@ -148,7 +148,7 @@ impl ResponseDecoder {
 
     /// Bytes of the empty lines before a status line. Some servers send one more line end than a body's length says;
     /// clients pass it over, as servers do before a request line (RFC 9112, section 2.2).
-    fn blank_lines(&self, input: &[u8]) -> usize {
+    fn count_blank_lines(&self, input: &[u8]) -> usize {
         if self.scanned > 0 {
             return 0;
         }
@@ -187,19 +187,19 @@ impl ResponseDecoder {
         let Some(body) = &mut self.body else { return Ok(Decoded::More { consumed: start }) };
         let rest = &input[start..];
         let (taken, ended) = match &mut body.rest {
-            Rest::Length(left) => {
+            BodyState::Length(left) => {
                 let taken = (*left).min(rest.len() as u64);
                 *left -= taken;
                 (taken as usize, *left == 0)
             }
-            Rest::Chunked(decoder) => decoder.decode(rest)?,
-            Rest::UntilClose => (rest.len(), false),
+            BodyState::Chunked(decoder) => decoder.decode(rest)?,
+            BodyState::UntilClose => (rest.len(), false),
         };
         let consumed = start + taken;
         if !ended {
             return Ok(Decoded::More { consumed });
         }
-        let Body { status, persistent, .. } = *body;
+        let PendingBody { status, persistent, .. } = *body;
         self.body = None;
         Ok(Decoded::Complete { consumed, status, persistent })
     }
@@ -211,17 +211,17 @@ fn has_head_end(bytes: &[u8]) -> bool {
         .any(|at| matches!(bytes[at + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
 }
 
-impl Body {
+impl PendingBody {
     /// RFC 9112, section 6.3, items 1 and 2: no body for HEAD, 1xx, 204 and 304. After 101 the
     /// connection no longer speaks HTTP.
     fn of(response: &ResponseHead, head: bool, length: usize) -> Self {
         let &ResponseHead { status, framing, persistent, .. } = response;
         let bodiless = head || matches!(status, 101 | 204 | 304);
         let rest = match framing {
-            _ if bodiless => Rest::Length(0),
-            Framing::Chunked => Rest::Chunked(ChunkedDecoder::default()),
-            Framing::Length(length) => Rest::Length(length),
-            Framing::UntilClose => Rest::UntilClose,
+            _ if bodiless => BodyState::Length(0),
+            Framing::Chunked => BodyState::Chunked(ChunkedDecoder::default()),
+            Framing::Length(length) => BodyState::Length(length),
+            Framing::UntilClose => BodyState::UntilClose,
         };
         Self { head: length, status, persistent: persistent && status != 101, rest }
     }

@@ -41,7 +41,7 @@ impl ResponseHead {
             return check_start(input).map(|()| None);
         };
         let (status, http11) = parse_status_line(strip_cr(&input[..line_end]))?;
-        let mut fields = Fields::default();
+        let mut fields = FramingFields::default();
         let mut at = line_end + 1;
         loop {
             let rest = &input[at..];
@@ -70,10 +70,10 @@ pub(crate) const STATUS_LINE_START: &[u8] = b"HTTP/1.";
 /// seen at its first bytes and not at a time limit.
 fn check_start(input: &[u8]) -> Result<(), Error> {
     let n = input.len().min(STATUS_LINE_START.len());
-    if input[..n] == STATUS_LINE_START[..n] { Ok(()) } else { Err(version_or_line(input)) }
+    if input[..n] == STATUS_LINE_START[..n] { Ok(()) } else { Err(classify_error(input)) }
 }
 
-fn version_or_line(input: &[u8]) -> Error {
+fn classify_error(input: &[u8]) -> Error {
     if input.starts_with(b"HTTP/") { Error::Version } else { Error::StatusLine }
 }
 
@@ -84,7 +84,7 @@ fn strip_cr(line: &[u8]) -> &[u8] {
 /// `HTTP/1.1 200 OK` to (200, true). The reason may be absent, and with it the space before it.
 fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
     let Some(rest) = line.strip_prefix(STATUS_LINE_START) else {
-        return Err(version_or_line(line));
+        return Err(classify_error(line));
     };
     let [minor, b' ', a, b, c, reason @ ..] = rest else { return Err(Error::StatusLine) };
     let http11 = match minor {
@@ -111,7 +111,7 @@ fn has_forbidden(value: &[u8]) -> bool {
 
 /// The fields that decide about framing and connection, gathered line by line.
 #[derive(Default)]
-struct Fields {
+struct FramingFields {
     content_length: Option<u64>,
     transfer_encoding: bool,
     chunked: bool,
@@ -121,7 +121,7 @@ struct Fields {
     decisive: bool,
 }
 
-impl Fields {
+impl FramingFields {
     fn add(&mut self, line: &[u8]) -> Result<(), Error> {
         if matches!(line[0], b' ' | b'\t') {
             return if self.decisive || has_forbidden(line) { Err(Error::Field) } else { Ok(()) };
@@ -142,7 +142,7 @@ impl Fields {
     }
 
     fn add_connection(&mut self, value: &[u8]) {
-        for option in elements(value) {
+        for option in split_list(value) {
             self.close |= option.eq_ignore_ascii_case(b"close");
             self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
         }
@@ -150,7 +150,7 @@ impl Fields {
 
     /// Equal repetitions are one value (RFC 9112, section 6.3, item 5).
     fn add_length(&mut self, value: &[u8]) -> Result<(), Error> {
-        for element in elements(value) {
+        for element in split_list(value) {
             let length = parse_decimal(element).ok_or(Error::ContentLength)?;
             if self.content_length.is_some_and(|before| before != length) {
                 return Err(Error::ContentLength);
@@ -163,7 +163,7 @@ impl Fields {
     /// Only the last coding decides; parameters play no part.
     fn add_coding(&mut self, value: &[u8]) {
         self.transfer_encoding = true;
-        if let Some(last) = elements(value).last() {
+        if let Some(last) = split_list(value).last() {
             self.chunked = last.eq_ignore_ascii_case(b"chunked");
         }
     }
@@ -187,7 +187,7 @@ impl Fields {
 }
 
 /// The elements of a comma-separated list, without white space and without empty ones.
-fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split_list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(trim).filter(|element| !element.is_empty())
 }
 

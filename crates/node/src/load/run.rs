@@ -9,8 +9,8 @@ use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Error, JsDeferred, JsValue, Result};
 use napi_derive::napi;
 
-use crate::outcome::{NativeOutcome, NativeSnapshot};
-use crate::plan::NativePlan;
+use crate::load::outcome::{NativeOutcome, NativeSnapshot};
+use crate::load::plan::NativePlan;
 
 type Finish = Box<dyn FnOnce(Env) -> Result<NativeOutcome> + Send>;
 type Finished = std::result::Result<Outcome, RunError>;
