@@ -1,10 +1,10 @@
-//! One connection: requests out, responses in, in order.
+//! A connection: sends requests and receives their responses in order.
 //!
 //! ```text
 //!   Closed ──open──> Opening ──ready──> Open ──close──> Closed
 //!            due ──send──> in flight ──response──> completed
-//!             ^ └──> held ──flush──^ │
-//!             └────────┴─────────────┴── the connection ends: held ones are due again, others lost
+//!             ^ └──> buffered ──flush──^ │
+//!             └────────┴─────────────────┴── the connection ends: buffered ones are due again, others lost
 //! ```
 //!
 //! A connection knows no schedule and no socket: time and transport are parameters.
@@ -31,34 +31,34 @@ pub(crate) struct Due {
     pub(crate) request: u32,
 }
 
-/// A request that was to be sent and of which not a byte has gone out: all of it is in the outbox.
+/// A request of which no byte has been sent: all of it is in the write buffer.
 #[derive(Clone, Copy, Debug)]
 struct Buffered {
     due: Due,
     since: Nanos,
-    /// Where in the outbox it begins.
+    /// Its offset in the write buffer.
     start: usize,
 }
 
-/// A response of which a part has arrived, and not its end.
+/// A response that has arrived in part.
 #[derive(Clone, Copy, Debug)]
 struct Partial {
-    /// When the read that brought its first byte ended.
+    /// When the read that returned its first byte ended.
     first: Nanos,
-    /// An empty line has been sent because of it.
+    /// Whether an acknowledgement probe has been sent for it.
     is_probed: bool,
 }
 
-/// Bytes at the beginning of the outbox that are kept although they have gone out: to drop fewer costs more than they do.
+/// Minimum number of sent bytes to remove from the beginning of the write buffer: moving the rest has a cost.
 const MIN_DROPPED: usize = 64 * 1024;
 
-/// What [`Connection::send_ack_probe`] sends.
+/// The bytes that [`Connection::send_ack_probe`] sends.
 const EMPTY_LINE: &[u8] = b"\r\n";
 
 /// Why a connection ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The response said so, or each connection carries one request.
+    /// The response announced it, or each connection carries one request.
     Agreed,
     /// The peer closed it.
     Eof,
@@ -66,13 +66,13 @@ pub(crate) enum End {
     Failed(ErrorKind, String),
 }
 
-/// Requests as bytes, one after the other.
+/// Rendered requests, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestBatch<'a> {
     pub(crate) bytes: &'a [u8],
-    /// How many requests these are; at least one.
+    /// Number of requests, at least one.
     pub(crate) count: usize,
-    /// Where each begins; empty where all are of the same length.
+    /// Offset of each; empty if all have the same length.
     pub(crate) starts: &'a [usize],
 }
 
@@ -94,26 +94,26 @@ enum State<T> {
     Open(T),
 }
 
-/// A connection and what is under way on it.
+/// A connection with its requests.
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     state: State<T>,
     decoder: ResponseDecoder,
     in_flight: VecDeque<InFlight>,
-    /// Of the request at the front of `in_flight`; `None` where the response comes in one read.
+    /// Of the request at the front of `in_flight`; `None` before its first byte.
     partial: Option<Partial>,
-    /// The first bytes of the response of which a part has arrived, as far as they would be kept.
+    /// The first bytes of the partial response, up to the maximum that is kept.
     begun: Vec<u8>,
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
     /// The part of a response's head that has arrived.
     read_buf: Vec<u8>,
-    /// What the transport has not taken yet, from `flushed` on.
+    /// Bytes to send; those before `flushed` have been sent.
     write_buf: Vec<u8>,
     flushed: usize,
-    /// Requests that begin in the outbox, in order.
+    /// Requests that begin in the write buffer, in order.
     buffered: VecDeque<Buffered>,
-    /// A request has been sent on the present connection.
+    /// Whether a request has been sent on the present connection.
     carried: bool,
     /// `None` where redirections are not followed.
     following: Option<RedirectFollower>,
@@ -144,22 +144,22 @@ impl<T> Connection<T> {
     }
 }
 
-/// What a worker's connections share in reading.
+/// The state that the connections of a worker share for receiving.
 pub(crate) struct Receiving<'a> {
     /// The requests by index.
     pub(crate) mix: &'a [Rendered],
     pub(crate) known_head: &'a mut KnownHead,
     pub(crate) recorder: &'a mut Recorder,
-    /// The peer has closed its side: it will answer no further request.
+    /// Whether the peer has closed its side: it will answer no further request.
     pub(crate) peer_closed: bool,
 }
 
-/// What the responses in a read came to.
+/// The result of receiving bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// Requests that have ended.
+    /// Number of requests that have ended.
     pub(crate) completed: usize,
-    /// The connection has to be closed, and why.
+    /// Why the connection must be closed; `None` if it stays open.
     pub(crate) end: Option<End>,
 }
 
@@ -172,23 +172,23 @@ impl<T: Transport> Connection<T> {
         matches!(self.state, State::Closed)
     }
 
-    /// Requests in flight.
+    /// Returns the number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Requests that are held.
+    /// Returns the number of buffered requests.
     pub(crate) fn buffered(&self) -> usize {
         self.buffered.len()
     }
 
-    /// Requests that it has taken and not ended: in flight, held or due.
+    /// Returns the number of requests that have not ended: in flight, buffered or due.
     pub(crate) fn accepted(&self) -> usize {
         self.in_flight.len() + self.buffered.len() + self.due.len()
     }
 
-    /// When the oldest request in flight was sent, or the opening began or went on to its handshake. A
-    /// request that is held behind none has waited too.
+    /// Returns when the present wait began: when the oldest request in flight was sent, or the oldest one was buffered,
+    /// or the connect or the handshake began.
     pub(crate) fn waiting_since(&self) -> Option<Nanos> {
         match &self.state {
             State::Closed => None,
@@ -200,7 +200,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// The opening has got as far as the TLS handshake.
+    /// Whether the TLS handshake is in progress.
     pub(crate) fn is_handshaking(&self) -> bool {
         matches!(self.state, State::Opening { connected: Some(_), .. })
     }
@@ -211,7 +211,7 @@ impl<T: Transport> Connection<T> {
         self.carried = false;
     }
 
-    /// Goes on with opening; `true` when that has made the connection ready.
+    /// Continues opening; `true` when the connection has become ready.
     pub(crate) fn establish(&mut self, now: Nanos, recorder: &mut Recorder) -> io::Result<bool> {
         let State::Opening { transport, since, connected } = &mut self.state else {
             return Ok(false);
@@ -230,7 +230,7 @@ impl<T: Transport> Connection<T> {
         Ok(true)
     }
 
-    /// Closes the connection; the transport is given back for the caller to see it off.
+    /// Closes the connection and returns its transport.
     pub(crate) fn close(&mut self) -> Option<T> {
         self.decoder = ResponseDecoder::default();
         self.read_buf.clear();
@@ -242,8 +242,8 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Sends the first requests that are due. One is sent when its first byte has gone out; until then it
-    /// is held.
+    /// Sends the first requests that are due. A request counts as sent when its first byte has been sent; until then it is
+    /// buffered.
     pub(crate) fn send(
         &mut self,
         batch: &RequestBatch<'_>,
@@ -278,7 +278,7 @@ impl<T: Transport> Connection<T> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// The first byte of a request has gone out.
+    /// Records that the first byte of a request has been sent.
     fn begin(&mut self, due: Due, now: Nanos, recorder: &mut Recorder) {
         let Due { intended, request } = due;
         let request = InFlight { intended, sent: now, request };
@@ -287,7 +287,7 @@ impl<T: Transport> Connection<T> {
         self.in_flight.push_back(request);
     }
 
-    /// Sends what could not go out before.
+    /// Sends buffered bytes.
     pub(crate) fn flush(&mut self, clock: &impl Clock, recorder: &mut Recorder) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
         if !transport.flush()? || self.write_buf.is_empty() {
@@ -312,7 +312,7 @@ impl<T: Transport> Connection<T> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Gives up what has gone out of the outbox: behind a server that is always a little late it is never empty.
+    /// Removes sent bytes from the write buffer, which never becomes empty if the server is always slightly slower.
     fn drop_flushed(&mut self) {
         self.write_buf.drain(..self.flushed);
         for held in &mut self.buffered {
@@ -321,8 +321,7 @@ impl<T: Transport> Connection<T> {
         self.flushed = 0;
     }
 
-    /// The connection has ended: requests that are held are due again, before all others. Returns how many
-    /// there were.
+    /// Makes buffered requests due again, before all others, after the connection has ended. Returns their number.
     pub(crate) fn requeue_buffered(&mut self, recorder: &mut Recorder) -> usize {
         let count = self.buffered.len();
         recorder.remove_buffered(count);
@@ -340,7 +339,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Takes bytes that have arrived, and completes the requests that they answer.
+    /// Processes received bytes, and completes the requests that they answer.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
@@ -423,7 +422,7 @@ impl<T: Transport> Connection<T> {
         (fed, at)
     }
 
-    /// The peer has closed its side. A response that ends with the connection is complete now.
+    /// Processes the end of the stream, which completes a response that ends with the connection.
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
         let mut fed = Received { completed: 0, end: Some(End::Eof) };
         if self.complete_redirected(now, recorder) {
@@ -448,16 +447,16 @@ impl<T: Transport> Connection<T> {
         true
     }
 
-    /// Remembers the bytes of a response that has not ended, as far as one is kept or its head may be needed.
+    /// Keeps the first bytes of a partial response: for the report, and for `Location`.
     fn keep_bytes(&mut self, bytes: &[u8]) {
         let max = if self.following.is_some() { redirect::MAX_HEAD } else { kept::MAX_KEPT };
-        let most =
+        let max_kept =
             self.decoder.head_length().map_or(max, |head| max.min(head + kept::MAX_KEPT_BODY));
-        let room = most.saturating_sub(self.begun.len()).min(bytes.len());
+        let room = max_kept.saturating_sub(self.begun.len()).min(bytes.len());
         self.begun.extend_from_slice(&bytes[..room]);
     }
 
-    /// The response to the request at the front has ended; `last` are its bytes, or the last ones.
+    /// Completes the request at the front; `last` are the bytes of its response, or the last ones.
     fn complete(&mut self, now: Nanos, status: u16, last: &[u8], recorder: &mut Recorder) {
         let Some(request) = self.in_flight.pop_front() else { return };
         recorder.completed(&request, now, status);
@@ -471,9 +470,9 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Where the response to the request at the front is a redirection that is to be followed, sends the next request in its
-    /// stead; `last` are the response's bytes, or the last ones. A redirection is not followed while the outbox still holds
-    /// bytes, of the request's body or the empty line of [`Connection::send_ack_probe`]: it would grow with each one.
+    /// Follows a redirection: sends the next request; `last` are the bytes of the redirection, or the last ones. Does not
+    /// follow while the write buffer still contains bytes, of the request's body or of an acknowledgement probe: it would
+    /// grow with each redirection.
     fn follow(&mut self, status: u16, last: &[u8], recorder: &mut Recorder) -> bool {
         let (Some(following), State::Open(transport)) = (&mut self.following, &mut self.state)
         else {
@@ -494,9 +493,9 @@ impl<T: Transport> Connection<T> {
         true
     }
 
-    /// Sends an empty line, once for each response of which a part has arrived and not its end: that part's
-    /// acknowledgement rides along. A server that expects a request line ignores it (RFC 9112, section 2.2),
-    /// so it never comes between the bytes of a request.
+    /// Sends an empty line, once for each partial response: the segment carries the acknowledgement of the part that has
+    /// arrived. A server ignores the line before a request line (RFC 9112, section 2.2), so it is never sent between the
+    /// bytes of a request.
     pub(crate) fn send_ack_probe(&mut self, recorder: &mut Recorder) {
         let (State::Open(transport), Some(partial)) = (&mut self.state, &mut self.partial) else {
             return;
@@ -511,7 +510,7 @@ impl<T: Transport> Connection<T> {
         self.write_buf.extend_from_slice(&EMPTY_LINE[written..]);
     }
 
-    /// The response to the request at the front was broken off: what has come of it is kept, if it is the first.
+    /// Keeps the partial response to a lost request, if it is the first for this kind of error.
     fn keep_broken_off(&mut self, request: &InFlight, loss: Loss, recorder: &mut Recorder) {
         let begun = std::mem::take(&mut self.begun);
         let why = match loss {
@@ -525,7 +524,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Gives all requests in flight up. Returns how many there were.
+    /// Records all requests in flight as lost. Returns their number.
     pub(crate) fn lose_all(
         &mut self,
         now: Nanos,
@@ -550,7 +549,8 @@ impl<T: Transport> Connection<T> {
     }
 }
 
-/// What bytes are that come while no request is in flight: how many are done with, and whether they end the connection.
+/// Classifies bytes that arrive while no request is in flight. Returns how many are consumed, and whether they end the
+/// connection.
 fn classify_unsolicited(bytes: &[u8]) -> (usize, Option<End>) {
     // A line end too many after the last response.
     if is_line_ends(bytes) {
@@ -564,7 +564,7 @@ fn classify_unsolicited(bytes: &[u8]) -> (usize, Option<End>) {
     (0, Some(End::Failed(ErrorKind::Protocol, why.to_owned())))
 }
 
-/// Writes until everything is out, the transport takes no more for now, or it fails.
+/// Writes until all bytes are written, the transport would block, or it fails.
 fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
     while written < bytes.len() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, and with a run.
+//! Errors of requests and of runs.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use millrace_net::tls::{self, is_tls_error};
 /// Kinds of transport errors; their names are part of the public result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
-    /// Nobody listens at the address.
+    /// No process listens at the address.
     ConnectRefused,
     /// No connection within the limit.
     ConnectTimeout,
@@ -97,7 +97,7 @@ impl ErrorKind {
     }
 }
 
-/// An error of a socket in words for a reader.
+/// Describes an error of a socket for the report.
 pub(crate) fn describe(error: &io::Error) -> String {
     if let Some(words) = tls::describe(error) {
         return words;
@@ -131,14 +131,14 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Why a run gave no outcome.
+/// Why a run has no outcome.
 #[derive(Debug)]
 pub enum RunError {
     /// The plan cannot be carried out: one line that says what was given and what is accepted.
     Usage(String),
     /// No connection could be opened.
     Unreachable {
-        /// Of the failure that was seen most.
+        /// Kind of the most frequent failure.
         kind: ErrorKind,
         /// Address and reason in words.
         message: String,

@@ -1,15 +1,15 @@
-//! The load engine: a plan in, numbers out.
+//! The load engine: carries out a plan and returns counts and durations.
 //!
 //! ```text
 //!   Plan ──run──> workers (threads that share nothing)                    Outcome
 //!                  ├ engine: connections, timers, load model                 ^
 //!                  │    └ connection: requests out, responses in             │
-//!                  └ recorder: one Tally per window ──channel──> collector ──┘   Snapshots on the way
+//!                  └ recorder: WindowStats per window ──channel──> collector ──┘   Snapshots on the way
 //! ```
 //!
 //! Two clocks per request: *intended* (when it was due) and *sent* (its first byte was written).
-//! `latency = done - intended`, `service time = done - sent`. Nothing is synthesised or dropped: what
-//! has not ended is recorded at its age and marked censored; figures are estimates from both.
+//! `latency = done - intended`, `service time = done - sent`. No sample is synthesised or dropped:
+//! a request that has not ended is recorded at its age and marked as censored; figures are estimates from both.
 //!
 //! Nothing here prints, exits or knows Node.js.
 
@@ -49,13 +49,13 @@ pub use plan::Plan;
 pub struct Stopper(Arc<StartBarrier>);
 
 impl Stopper {
-    /// Ends the run; it gives the outcome so far.
+    /// Ends the run, which returns the outcome so far.
     pub fn stop(&self) {
         self.0.stop();
     }
 }
 
-/// A run. It is carried out once.
+/// A run of a plan.
 #[derive(Debug)]
 pub struct Run {
     plan: Arc<Plan>,
@@ -63,14 +63,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Takes a plan; nothing happens yet.
+    /// Creates a run, which [`Run::run`] carries out.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let gate = Arc::new(StartBarrier::new(plan.threads));
         Self { plan: Arc::new(plan), gate }
     }
 
-    /// What ends the run early, from any thread.
+    /// Returns a handle that ends the run early, from any thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.gate))

@@ -1,6 +1,6 @@
-//! What a server speaks that does not answer in HTTP/1.1, told from its first bytes.
+//! Detection of the protocol of a server that does not answer in HTTP/1.1, by its first bytes.
 
-/// Names what these bytes are, and what to do; `None` where they are nothing that is known.
+/// Names the protocol of these bytes and what to do; `None` if it is unknown.
 pub(crate) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
     // A frame of type SETTINGS on stream 0 comes first (RFC 9113, section 3.4).
     const SETTINGS: u8 = 4;

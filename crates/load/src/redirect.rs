@@ -1,4 +1,4 @@
-//! Redirections that are followed: the request that a response asks for next (RFC 9110, section 15.4).
+//! Following of redirections (RFC 9110, section 15.4).
 
 use fluent_uri::{Uri, UriRef};
 use millrace_http::ResponseHead;
@@ -6,16 +6,16 @@ use millrace_http::ResponseHead;
 use crate::metrics::kept;
 use crate::template::{is_uri_byte, push_percent_encoded};
 
-/// What following needs of the request at hand on one connection.
+/// Follows the redirections of the present request of one connection.
 #[derive(Debug)]
 pub(crate) struct RedirectFollower {
-    /// Redirections of one request that are followed at most.
+    /// Maximum number of redirections of one request.
     max: u32,
     scheme: &'static str,
-    /// The last request, as it went out.
+    /// The last request, as it was sent.
     request: Vec<u8>,
     followed: u32,
-    /// The last redirection, while no byte of the response to its request has arrived: its status.
+    /// Status of the last redirection, while no byte of the response to the next request has arrived.
     unanswered: Option<u16>,
     /// Its first bytes.
     response: Vec<u8>,
@@ -37,7 +37,7 @@ impl RedirectFollower {
         }
     }
 
-    /// A request of the mix goes out.
+    /// Begins with a request of the mix.
     pub(crate) fn begin(&mut self, request: &[u8]) {
         self.request.clear();
         self.request.extend_from_slice(request);
@@ -45,8 +45,8 @@ impl RedirectFollower {
         self.unanswered = None;
     }
 
-    /// The request that follows from a response with this status, which has come in these parts, or began with them. `None`
-    /// where it is no redirection, leads to another server, or is one too many.
+    /// Returns the next request for a response with this status, which consists of or begins with these parts. `None` if it
+    /// is not a redirection, leads to another server, or exceeds the maximum.
     pub(crate) fn next(&mut self, status: u16, response: [&[u8]; 2]) -> Option<&[u8]> {
         if self.followed >= self.max || !matches!(status, 301 | 302 | 303 | 307 | 308) {
             return None;
@@ -60,14 +60,14 @@ impl RedirectFollower {
         Some(&self.request)
     }
 
-    /// Bytes have arrived: unless they are only line ends, the response to the last redirection's request has begun.
+    /// Records received bytes: unless they are only line ends, the response to the next request has begun.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         if self.unanswered.is_some() && !is_line_ends(bytes) {
             self.unanswered = None;
         }
     }
 
-    /// Status and first bytes of the last redirection, if no byte of the response to its request has arrived.
+    /// Returns status and first bytes of the last redirection, if no byte of the response to the next request has arrived.
     pub(crate) fn take_unanswered(&mut self) -> Option<(u16, Vec<u8>)> {
         Some((self.unanswered.take()?, std::mem::take(&mut self.response)))
     }
@@ -78,7 +78,7 @@ pub(crate) fn is_line_ends(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// The value of `Location` in the final head of a response, unfolded (RFC 9112, section 5.2); `None` if it is empty.
+/// Returns the value of `Location` in the final head of a response, unfolded (RFC 9112, section 5.2); `None` if it is empty.
 fn find_location(mut response: &[u8]) -> Option<String> {
     let head = loop {
         let head = ResponseHead::parse(response).ok()??;
@@ -104,7 +104,7 @@ fn find_location(mut response: &[u8]) -> Option<String> {
     (!value.is_empty()).then(|| encode(value))
 }
 
-/// `request` as it is to be repeated for `location`, if that is on the same server.
+/// Builds the request for `location` from the previous one, if it leads to the same server.
 fn build_request(request: &[u8], status: u16, location: &str, scheme: &str) -> Option<Vec<u8>> {
     let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 2;
     let (head, body) = (std::str::from_utf8(&request[..end]).ok()?, &request[end + 2..]);
@@ -146,7 +146,7 @@ fn find_value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     found.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
-/// The request-target of `location`, which may be relative to `target` (RFC 3986, section 5), if it is on this host.
+/// Resolves `location` to a request-target; it may be relative to `target` (RFC 3986, section 5), if it is on this host.
 fn resolve_target(location: &str, scheme: &str, host: &str, target: &str) -> Option<String> {
     let path = if target.starts_with('/') { target } else { "/" };
     let base = Uri::parse(format!("{scheme}://{host}{}", encode(path.as_bytes()))).ok()?;
@@ -162,7 +162,7 @@ fn resolve_target(location: &str, scheme: &str, host: &str, target: &str) -> Opt
     })
 }
 
-/// Scheme, host and port, as far as they tell two servers apart (RFC 9110, section 4.3.1).
+/// Returns the origin of a URI (RFC 9110, section 4.3.1): scheme, host and port.
 fn parse_origin(uri: Uri<&str>) -> Option<(String, String, u16)> {
     let scheme = uri.scheme().as_str().to_ascii_lowercase();
     let authority = uri.authority()?;
@@ -171,7 +171,7 @@ fn parse_origin(uri: Uri<&str>) -> Option<(String, String, u16)> {
     Some((scheme, authority.host().to_ascii_lowercase(), port))
 }
 
-/// A reference as servers send it, with what RFC 3986 does not allow percent-encoded and without its fragment.
+/// Percent-encodes the bytes of a reference that RFC 3986 does not allow, and removes its fragment.
 fn encode(reference: &[u8]) -> String {
     let end = reference.iter().position(|byte| *byte == b'#').unwrap_or(reference.len());
     let reference = &reference[..end];
@@ -193,7 +193,7 @@ fn encode(reference: &[u8]) -> String {
     String::from_utf8_lossy(&encoded).into_owned()
 }
 
-/// Where the authority of a reference ends, if it has one: an address between brackets may stand before.
+/// Returns the end of the authority of a reference, 0 without one: brackets are allowed only before it.
 fn path_start(reference: &[u8]) -> usize {
     let Some(slashes) = reference.windows(2).position(|bytes| bytes == b"//") else { return 0 };
     if reference[..slashes].iter().any(|byte| matches!(byte, b'/' | b'?')) {

@@ -13,13 +13,13 @@ use crate::engine::{Engine, RunContext};
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_stats::WindowStats;
 
-/// Events taken per wait.
+/// Maximum number of events per wait.
 const BATCH: usize = 512;
 
-/// In set-up and at the gate the loop looks around this often.
+/// Interval at which the loop wakes during set-up and at the start barrier.
 const SET_UP_TURN: Duration = Duration::from_millis(1);
 
-/// What a worker tells the collector.
+/// A message of a worker to the collector.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A window has ended.
@@ -28,17 +28,17 @@ pub(crate) enum Message {
         phase: Phase,
         /// Number of the window in its phase.
         index: u64,
-        /// The next window that this worker will report, at the least.
+        /// Minimum number of the next window that this worker will report.
         next: u64,
         /// Requests in flight at its end.
         in_flight: u64,
         tally: Box<WindowStats>,
     },
-    /// The worker is done.
+    /// The worker has ended.
     Done(Box<WorkerReport>),
 }
 
-/// What a window belongs to.
+/// The phase of a run that a window belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     SetUp,
@@ -46,7 +46,7 @@ pub(crate) enum Phase {
     Measure,
 }
 
-/// A worker's last words.
+/// A worker's final report.
 #[derive(Debug)]
 pub(crate) struct WorkerReport {
     pub(crate) worker: usize,
@@ -54,7 +54,7 @@ pub(crate) struct WorkerReport {
     pub(crate) measured: Option<(Nanos, Nanos)>,
     /// The first connections began to be opened, and the load began.
     pub(crate) set_up: Duration,
-    /// Time without a core although there was something to do.
+    /// Time in which the thread was runnable but had no CPU core.
     pub(crate) starved: Option<Duration>,
     /// Addresses that were used, and those that were ruled out.
     pub(crate) used: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Worker {
     poller: Poller,
     engine: Engine,
     sender: Sender<Message>,
-    /// Tallies that come back to be used again.
+    /// Statistics that the collector returns for reuse.
     recycled: Receiver<Box<WindowStats>>,
     phase: Phase,
     /// Number of the present window in its phase, and its end.
@@ -156,7 +156,7 @@ impl Worker {
         }
     }
 
-    /// From the start to the end of the measurement.
+    /// Runs the load from its start to the end of the measurement.
     fn load(&mut self, start: Nanos, done: &mut WorkerReport) -> Result<(), RunError> {
         let plan = &self.shared.plan;
         let measure_from = start + plan.warmup;
@@ -196,7 +196,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits, and acts on what has come.
+    /// Waits for events and handles them.
     fn turn(&mut self, before: Nanos, wake: Wake) -> Result<Nanos, RunError> {
         let now = self.poller.wait(&self.clock, before, wake)?;
         // Where it was time already the events are fetched, not waited for.
@@ -218,7 +218,7 @@ impl Worker {
         // After the events: a response that has come in time is no timeout, however late this thread is.
         self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
-        self.engine.go_on_starting();
+        self.engine.continue_starting();
         Ok(self.clock.now())
     }
 
@@ -230,7 +230,7 @@ impl Worker {
         self.window_end = at + WINDOW;
     }
 
-    /// Hands the window's tally on.
+    /// Sends the statistics of the window to the collector.
     fn roll(&mut self, now: Nanos) {
         let empty = self.recycled.try_recv().unwrap_or_default();
         let tally = self.engine.recorder.roll(now, empty);

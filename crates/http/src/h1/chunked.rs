@@ -1,20 +1,19 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), byte by byte where needed, in strides inside
-//! of chunk data.
+//! Decoder of the chunked transfer coding (RFC 9112, section 7.1) of responses: data in blocks, the rest byte by byte.
 
 use crate::Error;
 
-/// Bytes of extensions on one chunk's line that are accepted.
+/// Maximum bytes of extensions on the line of one chunk.
 const MAX_EXTENSION: u32 = 16 * 1024;
-/// Bytes of trailers that are accepted.
+/// Maximum bytes of trailers.
 const MAX_TRAILERS: u32 = 64 * 1024;
 
-/// Where in a chunked body the decoder stands.
+/// Decodes a chunked body as most clients do, more leniently than [`BodyDecoder`](super::BodyDecoder).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChunkedDecoder {
     state: State,
-    /// In `Size` and `Extension`: the chunk's size so far; in `Data`: bytes that are still to come.
+    /// In `Size` and `Extension`: the chunk's size so far; in `Data`: the remaining bytes.
     size: u64,
-    /// Digits, extension bytes or trailer bytes seen in the present state, for its limit.
+    /// Number of digits, extension bytes or trailer bytes in the present state, for its limit.
     seen: u32,
 }
 
@@ -37,8 +36,7 @@ enum State {
 }
 
 impl ChunkedDecoder {
-    /// Reads on. `(consumed, true)` when the body has ended within `input`; else all of it was
-    /// consumed.
+    /// Continues decoding. Returns the number of consumed bytes, and whether the body has ended.
     pub(super) fn decode(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
         let mut at = 0;
         while at < input.len() {
@@ -62,7 +60,7 @@ impl ChunkedDecoder {
         Ok((at, false))
     }
 
-    /// Takes one byte that is not chunk data; `true` at the end of the body.
+    /// Decodes one byte that is not chunk data; `true` at the end of the body.
     fn step(&mut self, byte: u8) -> Result<bool, Error> {
         match (self.state, byte) {
             (State::Size, _) if byte.is_ascii_hexdigit() => self.add_digit(byte)?,

@@ -1,18 +1,17 @@
-//! The field lines of a received head or trailer section, one after the other as they arrive.
+//! Incremental parser of field lines, of a received head or trailer section.
 
 use crate::syntax::is_token_byte;
 
-/// Why there is no next field yet, or none at all.
+/// Why there is no next field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// What is there is fine so far, and does not suffice.
+    /// The input is valid so far and incomplete.
     Partial,
-    /// The host's own parser is to judge.
+    /// Node's own parser has to decide.
     Unsure,
 }
 
-/// The fields that a parser of requests has to know; all of them but `Expect` and `Host` are special
-/// to llhttp.
+/// The fields that the parser of requests handles; all of them but `Expect` and `Host` are special to llhttp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum KnownField {
     Connection,
@@ -42,16 +41,16 @@ impl KnownField {
     }
 }
 
-/// Reads field lines up to the empty line that ends them (RFC 9112, section 5), without folded lines,
-/// and with nothing but CRLF at a line's end. Goes on where it stopped, and looks at no byte twice.
+/// Parses field lines up to the empty line that ends them (RFC 9112, section 5), without folded lines, and with CRLF as the
+/// only line end. Continues where it stopped, and reads each byte once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FieldLines {
-    /// What lies before it has been judged.
+    /// Offset up to which the input has been parsed.
     pub(crate) at: usize,
-    /// Fields that have ended.
+    /// Number of complete fields.
     pub(crate) count: usize,
     state: LineState,
-    /// Where the name or the value at hand begins.
+    /// Offset of the present name or value.
     start: usize,
     name: KnownField,
 }
@@ -67,8 +66,8 @@ enum LineState {
 }
 
 impl FieldLines {
-    /// The next field whose line has ended, its value without white space before it; `None` behind the
-    /// empty line. `input` begins where it began before.
+    /// Returns the next complete field, its value without leading white space; `None` behind the empty line. `input` begins
+    /// at the same byte each time.
     pub(crate) fn next<'a>(
         &mut self,
         input: &'a [u8],
@@ -110,7 +109,7 @@ impl FieldLines {
         Ok(Some((self.name, value)))
     }
 
-    /// Passes over bytes of one kind; another one follows.
+    /// Skips bytes of one kind, up to a byte of another kind.
     fn skip_while(&mut self, input: &[u8], kind: impl Fn(u8) -> bool) -> Result<(), Stop> {
         while let Some(&byte) = input.get(self.at) {
             if !kind(byte) {
@@ -122,7 +121,7 @@ impl FieldLines {
     }
 }
 
-/// Whether a CRLF stands at `at`; a CR without LF is nothing that a line may hold.
+/// Whether there is a CRLF at `at`; a CR without LF is not allowed in a line.
 pub(crate) fn line_ends(input: &[u8], at: usize) -> Result<bool, Stop> {
     match input.get(at..).unwrap_or_default() {
         [] | [b'\r'] => Err(Stop::Partial),
@@ -132,7 +131,7 @@ pub(crate) fn line_ends(input: &[u8], at: usize) -> Result<bool, Stop> {
     }
 }
 
-/// Where, from `at` on, the first control character stands: a tab is one of a value's bytes, no other is.
+/// Index of the first control character from `at` on, or `input.len()`. Of these only the tab may be part of a value.
 fn find_value_end(input: &[u8], at: usize) -> usize {
     find_byte(
         input,
@@ -142,7 +141,8 @@ fn find_value_end(input: &[u8], at: usize) -> usize {
     )
 }
 
-/// Where, from `at` on, the first byte stands that is none of a request-target: 0x21 to 0x7e are.
+/// Index of the first byte from `at` on that a request-target cannot contain (0x21 to 0x7e are allowed), or
+/// `input.len()`.
 pub(crate) fn find_target_end(input: &[u8], at: usize) -> usize {
     let not_ascii = |word: u64| word & HIGH;
     find_byte(
@@ -153,8 +153,8 @@ pub(crate) fn find_target_end(input: &[u8], at: usize) -> usize {
     )
 }
 
-/// Where the first byte stands that is looked for, or the input's end: eight at a time, and one at a time
-/// for the last ones. `marks` sets the high bit of the first such byte of a word, and maybe of later ones.
+/// Index of the first matching byte, or `input.len()`. Scans a word at a time. `marks` sets the high bit of the first
+/// matching byte of a word, and possibly of later ones.
 fn find_byte(
     input: &[u8],
     mut at: usize,
@@ -176,18 +176,18 @@ fn find_byte(
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Marks bytes below `limit` (at most 0x80). A borrow may mark a byte behind a marked one wrongly.
+/// Sets the high bits of bytes below `limit` (at most 0x80). A borrow may mark a byte behind a marked one wrongly.
 fn mark_below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(LOW * u64::from(limit)) & !word & HIGH
 }
 
-/// Marks bytes that are `byte`, as truly as `below`.
+/// Sets the high bits of bytes equal to `byte`, with the exception of `mark_below`.
 fn mark_equal(word: u64, byte: u8) -> u64 {
     mark_below(word ^ (LOW * u64::from(byte)), 1)
 }
 
-/// The fields of whole lines that a parser of this crate has passed: names, and values without white
-/// space around them.
+/// Iterates over the fields of complete lines that a parser of this crate has accepted: names, and values without
+/// surrounding white space.
 pub fn field_lines(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = lines;
     std::iter::from_fn(move || {

@@ -1,47 +1,47 @@
-//! The body of a request that a server receives.
+//! Decoder of the body of a request that a server receives.
 
 use super::field_lines::{FieldLines, KnownField, Stop, line_ends};
 use super::request_head::{HeadLimits, RequestFraming};
 use crate::syntax::is_token_byte;
 
-/// What [`BodyDecoder::next`] found. Offsets count from the start of its input.
+/// The result of [`BodyDecoder::next`]. Offsets count from the start of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEvent {
-    /// A run of the body's bytes, at least one. `input[end..]` is to be given next.
+    /// Bytes of the body, at least one. Pass `input[end..]` next.
     Data {
         /// Where it begins.
         start: usize,
         /// Where it ends.
         end: usize,
     },
-    /// The body has ended; what lies behind `consumed` belongs to the next request.
+    /// The body has ended; bytes behind `consumed` belong to the next request.
     End {
-        /// Bytes that are done with.
+        /// Number of consumed bytes.
         consumed: usize,
-        /// Where the lines of the trailer fields begin and end, the empty line left out; for
+        /// Begin and end of the trailer lines, without the empty line; for
         /// [`field_lines`](crate::field_lines).
         trailers: (usize, usize),
     },
-    /// The body goes on. What lies behind `consumed` is to be given again, with what follows it.
+    /// The body continues. Pass the bytes behind `consumed` again, with those that follow.
     More {
-        /// Bytes that are done with.
+        /// Number of consumed bytes.
         consumed: usize,
     },
-    /// Something unusual or wrong: the host's own parser is to judge what lies behind `at`, having read
-    /// a head with `Transfer-Encoding: chunked` and then [`BodyDecoder::prelude`].
+    /// Unusual or invalid: Node's own parser has to decide about the bytes behind `at`, after it has read a head with
+    /// `Transfer-Encoding: chunked` and then [`BodyDecoder::prelude`].
     Unsure {
-        /// Bytes that are done with.
+        /// Number of consumed bytes.
         at: usize,
     },
 }
 
-/// Decodes one body as llhttp 8.1 to 9.4 do alike with Node's strict defaults; what one of them might
-/// refuse or read otherwise is `Unsure`. Lines that have not ended are not consumed, so that the host's
-/// parser can take over at the start of a line.
+/// Decodes one body as all of llhttp 8.1 to 9.4 do with Node's strict defaults; input that one of them might refuse or
+/// read differently is `Unsure`. Incomplete lines are not consumed, so that Node's parser can continue at the start of a
+/// line.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyDecoder {
     state: State,
-    /// Bytes of chunk extensions that are still accepted.
+    /// Remaining bytes of chunk extensions.
     extensions: usize,
 }
 
@@ -59,18 +59,18 @@ enum State {
     Trailers(FieldLines),
 }
 
-/// Of all chunks of a body together. Node refuses 16 KiB; a line is short enough to be read again from
-/// its start.
+/// Maximum bytes of the extensions of a body. Node refuses 16 KiB; lines are short enough to be parsed again from their
+/// start.
 const MAX_EXTENSIONS: usize = 512;
-/// The empty line included.
+/// Maximum bytes of the trailer section, the empty line included.
 const MAX_TRAILERS: usize = 16 * 1024;
-/// Leading zeros included.
+/// Maximum digits of a chunk size, leading zeros included.
 const MAX_SIZE_DIGITS: usize = 16;
-/// The greatest size that is exact in JavaScript.
+/// Maximum size of a chunk: the greatest number that is exact in JavaScript.
 const MAX_SIZE: u64 = 1 << 53;
 
 impl BodyDecoder {
-    /// For a request with this framing.
+    /// Creates a decoder for a request with this framing.
     #[must_use]
     pub fn new(framing: RequestFraming) -> Self {
         let state = match framing {
@@ -81,7 +81,7 @@ impl BodyDecoder {
         Self { state, extensions: MAX_EXTENSIONS }
     }
 
-    /// Reads on in the body, up to the next event.
+    /// Continues decoding, up to the next event.
     pub fn next(&mut self, input: &[u8], limits: &HeadLimits) -> BodyEvent {
         let mut at = 0;
         loop {
@@ -97,7 +97,7 @@ impl BodyDecoder {
         }
     }
 
-    /// What leads another parser to where this one stands, once it has read a head with
+    /// Returns bytes that bring another parser to the state of this one, after a head with
     /// `Transfer-Encoding: chunked`.
     #[must_use]
     pub fn prelude(&self) -> &'static [u8] {
@@ -142,7 +142,7 @@ impl BodyDecoder {
     }
 }
 
-/// How the next bytes, of this length, were done with.
+/// The kind and length of the next consumed bytes.
 enum Step {
     Line(usize),
     Data(usize),
@@ -194,7 +194,7 @@ impl ChunkLine {
     }
 }
 
-/// How many of the first bytes are of a kind.
+/// Counts the leading bytes of a kind.
 fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
     input.iter().position(|&byte| !is_one(byte)).unwrap_or(input.len())
 }
@@ -204,7 +204,7 @@ fn add_digit(size: u64, digit: &u8) -> u64 {
     size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or(0))
 }
 
-/// The bytes of the section. A field that is special to llhttp has its meaning in trailers too.
+/// Returns the length of the trailer section. Fields that are special to llhttp are so in trailers, too.
 fn read_trailers(lines: &mut FieldLines, input: &[u8], limits: &HeadLimits) -> Result<usize, Stop> {
     let bytes = limits.bytes.min(MAX_TRAILERS);
     loop {

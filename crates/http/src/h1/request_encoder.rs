@@ -1,9 +1,9 @@
-//! The head of a request, checked and rendered.
+//! Encoder of the head of a request that a client sends.
 
 use crate::Error;
 use crate::syntax::is_token;
 
-/// A request's head: start line and fields, borrowed.
+/// The head of a request to send: start line and fields.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {
     /// A token (RFC 9110, section 9.1).
@@ -37,13 +37,13 @@ impl RequestHead<'_> {
     }
 }
 
-/// A part of a request-target: it does not end it and does not split the line.
+/// Whether these bytes may be part of a request-target: no white space, no control characters.
 #[must_use]
 pub fn is_target(part: &[u8]) -> bool {
     part.iter().all(|&byte| byte > b' ' && byte != 0x7f)
 }
 
-/// A part of a field's value: it does not end the line.
+/// Whether these bytes may be part of a field's value: neither CR, LF nor NUL.
 #[must_use]
 pub fn is_value(part: &[u8]) -> bool {
     part.iter().all(|&byte| !matches!(byte, b'\r' | b'\n' | 0))

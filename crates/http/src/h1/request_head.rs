@@ -1,4 +1,4 @@
-//! The head of a request that a server receives.
+//! Parser of the head of a request that a server receives.
 
 use super::field_lines::{FieldLines, KnownField, Stop, find_target_end, line_ends};
 use super::method::Method;
@@ -7,26 +7,25 @@ use crate::syntax::parse_content_length;
 /// Limits of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// Every head has fewer bytes, empty lines before it included. Node's `maxHeaderSize` will do: of a
-    /// head that Node refuses for its size, target, names and values alone have so many.
+    /// Every head has fewer bytes, empty lines before it included. Node's `maxHeaderSize` is suitable: Node counts only
+    /// target, names and values.
     pub bytes: usize,
-    /// No head and no trailer section has more fields. Node's `maxHeadersCount` will do, and 1000 where
-    /// that is not set.
+    /// Maximum number of fields of a head and of a trailer section. Node's `maxHeadersCount`, or 1000 if that is not set.
     pub fields: usize,
 }
 
-/// What [`HeadParser::parse`] has found.
+/// The result of [`HeadParser::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// Fine so far; all of the input is to be given again, with what follows it.
+    /// Valid so far: pass all of the input again, with the bytes that follow it.
     Partial,
-    /// A whole head that every host accepts.
+    /// A complete head that every supported version of Node accepts.
     Complete(ReceivedHead),
-    /// Something unusual or wrong: the host's own parser is to judge these bytes.
+    /// Unusual or invalid: Node's own parser has to decide about these bytes.
     Unsure,
 }
 
-/// What a request's head says. Offsets count from `start`.
+/// The parsed head of a request. Offsets count from `start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedHead {
     /// Bytes of empty lines before the request line.
@@ -35,21 +34,21 @@ pub struct ReceivedHead {
     pub length: usize,
     /// The method.
     pub method: Method,
-    /// Where the request-target begins and ends.
+    /// Begin and end of the request-target.
     pub target: (usize, usize),
-    /// Where the field lines begin and end, the empty line left out; for
+    /// Begin and end of the field lines, without the empty line; for
     /// [`field_lines`](crate::field_lines).
     pub lines: (usize, usize),
-    /// How many there are.
+    /// Number of fields.
     pub fields: usize,
-    /// The request is HTTP/1.0 or HTTP/1.1.
+    /// Minor version: HTTP/1.0 or HTTP/1.1.
     pub minor: u8,
     /// How the body ends.
     pub framing: RequestFraming,
     /// Another request may follow on this connection (`llhttp_should_keep_alive`).
     pub keep_alive: bool,
-    /// The client asks for another protocol: `Upgrade`, and `Connection: upgrade`. What follows this head,
-    /// a body or that protocol, is for the host to say.
+    /// The client asks for another protocol: `Upgrade`, and `Connection: upgrade`. The application decides whether a body or
+    /// that protocol follows.
     pub upgrade: bool,
     /// There is an `Expect`.
     pub expect: bool,
@@ -69,22 +68,22 @@ pub enum RequestFraming {
     Chunked,
 }
 
-/// Parses the heads of requests as llhttp 8.1 to 9.4 do alike with Node's strict defaults. What one of
-/// them might refuse or read otherwise is `Unsure`, and so is what hardly anybody sends.
+/// Parses the heads of requests as all of llhttp 8.1 to 9.4 do with Node's strict defaults. A head that one of them might
+/// refuse or read differently is `Unsure`, and so are rare forms.
 ///
-/// Goes on where it stopped: a head in tiny pieces costs what it costs in one, and what is wrong is told
-/// at the byte, or at the end of the line, that is wrong, wherever the input is split.
+/// Continues where it stopped: a head in many pieces costs the same as in one, and an error is reported at its byte or
+/// line, wherever the input is split.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadParser {
     part: Stage,
     lines: FieldLines,
-    /// As far as it has been read.
+    /// The head, as far as it has been parsed.
     head: ReceivedHead,
     connection: ConnectionOptions,
     has_upgrade: bool,
 }
 
-/// What is to be read next.
+/// The part of the head to parse next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     EmptyLines,
@@ -121,8 +120,8 @@ impl Default for HeadParser {
 }
 
 impl HeadParser {
-    /// Reads on in the head that begins at the start of `input`, or behind empty lines there; what was
-    /// given before is given again. After `Complete` and `Unsure` it is ready for another head.
+    /// Continues parsing the head that begins at the start of `input`, or behind empty lines there; `input` contains all
+    /// bytes of earlier calls. After `Complete` and `Unsure` it is ready for another head.
     pub fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Parsed {
         let parsed = match self.parse_more(input, limits) {
             Ok(()) if self.lines.at < limits.bytes => Parsed::Complete(self.head),
@@ -178,7 +177,7 @@ impl HeadParser {
         Ok(())
     }
 
-    /// One field for each thing that decides about framing, so that no two can contradict each other.
+    /// Evaluates a field. At most one field may decide about framing, so that no two contradict each other.
     fn add(&mut self, name: KnownField, value: &[u8]) -> Result<(), Stop> {
         let head = &mut self.head;
         match name {
@@ -209,7 +208,7 @@ impl HeadParser {
         Ok(())
     }
 
-    /// As `llhttp_should_keep_alive` and `llhttp__before_headers_complete` have it: HTTP/1.0 with
+    /// Completes the head as `llhttp_should_keep_alive` and `llhttp__before_headers_complete` do: HTTP/1.0 with
     /// `keep-alive` is kept even if there is a `close` as well.
     fn complete(&mut self) {
         let Self { lines, head, connection, has_upgrade, .. } = self;
@@ -236,7 +235,7 @@ fn read_method(line: &[u8]) -> Result<Method, Stop> {
     }
 }
 
-/// The origin-form, and the asterisk-form of OPTIONS (RFC 9112, section 3.2), with a space behind it.
+/// Checks the origin-form, or the asterisk-form of OPTIONS (RFC 9112, section 3.2), with a space behind it.
 fn check_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> {
     let target = &line[..length];
     let origin = target.first() == Some(&b'/');
@@ -250,7 +249,7 @@ fn check_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> 
 
 const VERSION_LENGTH: usize = b"HTTP/1.1\r\n".len();
 
-/// The minor version, with the line's end behind it.
+/// Reads the minor version, with the line end behind it.
 fn read_version(line: &[u8]) -> Result<u8, Stop> {
     let [one, zero] = [b"HTTP/1.1\r\n", b"HTTP/1.0\r\n"];
     if line.starts_with(one) {

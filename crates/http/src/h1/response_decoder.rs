@@ -1,4 +1,4 @@
-//! One response after the other out of a stream of bytes.
+//! Decoder of consecutive responses (RFC 9112, sections 4 and 6).
 
 use memchr::memchr;
 
@@ -6,21 +6,20 @@ use super::chunked::ChunkedDecoder;
 use super::response_head::{Framing, ResponseHead, STATUS_LINE_START};
 use crate::Error;
 
-/// Bytes of a response's head that are accepted.
+/// Maximum bytes of the head of a response.
 pub const MAX_HEAD: usize = 256 * 1024;
 
-/// What [`ResponseDecoder::decode`] found.
+/// The result of [`ResponseDecoder::decode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// The response has not ended yet. The first `consumed` bytes are done with; the others (a part of
-    /// a head) are to be given again, with what follows them.
+    /// The response has not ended. Pass the bytes behind `consumed` (a part of a head) again, with those that follow.
     More {
-        /// Bytes that are done with.
+        /// Number of consumed bytes.
         consumed: usize,
     },
     /// The final response to a request has ended after `consumed` bytes.
     Complete {
-        /// Bytes that are done with; those after them belong to the next response.
+        /// Number of consumed bytes; those behind them belong to the next response.
         consumed: usize,
         /// 101 or 200 to 999.
         status: u16,
@@ -29,20 +28,20 @@ pub enum Decoded {
     },
 }
 
-/// Decodes responses in the order of their requests. Interim responses (1xx) are passed over.
+/// Decodes responses in the order of their requests. Skips interim responses (1xx).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResponseDecoder {
     body: Option<PendingBody>,
-    /// Bytes of an unfinished head that hold no end of it: they are not parsed again before it comes,
-    /// so that a head in tiny pieces costs linear time.
+    /// Number of bytes of an incomplete head that contain no end of it. They are parsed again only when it has arrived, so
+    /// that a head in many pieces takes linear time.
     scanned: usize,
-    /// They hold the whole status line, and it is a good one.
+    /// Whether they contain the whole status line, and it is valid.
     status_line: bool,
 }
 
-/// The head that was parsed last, and what it says. Most servers send the same head for a second, until
-/// their `Date` changes; to compare it is an order of magnitude faster than to parse it. Parsing depends
-/// on a head's bytes alone, and stops at its end: equal bytes at the start of the input are the same head.
+/// Cache of the last parsed head. Most servers send the same head for a second, until their `Date` changes; comparing is
+/// ten times faster than parsing. The result depends only on the bytes of the head: equal bytes at the start of the input
+/// are the same head.
 #[derive(Clone, Debug, Default)]
 pub struct KnownHead {
     bytes: Vec<u8>,
@@ -50,7 +49,7 @@ pub struct KnownHead {
 }
 
 impl KnownHead {
-    /// Longer heads are not kept.
+    /// Maximum bytes of a cached head.
     const MAX: usize = 4096;
 
     fn recall(&self, input: &[u8]) -> Option<ResponseHead> {
@@ -67,7 +66,7 @@ impl KnownHead {
     }
 }
 
-/// The body that is being read, and what is reported at its end.
+/// The body that is being decoded, and the values to report at its end.
 #[derive(Clone, Copy, Debug)]
 struct PendingBody {
     /// Bytes from the start of the input in which the head ended to its end.
@@ -85,13 +84,13 @@ enum BodyState {
 }
 
 impl ResponseDecoder {
-    /// Reads on in the response to a request; `head` tells that the request's method was HEAD, whose
-    /// response has no body whatever its fields say.
+    /// Continues decoding the response to a request; `head`: the request's method was HEAD, whose response has no body
+    /// whatever its fields say.
     pub fn decode(&mut self, input: &[u8], head: bool) -> Result<Decoded, Error> {
         self.decode_with(&mut KnownHead::default(), input, head)
     }
 
-    /// As `decode`, without parsing a head again that is the same as the one before, byte for byte.
+    /// Does the same as `decode`, without parsing a head that equals the previous one.
     pub fn decode_with(
         &mut self,
         known: &mut KnownHead,
@@ -128,14 +127,14 @@ impl ResponseDecoder {
         self.decode_body(input, consumed)
     }
 
-    /// Of a response whose head has been read and whose end has not: bytes of the head, in the input that ended it.
+    /// Returns the length of the head of a response whose body is being decoded, in the input that ended the head.
     #[must_use]
     pub fn head_length(&self) -> Option<usize> {
         self.body.as_ref().map(|body| body.head)
     }
 
-    /// The stream has ended. `Some` if that completes a response; `None` between two responses, when
-    /// `pending` (bytes of an unfinished head that the caller holds) is zero.
+    /// Processes the end of the stream. `Some` if it completes a response; `None` between two responses, when `pending` (the
+    /// number of unconsumed bytes) is zero.
     pub fn finish(&mut self, pending: usize) -> Result<Option<Decoded>, Error> {
         match self.body.take() {
             Some(PendingBody { rest: BodyState::UntilClose, status, .. }) => {
@@ -146,7 +145,7 @@ impl ResponseDecoder {
         }
     }
 
-    /// Bytes of the empty lines before a status line. Some servers send one more line end than a body's length says;
+    /// Counts the bytes of empty lines before a status line. Some servers send one more line end than a body's length says;
     /// clients pass it over, as servers do before a request line (RFC 9112, section 2.2).
     fn count_blank_lines(&self, input: &[u8]) -> usize {
         if self.scanned > 0 {
@@ -174,8 +173,7 @@ impl ResponseDecoder {
         Ok(parsed)
     }
 
-    /// What has come since the last look may end the head or its status line, or shows at its very start
-    /// that this is none.
+    /// Whether the bytes since the last call may end the head or its status line, or show that it is invalid.
     fn may_decide(&self, input: &[u8]) -> bool {
         let scanned = self.scanned.min(input.len());
         let line_may_end = !self.status_line

@@ -1,4 +1,4 @@
-//! Status line and fields of one response: what they say about its framing.
+//! Parser of the head of a response: status, framing, persistence.
 
 use memchr::memchr;
 
@@ -16,14 +16,14 @@ pub enum Framing {
     UntilClose,
 }
 
-/// What a response's head says, as far as framing and connection are concerned.
+/// The parsed head of a response: status, framing and persistence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
     /// Bytes of the head, the empty line included.
     pub length: usize,
     /// 100 to 999.
     pub status: u16,
-    /// Framing as the fields say; the request's method and the status may still rule a body out.
+    /// Framing by the fields; there may be no body because of the request's method or the status.
     pub framing: Framing,
     /// The connection may carry another response after this one.
     pub persistent: bool,
@@ -63,11 +63,11 @@ impl ResponseHead {
     }
 }
 
-/// How every status line begins that is accepted here.
+/// The beginning of every accepted status line.
 pub(crate) const STATUS_LINE_START: &[u8] = b"HTTP/1.";
 
-/// An early no to what cannot become a status line, so that a peer that speaks another protocol is
-/// seen at its first bytes and not at a time limit.
+/// Refuses bytes that cannot become a status line, so that a peer with another protocol is detected at its first bytes and
+/// not by a timeout.
 fn check_start(input: &[u8]) -> Result<(), Error> {
     let n = input.len().min(STATUS_LINE_START.len());
     if input[..n] == STATUS_LINE_START[..n] { Ok(()) } else { Err(classify_error(input)) }
@@ -109,7 +109,7 @@ fn has_forbidden(value: &[u8]) -> bool {
     value.iter().fold(false, |found, &byte| found | (byte == 0) | (byte == b'\r'))
 }
 
-/// The fields that decide about framing and connection, gathered line by line.
+/// The fields that decide about framing and persistence, collected line by line.
 #[derive(Default)]
 struct FramingFields {
     content_length: Option<u64>,
@@ -117,7 +117,7 @@ struct FramingFields {
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    /// The line before belonged to one of these fields: a fold may not continue it.
+    /// Whether the previous line was one of these fields, which a folded line may not continue.
     decisive: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What one worker does on events, timers and arrivals: connections are opened, requests sent, responses
-//! taken, by the rules of the load model. The loop that calls it is in `worker.rs`.
+//! The engine of one worker: handles events, timers and arrivals, opens connections, sends requests and receives responses
+//! as the load model demands. The loop that calls it is in `worker.rs`.
 
 mod arrivals;
 mod connection_pool;
@@ -37,20 +37,19 @@ use timers::SlotTimer;
 /// Bytes of one read; larger than most responses, small enough to stay in the cache.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// Set-up opens connections in batches, and waits in between: a listen queue holds some hundreds, and
-/// what it cannot hold is tried again by the system only after a second.
+/// Number of connections that set-up opens before it waits: a listen queue holds some hundreds, and the system retries
+/// others only after a second.
 const SET_UP_BATCH: usize = 32;
 const SET_UP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Slots that send their first requests before the loop reads responses: with all at once, the responses
-/// to the first ones would wait for the last ones to be sent.
+/// Number of slots that send their first requests before the loop reads responses: otherwise the first responses would
+/// wait until the last requests are sent.
 const START_BATCH: usize = 128;
 
-/// When attempts to connect have failed for so long, and no connection is open, a run that only the number
-/// of its requests ends is given up.
+/// Time after which a run without a duration is given up, if all connects fail and no connection is open.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all workers of a run share.
+/// The state that all workers of a run share.
 #[derive(Debug)]
 pub(crate) struct RunContext {
     pub(crate) plan: Arc<Plan>,
@@ -90,22 +89,22 @@ pub(crate) struct Engine {
     sequence: (u64, u64),
     /// Measured requests that may still become due.
     budget: u64,
-    /// Slots of a closed run that have not had their first request yet.
+    /// Slots of a closed run that have not sent their first request.
     unstarted: Range<usize>,
-    /// Between start and end.
+    /// Whether the run is between start and end.
     sending: bool,
-    /// From here on nothing is sent.
+    /// When sending ends.
     end: Nanos,
     /// Slots that are to be opened before the start, and those under way.
     set_up: Vec<u32>,
     setting_up: usize,
-    /// When the set-up goes on.
+    /// When the set-up continues.
     next_batch: Nanos,
     /// The first and the last attempt to connect that failed since a connection was open.
     unreachable: Option<(Nanos, Nanos)>,
-    /// The present event says that the peer will send no more.
+    /// Whether the peer has closed its side, according to the present event.
     peer_closed: bool,
-    /// `hand_out` is under way.
+    /// Whether `hand_out` is running.
     handing_out: bool,
     buffer: Box<[u8]>,
     known_head: KnownHead,
@@ -185,12 +184,12 @@ impl Engine {
         self.setting_up == 0 && self.set_up.is_empty()
     }
 
-    /// Connections that were opened in set-up; a server may have closed them since.
+    /// Returns the number of connections that set-up opened; a server may have closed them since.
     pub(crate) fn opened_in_set_up(&self) -> u64 {
         self.recorder.opened_so_far()
     }
 
-    /// Load begins; nothing is sent from `end` on.
+    /// Begins the load, which ends at `end`.
     pub(crate) fn start(&mut self, start: Nanos, end: Nanos) {
         self.sending = true;
         self.end = end;
@@ -204,13 +203,13 @@ impl Engine {
         }
     }
 
-    /// There are slots whose first requests have not gone out yet.
+    /// Whether there are slots whose first requests have not been sent.
     fn is_starting(&self) -> bool {
         !self.unstarted.is_empty()
     }
 
-    /// The next slots of a closed run send their first requests.
-    pub(crate) fn go_on_starting(&mut self) {
+    /// Sends the first requests of the next slots of a closed run.
+    pub(crate) fn continue_starting(&mut self) {
         for _ in 0..START_BATCH {
             let Some(index) = self.unstarted.next() else { return };
             // Nothing was scheduled: a first request is due when its turn has come.
@@ -220,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// All requests of the budget have ended, or the rest is given up.
+    /// Whether all requests of the budget have ended, or the rest is given up.
     pub(crate) fn is_over(&self) -> bool {
         self.is_exhausted() || self.is_given_up()
     }
@@ -237,14 +236,14 @@ impl Engine {
         (self.budget == 0 || nothing_comes) && self.recorder.under_way() == 0 && waiting == 0
     }
 
-    /// The server has gone, and no time ends the run.
+    /// Whether the server is unreachable and no duration ends the run.
     fn is_given_up(&self) -> bool {
         self.end == Nanos::NEVER
             && self.unreachable.is_some_and(|(first, last)| last.since(first) >= PATIENCE)
             && !self.slots.iter().any(|slot| slot.connection.is_open())
     }
 
-    /// The run is over: what has not ended is recorded at its age.
+    /// Ends the run: records requests that have not ended at their age.
     pub(crate) fn finish(&mut self, now: Nanos) {
         self.sending = false;
         let given_up = self.is_given_up();

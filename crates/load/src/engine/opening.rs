@@ -1,4 +1,4 @@
-//! Connections that begin, with or without success.
+//! Opening of connections.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::error::describe;
 
-/// Pause before a connection that bore no fruit is opened again; doubled each time, up to a bound.
+/// Pause before a slot whose connection completed no request opens the next one; doubled each time, up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(10);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with opening; `true` if the connection has become ready.
+    /// Continues opening; `true` if the connection has become ready.
     pub(super) fn establish(&mut self, index: usize) -> bool {
         let now = self.clock.now();
         match self.slots[index].connection.establish(now, &mut self.recorder) {
@@ -120,7 +120,7 @@ impl Engine {
         not_sent
     }
 
-    /// What is due on the slot of a closed run becomes due anew at the end of its rest.
+    /// Defers the due requests of a slot of a closed run to the end of its back-off.
     pub(super) fn defer_due(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         slot.deferred = slot.connection.due.len();

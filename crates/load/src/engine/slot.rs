@@ -1,4 +1,4 @@
-//! Places for connections.
+//! Slots for connections.
 
 use millrace_net::{SpareSocket, Stream};
 use mio::Token;
@@ -8,8 +8,7 @@ use crate::engine::target_server::SocketReuse;
 use crate::plan::{Plan, Request};
 use crate::redirect::RedirectFollower;
 
-/// Which of a slot's two sockets an event is of: the present connection's, or the one of an ended connection that is
-/// kept beside it.
+/// Identifies one of the two sockets of a slot: that of the present connection, or that of an ended one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Side {
     #[default]
@@ -22,7 +21,7 @@ impl Side {
         Token(2 * index + usize::from(self == Self::Odd))
     }
 
-    /// The slot's index, and the side.
+    /// Returns the slot's index and the side of a token.
     pub(super) fn of(Token(token): Token) -> (usize, Self) {
         (token / 2, if token % 2 == 0 { Self::Even } else { Self::Odd })
     }
@@ -42,7 +41,7 @@ pub(super) struct Kept {
     pub(super) side: Side,
 }
 
-/// A place for one connection after the other.
+/// A slot holds one connection at a time.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) connection: Connection<Stream>,
@@ -50,30 +49,30 @@ pub(super) struct Slot {
     pub(super) origin: usize,
     /// Index of the address in use.
     pub(super) address: usize,
-    /// A timer is set, by kind of limit.
+    /// Whether a timer is set, by kind of limit.
     pub(super) armed: [bool; 2],
-    /// Connections in a row that completed nothing.
+    /// Number of consecutive connections that completed no request.
     pub(super) failures: u32,
-    /// The present connection has completed a request.
+    /// Whether the present connection has completed a request.
     pub(super) productive: bool,
-    /// A `Reopen` timer is set.
+    /// Whether a `Reopen` timer is set.
     pub(super) backing_off: bool,
-    /// Is being opened before the start.
+    /// Whether it is being opened before the start.
     pub(super) setting_up: bool,
-    /// Requests of a closed run that wait for the end of the rest.
+    /// Number of requests of a closed run that wait for the end of the back-off.
     pub(super) deferred: usize,
-    /// The last connection that has ended, if the server had not closed it yet: it is to do so first, so
-    /// that this side's ports do not wait in TIME-WAIT.
+    /// The socket of the last connection, if the server had not closed it: the server should close first, so that the
+    /// client's ports do not wait in TIME-WAIT.
     pub(super) ended: Option<Kept>,
-    /// One that the server has closed, or has had time to: the next connection may use its socket.
+    /// A socket that the server has closed, or has had time to close: the next connection may reuse it.
     pub(super) spare: Option<Kept>,
-    /// Of the present connection, or the last one. That of `ended` is the other one while a connection is present, and that
-    /// of `spare` is not that of `ended`.
+    /// Side of the present connection, or of the last one. While there is a connection, `ended` has the other side; `spare`
+    /// and `ended` have different sides.
     pub(super) side: Side,
 }
 
-/// The slots of one worker: each server has at least one, the others are spread by the weights of the
-/// servers' requests.
+/// Creates the slots of one worker: at least one for each server, the others in proportion to the weights of the servers'
+/// requests.
 pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
     let servers = plan.origins.len();
     let weight = |request: &Request| if plan.weighted { request.weight } else { 1.0 };
@@ -119,7 +118,7 @@ impl Slot {
         }
     }
 
-    /// The present connection has completed its first request.
+    /// Records that the present connection has completed its first request.
     pub(super) fn mark_productive(&mut self, close: bool) {
         self.productive = true;
         self.failures = 0;
@@ -129,7 +128,7 @@ impl Slot {
         }
     }
 
-    /// A connection has ended by agreement. Its socket is kept as far as that serves a purpose.
+    /// Keeps the socket of a connection that has ended by agreement, if `keeping` says so.
     pub(super) fn retire(
         &mut self,
         stream: Option<Stream>,
@@ -146,7 +145,7 @@ impl Slot {
         }
     }
 
-    /// A socket for the next connection, if one is left; the side is that of the next connection in any case.
+    /// Returns a socket for the next connection, if there is one, and sets the side of that connection.
     pub(super) fn take_spare(&mut self) -> Option<SpareSocket> {
         if let Some(Kept { stream, side }) = self.spare.take() {
             match stream.into_spare() {
@@ -163,7 +162,7 @@ impl Slot {
         None
     }
 
-    /// No connection follows for now: one socket is enough to be kept, and the last one has time.
+    /// Keeps at most one socket when no connection follows.
     pub(super) fn idle(&mut self, keeping: SocketReuse) {
         if keeping == SocketReuse::ForReuse && self.ended.is_some() {
             self.spare = self.ended.take();

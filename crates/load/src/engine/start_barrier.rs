@@ -1,33 +1,33 @@
-//! Where the workers wait for each other after set-up, so that all begin at the same time.
+//! The barrier at which the workers wait for each other after set-up, so that all start at the same time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use millrace_net::Nanos;
 
-/// From the last arrival to the start: time for every worker to see it.
+/// Time from the last arrival to the start, in which every worker sees it.
 const HEAD_START: Duration = Duration::from_micros(500);
 
-/// Shared by the workers of a run; touched in set-up, and once per loop turn for `stop`.
+/// The start barrier and the stop flag of a run. The workers read the flag once per turn of their loops.
 #[derive(Debug)]
 pub(crate) struct StartBarrier {
     expected: usize,
     arrived: AtomicUsize,
     /// Connections that were opened in set-up.
     opened: AtomicU64,
-    /// Nanoseconds; zero while closed, `u64::MAX` when the run will not begin.
+    /// Nanoseconds; zero before the start is set, `u64::MAX` if the run will not start.
     start: AtomicU64,
     stop: AtomicBool,
 }
 
-/// What the gate says.
+/// The state of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Others are not ready yet.
+    /// Other workers are not ready.
     Wait,
-    /// Begin at this time.
+    /// Start at this time.
     Start(Nanos),
-    /// No worker has a connection: do not begin.
+    /// No worker has a connection: do not start.
     Unreachable,
 }
 
@@ -42,7 +42,7 @@ impl StartBarrier {
         }
     }
 
-    /// A worker is ready, with so many connections.
+    /// Records that a worker is ready with `opened` connections.
     pub(crate) fn wait(&self, opened: u64, now: Nanos) {
         self.opened.fetch_add(opened, Ordering::SeqCst);
         if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.expected {

@@ -1,4 +1,4 @@
-//! The servers as a worker sees them: addresses in turn, TLS configuration.
+//! The servers under load: their addresses, used in turn, and their TLS configuration.
 
 use std::io;
 
@@ -41,8 +41,8 @@ fn resolve(host: &str, port: u16) -> Result<Vec<Address>, RunError> {
     Err(RunError::Unreachable { kind: ErrorKind::Dns, message })
 }
 
-/// One server of one worker. All addresses are used in turn, apart from those that failed before they
-/// ever worked, as long as there are others: `localhost` often has one that nobody listens at.
+/// One server of one worker. Its addresses are used in turn. An address that fails before it ever worked is excluded while
+/// there are others: `localhost` often has one without a listener.
 #[derive(Debug)]
 pub(crate) struct TargetServer {
     addresses: Vec<(Address, AddressHealth)>,
@@ -58,11 +58,11 @@ pub(crate) enum SocketReuse {
     ForReuse,
     /// Until the server has closed, so that the port does not wait in TIME-WAIT: other TCP, TLS.
     UntilClosed,
-    /// A Unix socket has no port.
+    /// The socket is closed at once: a Unix socket has no port.
     Never,
 }
 
-/// What is known of an address.
+/// Whether connects to an address succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressHealth {
     Untried,
@@ -102,8 +102,8 @@ impl TargetServer {
         self.socket_reuse
     }
 
-    /// Begins to connect to the next address; gives the address's index in any case. `spare` is a socket
-    /// of an earlier connection that may be used again.
+    /// Begins to connect to the next address, whose index it returns in any case. `spare` is a socket of an earlier
+    /// connection to reuse.
     pub(crate) fn connect(
         &mut self,
         spare: Option<SpareSocket>,
@@ -131,8 +131,8 @@ impl TargetServer {
         self.addresses[index].1 = AddressHealth::Works;
     }
 
-    /// A connect has failed. An address that never worked is ruled out; `true` if it has just been, and
-    /// others are left.
+    /// Excludes an address after a failed connect, unless it worked before. `true` if it is newly excluded and others
+    /// remain.
     pub(crate) fn rule_out(&mut self, index: usize) -> bool {
         let standing = &mut self.addresses[index].1;
         if *standing != AddressHealth::Untried {

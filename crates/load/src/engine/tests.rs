@@ -62,7 +62,7 @@ impl Scene {
         self.begin();
         self.engine.on_arrivals();
         while self.engine.is_starting() {
-            self.engine.go_on_starting();
+            self.engine.continue_starting();
         }
     }
 
@@ -128,7 +128,7 @@ fn responses_to_the_first_requests_do_not_wait_for_all_of_them_to_be_sent() {
     let mut peers = std::mem::take(&mut scene.peers);
     scene.begin();
     assert!(scene.engine.wake().precise < scene.now(), "the loop is not to sleep");
-    scene.engine.go_on_starting();
+    scene.engine.continue_starting();
     assert_eq!(scene.engine.recorder.under_way(), START_BATCH as u64);
     assert!(scene.engine.wake().precise < scene.now(), "nor now");
     let (first, last) = peers.split_at_mut(START_BATCH);
@@ -136,7 +136,7 @@ fn responses_to_the_first_requests_do_not_wait_for_all_of_them_to_be_sent() {
     last.iter().for_each(|peer| peer.set_nonblocking(true).unwrap());
     assert!(last.iter_mut().all(|peer| peer.read(&mut [0]).is_err()), "nothing has come there");
     scene.turn();
-    scene.engine.go_on_starting();
+    scene.engine.continue_starting();
     assert_eq!(scene.engine.recorder.under_way(), connections as u64);
     assert_eq!(scene.tally().counts.ok, START_BATCH as u64);
     assert!(scene.engine.wake().coarse > scene.now(), "all have started");

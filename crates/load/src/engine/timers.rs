@@ -95,7 +95,7 @@ impl Engine {
     pub(super) fn on_due(&mut self, index: usize, intended: Nanos) {
         if self.sending {
             let now = self.clock.now();
-            self.recorder.taken_in_hand(intended, now);
+            self.recorder.handled(intended, now);
             self.add_due(index, 1, intended);
             self.pump_or_open(index, now);
         }

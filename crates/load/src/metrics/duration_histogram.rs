@@ -9,8 +9,8 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 use crate::metrics::estimate::Estimate;
 
-/// The longest duration that is told apart: 1 h. Longer ones count as this long.
-const LONGEST: u64 = 3_600_000_000_000;
+/// Maximum duration in nanoseconds: 1 h. Longer ones count as this long.
+const MAX_NANOS: u64 = 3_600_000_000_000;
 
 /// Durations in HDR histograms (nanoseconds, 3 significant digits), one of all samples and one of those
 /// that are censored, with the exact sum. Its size does not depend on the number of samples. Figures are
@@ -27,7 +27,7 @@ pub struct DurationHistogram {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST, 3)
+    Histogram::new_with_bounds(1, MAX_NANOS, 3)
         .unwrap_or_else(|error| unreachable!("constant bounds: {error}"))
 }
 
@@ -42,26 +42,26 @@ impl Default for DurationHistogram {
 }
 
 impl DurationHistogram {
-    /// Adds a duration that was seen to its end.
+    /// Adds a duration that was observed to its end.
     pub fn record(&mut self, duration: Duration) {
         let nanos = self.add(duration);
         self.min = self.min.min(nanos);
     }
 
-    /// Adds the age of something that had not ended.
+    /// Adds the age of a request that has not ended (a censored sample).
     pub fn record_censored(&mut self, age: Duration) {
         let nanos = self.add(age);
         self.censored.get_or_insert_with(|| Box::new(histogram())).saturating_record(nanos);
     }
 
     fn add(&mut self, duration: Duration) -> u64 {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(LONGEST).min(LONGEST);
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS);
         self.all.saturating_record(nanos);
         self.sum += u128::from(nanos);
         nanos
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Removes all samples; keeps the memory.
     pub fn clear(&mut self) {
         if self.count() > 0 {
             self.all.reset();
@@ -72,13 +72,13 @@ impl DurationHistogram {
         (self.sum, self.min) = (0, u64::MAX);
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.all.len()
     }
 
-    /// Number of censored samples.
+    /// Returns the number of censored samples.
     #[must_use]
     pub fn censored(&self) -> u64 {
         self.censored.as_ref().map_or(0, |censored| censored.len())
@@ -126,14 +126,14 @@ impl DurationHistogram {
         self.quantiles([quantile]).map(|[duration]| duration)
     }
 
-    /// Samples that are above a time for certain: those that the histogram cannot tell from it do not count.
+    /// Returns the number of samples above a time, without those that the histogram cannot distinguish from it.
     #[must_use]
     pub fn above(&self, time: Duration) -> u64 {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(LONGEST).min(LONGEST);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS);
         self.all.count_between(self.all.next_non_equivalent(nanos), u64::MAX)
     }
 
-    /// Several of them.
+    /// Returns several quantiles.
     #[must_use]
     pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> Option<[Duration; N]> {
         let estimate = (self.count() > 0).then(|| self.estimate())?;

@@ -1,14 +1,14 @@
-//! Responses that are kept as they came: the first of each status that is to be shown, and what had come of the
-//! first response that each kind of error broke off.
+//! Kept responses: the first of each status that the report shows, and the received part of the first response for each
+//! kind of error.
 
 use crate::ErrorKind;
 use crate::metrics::recorder::InFlight;
 use crate::metrics::statuses::StatusSet;
 
-/// Bytes of a body that are kept; one more than is shown tells that there was more.
+/// Maximum bytes of a body that are kept: one more than the report shows, so that it can tell that there was more.
 pub(crate) const MAX_KEPT_BODY: usize = 1024 + 1;
 
-/// Bytes that are kept of a response in all; longer heads are cut.
+/// Maximum bytes of a response that are kept; longer heads are cut.
 pub(crate) const MAX_KEPT: usize = 8 * 1024 + MAX_KEPT_BODY;
 
 /// Why a response was kept.
@@ -31,7 +31,7 @@ pub struct KeptResponse {
     pub bytes: Box<[u8]>,
 }
 
-/// What one worker still has to keep.
+/// Kinds of responses of which a worker has not kept one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstResponses {
     statuses: StatusSet,
@@ -52,7 +52,7 @@ impl FirstResponses {
         }
     }
 
-    /// The response is kept: none after it is.
+    /// Keeps the response, and no later one of its kind.
     #[cold]
     pub(crate) fn keep(
         &mut self,

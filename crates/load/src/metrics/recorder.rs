@@ -1,4 +1,4 @@
-//! What a worker writes down: one tally per window, handed on when the window ends.
+//! Recording of a worker's requests: statistics per window, sent to the collector when the window ends.
 
 use std::time::Duration;
 
@@ -39,16 +39,16 @@ pub(crate) enum Loss {
 pub(crate) struct Recorder {
     stats: Box<WindowStats>,
     measure_from: Nanos,
-    /// In the warm-up what belongs to no request (connections, bytes, idle time) is not recorded.
+    /// During the warm-up, events without a request (connections, bytes, idle time) are not recorded.
     warming_up: bool,
     in_flight: u64,
-    /// Requests whose bytes a connection keeps until it can send the first of them.
+    /// Requests whose first byte waits in a write buffer.
     buffered: u64,
-    /// Up to when the area under `in_flight` has been summed.
+    /// End of the time over which `in_flight` has been integrated.
     summed_until: Nanos,
-    /// Statuses of a success.
+    /// Statuses that count as success.
     expected: StatusSet,
-    /// Responses that are to be kept when they come.
+    /// Kinds of responses of which the first is still to be kept.
     unseen: FirstResponses,
 }
 
@@ -66,12 +66,12 @@ impl Recorder {
         }
     }
 
-    /// Responses with one of these statuses are successes.
+    /// Sets the statuses that count as success.
     pub(crate) fn expecting(self, expected: StatusSet) -> Self {
         Self { expected, unseen: FirstResponses::new(&expected), ..self }
     }
 
-    /// The measurement begins at this time, maybe after a warm-up.
+    /// Sets when the measurement begins.
     pub(crate) fn measure_from(&mut self, at: Nanos) {
         self.measure_from = at;
         self.summed_until = at;
@@ -81,33 +81,33 @@ impl Recorder {
         self.warming_up = warming_up;
     }
 
-    /// Requests in flight, measured or not.
+    /// Returns the number of requests in flight, measured or not.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Requests that connections have taken: in flight or held, measured or not.
+    /// Returns the number of requests in flight or buffered, measured or not.
     pub(crate) fn under_way(&self) -> u64 {
         self.in_flight + self.buffered
     }
 
-    /// Connections hold so many requests more.
+    /// Records that `count` more requests are buffered.
     pub(crate) fn add_buffered(&mut self, count: usize) {
         self.buffered += count as u64;
     }
 
-    /// Connections hold so many requests less: they are sent, or due again.
+    /// Records that `count` requests are no longer buffered: they are sent, or due again.
     pub(crate) fn remove_buffered(&mut self, count: usize) {
         self.buffered -= count as u64;
     }
 
-    /// Ends the window: gives its tally away for an empty one.
+    /// Ends the window: returns its statistics and continues with empty ones.
     pub(crate) fn roll(&mut self, now: Nanos, empty: Box<WindowStats>) -> Box<WindowStats> {
         self.sum_area(now);
         std::mem::replace(&mut self.stats, empty)
     }
 
-    /// To be called before `in_flight` changes.
+    /// Integrates `in_flight` up to `now`. Call it before `in_flight` changes.
     fn sum_area(&mut self, now: Nanos) {
         let span = now.0.saturating_sub(self.summed_until.0);
         if span > 0 {
@@ -116,7 +116,7 @@ impl Recorder {
         }
     }
 
-    /// The worker has waited for events.
+    /// Records time in which the worker waited for events.
     pub(crate) fn waited(&mut self, from: Nanos, to: Nanos) {
         if !self.warming_up {
             self.stats.counts.idle += to.since(from);
@@ -127,14 +127,14 @@ impl Recorder {
         intended >= self.measure_from
     }
 
-    /// The schedule has made an arrival due, which is taken in hand now.
+    /// Records an arrival of the schedule, which the worker handles now.
     pub(crate) fn offered(&mut self, intended: Nanos, now: Nanos) {
         self.stats.counts.offered += u64::from(self.is_measured(intended));
-        self.taken_in_hand(intended, now);
+        self.handled(intended, now);
     }
 
-    /// A request that was due at a time of its own is taken in hand.
-    pub(crate) fn taken_in_hand(&mut self, intended: Nanos, now: Nanos) {
+    /// Records the delay with which the worker handles a request that became due at `intended`.
+    pub(crate) fn handled(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
             self.stats.lateness.record(now.since(intended));
         }
@@ -152,7 +152,7 @@ impl Recorder {
         }
     }
 
-    /// A redirection of `request` is followed.
+    /// Records that a redirection of `request` is followed.
     pub(crate) fn followed(&mut self, request: &InFlight) {
         self.stats.counts.followed += u64::from(self.is_measured(request.intended));
     }
@@ -185,12 +185,12 @@ impl Recorder {
         tally.service_time.record(now.since(request.sent));
     }
 
-    /// Whether a response to `request` is to be handed to `keep`.
+    /// Whether the caller should pass the response to `keep`.
     pub(crate) fn wants(&self, why: KeepReason, request: &InFlight) -> bool {
         self.unseen.has(why) && self.is_measured(request.intended)
     }
 
-    /// Keeps the response to `request`, which has come in these parts.
+    /// Keeps the response to `request`, which consists of these parts.
     #[cold]
     pub(crate) fn keep(&mut self, why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) {
         self.stats.kept.push(self.unseen.keep(why, request, parts));
@@ -224,31 +224,31 @@ impl Recorder {
         tally.service_time.record_censored(now.since(request.sent));
     }
 
-    /// The response to a completed request had come in parts, the first of them at `first`.
+    /// Records that the response to a completed request arrived in parts, the first of them at `first`.
     pub(crate) fn came_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
         if self.is_measured(request.intended) {
             self.stats.gap.record(now.since(first));
         }
     }
 
-    /// A request is lost of whose response a part had come at `first`.
+    /// Records the loss of a request whose response had begun to arrive at `first`.
     pub(crate) fn lost_in_parts(&mut self, request: &InFlight, first: Nanos, now: Nanos) {
         if self.is_measured(request.intended) {
             self.stats.gap.record_censored(now.since(first));
         }
     }
 
-    /// A request of the warm-up has ended.
+    /// Records the end of a request of the warm-up.
     fn carry_over(&mut self, now: Nanos) {
         self.stats.counts.carried_over += now.since(self.measure_from);
     }
 
-    /// An arrival was over the bound.
+    /// Records an arrival that exceeded the maximum number of pending requests.
     pub(crate) fn overflowed(&mut self, intended: Nanos) {
         self.stats.counts.overflow += u64::from(self.is_measured(intended));
     }
 
-    /// An arrival still waits for a connection at the end.
+    /// Records an arrival that still waits for a connection when the run ends.
     pub(crate) fn queued_at_end(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
             self.stats.counts.queued_at_end += 1;
@@ -256,7 +256,7 @@ impl Recorder {
         }
     }
 
-    /// A connection is ready; `resumed` is `None` without TLS.
+    /// Records a connection that has become ready; `resumed` is `None` without TLS.
     pub(crate) fn opened(&mut self, connect: Duration, tls: Duration, resumed: Option<bool>) {
         if self.warming_up {
             return;
@@ -271,12 +271,12 @@ impl Recorder {
         }
     }
 
-    /// Connections that became ready since the last window.
+    /// Returns the number of connections that became ready in this window.
     pub(crate) fn opened_so_far(&self) -> u64 {
         self.stats.counts.opened
     }
 
-    /// A connection could not be opened, and with it `due` requests of the measurement not sent.
+    /// Records a connection that could not be opened, and `due` measured requests that were not sent for this reason.
     pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
         let counts = &mut self.stats.counts;
         counts.connect_failed += due;
@@ -287,18 +287,18 @@ impl Recorder {
         counts.count_error(kind, || example);
     }
 
-    /// The run is given up for want of a connection: an arrival that waits for one will not be sent.
+    /// Records a waiting arrival that will not be sent, as the run ends without a connection.
     pub(crate) fn unconnected(&mut self, intended: Nanos) {
         self.stats.counts.connect_failed += u64::from(self.is_measured(intended));
     }
 
-    /// And so many of the requests that were still to become due, `offered` those of a schedule.
+    /// Records `rest` requests that would have become due in such a run; `offered`: by a schedule.
     pub(crate) fn gave_up(&mut self, rest: u64, offered: bool) {
         self.stats.counts.connect_failed += rest;
         self.stats.counts.offered += if offered { rest } else { 0 };
     }
 
-    /// A connection failed that had no request in flight.
+    /// Records the failure of a connection without requests in flight.
     pub(crate) fn failed_idle(&mut self, kind: ErrorKind, example: &str) {
         if !self.warming_up {
             self.stats.counts.broken += 1;
@@ -306,7 +306,7 @@ impl Recorder {
         }
     }
 
-    /// The server ended a connection that was to be kept.
+    /// Records that the server ended a connection that was to be kept.
     pub(crate) fn closed_by_server(&mut self) {
         self.stats.counts.closed_by_server += u64::from(!self.warming_up);
     }

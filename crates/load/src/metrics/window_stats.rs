@@ -1,4 +1,4 @@
-//! What was counted and timed. Each worker keeps its own; results are merged with `+=`.
+//! Counts and durations of a window. Each worker has its own; results are merged with `+=`.
 
 use std::ops::AddAssign;
 
@@ -6,7 +6,7 @@ use crate::metrics::counts::Counts;
 use crate::metrics::duration_histogram::DurationHistogram;
 use crate::metrics::kept::KeptResponse;
 
-/// What one worker saw in one window, or all workers in the whole run.
+/// Counts and durations of one worker in one window, or of all workers in the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct WindowStats {
     /// Numbers.
@@ -23,12 +23,12 @@ pub struct WindowStats {
     pub tls: DurationHistogram,
     /// The generator's own attempt to send minus intended.
     pub lateness: DurationHistogram,
-    /// Responses to show, one of a kind.
+    /// Responses for the report, one of each kind.
     pub kept: Vec<KeptResponse>,
 }
 
 impl WindowStats {
-    /// Everything that was sent has ended in one of the ways that there are, and was timed.
+    /// Whether every sent request has one end and one duration.
     #[must_use]
     pub fn adds_up(&self) -> bool {
         let Self { counts, latency, service_time, .. } = self;
@@ -37,14 +37,14 @@ impl WindowStats {
             && latency.count() == counts.sent + counts.queued_at_end
     }
 
-    /// Everything that a schedule made due was sent, or not sent in one of the ways that there are.
+    /// Whether every arrival of a schedule was sent, or not sent for one counted reason.
     #[must_use]
     pub fn schedule_adds_up(&self) -> bool {
         let Counts { offered, sent, overflow, queued_at_end, connect_failed, .. } = self.counts;
         offered == sent + overflow + queued_at_end + connect_failed
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Clears all values; keeps the memory.
     pub(crate) fn clear(&mut self) {
         let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = self;
         *counts = Counts::default();
