@@ -13,7 +13,7 @@ impl Nanos {
     /// A point that is never reached.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// Time since `earlier`, zero if that lies ahead.
+    /// Returns the time since `earlier`, zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -36,9 +36,9 @@ impl Sub<Duration> for Nanos {
     }
 }
 
-/// Where time comes from.
+/// A source of time.
 pub trait Clock {
-    /// The present.
+    /// Returns the present time.
     fn now(&self) -> Nanos;
 }
 
@@ -49,7 +49,7 @@ pub struct Monotonic {
 }
 
 impl Monotonic {
-    /// A clock whose origin is now.
+    /// Creates a clock whose origin is now.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     #[expect(clippy::new_without_default, reason = "a default value should not read the time")]
@@ -64,8 +64,8 @@ impl Clock for Monotonic {
     }
 }
 
-/// Seconds since 1970 by the system's wall clock, which may jump: to read dates that others have written, and for nothing
-/// that measures.
+/// Returns seconds since 1970 by the system's wall clock, which may jump: for comparison with dates in messages, not for
+/// measuring.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn wall_seconds() -> i64 {
@@ -73,14 +73,14 @@ pub fn wall_seconds() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// A clock that moves when told to, for tests.
+/// A clock that tests advance.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
     now: Rc<Cell<Nanos>>,
 }
 
 impl ManualClock {
-    /// Moves all copies of this clock on.
+    /// Advances all copies of this clock.
     pub fn advance(&self, by: Duration) {
         self.now.set(self.now.get() + by);
     }

@@ -1,9 +1,8 @@
-//! How long a thread waited for a core.
+//! Priority of a thread, and its time without a CPU core.
 
 use std::time::Duration;
 
-/// The calling thread lets others go first when they want its core, from now on. What it starts later
-/// does so too.
+/// Lowers the priority of the calling thread and of threads that it starts later.
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -12,8 +11,8 @@ pub fn lower_priority() {
     }
 }
 
-/// Time that the calling thread has spent ready to run without being given a core, since it began.
-/// `None` where the system does not tell.
+/// Returns the total time in which the calling thread was runnable without a core. `None` where the system does not report
+/// it.
 #[must_use]
 pub fn run_queue_wait() -> Option<Duration> {
     if !cfg!(target_os = "linux") {

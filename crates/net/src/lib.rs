@@ -9,10 +9,10 @@
 //! - [`clock`]: monotonic nanoseconds; a manual clock for tests
 //! - [`poll`]: the readiness loop over `mio`
 //! - [`timers`]: a heap of times
-//! - [`transport`]: the seam between a connection and its bytes
+//! - [`transport`]: the interface between a connection and its byte stream
 //! - [`stream`]: the transports of production, over [`socket`] and [`tls`]
 //! - [`tls`]: TLS for clients and for servers
-//! - [`cpu`]: how long a thread waited for a core
+//! - [`cpu`]: priority of threads, and their time without a core
 //! - [`names`]: host names to addresses
 
 #![forbid(unsafe_code)]

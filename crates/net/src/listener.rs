@@ -1,4 +1,4 @@
-//! Sockets that accept connections, and the connections they give.
+//! Listening sockets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Takes a socket that listens already, and registers it with `token`.
+    /// Registers a listening socket with `token`.
     pub fn new(fd: OwnedFd, registry: &Registry, token: Token) -> io::Result<Self> {
         let socket = socket2::Socket::from(fd);
         let is_unix = socket.local_addr()?.is_unix();
@@ -38,7 +38,7 @@ impl Listener {
         }
     }
 
-    /// The next connection, and its peer where that has an address.
+    /// Accepts the next connection; returns its peer's address, if it has one.
     pub fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
             Self::Tcp(listener) => {
@@ -52,7 +52,7 @@ impl Listener {
         }
     }
 
-    /// The options that socket2 knows.
+    /// Returns the socket for reading and setting options.
     #[must_use]
     pub fn options(&self) -> socket2::SockRef<'_> {
         match self {
@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// Accepts no more; the socket itself closes when its last descriptor does.
+    /// Stops accepting; the socket itself closes with its last descriptor.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {
             Self::Tcp(listener) => registry.deregister(listener),

@@ -1,11 +1,11 @@
-//! Host names to addresses.
+//! Resolution of host names.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// Where a connection goes.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Address {
     /// An IPv4 or IPv6 address with its port.
@@ -15,7 +15,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// An address of this very host, 127.0.0.0/8 or ::1.
+    /// Whether it is a loopback address, 127.0.0.0/8 or ::1.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         matches!(self, Self::Inet(address) if address.ip().is_loopback())
@@ -31,8 +31,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// All addresses of a host name or address literal, by the system's resolver, each one once. Names of this host that
-/// the system does not know have its own addresses.
+/// Resolves a host name or address literal by the system's resolver; returns each address once. Names under `localhost`
+/// that the resolver does not know resolve to the loopback addresses.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<Address>> {
     let mut addresses: Vec<Address> = Vec::new();
     let found: Vec<SocketAddr> = match (host, port).to_socket_addrs() {

@@ -8,27 +8,26 @@ use mio::{Events, Poll, Registry, Token};
 
 use crate::{Clock, Nanos, TimerFd};
 
-/// Below this, waiting is done by polling without a time limit: going to sleep and being woken takes
-/// about as long.
+/// Waits shorter than this poll without sleeping: sleeping and waking takes about as long.
 const SPIN: Duration = Duration::from_micros(15);
 
-/// What a coarse wake-up may be late by: a precise one within it would be late as well.
+/// Maximum delay of a coarse wake-up: precise wake-ups within it use the timer, too.
 const COARSE: Duration = Duration::from_millis(1);
 
-/// The token that [`Poller`] keeps for itself.
+/// The token that [`Poller`] reserves.
 const TIMER: Token = Token(usize::MAX);
 
-/// When to come back from [`Poller::wait`] at the latest.
+/// When [`Poller::wait`] returns at the latest.
 #[derive(Clone, Copy, Debug)]
 pub struct Wake {
-    /// To be met within microseconds: a scheduled send.
+    /// Exact to microseconds: a scheduled send.
     pub precise: Nanos,
-    /// May be late by a millisecond: time limits, ends of windows.
+    /// Exact to a millisecond: time limits, ends of windows.
     pub coarse: Nanos,
 }
 
-/// Readiness of many sockets, edge-triggered, with wake-ups that are exact where that matters (the
-/// system's poll calls count in milliseconds).
+/// Waits for readiness of many sockets, edge-triggered, with exact wake-ups (poll calls of the system count in
+/// milliseconds).
 #[derive(Debug)]
 pub struct Poller {
     poll: Poll,
@@ -37,7 +36,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// A poller that takes up to `batch` events at a time.
+    /// Creates a poller that returns at most `batch` events at a time.
     pub fn new(batch: usize) -> io::Result<Self> {
         let poll = Poll::new()?;
         let timer = TimerFd::new()?;
@@ -45,7 +44,7 @@ impl Poller {
         Ok(Self { poll, events: Events::with_capacity(batch), timer })
     }
 
-    /// Where sockets are registered.
+    /// Returns the registry of sockets.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
@@ -73,7 +72,7 @@ impl Poller {
         }
     }
 
-    /// The events of the last wait.
+    /// Returns the events of the last wait.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(|event| event.token() != TIMER)
     }

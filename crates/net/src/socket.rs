@@ -12,8 +12,8 @@ use mio::{Interest, Registry, Token};
 
 use crate::{Address, Progress, Read};
 
-/// A read that did not fill the buffer has emptied the socket: man epoll(7), question 9. On Windows the
-/// next readiness is told only after a `WouldBlock`.
+/// Whether a read that did not fill the buffer has emptied the socket: man epoll(7), question 9. On Windows the next event
+/// comes only after a `WouldBlock`.
 const SHORT_READ_DRAINS: bool = cfg!(unix);
 
 /// A socket that never blocks.
@@ -53,7 +53,7 @@ impl Socket {
         }
     }
 
-    /// Connected once the socket has a peer; until then a pending error is the connect's.
+    /// Checks whether the connect has completed: the socket has a peer, or a pending error.
     pub(crate) fn establish(&mut self) -> io::Result<Progress> {
         let peer = match self {
             Self::Tcp(stream) => stream.peer_addr().map(drop),
@@ -78,7 +78,7 @@ impl Socket {
         }
     }
 
-    /// Reads what has arrived.
+    /// Reads received bytes.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         loop {
             let result = match self {
@@ -96,12 +96,12 @@ impl Socket {
         }
     }
 
-    /// Takes as many of the bytes of both as can go out now.
+    /// Writes as many bytes of both parts as the socket accepts now.
     pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
         self.write_many(&[io::IoSlice::new(first), io::IoSlice::new(second)])
     }
 
-    /// Takes as many of the bytes of all parts as can go out now.
+    /// Writes as many bytes of all parts as the socket accepts now.
     pub fn write_many(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
         loop {
             let result = match self {
@@ -116,7 +116,7 @@ impl Socket {
         }
     }
 
-    /// Takes as many of the bytes as can go out now.
+    /// Writes as many bytes as the socket accepts now.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let result = match self {
@@ -133,7 +133,7 @@ impl Socket {
 }
 
 impl Socket {
-    /// Bytes that have arrived and were not read, as far as the system says.
+    /// Returns the number of received bytes that have not been read; zero where the system does not report it.
     #[must_use]
     pub fn unread(&self) -> u64 {
         #[cfg(target_os = "linux")]
@@ -149,7 +149,7 @@ impl Socket {
 
 #[cfg(unix)]
 impl Socket {
-    /// Takes a connected socket.
+    /// Takes a connected socket and makes it non-blocking.
     pub fn from_fd(fd: OwnedFd) -> io::Result<(Self, Option<SocketAddr>)> {
         let socket = socket2::Socket::from(fd);
         // What is no socket is left as it is: others may have it, too.
@@ -163,7 +163,7 @@ impl Socket {
         }
     }
 
-    /// Takes a connected socket that does not block, from whoever knows it.
+    /// Takes a connected non-blocking socket of a known family.
     #[must_use]
     pub fn from_known(fd: OwnedFd, is_unix: bool) -> Self {
         match is_unix {
@@ -172,7 +172,7 @@ impl Socket {
         }
     }
 
-    /// Asks for readiness in both directions.
+    /// Registers for readiness in both directions.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
         match self {
@@ -181,7 +181,7 @@ impl Socket {
         }
     }
 
-    /// Asks, under another token, for readiness to be read.
+    /// Registers under another token, for readiness to read.
     pub fn register_again(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => registry.reregister(stream, token, Interest::READABLE),
@@ -189,7 +189,7 @@ impl Socket {
         }
     }
 
-    /// Leaves the loop in which it is registered.
+    /// Removes the socket from the poll loop.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => registry.deregister(stream),
@@ -197,7 +197,7 @@ impl Socket {
         }
     }
 
-    /// The same, and gives the descriptor away.
+    /// Removes the socket from the poll loop and returns its descriptor.
     pub fn release(mut self, registry: Option<&Registry>) -> io::Result<OwnedFd> {
         if let Some(registry) = registry {
             self.deregister(registry)?;
@@ -208,8 +208,8 @@ impl Socket {
         })
     }
 
-    /// Writes what is the last before our side ends: it leaves with the end, in one segment where that can be.
-    /// Without an end, what is less than a segment waits for [`Self::push`].
+    /// Writes the final bytes with `MSG_MORE`, so that they share a segment with the FIN. Call [`Self::push`] if the
+    /// connection is kept after all.
     pub fn write_last(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         const MORE: i32 = rustix::net::SendFlags::MORE.bits() as i32;
@@ -218,7 +218,7 @@ impl Socket {
         self.options().send_with_flags(bytes, MORE)
     }
 
-    /// Sends what [`Self::write_last`] has left waiting. `no_delay`: as the option is set.
+    /// Sends bytes that [`Self::write_last`] holds back. `no_delay`: the present value of the option.
     pub fn push(&self, no_delay: bool) {
         // Setting it sends what waits (tcp(7)). It fails where there is no TCP, and nothing waits.
         self.options().set_tcp_nodelay(true).ok();
@@ -227,7 +227,7 @@ impl Socket {
         }
     }
 
-    /// The options that socket2 knows.
+    /// Returns the socket for reading and setting options.
     #[must_use]
     pub fn options(&self) -> socket2::SockRef<'_> {
         match self {
@@ -240,7 +240,7 @@ impl Socket {
 /// Refuses a path that does not fit into a socket's address, man unix(7): the system's own error does not name it.
 #[cfg(unix)]
 fn check_length(path: &std::path::Path) -> io::Result<()> {
-    /// Bytes, without the one of 0 that ends the path.
+    /// Bytes, without the zero byte that ends the path.
     const MAX: usize =
         if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
     let length = path.as_os_str().len();

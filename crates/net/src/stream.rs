@@ -14,9 +14,9 @@ use crate::{Address, Progress, Read, Transport};
 /// A connection's transport.
 #[derive(Debug)]
 pub enum Stream {
-    /// Bytes as they are.
+    /// Without TLS.
     Plain(Socket),
-    /// Bytes through TLS.
+    /// With TLS.
     Tls(Box<ClientTlsStream>),
 }
 
@@ -37,12 +37,11 @@ impl Stream {
 }
 
 impl Stream {
-    /// Ends a connection that the peer has closed already, and keeps its socket, which stays registered,
-    /// for another one. That saves the system making and unmaking a socket, a part of what a connection
-    /// costs. Where the peer has not closed, or it cannot be done, the stream is given back.
+    /// Ends a connection that the peer has closed, and returns its socket, still registered, for another connection. That
+    /// saves creating and destroying a socket. If the peer has not closed, or the system cannot do it, returns the stream.
     ///
-    /// To be used over loopback only: there the peer has acknowledged our FIN when `shutdown` returns, and
-    /// nothing is cut off by taking the socket away.
+    /// Only for loopback: there the peer has acknowledged our FIN when `shutdown` returns, so that dissolving the
+    /// association cuts nothing off.
     pub fn into_spare(self) -> Result<SpareSocket, Self> {
         match self {
             Self::Plain(Socket::Tcp(mut socket)) => match disconnect(&mut socket) {
@@ -59,11 +58,11 @@ impl Stream {
 pub struct SpareSocket(TcpStream);
 
 impl SpareSocket {
-    /// Begins to connect, as [`Stream::connect`] does. `None` where this socket cannot: one of the other
-    /// address family, among others.
+    /// Begins to connect, as [`Stream::connect`] does. `None` if this socket cannot, for example because of its address
+    /// family.
     #[must_use]
     pub fn connect(self, address: &Address) -> Option<Stream> {
-        /// Linux: the connect goes on.
+        /// Linux: the connect is in progress.
         const IN_PROGRESS: i32 = 115;
         let Address::Inet(address) = address else { return None };
         match socket2::SockRef::from(&self.0).connect(&(*address).into()) {

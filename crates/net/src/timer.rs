@@ -1,4 +1,4 @@
-//! A timer among the polled descriptors.
+//! A timer as a pollable descriptor.
 
 pub use sys::TimerFd;
 
@@ -15,30 +15,29 @@ mod sys {
         timerfd_settime,
     };
 
-    /// A timer descriptor among the polled ones. Edge-triggered, so it is never read; setting it anew
-    /// takes an expiry that was not seen back.
+    /// A timer descriptor. Edge-triggered, so it is never read; setting it again cancels an expiry that was not reported.
     #[derive(Debug)]
     pub struct TimerFd {
         fd: OwnedFd,
     }
 
     impl TimerFd {
-        /// Whether a poll call is woken by it. Elsewhere the call itself is as exact as it gets:
-        /// nanoseconds with kqueue, milliseconds on Windows.
+        /// Whether it wakes a poll call. On other systems the timeout of the call is used: nanoseconds with kqueue, milliseconds
+        /// on Windows.
         pub const WAKES: bool = true;
 
-        /// One that has not been set.
+        /// Creates a timer that is not set.
         pub fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             Ok(Self { fd: timerfd_create(TimerfdClockId::Monotonic, flags)? })
         }
 
-        /// Whoever polls is told by this token when it fires.
+        /// Registers it with this token.
         pub fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
             registry.register(&mut SourceFd(&self.fd.as_raw_fd()), token, Interest::READABLE)
         }
 
-        /// It fires once, after so much time; 0: not at all.
+        /// Sets it to fire once after this time; zero disarms it.
         pub fn set(&self, after: Duration) -> io::Result<()> {
             let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
             let once = Itimerspec { it_interval: zero, it_value: timespec(after) };
@@ -62,25 +61,25 @@ mod sys {
 
     use mio::{Registry, Token};
 
-    /// None: time limits of the poll call take its place.
+    /// No timer: the timeout of the poll call is used.
     #[derive(Debug)]
     pub struct TimerFd;
 
     impl TimerFd {
-        /// Whether a poll call is woken by it.
+        /// Whether it wakes a poll call.
         pub const WAKES: bool = false;
 
-        /// Nothing.
+        /// Creates the placeholder.
         pub fn new() -> io::Result<Self> {
             Ok(Self)
         }
 
-        /// Nobody is told.
+        /// Does nothing.
         pub fn register(&self, _: &Registry, _: Token) -> io::Result<()> {
             Ok(())
         }
 
-        /// It does not fire.
+        /// Does nothing.
         pub fn set(&self, _: Duration) -> io::Result<()> {
             Ok(())
         }

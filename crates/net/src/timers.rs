@@ -1,16 +1,16 @@
-//! What is due, by time.
+//! A queue of timers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Nanos;
 
-/// Cancelled timers that are not worth looking for.
+/// Number of cancelled timers from which on they are removed.
 const FEW: usize = 64;
 
-/// A heap of times with a key each. Whoever takes a timer out checks whether it still matters. That keeps the cost of
-/// a request's time limit at zero as long as each connection has at most one timer in here and renews it when it
-/// fires. Those that do not matter any more leave together, once they may be the half.
+/// A heap of times with a key each. The caller checks whether a timer that fires is still valid. So the time limit of a
+/// request costs nothing, as long as each connection has at most one timer and renews it when it fires. Cancelled timers
+/// are removed together, once they may be half of all.
 #[derive(Debug)]
 pub struct TimerQueue<K> {
     heap: BinaryHeap<Reverse<(Nanos, K)>>,
@@ -29,7 +29,7 @@ impl<K: Ord> TimerQueue<K> {
         self.heap.push(Reverse((at, key)));
     }
 
-    /// One timer does not matter any more; `matters` tells which still do.
+    /// Records that a timer is cancelled; `matters` tells which ones are still valid.
     pub fn cancel(&mut self, matters: impl Fn(Nanos, &K) -> bool) {
         self.cancelled += 1;
         if self.cancelled > FEW.max(self.heap.len() / 2) {
@@ -38,25 +38,25 @@ impl<K: Ord> TimerQueue<K> {
         }
     }
 
-    /// How many there are, those that do not matter among them.
+    /// Returns the number of timers, cancelled ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no timers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// When the next one is due; [`Nanos::NEVER`] if there is none.
+    /// Returns when the next timer is due; [`Nanos::NEVER`] without one.
     #[must_use]
     pub fn next(&self) -> Nanos {
         self.heap.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Takes the earliest timer out if it is due at `now`.
+    /// Removes and returns the earliest timer if it is due at `now`.
     pub fn pop_due(&mut self, now: Nanos) -> Option<(Nanos, K)> {
         if self.next() > now {
             return None;

@@ -1,13 +1,13 @@
-//! The seam between a connection and its bytes.
+//! The interface between a connection and its byte stream.
 
 use std::io;
 
-/// How far a transport is from carrying bytes.
+/// The state of a transport that is being opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The peer has not accepted yet.
     Connecting,
-    /// Connected; the TLS handshake goes on.
+    /// Connected; the TLS handshake is in progress.
     Handshaking,
     /// Bytes can be sent. `resumed` is `None` without TLS.
     Ready {
@@ -16,28 +16,28 @@ pub enum Progress {
     },
 }
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Bytes that were put into the buffer; zero at the end of the stream.
+    /// Number of bytes read; zero at the end of the stream.
     pub count: usize,
-    /// Nothing more is there at present: the next readiness event will tell. Once an event has told that
-    /// the peer closed, no other will: read on to the end of the stream then.
+    /// Whether everything has been read for now: a readiness event will announce more. After the event that announces the
+    /// end of the peer there is no other: then read to the end of the stream.
     pub drained: bool,
 }
 
-/// A two-way stream of bytes that never blocks (`WouldBlock` where nothing can be done now).
+/// A two-way byte stream that never blocks (`WouldBlock`).
 pub trait Transport {
-    /// Goes on with connecting and handshaking. To be called on each event until it is ready; then write
-    /// or `flush`, as the end of the handshake may not have gone out yet.
+    /// Continues connect and handshake. Call it on each event until it returns `Ready`; then write or `flush`, as the end of
+    /// the handshake may not have been sent.
     fn establish(&mut self) -> io::Result<Progress>;
 
-    /// Reads what has arrived.
+    /// Reads received bytes.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read>;
 
-    /// Takes as many of the bytes as can go out now, or may keep for later: see `flush`.
+    /// Accepts as many bytes as it can send now, or buffer: see `flush`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Sends what the transport itself has kept; `true` if nothing is left.
+    /// Sends buffered bytes; `true` if none are left.
     fn flush(&mut self) -> io::Result<bool>;
 }

@@ -1,4 +1,4 @@
-/** Methods by llhttp's numbers, which the parser gives (`crates/http/src/method.rs`). */
+/** Methods by llhttp's numbers, which the parser gives (`crates/http/src/h1/method.rs`). */
 export const METHODS = [
   ...[
     'DELETE',

@@ -1,4 +1,4 @@
-//! TLS over an accepted socket.
+//! TLS for servers: the handshake and the stream over an accepted socket.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 
@@ -10,33 +10,33 @@ use super::tickets;
 use crate::Read;
 use crate::socket::Socket;
 
-/// Ciphertext of one read. What it holds, and what an unfinished record held before, fits into
+/// Maximum bytes of ciphertext of one read. Its plaintext, with that of an earlier incomplete record, fits into
 /// [`PLAINTEXT`] bytes.
 pub const CIPHERTEXT: usize = 40 * 1024;
-/// Room that [`ServerTls::read`] wants for text.
+/// Room that [`ServerTlsStream::read`] needs for plaintext.
 pub const PLAINTEXT: usize = 64 * 1024;
-/// A ClientHello is not larger, whatever rustls would take.
+/// Maximum bytes of a ClientHello.
 const MAX_HELLO: usize = 64 * 1024;
 
-/// How far a handshake is.
+/// The state of a handshake.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// The client has told what it wants: [`ServerTls::choose`] goes on.
+    /// The ClientHello has arrived: [`ServerTlsStream::choose`] continues.
     Hello,
-    /// What the client sent is no ClientHello that rustls takes. Nothing has been answered.
+    /// The client did not send a ClientHello that rustls accepts. Nothing has been answered.
     Unsure,
-    /// Bytes can be exchanged, and some may have come already.
+    /// The handshake is complete; bytes may have arrived already.
     Done,
     /// The client is gone.
     Ended,
 }
 
-/// What went wrong. OpenSSL's words for it are the caller's.
+/// Why a handshake or a session failed. The caller has OpenSSL's texts for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The client has sent this alert.
     Alert(u8),
-    /// The client has shown no certificate where one is required.
+    /// The client has not presented a required certificate.
     NoCertificate,
     /// A record was not sealed with the session's keys.
     Decrypt,
@@ -44,12 +44,12 @@ pub enum Failure {
     Other(String),
 }
 
-/// What was agreed on.
+/// The parameters of a session.
 #[derive(Debug)]
 pub struct Agreed<'a> {
     /// Server name that the client asked for.
     pub name: Option<&'a str>,
-    /// Which of the context's protocols.
+    /// Index into the context's protocols.
     pub protocol: Option<usize>,
     /// An earlier session was resumed.
     pub resumed: bool,
@@ -57,7 +57,7 @@ pub struct Agreed<'a> {
     pub tls13: bool,
     /// The suite's number in IANA's registry.
     pub suite: u16,
-    /// What is to be said of the client's certificate.
+    /// The verdict on the client's certificate.
     pub verdict: CertificateVerdict,
 }
 
@@ -65,23 +65,23 @@ enum State {
     Hello(Box<Acceptor>),
     Named(Box<Accepted>),
     Session(Box<ServerConnection>, SecureContext),
-    /// Not rustls's.
+    /// rustls cannot serve this handshake; fall back to OpenSSL.
     Refused,
 }
 
-/// A server's TLS over a socket.
+/// The server's side of TLS over a socket.
 pub struct ServerTlsStream {
     socket: Socket,
     state: State,
-    /// What the client has sent before a context was chosen, for whoever takes the connection over.
+    /// The bytes that the client sent before a context was chosen, for a fallback.
     hello: Vec<u8>,
-    /// What was read of the socket before it came here.
+    /// Bytes that were read from the socket before.
     given: Vec<u8>,
-    /// Text that the session has taken and the socket has not.
+    /// Bytes of plaintext that the session has accepted and the socket has not.
     unsent: usize,
-    /// The last read has emptied the socket.
+    /// Whether the last read has emptied the socket.
     drained: bool,
-    /// The client has announced its end.
+    /// Whether the client has sent close_notify.
     peer_closed: bool,
     failure: Option<Failure>,
 }
@@ -93,13 +93,13 @@ impl std::fmt::Debug for ServerTlsStream {
 }
 
 impl ServerTlsStream {
-    /// Begins with the client's first byte.
+    /// Creates a stream that begins with the client's first byte.
     #[must_use]
     pub fn new(socket: Socket) -> Self {
         Self::begun(socket, Vec::new())
     }
 
-    /// Begins with bytes that somebody else has read.
+    /// Creates a stream that begins with bytes that were read before.
     #[must_use]
     pub fn begun(socket: Socket, given: Vec<u8>) -> Self {
         Self {
@@ -114,24 +114,24 @@ impl ServerTlsStream {
         }
     }
 
-    /// The socket below.
+    /// Returns the socket.
     #[must_use]
     pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    /// The socket, and what was read of it before the handshake.
+    /// Returns the socket, and the bytes that were read from it before the handshake.
     #[must_use]
     pub fn into_parts(self) -> (Socket, Vec<u8>) {
         (self.socket, self.hello)
     }
 
-    /// Why the last call has failed, if that was TLS's fault.
+    /// Returns why the last call failed, if TLS was the reason.
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
-    /// The handshake has nothing to go on with until the socket becomes readable.
+    /// Whether the handshake waits for the socket to become readable.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.drained && self.failure.is_none()
@@ -146,7 +146,7 @@ impl ServerTlsStream {
         }
     }
 
-    /// Goes on with the handshake, as far as the socket allows (`WouldBlock`).
+    /// Continues the handshake as far as the socket allows (`WouldBlock`).
     pub fn drive_handshake(&mut self) -> io::Result<Handshake> {
         loop {
             if self.failure.is_some() {
@@ -203,8 +203,8 @@ impl ServerTlsStream {
         Ok(Some(told))
     }
 
-    /// Answers the client with a context. `false`: rustls and the client have nothing in common, nothing was
-    /// answered, and the connection can be taken over with what was read.
+    /// Answers the client with a context. `false`: rustls and the client have no parameters in common; nothing was
+    /// answered, and another implementation can take over with the bytes that were read.
     pub fn choose(&mut self, context: &SecureContext) -> bool {
         match std::mem::replace(&mut self.state, State::Refused) {
             State::Named(accepted) => {
@@ -247,14 +247,14 @@ impl ServerTlsStream {
         })
     }
 
-    /// Which of its protocols the client and we have agreed on (RFC 7301).
+    /// Returns the negotiated protocol (RFC 7301).
     #[must_use]
     pub fn protocol(&self) -> Option<&[u8]> {
         let State::Session(session, _) = &self.state else { return None };
         session.alpn_protocol()
     }
 
-    /// What the handshake has come to.
+    /// Returns the parameters of the session.
     #[must_use]
     pub fn agreed(&self) -> Option<Agreed<'_>> {
         let State::Session(session, context) = &self.state else { return None };
@@ -285,7 +285,7 @@ impl ServerTlsStream {
         shown.iter().map(|certificate| certificate.to_vec()).collect()
     }
 
-    /// Keying material for others (RFC 5705).
+    /// Exports keying material (RFC 5705).
     #[must_use]
     pub fn export(&self, length: usize, label: &[u8], context: Option<&[u8]>) -> Option<Vec<u8>> {
         let State::Session(session, _) = &self.state else { return None };
@@ -388,7 +388,7 @@ impl ServerTlsStream {
         Ok(true)
     }
 
-    /// Text that the session has taken and the socket has not.
+    /// Bytes of plaintext that the session has accepted and the socket has not.
     #[must_use]
     pub fn unsent(&self) -> usize {
         self.unsent
