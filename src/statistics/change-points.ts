@@ -23,8 +23,8 @@ const MIN_LEVEL_LENGTH = 10;
  * its distribution without a step, where correlated neighbours count as fewer values. Each part is then searched again.
  * A slow drift also yields steps.
  *
- * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbours correlate by 0.5,
- * 6 % by 0.8.
+ * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbours correlate by
+ * 0.5, 6 % by 0.8.
  */
 export function findChangePoints(values: readonly number[]): ChangePoint[] {
   const bounds = [0, ...findSteps(values, 0), values.length];
@@ -86,9 +86,9 @@ function sumDeviations(values: readonly number[], end: number): number {
 }
 
 /**
- * Estimates the variance of the mean of n correlated values, times n: the variance of the residuals of both levels times
- * (1 + r) / (1 - r), where r is the correlation of neighbours. Residuals underestimate r: its bias of about -(1 + 4 r) / n
- * for each of the two subtracted means (Marriott and Pope 1954) is corrected.
+ * Estimates the variance of the mean of n correlated values, times n: the variance of the residuals of both levels
+ * times (1 + r) / (1 - r), where r is the correlation of neighbours. Residuals underestimate r: its bias of about -(1 +
+ * 4 r) / n for each of the two subtracted means (Marriott and Pope 1954) is corrected.
  */
 function estimateLongRunVariance(values: readonly number[], at: number): number {
   const levels = [mean(values.slice(0, at)), mean(values.slice(at))];

@@ -23,9 +23,9 @@ const HEADER_BYTES = 40;
 /**
  * Decodes the HdrHistogram of a `LoadResult`: V2, compressed, base64, in nanoseconds.
  *
- * The format (HdrHistogram, `AbstractHistogram.java`, encodeIntoByteBuffer) is a cookie, the length of the deflated data,
- * and the data: a cookie, payload length, normalizing offset, significant digits, lowest and highest value, ratio; then
- * the counts as ZigZag LEB128, where a negative number -n means n counts of zero.
+ * The format (HdrHistogram, `AbstractHistogram.java`, encodeIntoByteBuffer) is a cookie, the length of the deflated
+ * data, and the data: a cookie, payload length, normalizing offset, significant digits, lowest and highest value,
+ * ratio; then the counts as ZigZag LEB128, where a negative number -n means n counts of zero.
  *
  * @throws {RangeError} for another format
  */
@@ -78,8 +78,8 @@ export function estimateLatencies(parts: readonly LatencyHistograms[]): Duration
 }
 
 /**
- * Computes the product-limit (Kaplan-Meier) estimate of a distribution from all samples and the censored ones among them.
- * The weight of a censored sample is spread over the longer durations; without any it is the `censoredTail`.
+ * Computes the product-limit (Kaplan-Meier) estimate of a distribution from all samples and the censored ones among
+ * them. The weight of a censored sample is spread over the longer durations; without any it is the `censoredTail`.
  */
 export function estimateUncensored(all: Durations, censored: Durations): Durations {
   const censoredCounts = new Map(censored.values.map(({ ms, count }) => [ms, count]));
@@ -125,9 +125,8 @@ export function isQuantileKnown({ count, censoredTail }: Durations, q: number): 
 }
 
 /**
- * Computes the mean duration with a time limit, E[min(t, T)]. N connections with a timeout of T yield
- * X = N / E[min(r, T)] responses per second (Little's law). The `censoredTail` counts with its lower bound. `NaN` without
- * samples.
+ * Computes the mean duration with a time limit, E[min(t, T)]. N connections with a timeout of T yield X = N / E[min(r,
+ * T)] responses per second (Little's law). The `censoredTail` counts with its lower bound. `NaN` without samples.
  */
 export function computeTruncatedMeanMs(
   { count, values, censoredTail }: Durations,

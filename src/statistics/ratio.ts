@@ -14,9 +14,9 @@ const MIN_SCATTER = 0.005;
  * ratios (the median of the means of all pairs of them, which one bad block hardly moves), plus and minus Student's t
  * times their standard error.
  *
- * The interval of Walsh averages, which assumes no distribution, does not reach 95 % with fewer than six pairs. A robust
- * scale is meaningless for three values. The standard deviation grows with an outlier, which makes the interval wider but
- * not wrong. Simulated coverage, 20 000 runs each, and half the mean width at a scatter of 3 % per block:
+ * The interval of Walsh averages, which assumes no distribution, does not reach 95 % with fewer than six pairs. A
+ * robust scale is meaningless for three values. The standard deviation grows with an outlier, which makes the interval
+ * wider but not wrong. Simulated coverage, 20 000 runs each, and half the mean width at a scatter of 3 % per block:
  *
  * | pairs | normal       | every tenth block 5 times as noisy | Laplace | skewed: a block only loses |
  * |-------|--------------|--------|--------|--------|
@@ -51,7 +51,9 @@ export function estimateRatio(
   };
 }
 
-/** Returns the median of the means of all pairs of values, each value with itself included (Hodges and Lehmann 1963). */
+/**
+ * Returns the median of the means of all pairs of values, each value with itself included (Hodges and Lehmann 1963).
+ */
 function hodgesLehmann(values: readonly number[]): number {
   return median(values.flatMap((a, i) => values.slice(i).map((b) => (a + b) / 2)));
 }

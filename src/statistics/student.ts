@@ -7,9 +7,9 @@ const T_QUANTILES = [
 const NORMAL_QUANTILE = 1.959964;
 
 /**
- * Returns the 97.5 % quantile of Student's t: half the width of a two-sided 95 % interval in standard errors. Beyond the
- * table it is the first two terms of the expansion in 1 / degrees of freedom (Abramowitz and Stegun 26.7.5), accurate to
- * 0.001.
+ * Returns the 97.5 % quantile of Student's t: half the width of a two-sided 95 % interval in standard errors. Beyond
+ * the table it is the first two terms of the expansion in 1 / degrees of freedom (Abramowitz and Stegun 26.7.5),
+ * accurate to 0.001.
  */
 export function studentQuantile(degreesOfFreedom: number): number {
   const z = NORMAL_QUANTILE;

@@ -127,10 +127,10 @@ function describeOverload({ overload, base }: Findings['metrics']): string[] {
 
 /** Describes the capacity of the service by its CPU time per request. */
 function describeCapacity({ metrics }: Findings): string[] {
-  const most = deriveLoopLimit(metrics);
-  if (most === null || !metrics.loop) return [];
+  const loopLimit = deriveLoopLimit(metrics);
+  if (loopLimit === null || !metrics.loop) return [];
   return [
-    `${time(metrics.loop.cpuMs)} of CPU per request: at most about ${rate(most)} req/s per loop`,
+    `${time(metrics.loop.cpuMs)} of CPU per request: at most about ${rate(loopLimit)} req/s per loop`,
   ];
 }
 
@@ -176,14 +176,14 @@ function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: 
   const tried = experiments.find(({ name }) => name === 'second process');
   if (!tried) return '';
   const { ratio, low, high } = tried.measured;
-  const gave = `a second process yielded x ${ratio.toFixed(2)}`;
+  const result = `a second process yielded x ${ratio.toFixed(2)}`;
   if (limit === 'serialized') {
-    if (low > 1.4) return `; ${gave}: the limit is inside the process`;
+    if (low > 1.4) return `; ${result}: the limit is inside the process`;
     return high < 1.4
-      ? `; ${gave}: the limit is outside the process, in something that both use`
+      ? `; ${result}: the limit is outside the process, in something that both use`
       : '';
   }
-  return limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu' ? `; ${gave}` : '';
+  return limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu' ? `; ${result}` : '';
 }
 
 function addExclusions(experiment: ExperimentResult, noise: number): ExperimentResult {

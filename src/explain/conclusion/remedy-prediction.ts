@@ -73,20 +73,20 @@ const MIN_LARGE_GAIN = 2;
 /** Predicts throughput after the remedy: from the experiment that applied it, else from the limit's own arithmetic. */
 export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): Range | null {
   const range = predictWithoutLoadBound(chosen, found);
-  const most = computeMaxDemand(chosen, found);
-  if (!range || most === null) return range;
+  const maxDemand = computeMaxDemand(chosen, found);
+  if (!range || maxDemand === null) return range;
   const bounded = {
-    low: Math.min(range.low, NEAR_BOUND_SHARE * most),
-    high: Math.min(range.high, most),
+    low: Math.min(range.low, NEAR_BOUND_SHARE * maxDemand),
+    high: Math.min(range.high, maxDemand),
   };
   return raiseTo(bounded, readRepeatedRemedy(chosen.limit, found));
 }
 
-/** Whether the server could give more after the remedy than the load asks for. */
+/** Whether the server could serve more after the remedy than the load asks for. */
 export function isLimitedByLoad(chosen: Hypothesis, found: Findings): boolean {
   const range = predictWithoutLoadBound(chosen, found);
-  const most = computeMaxDemand(chosen, found);
-  return range !== null && most !== null && (range.low + range.high) / 2 >= most;
+  const maxDemand = computeMaxDemand(chosen, found);
+  return range !== null && maxDemand !== null && (range.low + range.high) / 2 >= maxDemand;
 }
 
 /** Predicts throughput after the remedy for an unbounded load. */
@@ -130,10 +130,10 @@ function findRemedyExperiment(
   limit: LimitId,
   { experiments }: Findings,
 ): RemedyExperiment | undefined {
-  const gave = ({ experiment }: RemedyExperiment) =>
+  const readGain = ({ experiment }: RemedyExperiment) =>
     experiments.find(({ name }) => name === experiment)?.measured.ratio ?? null;
-  const made = [REMEDY_EXPERIMENTS[limit] ?? []].flat().filter((trial) => gave(trial) !== null);
-  return made.sort((a, b) => (gave(b) ?? 0) - (gave(a) ?? 0))[0];
+  const made = [REMEDY_EXPERIMENTS[limit] ?? []].flat().filter((trial) => readGain(trial) !== null);
+  return made.sort((a, b) => (readGain(b) ?? 0) - (readGain(a) ?? 0))[0];
 }
 
 /** Whether the experiment applies only a part of the remedy. */
@@ -142,9 +142,9 @@ function isPartialRemedy(limit: LimitId): boolean {
 }
 
 /**
- * Computes the maximum throughput that the load asks for once the loop has time: N / (R + Z), where R is the time that a
- * single request waits for something other than the loop (the asymptotic bound of a closed load). `null` if no bound is
- * known, or an experiment measured the result.
+ * Computes the maximum throughput that the load asks for once the loop has time: N / (R + Z), where R is the time that
+ * a single request waits for something other than the loop (the asymptotic bound of a closed load). `null` if no bound
+ * is known, or an experiment measured the result.
  */
 function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   const { metrics, baselineThroughput } = found;
@@ -161,9 +161,9 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
     : 0;
   const waitMs = unloadedLatencyMs * Math.max(0, 1 - busy) + heldMs;
   if (waitMs < MIN_WAIT_MS) return null;
-  const most = (maxConcurrency * 1000) / (waitMs + metrics.base.load.plan.thinkTimeMs);
+  const maxDemand = (maxConcurrency * 1000) / (waitMs + metrics.base.load.plan.thinkTimeMs);
   // A single request may wait for something that many do not wait for, such as a delayed acknowledgement.
-  return most > Math.max(metrics.throughput, baselineThroughput) ? most : null;
+  return maxDemand > Math.max(metrics.throughput, baselineThroughput) ? maxDemand : null;
 }
 
 function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
@@ -249,7 +249,9 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
   return scale(agreed, found.metrics.throughput);
 }
 
-/** Scales a range from the first block to the level of all: code is compiled meanwhile, and cores change their speed. */
+/**
+ * Scales a range from the first block to the level of all: code is compiled meanwhile, and cores change their speed.
+ */
 function scaleToLevel(
   range: Range | null,
   { metrics, finding, baselineThroughput }: Findings,
@@ -275,18 +277,20 @@ function removeProbeCost(range: Range | null, chosen: Hypothesis, found: Finding
   const { low, high } = probeCost ?? { low: 0, high: Number.POSITIVE_INFINITY };
   const loops =
     findWorkingProcesses(metrics.base).length || (metrics.base.inside?.pids.length ?? 0);
-  const usual = (PROBE_MS * baselineThroughput) / (1000 * Math.max(1, loops));
-  const held = Math.min(Math.max(usual, 1 - high), 1 - low);
-  if (held <= 0) return range;
+  const typicalShare = (PROBE_MS * baselineThroughput) / (1000 * Math.max(1, loops));
+  const probeShare = Math.min(Math.max(typicalShare, 1 - high), 1 - low);
+  if (probeShare <= 0) return range;
   const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
   // More loops serve as much as before each; a single loop that serves more would also spend more time in the probe.
   const share = (rate: number) =>
-    Math.min(MAX_PROBE_SHARE, isMore ? held : (held * rate) / baselineThroughput);
+    Math.min(MAX_PROBE_SHARE, isMore ? probeShare : (probeShare * rate) / baselineThroughput);
   const without = (rate: number) => rate / (1 - share(rate));
   return { low: without(range.low), high: without(range.high) };
 }
 
-/** Lower end near the reference server, as a share of it: with the same load, and with a costlier one (TLS, reconnects). */
+/**
+ * Lower end near the reference server, as a share of it: with the same load, and with a costlier one (TLS, reconnects).
+ */
 const [SAME_LOAD_SHARE, COSTLIER_LOAD_SHARE] = [0.9, 0.8];
 
 /** Caps a range by the reference server, which does nothing: a real server serves no more, but for noise. */
@@ -296,9 +300,10 @@ function capByReference(
 ): Range | null {
   if (!range || referenceThroughput === null) return range;
   const { connection, tls } = metrics.base.load.plan;
-  const least = connection === 'keep-alive' && tls === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
+  const minShare =
+    connection === 'keep-alive' && tls === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
   return {
-    low: Math.min(range.low, least * referenceThroughput),
+    low: Math.min(range.low, minShare * referenceThroughput),
     high: Math.min(range.high, 1.05 * referenceThroughput),
   };
 }

@@ -30,9 +30,9 @@ const MIN_DOMINANT_SHARE = 0.4;
 const MIN_SEVERE_WEIGHT = 0.7;
 
 /**
- * Decides the verdict from the hypotheses and the experiments. `confirmed`: this limit predicted a change, an experiment
- * measured it, none contradicts the limit, and each rival is contradicted by one. `likely`: the signature was observed
- * and nothing contradicts it. `no-limit`: the service sustains the rate. Otherwise `cannot-tell`.
+ * Decides the verdict from the hypotheses and the experiments. `confirmed`: this limit predicted a change, an
+ * experiment measured it, none contradicts the limit, and each rival is contradicted by one. `likely`: the signature
+ * was observed and nothing contradicts it. `no-limit`: the service sustains the rate. Otherwise `cannot-tell`.
  *
  * @param noise the smallest relative change that differs from noise, see `estimateNoiseFloor`
  */
@@ -173,8 +173,8 @@ function isSupportedBy(
     return false;
   const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
   // Drift affects both blocks of a pair: the interval includes most of the noise already.
-  const least = Math.min(noise, MIN_CHANGE);
-  const moved = measured.low > otherwise + least || measured.high < otherwise - least;
+  const minChange = Math.min(noise, MIN_CHANGE);
+  const moved = measured.low > otherwise + minChange || measured.high < otherwise - minChange;
   return active && moved && hasOverlap(measured, predicted, noise);
 }
 

@@ -60,7 +60,9 @@ export function computeResponseMs(block: Observation): number {
   return (load.meanInFlight * 1000) / throughput;
 }
 
-/** Averages the use of the machine over several blocks, as other programs on it come and go; `null` if it was not seen. */
+/**
+ * Averages the use of the machine over several blocks, as other programs on it come and go; `null` if it was not seen.
+ */
 export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
   const seen = blocks.flatMap((block) => {
     const main = findBusiestProcess(block)?.main;
@@ -114,7 +116,9 @@ function estimateStolenShare({ run }: ThreadUse, block: Observation): number {
   return Math.max(0, Math.min((run * part) / (1 - part), run * computeUnexplainedBusyTime(block)));
 }
 
-/** Computes the time that the loops report as busy while they neither ran nor were ready to run, per second on a core. */
+/**
+ * Computes the time that the loops report as busy while they neither ran nor were ready to run, per second on a core.
+ */
 function computeUnexplainedBusyTime(block: Observation): number {
   const { inside } = block;
   if (!inside || inside.utilisation === null) return 0;
@@ -176,7 +180,9 @@ function deriveLoop(
   };
 }
 
-/** Updates the metrics with further blocks of the unchanged load: the loop's use, its time per request, and the cores. */
+/**
+ * Updates the metrics with further blocks of the unchanged load: the loop's use, its time per request, and the cores.
+ */
 export function refineMetrics(metrics: Metrics, blocks: Observation[]): Metrics {
   const costs = blocks.flatMap((block) => computeBusyMs(block) ?? []);
   if (!metrics.loop || costs.length === 0) return metrics;
@@ -185,7 +191,9 @@ export function refineMetrics(metrics: Metrics, blocks: Observation[]): Metrics 
   return { ...metrics, machine: deriveMachineUse(all), loop };
 }
 
-/** Averages the time of the busiest loop over the blocks that measure it as the first one does; `null` if there is none. */
+/**
+ * Averages the time of the busiest loop over the blocks that measure it as the first one does; `null` if there is none.
+ */
 function averageLoopTime(
   blocks: Observation[],
 ): Pick<Loop, 'run' | 'queued' | 'stolen' | 'busy' | 'waiting'> | null {
@@ -203,7 +211,9 @@ function averageLoopTime(
   return { run, queued, stolen, busy, waiting };
 }
 
-/** Computes the share of the time that a thread wanted a core: it ran, was ready to run, or the host had taken its core. */
+/**
+ * Computes the share of the time that a thread wanted a core: it ran, was ready to run, or the host had taken its core.
+ */
 export function computeWantedShare(main: ThreadUse, block: Observation): number {
   return main.run + main.queued + estimateStolenShare(main, block);
 }
@@ -263,8 +273,8 @@ export function listOtherThreads(block: Observation): ThreadUse[] {
 /** Finds the serving processes that did a part of the work: not, for example, a wrapper that waits for its child. */
 export function findWorkingProcesses(block: Observation): ProcessUse[] {
   const processes = findServingProcesses(block);
-  const most = Math.max(...processes.map(({ main }) => main.run));
-  return processes.filter(({ main }) => main.run > most / 20);
+  const maxRun = Math.max(...processes.map(({ main }) => main.run));
+  return processes.filter(({ main }) => main.run > maxRun / 20);
 }
 
 /** Computes half of the connections, rounded up, for the experiment 'connections /2'. */
@@ -305,7 +315,9 @@ export function isMonitoringCall({ origin, rate }: OutboundView, finished: numbe
   return origin.startsWith(TCP_PREFIX) && rate < 0.1 * finished;
 }
 
-/** Suggests a time limit that usual responses stay below: three times their median, rounded up to 1, 2 or 5 x 10^n ms. */
+/**
+ * Suggests a time limit that usual responses stay below: three times their median, rounded up to 1, 2 or 5 x 10^n ms.
+ */
 function suggestDeadlineMs(inside: Observation['inside']): number | null {
   const usual = findDependency(inside)?.answerP50Ms;
   if (!usual) return null;

@@ -1,4 +1,4 @@
-// What is computed of what a probe sees: buckets, routes, profiles.
+// Buckets, routes and profiles: what is computed from the data of a probe.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -175,7 +175,7 @@ describe('the arithmetic of the probe', () => {
   const PINO = 'file:///app/node_modules/pino/lib/tools.js';
   const BOOM = 'file:///app/node_modules/sonic-boom/index.js';
 
-  /** Of calls, each of them in the one before: what share of their time is the log's, surely and at most. A sample in each but the root. */
+  /** Profiles nested calls with a sample in each but the root; returns the share of logging, certain and at most. */
   function printing(...stacks) {
     const root = { id: 0, callFrame: frame('(root)'), children: [] };
     const nodes = [root];

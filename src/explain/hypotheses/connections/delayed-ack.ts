@@ -81,8 +81,9 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
 };
 
 /**
- * Computes the weight of the hypothesis. Without the experiment, parts that the application sends late look the same. At
- * a sustained rate no experiment helps: there only unsent bytes that wait for a timer longer than 40 ms are evidence.
+ * Computes the weight of the hypothesis. Without the experiment, parts that the application sends late look the same.
+ * At a sustained rate no experiment helps: there only unsent bytes that wait for a timer longer than 40 ms are
+ * evidence.
  */
 function computeWeight(metrics: Metrics, gapMs: number, waited: number): number {
   const { base, model, sockets, inFlight } = metrics;
@@ -105,8 +106,8 @@ function isWaitingForTimer(
 }
 
 /**
- * Detects delayed acknowledgements on outbound connections: a call in two writes, the second of which is held back until
- * the first is acknowledged. A dependency that takes as long by itself looks the same, until TCP_NODELAY is set.
+ * Detects delayed acknowledgements on outbound connections: a call in two writes, the second of which is held back
+ * until the first is acknowledged. A dependency that takes as long by itself looks the same, until TCP_NODELAY is set.
  */
 export const detectOutboundDelayedAck: Detector = (metrics) => {
   const limit = 'nagle-delayed-ack';

@@ -12,9 +12,9 @@ const MIN_MISSING_SHARE = 0.2;
 const MIN_RETRIES_PER_SECOND = 0.5;
 
 /**
- * Estimates the mean number of connections that the server does not keep open; 0 if they are missing for another reason.
- * The other connections are reused, and the server never has more of them at once. A server that restarts differs: it
- * has none for a while, and all of them later.
+ * Estimates the mean number of connections that the server does not keep open; 0 if they are missing for another
+ * reason. The other connections are reused, and the server never has more of them at once. A server that restarts
+ * differs: it has none for a while, and all of them later.
  */
 export function estimateRefusedConnections({
   base,

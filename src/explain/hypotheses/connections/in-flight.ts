@@ -56,13 +56,17 @@ export const detectTooFewConnections: Detector = (metrics) => {
   const ownMs = metrics.latencyMs;
   const thinks = thinkMs > 0 ? `, then the client pauses ${time(thinkMs)}` : '';
   const { connectionRamp } = metrics;
-  const most = estimateMaxThroughput(metrics);
+  const maxThroughput = estimateMaxThroughput(metrics);
   const alone = unloadedLatencyMs ?? responseMs;
-  const rawKnee = most ? Math.round((most * (Math.min(alone, responseMs) + thinkMs)) / 1000) : null;
+  const rawKnee = maxThroughput
+    ? Math.round((maxThroughput * (Math.min(alone, responseMs) + thinkMs)) / 1000)
+    : null;
   // A knee closer than this makes no difference.
   const knee = rawKnee !== null && rawKnee > 1.1 * maxConcurrency ? rawKnee : null;
-  const farthest = knee ? findExtrapolationBound(metrics, knee) : null;
-  const reached = most ? predictReachable(metrics, most, { knee, farthest }) : null;
+  const extrapolationBound = knee ? findExtrapolationBound(metrics, knee) : null;
+  const reached = maxThroughput
+    ? predictReachable(metrics, maxThroughput, { knee, extrapolationBound })
+    : null;
   const wait = describeWait(metrics);
   return {
     limit,
@@ -78,9 +82,9 @@ export const detectTooFewConnections: Detector = (metrics) => {
             `tried: ${count(connectionRamp.connections)} connections yield ${rate(connectionRamp.throughput)} req/s, ${time(connectionRamp.responseMs)} each${describeRamp(connectionRamp)}`,
           ]
         : []),
-      ...(knee && most && loop && !connectionRamp
+      ...(knee && maxThroughput && loop && !connectionRamp
         ? [
-            `the loop needs ${time(loop.cpuMs)} of CPU per request: at most ${rate(most)} req/s, reached with ${rate(most)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections, unless a pool or another service is full before (tried: up to ${count(2 * maxConcurrency)})`,
+            `the loop needs ${time(loop.cpuMs)} of CPU per request: at most ${rate(maxThroughput)} req/s, reached with ${rate(maxThroughput)}/s x ${time(alone + thinkMs)} = ${count(knee)} connections, unless a pool or another service is full before (tried: up to ${count(2 * maxConcurrency)})`,
           ]
         : []),
     ],
@@ -95,10 +99,10 @@ export const detectTooFewConnections: Detector = (metrics) => {
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: describeMoreConnections(knee, farthest),
+      change: describeMoreConnections(knee, extrapolationBound),
       predictedThroughput: reached,
-      nextLimit: farthest ? limit : 'event-loop-cpu',
-      ...(knee && { settings: { connections: farthest ?? knee } }),
+      nextLimit: extrapolationBound ? limit : 'event-loop-cpu',
+      ...(knee && { settings: { connections: extrapolationBound ?? knee } }),
     },
   };
 };
@@ -118,15 +122,16 @@ function findExtrapolationBound(
   { connectionRamp, maxConcurrency }: Metrics,
   knee: number,
 ): number | null {
-  const farthest = MAX_EXTRAPOLATION * (connectionRamp?.connections ?? 2 * maxConcurrency);
-  return !connectionRamp?.isQueueing && knee > farthest ? farthest : null;
+  const extrapolationBound =
+    MAX_EXTRAPOLATION * (connectionRamp?.connections ?? 2 * maxConcurrency);
+  return !connectionRamp?.isQueueing && knee > extrapolationBound ? extrapolationBound : null;
 }
 
-function describeMoreConnections(knee: number | null, farthest: number | null): string {
+function describeMoreConnections(knee: number | null, extrapolationBound: number | null): string {
   if (knee === null) return 'more connections, until the response time grows';
-  return farthest === null
+  return extrapolationBound === null
     ? `about ${count(knee)} connections (or requests in flight); more than that only adds latency`
-    : `more connections, at first ${count(farthest)}: twice as many as were tried; by the loop's time per request, up to ${count(knee)} help`;
+    : `more connections, at first ${count(extrapolationBound)}: twice as many as were tried; by the loop's time per request, up to ${count(knee)} help`;
 }
 
 /** Throughput of a service at its knee, as a share of its throughput where requests queue. */
@@ -138,8 +143,8 @@ const BLOCK_NOISE = 0.05;
 /** Predicts the throughput of more connections: as measured with that many, else below the bound of the loop. */
 function predictReachable(
   { connectionRamp, maxConcurrency, throughput }: Metrics,
-  most: number,
-  { knee, farthest }: { knee: number | null; farthest: number | null },
+  maxThroughput: number,
+  { knee, extrapolationBound }: { knee: number | null; extrapolationBound: number | null },
 ): Range {
   if (
     connectionRamp &&
@@ -156,16 +161,16 @@ function predictReachable(
   if (connectionRamp?.isQueueing) {
     const { throughputAtKnee } = connectionRamp;
     const { low, high } =
-      throughputAtKnee === null ? scale(KNEE_SHARE, most) : widen(throughputAtKnee, 0.1);
+      throughputAtKnee === null ? scale(KNEE_SHARE, maxThroughput) : widen(throughputAtKnee, 0.1);
     return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
   }
   // X(N) is concave: each further connection yields at most as much as those that were tried.
-  const asked = farthest ?? knee;
+  const asked = extrapolationBound ?? knee;
   const each = connectionRamp
     ? connectionRamp.throughput / connectionRamp.connections
     : throughput / maxConcurrency;
   const byEach = asked === null ? Number.POSITIVE_INFINITY : (1 + BLOCK_NOISE) * each * asked;
-  const high = Math.max(throughput, Math.min(1.1 * most, byEach));
+  const high = Math.max(throughput, Math.min(1.1 * maxThroughput, byEach));
   return { low: Math.max(connectionRamp?.throughput ?? throughput, 0.7 * high), high };
 }
 

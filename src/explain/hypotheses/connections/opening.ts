@@ -23,7 +23,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
   const byClient = plan.connection === 'close';
   const cpuMs = metrics.loop?.cpuMs ?? 0;
   const part = cpuMs > 0 ? Math.min(0.95, CONNECTION_MS.high / cpuMs) : 0.3;
-  const least = cpuMs > 0 ? Math.min(0.5, CONNECTION_MS.low / cpuMs) : 0.05;
+  const minShare = cpuMs > 0 ? Math.min(0.5, CONNECTION_MS.low / cpuMs) : 0.05;
   const connectMs = metrics.base.load.connectMs.mean ?? 0;
   const waits = connectMs / Math.max(0.01, metrics.responseMs + connectMs);
   const busy = metrics.loop !== null && metrics.loop.busy >= SATURATED;
@@ -36,7 +36,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
   if (busy && part < 0.12)
     return { limit, why: `a connection costs little compared with ${time(cpuMs)} per request` };
   const gain = busy
-    ? { low: 1 / (1 - least), high: 1 / (1 - part) }
+    ? { low: 1 / (1 - minShare), high: 1 / (1 - part) }
     : widen((metrics.responseMs + connectMs) / metrics.responseMs, 0.25);
   return {
     limit,
@@ -57,7 +57,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
       ...(busy && predictBusyLoop(metrics)),
       ...(byClient && { 'keep-alive': gain }),
       // A server may close connections on some paths and keep them on others.
-      'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, least) : 1000 },
+      'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, minShare) : 1000 },
     },
     remedy: {
       change: byClient

@@ -73,7 +73,7 @@ export function createDegradesOverTimeDetector(
     // The second process had the same cores and answered that many times as many requests as the first.
     const recoveryFactor = Math.max(last.cpuMs / start, (secondProcessGain ?? 1) - 1);
     const predicted = predictBusyLoop(metrics);
-    const least = Math.min(1.05, predicted['second process']?.low ?? 1.05);
+    const minGain = Math.min(1.05, predicted['second process']?.low ?? 1.05);
     return {
       limit,
       ...(busy && { causeOf: 'event-loop-cpu' as const }),
@@ -90,7 +90,7 @@ export function createDegradesOverTimeDetector(
       unlisted: 'unknown',
       predictions: {
         // A second process is a new one too; how far the first has aged is unknown.
-        ...(busy && { ...predicted, 'second process': { low: least, high: 1000 } }),
+        ...(busy && { ...predicted, 'second process': { low: minGain, high: 1000 } }),
         'fresh start': {
           low: 0.2 / recoveryFactor,
           // If only the second process is evidence, the restart has to show an effect.
@@ -122,7 +122,9 @@ function computeWeight(
   return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
 }
 
-/** Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0. */
+/**
+ * Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0.
+ */
 function predictWithoutGrowth(
   first: CostOverTime,
   last: CostOverTime,

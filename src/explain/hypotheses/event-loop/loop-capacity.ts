@@ -13,9 +13,9 @@ export function deriveLoopLimit({ base }: Metrics): number | null {
 }
 
 /**
- * Estimates the maximum responses per second of a loop once it is busy. A busy loop takes less time per request than one
- * that mostly sleeps: requests share wake-ups, and caches stay warm. Measured: 1.3 to 3.7 times the limit of a loop that
- * was less than a third busy, up to 1.9 times that of one that was a third busy.
+ * Estimates the maximum responses per second of a loop once it is busy. A busy loop takes less time per request than
+ * one that mostly sleeps: requests share wake-ups, and caches stay warm. Measured: 1.3 to 3.7 times the limit of a loop
+ * that was less than a third busy, up to 1.9 times that of one that was a third busy.
  */
 export function estimateWarmLimit(metrics: Metrics): Range | null {
   const cold = deriveLoopLimit(metrics);

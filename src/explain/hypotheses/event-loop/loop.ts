@@ -51,7 +51,9 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
 /** Minimum of the cores used by other processes at which they contend with the server. */
 const MIN_CONTENDED_CORES = 0.3;
 
-/** Predicts 'second process': up to twice the throughput, as far as there are cores and the host does not withhold them. */
+/**
+ * Predicts 'second process': up to twice the throughput, as far as there are cores and the host does not withhold them.
+ */
 function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   const { base, machine } = metrics;
   const cpu = base.outside?.cpu;
@@ -60,9 +62,9 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   const twice = (used: number) => Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, used));
   // Threads other than the loops may need less: generators wake up less often, a parallel collection uses more cores.
   const run = loops.reduce((sum, { main }) => sum + main.run, 0);
-  const [gain, most] = [twice(cpu.server + cpu.self), twice(run)];
+  const [gain, maxGain] = [twice(cpu.server + cpu.self), twice(run)];
   // Shared resources other than cores may yield less; two processes get twice the share of contended cores.
-  const fair = cpu.others > MIN_CONTENDED_CORES ? 2 : most;
+  const fair = cpu.others > MIN_CONTENDED_CORES ? 2 : maxGain;
   return {
     'second process': {
       low: Math.min(
@@ -70,7 +72,7 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
         0.75 * gain,
         0.95 * computeDemand(metrics),
       ),
-      high: Math.max(1.1, 1.08 * most, 1.05 * fair),
+      high: Math.max(1.1, 1.08 * maxGain, 1.05 * fair),
     },
   };
 }
@@ -90,7 +92,7 @@ export const detectEventLoopCpu: Detector = (metrics) => {
     return { limit, why: `the main thread is on a core ${share(loop.run)} of the time` };
   }
   const loops = findWorkingProcesses(metrics.base).length;
-  const most = deriveLoopLimit(metrics);
+  const maxThroughput = deriveLoopLimit(metrics);
   const cores = metrics.base.outside?.cpu;
   const idle = cores ? Math.floor(cores.idle + 0.3) : 0;
   return {
@@ -98,7 +100,7 @@ export const detectEventLoopCpu: Detector = (metrics) => {
     weight: Math.min(1, 0.7 + (running - SATURATED) * 2),
     sentence: `the event loop${loops > 1 ? `s: ${loops} of them are` : ' is'} ${share(loop.busy)} busy, and each request takes ${time(loop.cpuMs)} of CPU time.`,
     arithmetic: [
-      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = at most ${most ? rate(most) : '?'} req/s, measured ${rate(throughput)}${describeSteal(loop)}`,
+      `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = at most ${maxThroughput ? rate(maxThroughput) : '?'} req/s, measured ${rate(throughput)}${describeSteal(loop)}`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(metrics.latencyMs)}: more connections only add latency`,
     ],
     evidence: buildLoopEvidence(metrics),
@@ -143,19 +145,22 @@ export const detectSingleCore: Detector = (metrics) => {
     return { limit, why };
   }
   if (cpu.idle < 0.6) return { limit, why: `only ${cpu.idle.toFixed(2)} cores are idle` };
-  const most = Math.min(cpu.cores, 1 + Math.floor(cpu.idle + 0.3));
+  const maxProcesses = Math.min(cpu.cores, 1 + Math.floor(cpu.idle + 0.3));
   return {
     limit,
     causeOf: 'event-loop-cpu',
     weight: 0.46,
     sentence: `one process on one core: its thread is on a core ${share(loop.run)} of the time${describeSteal(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
-    arithmetic: [`at most ${most} processes: ${most} x ${rate(throughput)} req/s`],
+    arithmetic: [`at most ${maxProcesses} processes: ${maxProcesses} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
     unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
-      change: `${most} processes (node:cluster)`,
-      predictedThroughput: { low: throughput * (1 + 0.6 * (most - 1)), high: throughput * most },
+      change: `${maxProcesses} processes (node:cluster)`,
+      predictedThroughput: {
+        low: throughput * (1 + 0.6 * (maxProcesses - 1)),
+        high: throughput * maxProcesses,
+      },
       nextLimit: 'event-loop-cpu',
     },
   };
@@ -168,26 +173,26 @@ export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
   if (processes.length < 2) return { limit, why: 'one process serves all requests' };
   // Waiting for a core is another limit.
   const runs = processes.map(({ main }) => computeWantedShare(main, base) - main.queued);
-  const most = Math.max(...runs);
+  const busiest = Math.max(...runs);
   const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
-  if (most < SATURATED || most / mean < 1.3) {
+  if (busiest < SATURATED || busiest / mean < 1.3) {
     return {
       limit,
-      why: `the busiest of ${runs.length} processes is on a core ${share(most)} of the time, their mean is ${share(mean)}`,
+      why: `the busiest of ${runs.length} processes is on a core ${share(busiest)} of the time, their mean is ${share(mean)}`,
     };
   }
   // The processes and the load generator need cores for it.
   const { cores, server } = base.outside.cpu;
   const used = server + estimateGeneratorCores(base.outside.cpu, throughput);
-  const [even, bound] = [most / mean, cores / Math.max(0.01, used)];
+  const [even, bound] = [busiest / mean, cores / Math.max(0.01, used)];
   const balanced = Math.max(throughput, throughput * Math.min(even, bound));
   return {
     limit,
     causeOf: 'event-loop-cpu',
     weight: 0.9,
-    sentence: `the workers are not equally busy: one is on a core ${share(most)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
+    sentence: `the workers are not equally busy: one is on a core ${share(busiest)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
     arithmetic: [
-      `balanced: ${rate(throughput)} req/s x ${share(most)} / ${share(mean)} = ${rate(throughput * even)} req/s${bound < even ? `; the cores suffice for ${rate(balanced)} req/s` : ''}`,
+      `balanced: ${rate(throughput)} req/s x ${share(busiest)} / ${share(mean)} = ${rate(throughput * even)} req/s${bound < even ? `; the cores suffice for ${rate(balanced)} req/s` : ''}`,
     ],
     evidence: processes.map(({ pid, main }) => ({
       what: `process ${pid} on a core`,
@@ -197,7 +202,7 @@ export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
     })),
     unlisted: 'unknown',
     predictions: {
-      'connections x2': { low: 0.9, high: (most / mean) * 1.1 },
+      'connections x2': { low: 0.9, high: (busiest / mean) * 1.1 },
     },
     remedy: {
       change:
@@ -272,8 +277,8 @@ export const detectEventLoopSyncWait: Detector = (metrics) => {
 };
 
 /**
- * Predicts throughput when the loop no longer waits: bounded by its CPU time and the requests in flight, and for calls of
- * `node:fs` by the thread pool, which runs them then.
+ * Predicts throughput when the loop no longer waits: bounded by its CPU time and the requests in flight, and for calls
+ * of `node:fs` by the thread pool, which runs them then.
  */
 function predictWithoutWaiting(metrics: Metrics, part: number): Range {
   const { loop, maxConcurrency, throughput, loopTime } = metrics;
@@ -282,15 +287,23 @@ function predictWithoutWaiting(metrics: Metrics, part: number): Range {
   const inFlight = (maxConcurrency * 1000) / eachMs;
   const byPool = (readPoolSize(metrics) * 1000) / (eachMs * part);
   const byCores = computeCoreLimit(metrics);
-  const most = Math.max(
+  const maxThroughput = Math.max(
     throughput,
     Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, 1.3 * byCores),
   );
   if (loopTime === null)
-    return { low: Math.max(throughput, Math.min(most, byPool) * 0.9), high: most };
-  if (loopTime.files > 0.5 * part) return widen(Math.max(throughput, Math.min(most, byPool)), 0.1);
-  const least = Math.min(warm?.low ?? Number.POSITIVE_INFINITY, 0.9 * inFlight, 0.9 * byCores);
-  return { low: Math.max(throughput, least), high: most };
+    return {
+      low: Math.max(throughput, Math.min(maxThroughput, byPool) * 0.9),
+      high: maxThroughput,
+    };
+  if (loopTime.files > 0.5 * part)
+    return widen(Math.max(throughput, Math.min(maxThroughput, byPool)), 0.1);
+  const minThroughput = Math.min(
+    warm?.low ?? Number.POSITIVE_INFINITY,
+    0.9 * inFlight,
+    0.9 * byCores,
+  );
+  return { low: Math.max(throughput, minThroughput), high: maxThroughput };
 }
 
 /** Maximum CPU time of the generator per request, ms; the rest of its time is the fixed cost of observing. */
@@ -401,8 +414,8 @@ export const detectIdleWork: Detector = (metrics) => {
 };
 
 /**
- * Predicts the gain without background work. A timer runs less often in a busy loop than in an idle one: a profile shows
- * how much time it takes there.
+ * Predicts the gain without background work. A timer runs less often in a busy loop than in an idle one: a profile
+ * shows how much time it takes there.
  */
 function predictWithoutIdleWork({ loopTime }: Metrics, idleShare: number): Range {
   const unasked = loopTime?.background ?? null;

@@ -133,13 +133,13 @@ export const detectCompression: Detector = (metrics) => {
       why: `compressing ${bytes(body)} costs little compared with ${time(cpuMs)} per request`,
     };
   }
-  const least = 1 / (1 - part.low * 0.8);
+  const minGain = 1 / (1 - part.low * 0.8);
   // A coding whose levels differ this much is either the cause, at its highest levels, or irrelevant.
   const isWide = speed.high > MAX_LEVEL_RATIO * speed.low;
   // Compression has to be most of what the pool's threads do, and may be all of it.
   const gain = busy
-    ? { low: isWide ? Math.max(MIN_DOMINANT_GAIN, least) : least, high: 1 / (1 - part.high) }
-    : { low: Math.max(MIN_DOMINANT_GAIN, least), high: UNBOUNDED_GAIN };
+    ? { low: isWide ? Math.max(MIN_DOMINANT_GAIN, minGain) : minGain, high: 1 / (1 - part.high) }
+    : { low: Math.max(MIN_DOMINANT_GAIN, minGain), high: UNBOUNDED_GAIN };
   return {
     limit,
     causeOf: busy ? 'event-loop-cpu' : 'threadpool',

@@ -6,7 +6,9 @@ import type { Hypothesis } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
 import { SATURATED } from './loop-capacity.js';
 
-/** Predicts the experiments for a limit behind an idle loop: more requests only queue, more work on the loop is free. */
+/**
+ * Predicts the experiments for a limit behind an idle loop: more requests only queue, more work on the loop is free.
+ */
 export function predictQueueing(metrics: Metrics): Hypothesis['predictions'] {
   const alone = metrics.unloadedLatencyMs ?? metrics.responseMs;
   // Requests that can be served at once: with fewer than that in flight, throughput falls.
@@ -40,7 +42,9 @@ export function describeBusyThread(metrics: Metrics): string | null {
   return `a thread other than the event loop's is ${share(run)} busy (${name}, thread ${tid} of process ${pid})`;
 }
 
-/** Describes that the server's threads use all its cores, so that requests queue for CPU time; `null` if some are idle. */
+/**
+ * Describes that the server's threads use all its cores, so that requests queue for CPU time; `null` if some are idle.
+ */
 export function describeBusyCores({ base }: Metrics): string | null {
   const { server, cores } = base.outside?.cpu ?? { server: 0, cores: 1 };
   if (server < SATURATED * cores) return null;
@@ -60,7 +64,9 @@ export function parsePort(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** Whether a dependency responds slower under load than to a single request, so that more calls at once yield nothing. */
+/**
+ * Whether a dependency responds slower under load than to a single request, so that more calls at once yield nothing.
+ */
 export function isSlowerUnderLoad(
   { single }: Metrics,
   { origin, answerP50Ms }: OutboundView,

@@ -22,7 +22,9 @@ const MAX_REQUESTS_PER_THREAD = 1.4;
 /** Minimum share of the time for which a connection waits for a response, so that it is nearly always in use. */
 const MIN_WAITING_SHARE = 0.8;
 
-/** Describes the only connection to another service, if it is nearly always in use: it may be what requests queue for. */
+/**
+ * Describes the only connection to another service, if it is nearly always in use: it may be what requests queue for.
+ */
 function describeOnlyConnection({ base, sockets }: Metrics): string {
   const { inside } = base;
   const asked = inside?.outbound.find((call) => {

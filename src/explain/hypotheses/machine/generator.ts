@@ -11,7 +11,9 @@ const [MIN_BUSY, CERTAIN_BUSY] = [0.75, 0.85];
 /** Minimum share of the time without a core that is more than an occasional interruption by other programs. */
 const MIN_STARVED_SHARE = 0.2;
 
-/** Describes a generator that is busy because it lacks a core, so that its capacity is unknown; `null` if it does not. */
+/**
+ * Describes a generator that is busy because it lacks a core, so that its capacity is unknown; `null` if it does not.
+ */
 export function describeStarvedGenerator({ base }: Metrics): string | null {
   const { busy, starved } = base.load.generator;
   if (busy < MIN_BUSY || starved === null || starved < MIN_STARVED_SHARE) return null;

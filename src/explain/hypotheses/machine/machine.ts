@@ -6,7 +6,9 @@ import type { OutsideView } from '../../observe/types.js';
 import { deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
 
-/** Whether the loop is ready to run but has no core for a good part of the time. Loops that mostly wait do not count. */
+/**
+ * Whether the loop is ready to run but has no core for a good part of the time. Loops that mostly wait do not count.
+ */
 function isStarved({ run, queued }: MachineUse['loop']): boolean {
   return queued > 0.15 && run + queued > 0.6;
 }
@@ -162,7 +164,9 @@ function describePossibleSteal({ cpu, loop }: MachineUse): Hypothesis {
 const DEDICATED_CORES =
   'measure on a machine with dedicated cores (a burstable instance: once its credits are restored)';
 
-/** Describes steal that limits the loop. No experiment can refute it, as the host takes a different amount at any time. */
+/**
+ * Describes steal that limits the loop. No experiment can refute it, as the host takes a different amount at any time.
+ */
 function describeSteal({ cpu, loop }: MachineUse, throughput: number): Hypothesis {
   const stretch = (loop.run + loop.stolen) / Math.max(0.01, loop.run);
   return {
@@ -221,8 +225,8 @@ export const detectCpuQuota: Detector = (metrics) => {
 };
 
 /**
- * Predicts throughput without the quota: all loops busy, bounded by the requests in flight. The CPU time of a request is
- * spent on the loop alone at worst; at best other threads do their part in parallel.
+ * Predicts throughput without the quota: all loops busy, bounded by the requests in flight. The CPU time of a request
+ * is spent on the loop alone at worst; at best other threads do their part in parallel.
  */
 function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
   const { throughput, maxConcurrency, unloadedLatencyMs, base } = metrics;
@@ -269,7 +273,9 @@ export const detectBandwidth: Detector = (metrics) => {
   };
 };
 
-/** Finds bytes in transit: on most connections the server has sent bytes that a client which reads at once has not got. */
+/**
+ * Finds bytes in transit: on most connections the server has sent bytes that a client which reads at once has not got.
+ */
 function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): Hypothesis | null {
   const { bytes: moved, durationMs, requests, plan } = base.load;
   const each = moved.received / Math.max(1, requests.ok + requests.statusErrors);

@@ -51,11 +51,11 @@ export const detectGcOld: Detector = (metrics) => {
   const limit = 'gc-old';
   const { inside } = metrics.base;
   if (!inside || !metrics.loop) return null;
-  const held = inside.gc.old + inside.gc.other;
+  const major = inside.gc.old + inside.gc.other;
   const young = inside.gc.young / Math.max(0.05, metrics.loop.busy);
   // Performance entries leave out incremental marking; a profile includes it.
   const part = Math.max(
-    held / Math.max(0.05, metrics.loop.busy),
+    major / Math.max(0.05, metrics.loop.busy),
     (metrics.loopTime?.gc ?? 0) - young,
   );
   if (metrics.loop.busy < SATURATED) return { limit, why: describeIdleLoop(metrics.loop) };

@@ -105,7 +105,8 @@ const REQUESTS_OUTSIDE_POOL = 1;
 /**
  * Predicts the ratio by which jobs wait longer with twice the requests. As all threads are in use, the further requests
  * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. With one job per request at a
- * time, L is at least the number of requests beyond the threads; parallel jobs make the queue longer and the ratio smaller.
+ * time, L is at least the number of requests beyond the threads; parallel jobs make the queue longer and the ratio
+ * smaller.
  */
 function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: number): Range {
   const waiting = (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000;
@@ -118,19 +119,19 @@ function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: 
 }
 
 /**
- * Predicts throughput with four times the threads. Jobs that compute gain as far as cores are left (`gain`). Of jobs that
- * wait four times as many can wait at once, as far as there are requests: one without a queue takes as long as a single
- * request, or as its jobs in sequence plus its time on the loop.
+ * Predicts throughput with four times the threads. Jobs that compute gain as far as cores are left (`gain`). Of jobs
+ * that wait four times as many can wait at once, as far as there are requests: one without a queue takes as long as a
+ * single request, or as its jobs in sequence plus its time on the loop.
  */
 function predictMoreThreads(metrics: Metrics, size: number, gain: number | null): Range {
   const { throughput, maxConcurrency, loop, unloadedLatencyMs, base } = metrics;
-  const most = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
+  const loopLimit = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
   if (gain !== null)
-    return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, most) };
+    return { low: throughput * 0.9, high: Math.min(throughput * gain * 1.05, loopLimit) };
   const jobMs = (countPoolThreads(base, size) * 1000) / throughput;
   const jobsMs = jobMs + (loop?.busyMs ?? 0);
   const bounded = (aloneMs: number) =>
-    widen(Math.min(4 * throughput, (maxConcurrency * 1000) / aloneMs, most), 0.15);
+    widen(Math.min(4 * throughput, (maxConcurrency * 1000) / aloneMs, loopLimit), 0.15);
   const { low } = bounded(Math.max(unloadedLatencyMs ?? 0, jobsMs));
   const { high } = bounded(unloadedLatencyMs ?? jobsMs);
   return { low: Math.max(throughput, low), high: Math.max(throughput, high) };

@@ -5,7 +5,9 @@ import type { Hypothesis } from '../hypothesis.js';
 /** Minimum delay: timers are accurate to a millisecond or two. */
 const MIN_DELAY_MS = 5;
 const MAX_DELAY_MS = 1000;
-/** Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb. */
+/**
+ * Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb.
+ */
 const ADDED_SHARE = 0.6;
 
 /** Counts the outbound HTTP calls per response, which the probe can delay. */
@@ -15,7 +17,10 @@ function countCallsPerRequest({ base, throughput }: Metrics): number {
   return calls / Math.max(1e-6, throughput);
 }
 
-/** Computes the delay of each call in 'calls delayed', ms; `null` if there are no calls, or the delay would be too short. */
+/**
+ * Computes the delay of each call in 'calls delayed', ms; `null` if there are no calls, or the delay would be too
+ * short.
+ */
 export function computeCallDelayMs(metrics: Metrics): number | null {
   const calls = countCallsPerRequest(metrics);
   if (calls < 0.5) return null;
@@ -48,14 +53,14 @@ export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'
 export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};
-  const least = Math.min(1, metrics.responseMs / (metrics.unloadedLatencyMs + added.max));
-  return { 'calls delayed': { low: 0.9 * least, high: 1.08 } };
+  const minRatio = Math.min(1, metrics.responseMs / (metrics.unloadedLatencyMs + added.max));
+  return { 'calls delayed': { low: 0.9 * minRatio, high: 1.08 } };
 }
 
 /** Predicts 'calls delayed' where one or a few requests are admitted at a time, and call before or after admission. */
 export function predictSerializedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};
-  const least = metrics.unloadedLatencyMs / (metrics.unloadedLatencyMs + added.max);
-  return { 'calls delayed': { low: 0.9 * least, high: 1.08 } };
+  const minRatio = metrics.unloadedLatencyMs / (metrics.unloadedLatencyMs + added.max);
+  return { 'calls delayed': { low: 0.9 * minRatio, high: 1.08 } };
 }

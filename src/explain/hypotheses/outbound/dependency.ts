@@ -28,18 +28,21 @@ export const detectSlowDependency: Detector = (metrics) => {
   const median = latencyMs.p50 ?? 0;
   const mean = latencyMs.mean ?? 0;
   const call = findMainDependency(metrics);
-  const holds = call ? call.answering / Math.max(0.1, metrics.inFlight) : 0;
+  const occupiedShare = call ? call.answering / Math.max(0.1, metrics.inFlight) : 0;
   const tail = mean / Math.max(0.01, median);
   const spread = call?.answerSpread ?? 1;
   const slow = call?.answerP99Ms ?? 0;
   if (busy) return { limit, why: busy };
-  if (call && holds < 0.4) {
-    return { limit, why: `${share(holds)} of the requests in flight wait for ${call.origin}` };
+  if (call && occupiedShare < 0.4) {
+    return {
+      limit,
+      why: `${share(occupiedShare)} of the requests in flight wait for ${call.origin}`,
+    };
   }
   const isRare = slow >= MIN_TAIL_RATIO * (call?.answerP50Ms ?? median);
   if ((tail < 1.6 && spread < HEAVY_TAIL) || !isRare || !isWithinRoute(metrics)) {
-    const held = call && describeWaitingMemory(metrics, call);
-    if (held) return held;
+    const waitingMemory = call && describeWaitingMemory(metrics, call);
+    if (waitingMemory) return waitingMemory;
     return {
       limit,
       why: isRare
@@ -60,14 +63,14 @@ export const detectSlowDependency: Detector = (metrics) => {
     deriveLoopLimit(metrics) ?? waits,
     estimateWarmLimit(metrics)?.high ?? waits,
   ];
-  const [least, most] = [Math.min(waits, cold), Math.min(waits, warm)];
+  const [minThroughput, maxThroughput] = [Math.min(waits, cold), Math.min(waits, warm)];
   return {
     limit,
     weight: 0.93,
     sentence: `a slow dependency without a time limit: ${call.origin} usually responds in ${time(usual)}, but in ${time(slow)} at p99, and those calls occupy most of the ${count(metrics.maxConcurrency)} requests in flight.`,
     arithmetic: [
       `${count(metrics.maxConcurrency)} in flight / mean ${time(metrics.responseMs)} = ${rate((metrics.maxConcurrency * 1000) / metrics.responseMs)} req/s, measured ${rate(metrics.throughput)}`,
-      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${least < waits ? `, or ${rate(least)} if the loop still takes ${time(metrics.loop?.cpuMs ?? 0)} of CPU per request` : ''}`,
+      `with a limit of ${time(deadline)} the mean is E[min(t, ${time(deadline)})] = ${time(capped)}: ${rate(waits)} req/s${minThroughput < waits ? `, or ${rate(minThroughput)} if the loop still takes ${time(metrics.loop?.cpuMs ?? 0)} of CPU per request` : ''}`,
       ...describeSaving(metrics, capped),
     ],
     evidence: [
@@ -82,26 +85,28 @@ export const detectSlowDependency: Detector = (metrics) => {
       'connections /2': scale({ low: 0.84, high: 1.24 }, computeHalvedShare(metrics)),
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': {
-        low: (0.8 * least) / metrics.throughput,
-        high: (1.2 * most) / metrics.throughput,
+        low: (0.8 * minThroughput) / metrics.throughput,
+        high: (1.2 * maxThroughput) / metrics.throughput,
       },
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin}, and a response for requests whose call times out`,
-      predictedThroughput: { low: 0.85 * least, high: 1.15 * most },
-      nextLimit: least < waits ? 'event-loop-cpu' : 'too-few-connections',
+      predictedThroughput: { low: 0.85 * minThroughput, high: 1.15 * maxThroughput },
+      nextLimit: minThroughput < waits ? 'event-loop-cpu' : 'too-few-connections',
       settings: { timeoutMs: deadline },
     },
   };
 };
 
-/** Describes what the time limit saves at the same rate; empty where nearly as many requests are in flight as before. */
+/**
+ * Describes what the time limit saves at the same rate; empty where nearly as many requests are in flight as before.
+ */
 function describeSaving({ throughput, inFlight, base }: Metrics, cappedMs: number): string[] {
   const then = (throughput * cappedMs) / 1000;
   if (then > 0.9 * inFlight) return [];
-  const held = sumRssMb(base);
-  const memory = held > 0 ? `, and a smaller part of ${bytes(held * 1e6)} of memory` : '';
+  const rssMb = sumRssMb(base);
+  const memory = rssMb > 0 ? `, and a smaller part of ${bytes(rssMb * 1e6)} of memory` : '';
   return [
     `at ${rate(throughput)} req/s as now, that is ${count(then)} in flight instead of ${count(inFlight)}${memory}`,
   ];
@@ -175,21 +180,22 @@ export const detectSaturatedDependency: Detector = (metrics) => {
     return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
   const alone = metrics.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
   const [now, before] = [readTypicalMs(call), readTypicalMs(alone)];
-  const holds = call.answering / Math.max(0.1, metrics.inFlight);
-  const full = holds >= 0.4 || call.waiting >= 0.4 * metrics.inFlight || isPoolFull(metrics, call);
+  const occupiedShare = call.answering / Math.max(0.1, metrics.inFlight);
+  const full =
+    occupiedShare >= 0.4 || call.waiting >= 0.4 * metrics.inFlight || isPoolFull(metrics, call);
   if (before === 0 || now < MIN_QUEUEING_STRETCH * before || !full) {
     return {
       limit,
       why: `${call.origin} responds in ${time(now)}, to a single request in ${time(before)}`,
     };
   }
-  const most = call.rate;
+  const maxRate = call.rate;
   return {
     limit,
     weight: 0.94,
-    sentence: `a saturated dependency, not this service: ${call.origin} answers at most ${rate(most)} calls per second; it responds in ${time(now)}, to a single call in ${time(before)}.`,
+    sentence: `a saturated dependency, not this service: ${call.origin} answers at most ${rate(maxRate)} calls per second; it responds in ${time(now)}, to a single call in ${time(before)}.`,
     arithmetic: [
-      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(most)} calls per second; at ${time(before)} each it serves ${((most * before) / 1000).toFixed(1)} at a time`,
+      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(maxRate)} calls per second; at ${time(before)} each it serves ${((maxRate * before) / 1000).toFixed(1)} at a time`,
     ],
     evidence: [
       { what: 'response time of calls', value: now, unit: 'ms', source: 'probe' },
@@ -201,11 +207,14 @@ export const detectSaturatedDependency: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       // Behind a full pool the dependency has as many calls at a time as before.
-      ...(holds >= 0.4 &&
+      ...(occupiedShare >= 0.4 &&
         call.waiting < 0.1 * metrics.inFlight &&
         !isPoolFull(metrics, call) && {
           // The further requests all wait for it: (calls in flight + requests) / calls in flight.
-          'dependency, connections x2': { low: 1.5, high: Math.max(2.6, 1.2 * (1 + 1 / holds)) },
+          'dependency, connections x2': {
+            low: 1.5,
+            high: Math.max(2.6, 1.2 * (1 + 1 / occupiedShare)),
+          },
         }),
       // The command may start a dependency per process.
       'second process': { low: 0.85, high: 2.15 },

@@ -56,9 +56,9 @@ export const detectOutboundPool: Detector = (metrics) => {
     return { limit, why: `the ${peer.max} connections to ${peer.peer} are idle` };
   }
   const others = listOtherThreads(base);
-  const beside = others.reduce((sum, { run }) => sum + run, 0);
-  if (!base.inside && beside > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
-    return { limit, why: `threads other than the event loop's use ${beside.toFixed(1)} cores` };
+  const otherCores = others.reduce((sum, { run }) => sum + run, 0);
+  if (!base.inside && otherCores > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
+    return { limit, why: `threads other than the event loop's use ${otherCores.toFixed(1)} cores` };
   }
   // A connection that waits for no response may be in use nonetheless: in a transaction, or while rows arrive.
   if (asked && asked.answering < 0.7 * peer.max) return null;
@@ -211,14 +211,16 @@ function predictDoubled(maxGain: number): Range {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }
 
-/** Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further. */
+/**
+ * Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further.
+ */
 function proposeConnections({ maxConcurrency }: Metrics, max: number): number {
   return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * max), 4 * max);
 }
 
 /**
- * Predicts throughput with a pool of the given capacity, and the next limit: the requests in flight, the loop, that pool
- * again, or the dependency where it responds slower under load already.
+ * Predicts throughput with a pool of the given capacity, and the next limit: the requests in flight, the loop, that
+ * pool again, or the dependency where it responds slower under load already.
  */
 function predictWithPool(
   metrics: Metrics,
@@ -230,11 +232,15 @@ function predictWithPool(
   const isBounded = unloadedLatencyMs !== null && model === 'closed' && overload === null;
   const byLoad = isBounded ? (maxConcurrency * 1000) / unloadedLatencyMs : Number.POSITIVE_INFINITY;
   const byLoop = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
-  const most = Math.min(byPool, byLoop, byLoad);
+  const maxThroughput = Math.min(byPool, byLoop, byLoad);
   const bound: LimitId =
-    byLoop === most ? 'event-loop-cpu' : byLoad === most ? 'too-few-connections' : 'outbound-pool';
+    byLoop === maxThroughput
+      ? 'event-loop-cpu'
+      : byLoad === maxThroughput
+        ? 'too-few-connections'
+        : 'outbound-pool';
   return {
-    predictedThroughput: widen(most, 0.12),
+    predictedThroughput: widen(maxThroughput, 0.12),
     nextLimit: call && isSlowerUnderLoad(metrics, call) ? 'saturated-dependency' : bound,
   };
 }

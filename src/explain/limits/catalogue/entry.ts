@@ -12,8 +12,8 @@ export const LIMIT_GROUPS = [
 export type LimitGroup = (typeof LIMIT_GROUPS)[number];
 
 /**
- * How explain detects a limit. `by experiment`: the limit predicts the result of a specific change, and explain makes that
- * change. `by its signature`: the measurements fit the limit, and no experiment isolates it.
+ * How explain detects a limit. `by experiment`: the limit predicts the result of a specific change, and explain makes
+ * that change. `by its signature`: the measurements fit the limit, and no experiment isolates it.
  */
 export type Detection = 'by experiment' | 'by its signature' | 'not detected yet';
 
