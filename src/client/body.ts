@@ -52,7 +52,7 @@ const bodyKind = shape(
 );
 
 /** Refuses a stream that was read before, such as a request that a body parser has consumed: nothing would be sent. */
-const unreadBody = shape('a stream that nobody has read to its end, and nobody reads', (value) => {
+const unreadBody = shape('a stream that was not read to its end and has no reader', (value) => {
   if (value instanceof ReadableStream)
     return !value.locked && !Readable.isDisturbed(value as unknown as Readable);
   return !(value instanceof Readable) || !(value.readableEnded || value.destroyed);

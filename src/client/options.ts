@@ -1,16 +1,15 @@
 import type { SecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
-import { parseDurationWithUnit } from '../outbound/duration.js';
 import { completeLimits } from '../outbound/limits.js';
-import { parseCount } from '../units.js';
+import { parseCount, parseDuration } from '../units.js';
 import {
   checkOptions,
   count,
+  duration,
+  mustBe,
   objectOf,
-  type Shape,
   type Shapes,
   shape,
-  shown,
 } from '../validation/shape.js';
 import { bodyShape, type RequestBody } from './body.js';
 import { headersShape, type RequestHeaders } from './headers.js';
@@ -84,26 +83,12 @@ export interface ClientSettings {
   retries: { budgetRatio: number; minPerSecond: number; maxRetries: number; baseDelay: number };
 }
 
-/** Refuses a value that is neither milliseconds nor text with a unit. */
-const timeout: Shape = (value, name) => {
-  if (Number.isFinite(toMilliseconds(value))) return;
-  throw usageError(
-    `${name} must be milliseconds, or text with a unit such as '500ms' or '3s' (got ${shown(value)})`,
-  );
-};
-
-/** Converts a number of milliseconds, or text with a unit; `NaN` or infinity for anything else. */
-function toMilliseconds(value: unknown): number {
-  if (typeof value === 'string') return parseDurationWithUnit(value);
-  return typeof value === 'number' && value >= 0 ? value : Number.NaN;
-}
-
 const NO_RETRIES = { budgetRatio: 0, minPerSecond: 0, maxRetries: 0, baseDelay: 0 };
 
 const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
-  headers: timeout,
-  idle: timeout,
-  total: timeout,
+  headers: duration,
+  idle: duration,
+  total: duration,
 };
 const nonNegative = shape(
   'a number, 0 or more',
@@ -115,14 +100,14 @@ const retries = objectOf<Required<RetryOptions>>(
     budgetRatio: nonNegative,
     minPerSecond: nonNegative,
     maxRetries: nonNegative,
-    baseDelay: timeout,
+    baseDelay: duration,
   },
   [],
 );
 
 const shapes: Shapes<Required<ClientOptions>> = {
   origin: shape('a URL', (value) => typeof value === 'string' || value instanceof URL),
-  limits: objectOf('an object', { connect: timeout, ...callLimits }, []),
+  limits: objectOf('an object', { connect: duration, ...callLimits }, []),
   connections: count,
   pipelining: count,
   ca: pemShape,
@@ -163,7 +148,7 @@ function resolveRetries(options: RetryOptions): ClientSettings['retries'] {
     budgetRatio,
     minPerSecond,
     maxRetries,
-    baseDelay: toMilliseconds(baseDelay),
+    baseDelay: parseDuration(baseDelay, 'retries.baseDelay'),
   };
 }
 
@@ -172,7 +157,7 @@ function resolveLimits(...options: ClientLimits[]): ResolvedLimits {
   const ms: Partial<ResolvedLimits> = {};
   for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
     const value = options.find((limits) => limits[name] !== undefined)?.[name];
-    if (value !== undefined) ms[name] = toMilliseconds(value);
+    if (value !== undefined) ms[name] = parseDuration(value, `limits.${name}`);
   }
   const { connect, headers, idle, total } = completeLimits(ms);
   return { connect, headers, idle, total };
@@ -190,13 +175,10 @@ export function resolveCallLimits(
 export function resolveTarget(target: string | URL, origin: string | null): URL {
   checkTarget(target, 'url');
   if (origin === null) return parseHttpUrl(target, 'url');
-  if (!URL.canParse(String(target), origin))
-    throw usageError(`url must be a path or a URL (got ${shown(target)})`);
+  if (!URL.canParse(String(target), origin)) throw mustBe('url', 'a path or a URL', target);
   const url = new URL(target, origin);
   if (url.origin !== origin) {
-    throw usageError(
-      `url must be at ${origin}, the client's origin (got ${shown(String(target))})`,
-    );
+    throw mustBe('url', `at ${origin}, the client's origin`, String(target));
   }
   refuseCredentials(url, 'url');
   return url;
@@ -214,9 +196,7 @@ const checkTarget = shape(
 function parseOrigin(origin: string | URL): string {
   const url = parseHttpUrl(origin, 'origin');
   if (url.pathname === '/' && url.search === '' && url.hash === '') return url.origin;
-  throw usageError(
-    `origin must be a URL without a path, such as ${url.origin} (got ${shown(String(origin))})`,
-  );
+  throw mustBe('origin', `a URL without a path, such as ${url.origin}`, String(origin));
 }
 
 function parseHttpUrl(text: string | URL, name: string): URL {
@@ -225,7 +205,7 @@ function parseHttpUrl(text: string | URL, name: string): URL {
     refuseCredentials(url, name);
     return url;
   }
-  throw usageError(`${name} must be a URL with http:// or https:// (got ${shown(String(text))})`);
+  throw mustBe(name, 'a URL with http:// or https://', String(text));
 }
 
 /** Refuses a URL with credentials, which `fetch` does not send either. The message does not contain them. */

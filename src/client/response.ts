@@ -50,7 +50,7 @@ export class ClientResponse {
 
   #refuseSecondRead(): void {
     if (this.#body.bodyUsed) {
-      throw new TypeError('The body has been read already; it comes once (millrace/client)');
+      throw new TypeError('The body has already been read; it can be read once (millrace/client)');
     }
   }
 }

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.js';
 import { MAX_TIMER_MS } from '../outbound/clock.js';
-import { parseDurationWithUnit } from '../outbound/duration.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
+import { hasDurationUnit, parseDuration } from '../units.js';
 import { nearest } from '../validation/nearest.js';
 import { isHostPattern, normalizeHost } from './host-name.js';
 
@@ -105,14 +105,23 @@ function parseLimit(text: string, name: string): number {
   if (/^[\d.]+$/.test(text)) {
     throw usageError(`${name} needs a unit, such as ${text}ms or ${text}s (got '${text}')`);
   }
-  const ms = parseDurationWithUnit(text);
-  if (Number.isNaN(ms)) {
+  if (!hasDurationUnit(text)) {
     throw usageError(
       `${name} must be a duration with a unit, such as 500ms, 3s or 1m30s, or off for no limit (got '${text}')`,
     );
   }
+  const ms = toMilliseconds(text);
   if (ms <= MAX_TIMER_MS) return ms;
   throw usageError(
     `${name} must be at most ${MAX_TIMER_MS}ms (24 days), or off for no limit (got '${text}')`,
   );
+}
+
+/** Converts a duration with a unit; one that is too long for a number is infinite. */
+function toMilliseconds(text: string): number {
+  try {
+    return parseDuration(text, 'duration');
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

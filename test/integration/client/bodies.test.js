@@ -149,7 +149,7 @@ describe('bodies of the client', () => {
         assert.equal(code, 'ERR_MILLRACE_USAGE', name);
         assert.match(
           message,
-          /^body must be a stream that nobody has read[^\n]+ \(got [^\n]+\)$/,
+          /^body must be a stream that was not read to its end and has no reader \(got [^\n]+\)$/,
           name,
         );
         return true;
@@ -205,7 +205,7 @@ describe('bodies of the client', () => {
       for (const again of ['text', 'json', 'bytes']) {
         await assert.rejects(response[again](), {
           name: 'TypeError',
-          message: 'The body has been read already; it comes once (millrace/client)',
+          message: 'The body has already been read; it can be read once (millrace/client)',
         });
       }
     }

@@ -498,7 +498,7 @@ describe('the client', { concurrency: 4 }, () => {
     wrong({ connections: 0 }, /^connections must be a whole number from 1 .* \(got 0\)$/);
     wrong(
       { limits: { total: 'soon' } },
-      /^limits.total must be milliseconds, or text with a unit .* \(got 'soon'\)$/,
+      /^limits.total must be a duration .* \(got 'soon'\)$/,
     );
     wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
     wrong(

@@ -9,12 +9,17 @@ const origin = 'http://127.0.0.1:1';
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
 
 const number = 'a number, 0 or more';
-const times = [null, {}, Number.NaN, -1, Infinity, 'soon', '3', '0', '', `${'9'.repeat(20)}h`].map(
-  (value) => [
+const times = [
+  ...[null, {}].map((value) => [value, "milliseconds, or text with a unit such as '10s'"]),
+  ...[Number.NaN, -1, Infinity, 'soon', '', `${'9'.repeat(20)}h`].map((value) => [
     value,
-    /must be milliseconds, or text with a unit such as '500ms' or '3s' \(got .+\)$/,
-  ],
-);
+    / must be a duration such as 500ms, 10s, 1m30s or 2h \(got .+\)$/,
+  ]),
+  ...['3', '0', '1.5'].map((value) => [
+    value,
+    new RegExp(` needs a unit, as in '${value}s' or '${value}ms' \\(got '${value}'; [^\\n]+\\)$`),
+  ]),
+];
 const numbers = [null, '1', Number.NaN, -1].map((value) => [value, number]);
 const counts = [
   [null, "a number, or text such as '10k'"],
@@ -95,7 +100,7 @@ function assertRefused(error, name, accepted, what) {
   assert.equal(error?.code, 'ERR_MILLRACE_USAGE', `${what}: ${error}`);
   const { message } = error;
   assert.doesNotMatch(message, /\n|secret/, what);
-  assert.match(message, new RegExp(`^${name}(: | must )`), what);
+  assert.match(message, new RegExp(`^${name}(?: must | needs )`), what);
   if (accepted instanceof RegExp) assert.match(message, accepted, what);
   else assert.ok(message.includes(` must be ${accepted} (got `), `${what}: ${message}`);
 }
